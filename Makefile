@@ -1,0 +1,49 @@
+# Each target makes the environment it needs: Python 3.11+, make and pip are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: demo test test-slow lint format bench dist clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m phinmf.views.demo --output out/demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed
+	set -e; for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script; done
+
+dist: $(VENV)/.test
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+
+clean:
+	rm -rf $(VENV) dist build out
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "phinmf needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	$(PIP) --editable '.[test]'
+	touch $@
+
+$(VENV)/.lint: $(VENV)/.installed
+	$(PIP) --editable '.[lint]'
+	touch $@

@@ -1,0 +1,21 @@
+"""NMF with transform learning: the transform of a recording, learned with its factors."""
+
+from phinmf.api import PAPER, learn_transform, sparsity_from_lambda, tl_nmf
+from phinmf.audio.frames import from_frames, to_frames
+from phinmf.result import History, Result, State, Status
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "PAPER",
+    "History",
+    "Result",
+    "State",
+    "Status",
+    "__version__",
+    "from_frames",
+    "learn_transform",
+    "sparsity_from_lambda",
+    "tl_nmf",
+    "to_frames",
+]

@@ -1,0 +1,9 @@
+"""The one array type of the package."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.floating[Any]]  #: float32 or float64
+Indices: TypeAlias = NDArray[np.intp]

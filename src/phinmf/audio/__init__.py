@@ -1,0 +1,1 @@
+"""Sound: signals to frames and back, and the built-in example."""

@@ -1,0 +1,120 @@
+"""The built-in example: ten seconds of plucked string, struck bars and drums, with exact stems."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.signal import lfilter
+
+from phinmf._types import Array
+
+SAMPLE_RATE = 16_000
+BEAT = 0.625  # seconds: 96 to the minute, sixteen beats
+
+
+class Example(NamedTuple):
+    """A mixture and what it is made of."""
+
+    mixture: Array  #: (n,), the sum of the stems
+    stems: dict[str, Array]
+    sample_rate: int
+
+
+def example() -> Example:
+    """Synthesise the example; it is the same every time."""
+    rng = np.random.default_rng(2018)
+    stems = {
+        "string": _string_voice(rng),
+        "bars": _bar_voice(),
+        "drums": _drum_voice(rng),
+    }
+    peak = 1.25 * np.abs(np.sum(list(stems.values()), axis=0)).max()
+    stems = {name: stem / peak for name, stem in stems.items()}
+    return Example(np.sum(list(stems.values()), axis=0), stems, SAMPLE_RATE)
+
+
+def pluck(frequency: float, seconds: float, rng: np.random.Generator) -> Array:
+    """A string: a burst of noise going round a lossy delay line (Karplus and Strong)."""
+    period = SAMPLE_RATE / frequency
+    delay = int(period - 0.5)
+    fraction = period - 0.5 - delay  # linear interpolation tunes the loop
+    burst = np.zeros(int(seconds * SAMPLE_RATE))
+    burst[:delay] = rng.uniform(-1, 1, delay)
+    loop = np.zeros(delay + 3)
+    loop[0] = 1
+    loop[delay : delay + 3] -= 0.996 * np.convolve([0.5, 0.5], [1 - fraction, fraction])
+    return _decay(lfilter([1.0], loop, burst), 0.01)
+
+
+def strike(frequency: float, seconds: float) -> Array:
+    """A free bar: inharmonic modes, the higher ones short-lived."""
+    t = np.arange(int(seconds * SAMPLE_RATE)) / SAMPLE_RATE
+    modes = [(1.0, 1.0, 2.5), (2.756, 0.5, 6.0), (5.404, 0.25, 14.0), (8.933, 0.12, 30.0)]
+    tone = np.zeros_like(t)
+    for ratio, level, damping in modes:
+        if ratio * frequency < SAMPLE_RATE / 2:
+            tone += level * np.exp(-damping * t) * np.sin(2 * np.pi * ratio * frequency * t)
+    return _decay(tone, 0.01)
+
+
+def kick() -> Array:
+    """A bass drum: a falling tone."""
+    t = np.arange(int(0.35 * SAMPLE_RATE)) / SAMPLE_RATE
+    phase = 2 * np.pi * (50 * t + 4.5 * (1 - np.exp(-t / 0.03)))
+    return _decay(np.exp(-t / 0.08) * np.sin(phase), 0.01)
+
+
+def snare(rng: np.random.Generator) -> Array:
+    """A snare drum: noise over a short tone."""
+    t = np.arange(int(0.25 * SAMPLE_RATE)) / SAMPLE_RATE
+    noise = rng.standard_normal(len(t)) * np.exp(-t / 0.06)
+    return _decay(0.5 * noise + 0.7 * np.exp(-t / 0.05) * np.sin(2 * np.pi * 185 * t), 0.01)
+
+
+def _string_voice(rng: np.random.Generator) -> Array:
+    roots = [45, 45, 41, 43, 45, 45, 41, 40]  # A A F G A A F E, two beats each
+    voice = _silence()
+    for i, root in enumerate(roots):
+        for step, interval in enumerate([0, 12, 7, 12]):
+            start = (2 * i + step / 2) * BEAT
+            _add(voice, start, 0.8 * pluck(_hertz(root + interval), 1.1 * BEAT, rng))
+    return voice
+
+
+def _bar_voice() -> Array:
+    beats = [0, 1, 1.5, 3, 4, 5, 6, 7, 8, 9, 9.5, 11, 12, 13, 14, 15]
+    melody = [76, 74, 72, 69, 77, 76, 74, 71, 76, 79, 76, 72, 74, 72, 71, 69]
+    voice = _silence()
+    for beat, note in zip(beats, melody, strict=True):
+        _add(voice, beat * BEAT, 0.5 * strike(_hertz(note), 1.6))
+    return voice
+
+
+def _drum_voice(rng: np.random.Generator) -> Array:
+    voice = _silence()
+    for beat in range(16):
+        _add(voice, beat * BEAT, 0.9 * kick() if beat % 2 == 0 else 0.35 * snare(rng))
+        _add(voice, (beat + 0.5) * BEAT, 0.12 * snare(rng)[:1200] * np.linspace(1, 0, 1200))
+    return voice
+
+
+def _silence() -> Array:
+    return np.zeros(int(16 * BEAT * SAMPLE_RATE))
+
+
+def _hertz(midi: int) -> float:
+    return float(440 * 2 ** ((midi - 69) / 12))
+
+
+def _add(voice: Array, start: float, note: Array) -> None:
+    at = round(start * SAMPLE_RATE)
+    note = note[: len(voice) - at]
+    voice[at : at + len(note)] += note
+
+
+def _decay(note: Array, seconds: float) -> Array:
+    """Fade the end out, so that no note ends in a click."""
+    n = int(seconds * SAMPLE_RATE)
+    note[-n:] *= np.linspace(1, 0, n)
+    return note

@@ -1,0 +1,84 @@
+"""Signals to frames and back, exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phinmf import checks
+from phinmf._types import Array
+
+
+def window(M: int) -> Array:
+    """w_n = sin(π(n+½)/M): the squares of two windows half a length apart sum to 1."""
+    return np.sin(np.pi * (np.arange(M) + 0.5) / M)
+
+
+def to_frames(y: ArrayLike, M: int) -> Array:
+    """Cut a signal into windowed frames that overlap by half.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, channels)
+        A signal of at least one sample.
+    M : int
+        Frame length, even.
+
+    Returns
+    -------
+    array of shape (M, N) or (channels, M, N)
+        N = ceil(n / (M/2)) + 1 frames, each contiguous in memory; half a frame of zeros is put
+        before and after the signal, so that every sample is in two frames.
+    """
+    signal = checks.real_array("y", y)
+    if signal.ndim not in (1, 2) or signal.size == 0:
+        raise ValueError(
+            f"y has shape {signal.shape}, but (n,) or (n, channels) with n ≥ 1 is needed"
+        )
+    hop = _even(M) // 2
+    channels = signal.reshape(len(signal), -1).T
+    C, n = channels.shape
+    N = -(-n // hop) + 1
+    padded = np.zeros((C, (N + 1) * hop), dtype=signal.dtype)
+    padded[:, hop : hop + n] = channels
+    halves = padded.reshape(C, N + 1, hop)
+    frames = np.concatenate([halves[:, :-1], halves[:, 1:]], axis=2)
+    frames *= window(M).astype(signal.dtype)
+    Y = frames.transpose(0, 2, 1)
+    return Y[0] if signal.ndim == 1 else Y
+
+
+def from_frames(Y: ArrayLike, length: int) -> Array:
+    """Overlap-add frames: the exact inverse of `to_frames`.
+
+    Parameters
+    ----------
+    Y : array of shape (M, N) or (channels, M, N)
+        Frames, as `to_frames` makes them.
+    length : int
+        Number of samples of the signal.
+
+    Returns
+    -------
+    array of shape (length,) or (length, channels)
+    """
+    frames = checks.real_array("Y", Y)
+    if frames.ndim not in (2, 3):
+        raise ValueError(f"Y has shape {frames.shape}, but (M, N) or (channels, M, N) is needed")
+    M, N = frames.shape[-2:]
+    hop = _even(M) // 2
+    most = (N - 1) * hop
+    checks.count("length", length, max(1, most - hop + 1), most, f" for {N} frames of {M} samples")
+    windowed = frames.reshape(-1, M, N).transpose(0, 2, 1) * window(M).astype(frames.dtype)
+    inside = windowed[:, 1:, :hop] + windowed[:, :-1, hop:]
+    y = inside.reshape(len(inside), -1)[:, :length].T
+    return y[:, 0] if frames.ndim == 2 else y
+
+
+def _even(M: int) -> int:
+    M = checks.count("M", M, 2)
+    if M % 2:
+        raise ValueError(
+            f"M is {M}, but frames that overlap by half need an even length: use {M + 1}"
+        )
+    return M

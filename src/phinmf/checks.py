@@ -1,0 +1,145 @@
+"""Errors at the doors: one sentence that says what was given, what is needed and what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phinmf._types import Array
+from phinmf.manifold import dct, orthogonality_error, random_orthogonal
+
+
+def real_array(name: str, given: ArrayLike) -> Array:
+    """Return a finite real array: float32 and float64 are kept, other numbers become float64."""
+    array = np.asarray(given)
+    if np.iscomplexobj(array):
+        raise ValueError(f"{name} is complex, but real numbers are needed: pass {name}.real")
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {array.dtype}, but real numbers are needed")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    bad = array.size - int(np.isfinite(array).sum())
+    if bad:
+        raise ValueError(f"{name} has {bad} NaN or infinite values: remove or replace them")
+    return array
+
+
+def frames(Y: ArrayLike) -> Array:
+    """Return frames of shape (C, M, N)."""
+    array = real_array("Y", Y)
+    if array.ndim not in (2, 3):
+        raise ValueError(
+            f"Y has {array.ndim} dimensions, but frames of shape (M, N) or (C, M, N) are needed:"
+            " phinmf.to_frames makes them from a signal"
+        )
+    if array.size == 0:
+        raise ValueError(f"Y has shape {array.shape}, but at least one sample is needed")
+    if not array.any():
+        raise ValueError("Y is all zero: there is nothing to learn from silence")
+    return array if array.ndim == 3 else array[None]
+
+
+def unit_power(Y: Array, floor: float) -> tuple[Array, float]:
+    """Return a copy of Y at mean power 1, frames contiguous, and the mean power it had.
+
+    Scaling by a power of two first avoids overflow and makes the result the same, to the bit,
+    for every power-of-two multiple of Y.
+    """
+    silent = int((~Y.any(axis=(0, 1))).sum())
+    if floor == 0 and silent:
+        raise ValueError(
+            f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
+            " set floor to a small number such as 1e-8, or leave these frames out"
+        )
+    _, exponent = math.frexp(float(np.abs(Y).max()))
+    scaled = np.empty(Y.transpose(0, 2, 1).shape, dtype=Y.dtype).transpose(0, 2, 1)
+    np.ldexp(Y, -exponent, out=scaled)
+    rms = math.sqrt(float(np.square(scaled, dtype=np.float64).mean()))
+    scaled /= scaled.dtype.type(rms)
+    root = math.ldexp(rms, exponent)
+    largest = float(np.finfo(Y.dtype).max) ** 0.5
+    if not 1 / largest < root < largest:
+        raise ValueError(
+            f"Y has root mean square {root:.3g}, whose square leaves the range of {Y.dtype}:"
+            " scale Y nearer to 1"
+        )
+    return scaled, root**2
+
+
+def number(name: str, given: Any, least: float, strict: bool = False) -> float:
+    """Return a finite float, at least (or strictly above) a bound."""
+    value = float(given)
+    if not (math.isfinite(value) and (value > least if strict else value >= least)):
+        raise ValueError(
+            f"{name} is {given!r}, but a finite number {'>' if strict else '≥'} {least:g} is needed"
+        )
+    return value
+
+
+def count(name: str, given: Any, least: int, most: int | None = None, why: str = "") -> int:
+    """Return an int between bounds."""
+    if isinstance(given, bool) or int(given) != given:
+        raise TypeError(f"{name} is {given!r}, but a whole number is needed")
+    if given < least or (most is not None and given > most):
+        needed = f"≥ {least}" if most is None else f"from {least} to {most}{why}"
+        raise ValueError(f"{name} is {given}, but a whole number {needed} is needed")
+    return int(given)
+
+
+def known(name: str, given: Any, names: Iterable[Any]) -> Any:
+    """Return a name that is in a registry."""
+    names = list(names)
+    if given not in names:
+        listed = ", ".join(repr(n) for n in names)
+        raise ValueError(f"{name} is {given!r}, which is not known: choose one of {listed}")
+    return given
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a Generator from None, an int, a RandomState or a Generator."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(2**31, size=4)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"random_state is {random_state!r}, but None, a whole number ≥ 0, a RandomState or a"
+            " Generator is needed"
+        ) from None
+
+
+def transform(init: Any, M: int, rng: np.random.Generator, dtype: Any) -> Array:
+    """Return the starting Φ from "dct", "random" or an orthogonal array."""
+    if isinstance(init, str):
+        known("init", init, ("dct", "random"))
+        return dct(M, dtype) if init == "dct" else random_orthogonal(M, rng, dtype)
+    Phi = real_array("init", init)
+    if Phi.shape != (M, M):
+        raise ValueError(
+            f"init has shape {Phi.shape}, but a transform of frames of length {M} has shape"
+            f" {(M, M)}; or choose 'dct' or 'random'"
+        )
+    error = orthogonality_error(Phi.astype(np.float64))
+    if error > 1e-4:
+        raise ValueError(
+            f"init is not orthogonal: |ΦΦᵀ - I| reaches {error:.2g}, but at most 1e-4 is accepted;"
+            " phinmf.manifold.polar gives the nearest orthogonal matrix"
+        )
+    return Phi.astype(dtype)
+
+
+def factor(name: str, given: ArrayLike, shape: tuple[int, int], dtype: Any) -> Array:
+    """Return a copy of a nonnegative factor of the right shape."""
+    array = real_array(name, given)
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}, but {shape} is needed")
+    if (array < 0).any():
+        raise ValueError(
+            f"{name} has {int((array < 0).sum())} negative values, the least {array.min():.3g}:"
+            " factors are nonnegative"
+        )
+    return array.astype(dtype)

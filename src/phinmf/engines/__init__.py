@@ -1,0 +1,8 @@
+"""Ways of holding frames. To add one, subclass `Engine` and name it in `ENGINES`."""
+
+from phinmf.engines.array import ArrayEngine
+from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
+
+ENGINES: dict[str, type[Engine]] = {"array": ArrayEngine}
+
+__all__ = ["ENGINES", "DictionarySums", "Engine", "Evaluation", "Objective"]

@@ -1,0 +1,119 @@
+"""One array holds all frames: the readable engine that the others are tested against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phinmf._types import Array, Indices
+from phinmf.divergences import Divergence
+from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
+from phinmf.multiplicative import multiply
+
+
+def power(X: Array) -> Array:
+    """v_mn = mean_c x²_cmn."""
+    return np.asarray(np.square(X).mean(axis=0))
+
+
+def total(values: Array) -> float:
+    """Sum in double precision."""
+    return float(values.sum(dtype=np.float64))
+
+
+class ArrayEngine(Engine):
+    """Plain NumPy on arrays of shape (C, M, N)."""
+
+    def __init__(self, Y: Array, divergence: Divergence) -> None:
+        self.Y = Y
+        self.X = Y
+        self.H: Array = np.zeros((0, Y.shape[2]), dtype=Y.dtype)
+        self.divergence = divergence
+        self.shape = Y.shape
+
+    def rotate(self, Phi: Array) -> None:
+        self.X = Phi @ self.Y
+
+    def powers(self) -> Array:
+        return power(self.Y).mean(axis=0)
+
+    def energies(self) -> Array:
+        return power(self.X).sum(axis=1, dtype=np.float64)
+
+    def activations(self) -> Array:
+        return self.H.copy()
+
+    def set_activations(self, H: Array) -> None:
+        self.H = H.astype(self.Y.dtype)
+
+    def scale_activations(self, s: Array) -> None:
+        self.H *= s[:, None]
+
+    def activation_sums(self) -> Array:
+        return self.H.sum(axis=1, dtype=np.float64)
+
+    def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
+        V = power(self.X)
+        P, Q = self.divergence.nmf_split(V, W @ self.H + eps, eps)
+        self.H = multiply(self.H, W.T @ P, W.T @ Q + mu, gamma)
+        P, Q = self.divergence.nmf_split(V, W @ self.H + eps, eps)
+        return DictionarySums(P @ self.H.T, Q @ self.H.T, self.H.sum(axis=1))
+
+    def objective(self, W: Array, eps: float) -> Objective:
+        return ArrayObjective(self, W @ self.H + eps, eps)
+
+    def objective_of(self, V_hat: Array, eps: float) -> Objective:
+        return ArrayObjective(self, V_hat + eps, eps)
+
+
+class ArrayObjective(Objective):
+    """L(TΦ) with the whole of v̂ in memory."""
+
+    def __init__(self, engine: ArrayEngine, v_hat: Array, eps: float) -> None:
+        self.engine = engine
+        self.v_hat = v_hat
+        self.eps = eps
+        self.trial: tuple[Array, Array] | None = None  # the last T and its TX
+        self.divergence = engine.divergence
+
+    def at(self, T: Array | None = None) -> Evaluation:
+        self.evaluations += 1
+        X = self.engine.X
+        if T is not None:
+            X = T @ X
+            self.trial = T, X
+        V = power(X)
+        loss = total(self.divergence.value(V, self.v_hat, self.eps))
+        f_prime = self.divergence.slope(V, self.v_hat, self.eps) * X
+        G = (f_prime @ X.transpose(0, 2, 1)).mean(axis=0)  # (8)
+        return Evaluation(loss, G)
+
+    def move(self, T: Array) -> None:
+        last = self.trial
+        self.engine.X = last[1] if last and last[0] is T else T @ self.engine.X
+        self.trial = None
+
+    def bound(self) -> Array:
+        V = power(self.engine.X)
+        return np.asarray(self.divergence.bound(V, self.v_hat, self.eps) @ V.T)  # (12)
+
+    def curvature(self) -> Array:
+        V = power(self.engine.X)
+        return np.asarray(self.divergence.curvature(V, self.v_hat, self.eps) @ V.T)
+
+    def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
+        X, v_hat = self.engine.X, self.v_hat
+        losses = np.empty(angles.shape)
+        for t in range(angles.shape[1]):
+            self.evaluations += 1
+            c = np.cos(angles[:, t, None]).astype(X.dtype)
+            s = np.sin(angles[:, t, None]).astype(X.dtype)
+            losses[:, t] = self._row_losses(c * X[:, p] + s * X[:, q], v_hat[p])
+            losses[:, t] += self._row_losses(c * X[:, q] - s * X[:, p], v_hat[q])
+        return losses
+
+    def _row_losses(self, X: Array, v_hat: Array) -> NDArray[Any]:
+        values = self.divergence.value(power(X), v_hat, self.eps)
+        return np.asarray(values.sum(axis=1, dtype=np.float64))

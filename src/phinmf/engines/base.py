@@ -1,0 +1,106 @@
+"""The contract of an engine.
+
+Everything the algorithm needs from the data is a sum over frames, and the activations of a frame
+depend on that frame alone. So whatever has an axis of frames (Y, X, H) lives in an engine, and
+whatever is M×M or M×K (Φ, W, G, h) lives in the algorithm. An engine decides nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from phinmf._types import Array, Indices
+from phinmf.divergences import Divergence
+
+
+class Evaluation(NamedTuple):
+    """L and its derivative at one transform."""
+
+    loss: float
+    G: Array  #: (M, M), equation (8)
+
+
+class DictionarySums(NamedTuple):
+    """What the update of W needs from the frames."""
+
+    numerator: Array  #: (M, K), PHᵀ
+    denominator: Array  #: (M, K), QHᵀ
+    activation: Array  #: (K,), H1
+
+
+class Objective(ABC):
+    """L(TΦ) = Σ f(TX) of (3) as a function of T, with v̂ fixed."""
+
+    evaluations: int = 0  #: of the loss of all entries, counted since the objective was made
+
+    @abstractmethod
+    def at(self, T: Array | None = None) -> Evaluation:
+        """Loss and gradient at TX; None is the identity."""
+
+    @abstractmethod
+    def move(self, T: Array) -> None:
+        """Make TX the new X; free if T was the last one evaluated."""
+
+    @abstractmethod
+    def bound(self) -> Array:
+        """h_ij = Σ_n b(x_in) x_jn² of (12) at X."""
+
+    @abstractmethod
+    def curvature(self) -> Array:
+        """Σ_n f''(x_in) x_jn² at X, the first term of (9)'s diagonal."""
+
+    @abstractmethod
+    def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
+        """Loss of rows p and q after R_pq(θ), for each pair and each of its angles."""
+
+
+class Engine(ABC):
+    """Frames Y at unit power, their transform X = ΦY, and the activations H."""
+
+    #: number of channels, window length, number of frames
+    shape: tuple[int, int, int]
+
+    @abstractmethod
+    def __init__(self, Y: Array, divergence: Divergence) -> None:
+        """Hold Y of shape (C, M, N); never write to it."""
+
+    @abstractmethod
+    def rotate(self, Phi: Array) -> None:
+        """X ← ΦY, afresh, so that rounding does not build up."""
+
+    @abstractmethod
+    def powers(self) -> Array:
+        """(N,): mean power of each frame, over its samples and channels."""
+
+    @abstractmethod
+    def energies(self) -> Array:
+        """(M,): e_i = Σ_n v_in, the energy of each atom."""
+
+    @abstractmethod
+    def activations(self) -> Array:
+        """(K, N): a copy of H."""
+
+    @abstractmethod
+    def set_activations(self, H: Array) -> None:
+        """Replace H by a copy of this one."""
+
+    @abstractmethod
+    def scale_activations(self, s: Array) -> None:
+        """h_k ← s_k h_k."""
+
+    @abstractmethod
+    def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
+        """Update H given W, then sum what the update of W needs at the new H."""
+
+    @abstractmethod
+    def activation_sums(self) -> Array:
+        """(K,): H1."""
+
+    @abstractmethod
+    def objective(self, W: Array, eps: float) -> Objective:
+        """L with v̂ = WH + ε."""
+
+    @abstractmethod
+    def objective_of(self, V_hat: Array, eps: float) -> Objective:
+        """L with a given (M, N) model: v̂ = V_hat + ε."""

@@ -1,0 +1,107 @@
+"""Scalar line searches: they see numbers (η, loss, slope) and decide how far to go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypeVar
+
+
+class Point(Protocol):
+    """A place on the curve η ↦ φ(η)."""
+
+    @property
+    def eta(self) -> float:
+        """How far along."""
+
+    @property
+    def loss(self) -> float:
+        """φ(η)."""
+
+    @property
+    def slope(self) -> float:
+        """φ'(η)."""
+
+
+P = TypeVar("P", bound=Point)
+
+
+class Origin(NamedTuple):
+    """The start of a search: η = 0."""
+
+    loss: float
+    slope: float
+    eta: float = 0.0
+
+
+def strong_wolfe(
+    trial: Callable[[float], P],
+    start: Origin,
+    eta: float = 1.0,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    max_trials: int = 20,
+) -> P | None:
+    """Find a point that satisfies the strong Wolfe conditions.
+
+    Nocedal & Wright, Numerical Optimization, Algorithms 3.5 (bracket) and 3.6 (zoom), with
+    cubic interpolation (pp. 59-60). When `max_trials` run out, the best point of sufficient
+    decrease is returned; None means that there was none.
+    """
+    if not start.slope < 0:
+        return None
+    low: P | Origin = start  # lowest point of sufficient decrease so far
+    high: P | Origin | None = None  # with `low`, brackets an acceptable point
+    for _ in range(max_trials):
+        here = trial(eta)
+        if not (here.loss <= start.loss + c1 * eta * start.slope and here.loss < low.loss):
+            high = here  # too far, or not finite
+        elif abs(here.slope) <= -c2 * start.slope:
+            return here
+        else:
+            turned = here.slope * ((high.eta if high else math.inf) - low.eta) >= 0
+            if turned:
+                high = low
+            low = here
+        eta = 4 * eta if high is None else _between(low, high)
+        if high is not None and abs(high.eta - low.eta) <= 1e-12 * max(high.eta, low.eta):
+            break
+    return None if isinstance(low, Origin) else low
+
+
+def backtracking(
+    trial: Callable[[float], P],
+    start: Origin,
+    eta: float,
+    c1: float = 1e-4,
+    shrink: float = 0.5,
+    max_trials: int = 40,
+) -> P | None:
+    """Shorten the step until the decrease is sufficient (Armijo); None if it never is."""
+    if not start.slope < 0:
+        return None
+    for _ in range(max_trials):
+        here = trial(eta)
+        if here.loss <= start.loss + c1 * eta * start.slope:
+            return here
+        eta *= shrink
+    return None
+
+
+def _between(a: Point, b: Point) -> float:
+    """Minimiser of the cubic through two points and their slopes, kept off the ends."""
+    width = b.eta - a.eta
+    middle = a.eta + width / 2
+    if not (math.isfinite(b.loss) and math.isfinite(b.slope)):
+        return a.eta + width / 10
+    d1 = a.slope + b.slope - 3 * (b.loss - a.loss) / width
+    square = d1 * d1 - a.slope * b.slope
+    if not square >= 0:
+        return middle
+    d2 = math.copysign(math.sqrt(square), width)
+    bottom = b.slope - a.slope + 2 * d2
+    if bottom == 0:
+        return middle
+    eta = b.eta - width * (b.slope + d2 - d1) / bottom
+    margin = abs(width) / 10
+    return min(max(eta, min(a.eta, b.eta) + margin), max(a.eta, b.eta) - margin)

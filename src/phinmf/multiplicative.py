@@ -1,0 +1,17 @@
+"""The multiplicative update of a nonnegative factor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from phinmf._types import Array
+
+
+def multiply(F: Array, numerator: Array, denominator: Array, gamma: float) -> Array:
+    """F ∘ [numerator / denominator]^γ of §2.2, where 0/0 is 1.
+
+    γ = ½ is majorisation–minimisation, γ = 1 majorisation–equalisation: both monotone.
+    """
+    ratio = np.ones_like(F)
+    np.divide(numerator, denominator, out=ratio, where=denominator > 0)
+    return F * (ratio if gamma == 1 else ratio**gamma)

@@ -1,0 +1,40 @@
+"""Step ⋆ of Algorithm 1: multiplicative updates of H and W, then the joint normalisation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from phinmf._types import Array
+from phinmf.engines import Engine
+from phinmf.multiplicative import multiply
+
+
+def nmf_step(engine: Engine, W: Array, mu: float, eps: float, gamma: float) -> Array:
+    """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, then W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ; the objective never rises."""
+    sums = engine.nmf_pass(W, mu, eps, gamma)
+    W = multiply(W, sums.numerator, sums.denominator + mu * sums.activation, gamma)
+    W, s = normalise(W)
+    engine.scale_activations(s)
+    return W
+
+
+def normalise(W: Array) -> tuple[Array, Array]:
+    """Columns of W that sum to 1, and the factors s that H must take so that WH is unchanged."""
+    s = W.sum(axis=0)
+    s[s == 0] = 1  # a column of zeros has no shape to keep
+    return W / s, s
+
+
+def penalty(engine: Engine, W: Array, mu: float) -> float:
+    """μ Σ_k ‖w_k‖₁ ‖h_k‖₁."""
+    return mu * float(W.sum(axis=0, dtype=np.float64) @ engine.activation_sums())
+
+
+def flat_activations(powers: Array, M: int, K: int, mu: float) -> Array:
+    """Start H: each frame's best constant v̂ = s, shared by the components.
+
+    s minimises p/s + log s + μs for a frame of mean power p: it depends on that frame alone, is
+    p itself without sparsity and about √(p/μ) under a strong one.
+    """
+    s = 2 * powers / (1 + np.sqrt(1 + 4 * mu * powers))
+    return np.tile(s * (M / K), (K, 1))

@@ -1,0 +1,139 @@
+"""What a run hands back: the factors, the story of the run, and why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phinmf._types import Array
+
+
+class Status(Enum):
+    """Why a run stopped; the values are sentences for people."""
+
+    SMALL_DECREASE = "converged: the objective decreased by less than tol, relative to its value"
+    SMALL_GRADIENT = "converged: the relative gradient of the transform fell below tol"
+    LINE_SEARCH = "stopped: the line search found no lower point along the search direction"
+    MAX_ITER = "stopped: max_iter outer iterations were made"
+    MAX_TIME = "stopped: max_time seconds had passed"
+    CALLBACK = "stopped: the callback asked for it"
+    INTERRUPTED = "stopped: interrupted from the keyboard; this is the best result so far"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the run ended because nothing more was to be gained."""
+        return self.value.startswith("converged")
+
+
+class Row(NamedTuple):
+    """One outer iteration."""
+
+    objective: float  #: C at the floor in use: divergence + penalty
+    divergence: float  #: its first term
+    penalty: float  #: its second term, the sparsity
+    gradient: float  #: Frobenius norm of skew(G) after the transform step
+    steps: tuple[float, ...]  #: accepted step lengths of the transform step
+    search_failed: bool  #: whether its last line search found no lower point
+    evaluations: int  #: of loss and gradient, since the start of the run
+    seconds: float  #: since the start of the run
+    floor: float  #: the floor in use, relative to the mean power
+
+
+class History:
+    """One row per outer iteration; every field of `Row` is also a column: ``history.objective``."""
+
+    def __init__(self, start: float) -> None:
+        self.start = start  #: objective before the first iteration
+        self.rows: list[Row] = []
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: int) -> Row:
+        return self.rows[index]
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        if name not in Row._fields:
+            raise AttributeError(f"History has no column {name!r}; it has {', '.join(Row._fields)}")
+        column = [getattr(row, name) for row in self.rows]
+        if name != "steps":
+            return np.array(column)
+        steps = np.empty(len(column), dtype=object)
+        steps[:] = column
+        return steps
+
+    def __repr__(self) -> str:
+        end = f", objective {self.start:.6g} → {self.rows[-1].objective:.6g}" if self.rows else ""
+        return f"<History: {len(self)} outer iterations{end}>"
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What a callback sees after each outer iteration: the arrays of the run itself, to be read."""
+
+    iteration: int
+    objective: float
+    history: History
+    Phi: Array
+    W: Array | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """A learned transform and, from `tl_nmf`, the factors of the power it gives.
+
+    Attributes
+    ----------
+    Phi : (M, M) array
+        The orthogonal transform; its rows are the atoms.
+    W : (M, K) array or None
+        Spectral patterns, columns summing to 1.
+    H : (K, N) array or None
+        Activations, in the units of Y².
+    objective : float
+        C(Φ, W, H) at the target floor, with Y scaled to unit power. Divide by M·N for "per entry".
+    divergence, penalty : float
+        Its two terms.
+    history : History
+        One row per outer iteration.
+    status : Status
+        Why the run stopped; ``status.value`` is a sentence.
+    floor : float
+        The floor ε in the units of Y²: the model of the power is WH + ε.
+    """
+
+    Phi: Array
+    W: Array | None
+    H: Array | None
+    objective: float
+    divergence: float
+    penalty: float
+    history: History
+    status: Status
+    floor: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether the run ended because nothing more was to be gained."""
+        return self.status.converged
+
+    @property
+    def n_iter(self) -> int:
+        """Number of outer iterations made."""
+        return len(self.history)
+
+    def __repr__(self) -> str:
+        M, K = len(self.Phi), None if self.W is None else self.W.shape[1]
+        size = f"M={M}" if K is None else f"M={M}, K={K}"
+        return (
+            f"<Result: {size}, objective {self.objective:.6g} after {self.n_iter} outer iterations,"
+            f" {self.status.value}>"
+        )

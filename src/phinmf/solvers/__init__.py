@@ -1,0 +1,14 @@
+"""Ways to update the transform. To add one, subclass `Solver` and name it in `SOLVERS`."""
+
+from phinmf.solvers.base import Descent, Solver
+from phinmf.solvers.jacobi import Jacobi
+from phinmf.solvers.projected_gradient import ProjectedGradient
+from phinmf.solvers.quasi_newton import QuasiNewton
+
+SOLVERS: dict[str, type[Solver]] = {
+    "quasi-newton": QuasiNewton,
+    "projected-gradient": ProjectedGradient,
+    "jacobi": Jacobi,
+}
+
+__all__ = ["SOLVERS", "Descent", "Jacobi", "ProjectedGradient", "QuasiNewton", "Solver"]

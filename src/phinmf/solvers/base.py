@@ -1,0 +1,69 @@
+"""The contract of a solver: L steps that lower L(Φ) while v̂ is fixed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from phinmf._types import Array
+from phinmf.engines import Objective
+from phinmf.manifold import Retraction
+
+
+class Trial(NamedTuple):
+    """A point on a search curve: the scalars a line search sees, and what they were made from."""
+
+    eta: float
+    loss: float
+    slope: float
+    T: Array
+    G: Array
+
+
+@dataclass
+class Descent:
+    """Where a solver stands, from the start of its update to the end."""
+
+    Phi: Array
+    loss: float
+    G: Array
+    memory: Any = None  #: what the solver keeps from one update to the next
+    steps: list[float] = field(default_factory=list)  #: accepted step lengths
+    failed: bool = False  #: the last line search found no lower point
+
+    @classmethod
+    def start(cls, Phi: Array, objective: Objective, memory: Any = None) -> Descent:
+        """Stand at Φ."""
+        here = objective.at()
+        return cls(Phi, here.loss, here.G, memory)
+
+    def accept(self, objective: Objective, trial: Trial) -> None:
+        """Step to a trial point: its gradient is the one the next iteration needs."""
+        objective.move(trial.T)
+        self.Phi = trial.T @ self.Phi
+        self.loss, self.G = trial.loss, trial.G
+        self.steps.append(trial.eta)
+
+
+class Solver(ABC):
+    """Algorithm A of the paper: Φ ← A(V̂, Y, Φ, L)."""
+
+    @abstractmethod
+    def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
+        """Make at most `n_iter` steps from Φ; the loss never rises.
+
+        A failed line search ends the update with ``failed=True``, which is no error.
+        """
+
+
+def curve(objective: Objective, E: Array, retraction: Retraction) -> Callable[[float], Trial]:
+    """η ↦ L(R(ηE)Φ), as a line search wants it."""
+
+    def trial(eta: float) -> Trial:
+        T = retraction.point(E, eta)
+        here = objective.at(T)
+        return Trial(eta, here.loss, retraction.slope(here.G, E, eta), T, here.G)
+
+    return trial

@@ -1,0 +1,70 @@
+"""Jacobi search (Wendt et al. 2018): Givens rotations, equation (6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phinmf._types import Array, Indices
+from phinmf.engines import Objective
+from phinmf.manifold import givens
+from phinmf.solvers.base import Descent, Solver
+
+POSITIVE = np.geomspace(1e-6, np.pi / 2, 20)
+GRID = np.concatenate([-POSITIVE[::-1], [0.0], POSITIVE])
+
+
+@dataclass(frozen=True)
+class Jacobi(Solver):
+    """One step rotates M/2 disjoint pairs of atoms, each by the best angle of a grid.
+
+    The angle problem has many local minima, so it is searched: 0 and ± geometric angles, then a
+    finer grid around the best. Rounds follow a round-robin in which every pair meets once a sweep.
+    """
+
+    n_refine: int = 9  #: angles of the finer grid
+
+    def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
+        """Make `n_iter` rounds; `memory` counts the rounds made so far."""
+        at = Descent(Phi, np.nan, Phi, memory or 0)
+        M = len(Phi)
+        for _ in range(n_iter):
+            p, q = round_robin(M, at.memory)
+            at.memory += 1
+            theta = self.best_angles(objective, p, q)
+            if theta.any():
+                T = givens(M, p, q, theta).astype(Phi.dtype)
+                objective.move(T)
+                at.Phi = T @ at.Phi
+            at.steps.append(float(np.abs(theta).max(initial=0)))
+        here = objective.at()
+        at.loss, at.G = here.loss, here.G
+        return at
+
+    def best_angles(self, objective: Objective, p: Indices, q: Indices) -> NDArray[np.float64]:
+        """The angle of least loss for each pair; 0 where no angle is better."""
+        pairs = np.arange(len(p))
+        angles = np.tile(GRID, (len(p), 1))
+        losses = objective.pair_losses(p, q, angles)
+        best = np.where(np.isfinite(losses), losses, np.inf).argmin(axis=1)
+        left = GRID[np.maximum(best - 1, 0)]
+        right = GRID[np.minimum(best + 1, len(GRID) - 1)]
+        finer = np.linspace(left, right, self.n_refine + 2, axis=1)[:, 1:-1]
+        angles = np.concatenate([angles, finer], axis=1)
+        losses = np.concatenate([losses, objective.pair_losses(p, q, finer)], axis=1)
+        best = np.where(np.isfinite(losses), losses, np.inf).argmin(axis=1)
+        start = losses[:, len(POSITIVE)]  # at angle 0
+        return np.asarray(np.where(losses[pairs, best] < start, angles[pairs, best], 0.0))
+
+
+def round_robin(M: int, number: int) -> tuple[Indices, Indices]:
+    """Disjoint pairs of the given round: M - 1 rounds (M if odd) meet every pair once."""
+    seats = M + M % 2  # an odd number of atoms leaves one out in turn
+    ring = np.roll(np.arange(1, seats), number % max(seats - 1, 1))
+    order = np.concatenate([[0], ring])
+    p, q = order[: seats // 2], order[seats // 2 :][::-1]
+    real = (p < M) & (q < M) & (p != q)
+    return p[real], q[real]

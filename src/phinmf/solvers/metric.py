@@ -1,0 +1,41 @@
+"""The curvature of each pair of atoms, and the direction it gives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from phinmf._types import Array
+from phinmf.engines import Objective
+
+FLOOR = 0.2  #: the exact curvature is kept above this share of its bound
+
+
+def bounded(objective: Objective, G: Array) -> Array:
+    """h_ij + h_ji: the paper's sparse Hessian (12), as it acts on antisymmetric matrices."""
+    h = objective.bound()
+    return h + h.T
+
+
+def exact(objective: Objective, G: Array) -> Array:
+    """Second derivative of rotating the pair (i,j) alone, floored at a share of its bound.
+
+    c_ij = Σ_n f''(x_in) x_jn² + Σ_n f''(x_jn) x_in² - G_ii - G_jj, from (9). (With several
+    channels Σ f''v is an upper bound of the first two terms, by Cauchy-Schwarz.)
+    """
+    c = objective.curvature()
+    diagonal = np.diagonal(G)
+    pairs = c + c.T - (diagonal[:, None] + diagonal)
+    return np.maximum(pairs, FLOOR * bounded(objective, G))
+
+
+METRICS = {"bound": bounded, "exact": exact}
+
+
+def precondition(G: Array, pair_curvature: Array) -> Array:
+    """E_ij = (G_ij - G_ji) / pair_curvature_ij, 0 where that is 0.
+
+    -E minimises the quadratic model ⟨G|E⟩ + ½ Σ_{i<j} pair_curvature_ij e_ij² over the
+    antisymmetric matrices, so it always points downhill.
+    """
+    E = np.zeros_like(G)
+    return np.divide(G - G.T, pair_curvature, out=E, where=pair_curvature > 0)

@@ -1,0 +1,45 @@
+"""Projected gradient (Fagot et al. 2018), equation (5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phinmf._types import Array
+from phinmf.engines import Objective
+from phinmf.line_search import Origin, backtracking
+from phinmf.manifold import inner, polar, skew
+from phinmf.solvers.base import Descent, Solver, Trial
+
+
+@dataclass(frozen=True)
+class ProjectedGradient(Solver):
+    """Φ ← Π((I - ηG)Φ), backtracking from twice the last accepted step."""
+
+    def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
+        """Make at most `n_iter` gradient steps; `memory` is the last accepted step."""
+        at = Descent.start(Phi, objective, memory)
+        for _ in range(n_iter):
+            slope = -inner(at.G, skew(at.G))
+            if at.memory is None:  # the first trial turns the fastest atom by about 0.1
+                at.memory = 0.05 / max(float(np.linalg.norm(skew(at.G), axis=1).max()), 1e-300)
+            best = backtracking(self.curve(objective, at.G), Origin(at.loss, slope), 2 * at.memory)
+            if best is None:
+                at.failed = True
+                break
+            at.accept(objective, best)
+            at.memory = best.eta
+        return at
+
+    def curve(self, objective: Objective, G: Array) -> Any:
+        """η ↦ L(Π(I - ηG)Φ); backtracking asks for no slope."""
+        identity = np.eye(len(G), dtype=G.dtype)
+
+        def trial(eta: float) -> Trial:
+            T = polar(identity - eta * G)
+            here = objective.at(T)
+            return Trial(eta, here.loss, np.nan, T, here.G)
+
+        return trial

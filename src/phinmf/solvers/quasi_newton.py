@@ -1,0 +1,50 @@
+"""Algorithm 2 of the paper: quasi-Newton steps along exp(ηE)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from phinmf._types import Array
+from phinmf.engines import Objective
+from phinmf.line_search import Origin, strong_wolfe
+from phinmf.manifold import RETRACTIONS, inner, skew
+from phinmf.solvers.base import Descent, Solver, curve
+from phinmf.solvers.metric import METRICS, precondition
+
+
+@dataclass(frozen=True)
+class QuasiNewton(Solver):
+    """The paper's method, with the minimiser of its quadratic model as direction.
+
+    Parameters
+    ----------
+    metric : {"bound", "exact", "printed"}
+        "bound" is the paper's curvature (12); "exact" the true curvature of each pair, floored;
+        "printed" the boxed update (13) to the letter, -Π_A(G/h), for comparison only: it
+        can point uphill.
+    retraction : {"exp", "cayley"}
+        The curve along which steps are taken.
+    """
+
+    metric: Literal["bound", "exact", "printed"] = "bound"
+    retraction: Literal["exp", "cayley"] = "exp"
+
+    def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
+        """Make at most `n_iter` quasi-Newton steps."""
+        at = Descent.start(Phi, objective)
+        for _ in range(n_iter):
+            E = self.direction(objective, at.G)
+            trial = curve(objective, E, RETRACTIONS[self.retraction])
+            best = strong_wolfe(trial, Origin(at.loss, slope=inner(at.G, E)))
+            if best is None:
+                at.failed = True
+                break
+            at.accept(objective, best)
+        return at
+
+    def direction(self, objective: Objective, G: Array) -> Array:
+        """E_ij = -(G_ij - G_ji) / (h_ij + h_ji)."""
+        if self.metric == "printed":
+            return -skew(G / objective.bound())
+        return -precondition(G, METRICS[self.metric](objective, G))

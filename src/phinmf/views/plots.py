@@ -1,0 +1,39 @@
+"""Pictures of a run; each function draws on axes it is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phinmf._types import Array
+from phinmf.result import History
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: colours that stay apart for colour-blind readers (Okabe and Ito)
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
+
+
+def plot_cost(ax: Axes, history: History, entries: int, **style: Any) -> None:
+    """Objective per entry against seconds."""
+    seconds = np.concatenate([[0.0], history.seconds])
+    ax.plot(seconds, np.concatenate([[history.start], history.objective]) / entries, **style)
+    ax.set(xlabel="seconds", ylabel="objective per entry")
+
+
+def plot_energy(ax: Axes, curve: Array, **style: Any) -> None:
+    """Share of the energy in the strongest atoms, in percent."""
+    ax.plot(np.arange(1, len(curve) + 1), 100 * curve, **style)
+    ax.set(xlabel="strongest atoms", ylabel="% of the energy", ylim=(0, 102))
+
+
+def plot_atom(ax: Axes, atom: Array, sample_rate: float, **style: Any) -> None:
+    """One atom against milliseconds, titled with the frequency of its spectral peak."""
+    spectrum = np.abs(np.fft.rfft(atom, 16 * len(atom)))
+    peak = spectrum.argmax() * sample_rate / (16 * len(atom))
+    ax.plot(1000 * np.arange(len(atom)) / sample_rate, atom, **style)
+    ax.set_title(f"{peak:.0f} Hz", fontsize=9)
+    ax.set_yticks([])
+    ax.spines[["left", "right", "top"]].set_visible(False)

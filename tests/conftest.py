@@ -1,0 +1,24 @@
+import os
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+
+hypothesis.settings.register_profile("phinmf", deadline=None, derandomize=True, max_examples=40)
+hypothesis.settings.load_profile("phinmf")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20181102)
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """The recordings, which are not part of the project: $PHINMF_DATA or ../shared/data."""
+    root = Path(__file__).parents[1]
+    folder = Path(os.environ.get("PHINMF_DATA", root.parent / "shared" / "data"))
+    if not (folder / "armstrong.wav").exists():
+        pytest.skip("the paper's recording is not here: set PHINMF_DATA to its folder")
+    return folder

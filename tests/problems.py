@@ -1,0 +1,95 @@
+"""Small random problems, as hypothesis strategies and as plain functions."""
+
+import hypothesis.strategies as st
+import numpy as np
+
+from phinmf.divergences import DIVERGENCES
+from phinmf.engines import ENGINES
+from phinmf.manifold import random_orthogonal, skew
+
+
+class Problem:
+    """Frames, a model of their power and the engine that holds them."""
+
+    def __init__(
+        self,
+        seed,
+        M=5,
+        N=20,
+        K=3,
+        C=1,
+        eps=1e-3,
+        divergence="itakura-saito",
+        engine="array",
+        dtype=np.float64,
+    ):
+        self.rng = np.random.default_rng(seed)
+        self.M, self.N, self.K, self.C, self.eps = M, N, K, C, eps
+        self.divergence = DIVERGENCES[divergence]
+        self.Y = self.rng.standard_normal((C, M, N)).astype(dtype)
+        self.Phi = random_orthogonal(M, self.rng, dtype)
+        self.W = self.rng.random((M, K)).astype(dtype)
+        self.W /= self.W.sum(axis=0)
+        self.H = (M * self.rng.random((K, N)) / K).astype(dtype)
+        self.engine = ENGINES[engine](self.Y, self.divergence)
+        self.engine.rotate(self.Phi)
+        self.engine.set_activations(self.H)
+
+    @property
+    def objective(self):
+        return self.engine.objective(self.W, self.eps)
+
+    def antisymmetric(self, norm=1.0):
+        E = skew(self.rng.standard_normal((self.M, self.M)))
+        return norm * E / max(np.linalg.norm(E), 1e-300)
+
+    def cost(self, W, mu):
+        """C(Φ, W, H) straight from its definition."""
+        X, H = self.Phi @ self.Y, self.engine.activations()
+        v = (X**2).mean(axis=0)
+        fit = self.divergence.value(v, W @ H + self.eps, self.eps).sum()
+        return fit + mu * (W.sum(axis=0) * H.sum(axis=1)).sum()
+
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def problems(draw, **fixed):
+    """Problems of random shape, floor and divergence."""
+    choices = {
+        "seed": seeds,
+        "M": st.integers(2, 8),
+        "N": st.integers(1, 30),
+        "K": st.integers(1, 4),
+        "C": st.integers(1, 3),
+        "eps": st.sampled_from([1e-1, 1e-2, 1e-4]),
+        "divergence": st.sampled_from(sorted(DIVERGENCES)),
+        "engine": st.sampled_from(sorted(ENGINES)),
+    }
+    return Problem(
+        **{name: fixed[name] if name in fixed else draw(s) for name, s in choices.items()}
+    )
+
+
+def synthetic(M, N, seed):
+    """§4.1 of the paper: Y, V̂ = |Φ*Y|² and a start 1e-3 away from Φ*."""
+    from scipy.linalg import expm
+
+    rng = np.random.default_rng(seed)
+    Y = rng.standard_normal((M, N))
+    Phi_star = random_orthogonal(M, rng)
+    start = expm(1e-3 * skew(rng.standard_normal((M, M)))) @ Phi_star
+    return Y, (Phi_star @ Y) ** 2, start, Phi_star
+
+
+def notes(M=32, n=1500, seed=0):
+    """Two decaying tones in turn, with a little noise: a small recording with structure."""
+    from phinmf import to_frames
+
+    rng = np.random.default_rng(seed)
+    t = np.arange(n)
+    y = 0.01 * rng.standard_normal(n)
+    for start, frequency in ((0, 0.31), (n // 3, 0.47), (2 * n // 3, 0.31)):
+        y[start:] += np.exp(-(t[start:] - start) / 200) * np.sin(frequency * t[start:])
+    return to_frames(y, M)

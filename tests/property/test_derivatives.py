@@ -1,0 +1,118 @@
+"""G, h and the second derivative (9) against finite differences of the loss itself."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import Problem, problems, seeds
+
+from phinmf.divergences import DIVERGENCES
+from phinmf.manifold import RETRACTIONS, givens, inner
+from phinmf.solvers import QuasiNewton
+from phinmf.solvers.metric import METRICS
+
+
+def second_derivative(problem, E):
+    """⟨E|H|E⟩ of (9), with the full sum over channels and the exact second derivative of f."""
+    X, v_hat, eps = problem.Phi @ problem.Y, problem.W @ problem.H + problem.eps, problem.eps
+    v = (X**2).mean(axis=0)
+    slope = problem.divergence.slope(v, v_hat, eps)
+    # d²/dt² f(v(x + tδ)) = slope·mean δ² + (f'' - slope)/v · (mean xδ)², δ = EX
+    radial = (problem.divergence.curvature(v, v_hat, eps) - slope) / v
+    delta = E @ X
+    first = slope * (delta**2).mean(axis=0) + radial * (X * delta).mean(axis=0) ** 2
+    G = (slope * X @ X.transpose(0, 2, 1)).mean(axis=0)
+    return first.sum() + inner(G, E @ E)  # Σ δ_jk G_il e_ij e_kl = ⟨G|E²⟩
+
+
+@pytest.mark.parametrize("retraction", sorted(RETRACTIONS))
+@given(problem=problems())
+def test_slope_along_a_curve(retraction, problem):
+    """⟨G|E⟩ at 0, and the retraction's own slope further out, are derivatives of the loss."""
+    R, objective, E = RETRACTIONS[retraction], problem.objective, problem.antisymmetric()
+    for eta in (0.0, 0.4):
+        step = 1e-3 * problem.eps**0.5
+        loss = [objective.at(R.point(E, eta + k * step)).loss for k in (-2, -1, 1, 2)]
+        numeric = (loss[0] - 8 * loss[1] + 8 * loss[2] - loss[3]) / (12 * step)
+        here = objective.at(R.point(E, eta))
+        scale = np.linalg.norm(here.G) + abs(here.loss)
+        assert R.slope(here.G, E, eta) == pytest.approx(numeric, rel=1e-5, abs=1e-6 * scale)
+
+
+def taylor_error(problem, E, t):
+    """What is left of L(exp(tE)Φ) after the second-order terms of (7)."""
+    objective = problem.objective
+    here = objective.at()
+    moved = objective.at(RETRACTIONS["exp"].point(E, t)).loss
+    return moved - here.loss - t * inner(here.G, E) - t**2 / 2 * second_derivative(problem, E)
+
+
+@given(problem=problems(eps=0.1))
+def test_taylor_expansion(problem):
+    """The error is small beside the second-order term, whatever the problem."""
+    E, t = problem.antisymmetric(), 1e-3
+    G = problem.objective.at().G
+    scale = np.abs(problem.objective.bound()).max() + np.abs(G).max()
+    assert abs(taylor_error(problem, E, t)) <= 0.02 * t**2 * scale
+
+
+@pytest.mark.parametrize("divergence", sorted(DIVERGENCES))
+@pytest.mark.parametrize("C", [1, 2, 3])
+def test_taylor_error_is_of_order_three(divergence, C):
+    ratios = []
+    for seed in range(40):
+        problem = Problem(seed, C=C, eps=0.1, divergence=divergence)
+        E = problem.antisymmetric()
+        ratios.append(taylor_error(problem, E, 4e-3) / taylor_error(problem, E, 2e-3))
+    assert np.median(ratios) == pytest.approx(8, rel=0.02)
+
+
+@given(problem=problems(C=1))
+def test_exact_metric_is_the_curvature_of_one_pair(problem):
+    objective = problem.objective
+    G, c = objective.at().G, objective.curvature()
+    E = np.zeros((problem.M, problem.M))
+    E[0, 1], E[1, 0] = 1.0, -1.0
+    pair = c[0, 1] + c[1, 0] - G[0, 0] - G[1, 1]
+    scale = np.abs(c).max() + np.abs(G).max()
+    assert pair == pytest.approx(second_derivative(problem, E), rel=1e-9, abs=1e-10 * scale)
+
+
+@given(problem=problems())
+def test_the_bound_is_above_the_exact_curvature(problem):
+    bound, curvature = problem.objective.bound(), problem.objective.curvature()
+    assert (bound >= curvature - 1e-12 * np.abs(bound).max()).all()
+    assert (bound >= 0).all()
+
+
+@given(problem=problems(), metric=st.sampled_from(sorted(METRICS)))
+def test_every_direction_points_downhill(problem, metric):
+    objective = problem.objective
+    G = objective.at().G
+    E = QuasiNewton(metric=metric).direction(objective, G)
+    assert np.array_equal(E, -E.T)
+    assert inner(G, E) <= 0
+
+
+def test_the_printed_direction_can_point_uphill():
+    """The boxed update (13) is not the minimiser of its model; ours always descends."""
+    uphill = 0
+    for seed in range(100):
+        problem = Problem(seed, M=3, N=2, K=1, eps=1e-6)
+        objective = problem.objective
+        G = objective.at().G
+        uphill += inner(G, QuasiNewton(metric="printed").direction(objective, G)) > 0
+        assert inner(G, QuasiNewton().direction(objective, G)) <= 0
+    assert uphill > 0
+
+
+@given(problem=problems(), seed=seeds)
+def test_pair_losses_are_losses(problem, seed):
+    objective = problem.objective
+    angles = np.random.default_rng(seed).uniform(-1.5, 1.5, (1, 3))
+    p, q = np.array([0]), np.array([1])
+    losses = objective.pair_losses(p, q, np.concatenate([np.zeros((1, 1)), angles], axis=1))[0]
+    here = objective.at().loss
+    for theta, loss in zip(angles[0], losses[1:], strict=True):
+        moved = objective.at(givens(problem.M, 0, 1, theta)).loss
+        assert loss - losses[0] == pytest.approx(moved - here, rel=1e-9, abs=1e-9 * abs(here))

@@ -1,0 +1,68 @@
+"""What must not matter: the level of the recording, the order and the signs of atoms."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems import notes, seeds
+
+import phinmf
+
+
+def fit(Y, **how):
+    settings = {"n_components": 3, "random_state": 0, "max_iter": 3, "tol": 0, "sparsity": 5.0}
+    return phinmf.tl_nmf(Y, **{**settings, **how})
+
+
+@settings(max_examples=20)
+@given(k=st.integers(-40, 40), dtype=st.sampled_from([np.float32, np.float64]))
+def test_powers_of_two_change_nothing_but_H(k, dtype):
+    Y = notes().astype(dtype)
+    one, other = fit(Y), fit(np.ldexp(Y, k))
+    assert np.array_equal(one.Phi, other.Phi)
+    assert np.array_equal(one.W, other.W)
+    assert np.array_equal(np.ldexp(one.H, 2 * k), other.H)
+    assert one.objective == other.objective
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e9])
+def test_other_factors_perturb_by_rounding_only(factor):
+    Y = notes()
+    one, other = fit(Y, max_iter=1), fit(factor * Y, max_iter=1)
+    assert np.abs(one.Phi - other.Phi).max() < 1e-8
+    assert np.abs(one.W - other.W).max() < 1e-8
+    assert np.allclose(one.H * factor**2, other.H, rtol=1e-8, atol=1e-8 * other.H.max())
+    assert one.objective == pytest.approx(other.objective, rel=1e-8)
+
+
+@settings(max_examples=10)
+@given(seed=seeds, solver=st.sampled_from(["quasi-newton", "projected-gradient", None]))
+def test_order_and_signs_of_atoms(seed, solver):
+    rng = np.random.default_rng(seed)
+    Y = notes(M=12, n=400)
+    M = len(Y)
+    Phi, W = phinmf.manifold.random_orthogonal(M, rng), rng.random((M, 2))
+    order, signs = rng.permutation(M), rng.choice([-1, 1], M)
+    how = {"n_components": 2, "solver": solver, "max_iter": 1, "floor": 1e-2}
+    one = fit(Y, init=Phi, W=W, **how)
+    other = fit(Y, init=(signs[:, None] * Phi)[order], W=W[order], **how)
+    assert np.allclose(other.Phi, (signs[:, None] * one.Phi)[order], atol=1e-8)
+    assert np.allclose(other.W, one.W[order], atol=1e-8)
+    assert other.objective == pytest.approx(one.objective, rel=1e-9)
+
+
+@settings(max_examples=10)
+@given(seed=seeds)
+def test_order_of_frames(seed):
+    Y = notes(M=12, n=400)
+    order = np.random.default_rng(seed).permutation(Y.shape[1])
+    one, other = fit(Y, max_iter=1), fit(Y[:, order], max_iter=1)
+    assert np.allclose(one.Phi, other.Phi, atol=1e-8)
+    assert np.allclose(one.H[:, order], other.H, rtol=1e-7, atol=1e-9)
+
+
+def test_equal_channels_are_one_channel():
+    Y = notes()
+    one, twice = fit(Y), fit(np.stack([Y, Y]))
+    assert np.allclose(one.Phi, twice.Phi, atol=1e-7)
+    assert one.objective == pytest.approx(twice.objective, rel=1e-9)

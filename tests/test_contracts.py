@@ -1,0 +1,129 @@
+"""Every registered solver, divergence and engine runs through these tests."""
+
+import itertools
+
+import numpy as np
+import pytest
+from problems import Problem, notes
+
+import phinmf
+from phinmf.divergences import DIVERGENCES
+from phinmf.engines import ENGINES
+from phinmf.manifold import orthogonality_error, random_orthogonal
+from phinmf.solvers import SOLVERS, Descent, Solver
+
+EVERYTHING = list(itertools.product([*SOLVERS, None], DIVERGENCES, ENGINES))
+
+
+@pytest.mark.parametrize(("solver", "divergence", "engine"), EVERYTHING)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fit(solver, divergence, engine, dtype):
+    Y = np.stack([notes(seed=s) for s in range(2)]).astype(dtype)
+    before = Y.copy()
+    r = phinmf.tl_nmf(Y, 3, solver=solver, divergence=divergence, engine=engine, init="random",
+                      random_state=1, max_iter=6, tol=0)  # fmt: skip
+    _, M, N = Y.shape
+    assert np.array_equal(Y, before)
+    assert (r.Phi.shape, r.W.shape, r.H.shape) == ((M, M), (M, 3), (3, N))
+    assert r.Phi.dtype == r.W.dtype == r.H.dtype == dtype
+    assert orthogonality_error(r.Phi) < (1e-6 if dtype == np.float32 else 1e-13)
+    assert np.allclose(r.W.sum(axis=0), 1, atol=1e-6)
+    assert all(np.isfinite(a).all() for a in (r.Phi, r.W, r.H))
+    assert r.n_iter == 6
+    assert r.status is phinmf.Status.MAX_ITER
+
+    slack = (1e-5 if dtype == np.float32 else 1e-12) * max(abs(r.history.start), Y[0].size)
+    costs = np.concatenate([[r.history.start], r.history.objective])
+    assert (np.diff(costs) <= slack).all()
+    assert np.allclose(r.history.objective, r.history.divergence + r.history.penalty)
+    assert r.objective == pytest.approx(costs[-1], rel=1e-5, abs=slack)
+    assert r.objective == pytest.approx(objective_of(r, Y, divergence), rel=1e-4, abs=slack)
+
+    again = phinmf.tl_nmf(Y, 3, solver=solver, divergence=divergence, engine=engine, init="random",
+                          random_state=1, max_iter=6, tol=0)  # fmt: skip
+    assert np.array_equal(r.Phi, again.Phi)
+    assert np.array_equal(r.H, again.H)
+
+
+def objective_of(r, Y, divergence, sparsity=10.0):
+    """C(Φ, W, H) of the result, from its definition, in the units of the data."""
+    Y = Y.astype(np.float64)
+    mean = (Y**2).mean()
+    v = ((r.Phi @ Y) ** 2).mean(axis=0)
+    v_hat = r.W.astype(np.float64) @ r.H + r.floor
+    fit = DIVERGENCES[divergence].value(v / mean, v_hat / mean, r.floor / mean).sum()
+    return fit + sparsity / mean * r.H.sum(dtype=np.float64)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("M", [2, 3, 8])
+def test_solver_contract(name, M):
+    problem = Problem(7, M=M, N=30)
+    objective = problem.objective
+    before = objective.at()
+    step = SOLVERS[name]().update(problem.Phi, objective, 4)
+    assert issubclass(SOLVERS[name], Solver)
+    assert isinstance(step, Descent)
+    assert step.loss < before.loss
+    assert len(step.steps) <= 4
+    assert objective.evaluations > 1
+    here = objective.at()  # the engine stands where the solver says
+    assert here.loss == pytest.approx(step.loss, rel=1e-12)
+    assert np.allclose(here.G, step.G)
+    problem.engine.rotate(step.Phi)
+    assert objective.at().loss == pytest.approx(step.loss, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_solver_that_cannot_descend_says_so(name):
+    """At a minimum with a flat loss no step is taken, and nothing is raised."""
+    problem = Problem(8, M=4, N=10, K=1)
+    V_hat = (problem.Phi @ problem.Y[0]) ** 2
+    objective = problem.engine.objective_of(V_hat, problem.eps)
+    step = SOLVERS[name]().update(problem.Phi, objective, 3)
+    assert step.failed or not any(step.steps)
+    assert np.array_equal(step.Phi, problem.Phi)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize(("C", "M", "N"), [(1, 2, 1), (1, 5, 40), (3, 6, 17)])
+def test_engine_contract(engine, divergence, C, M, N):
+    p = Problem(9, M=M, N=N, K=2, C=C, divergence=divergence, engine=engine)
+    X, eps = p.Phi @ p.Y, p.eps
+    v, v_hat = (X**2).mean(axis=0), p.W @ p.H + eps
+    objective = p.objective
+    assert p.engine.shape == (C, M, N)
+    assert np.allclose(p.engine.powers(), (p.Y**2).mean(axis=(0, 1)))
+    assert np.allclose(p.engine.energies(), v.sum(axis=1))
+    assert np.allclose(p.engine.activations(), p.H)
+    assert np.allclose(p.engine.activation_sums(), p.H.sum(axis=1))
+
+    def expected(X):
+        v = (X**2).mean(axis=0)
+        f_prime = p.divergence.slope(v, v_hat, eps) * X
+        G = sum(f @ x.T for f, x in zip(f_prime, X, strict=True)) / C
+        return p.divergence.value(v, v_hat, eps).sum(), G
+
+    T, other = random_orthogonal(M, p.rng), random_orthogonal(M, p.rng)
+    for given, at in ((None, X), (other, other @ X), (T, T @ X)):
+        loss, G = objective.at(given)
+        assert loss == pytest.approx(expected(at)[0], rel=1e-12)
+        assert np.allclose(G, expected(at)[1])
+    assert np.allclose(objective.bound(), p.divergence.bound(v, v_hat, eps) @ v.T)
+    assert np.allclose(objective.curvature(), p.divergence.curvature(v, v_hat, eps) @ v.T)
+    objective.move(T)  # the last one evaluated
+    assert objective.at().loss == pytest.approx(expected(T @ X)[0], rel=1e-12)
+    objective.move(other)  # not evaluated at all
+    assert objective.at().loss == pytest.approx(expected(other @ T @ X)[0], rel=1e-12)
+    fixed = p.engine.objective_of(v_hat - eps, eps)
+    assert fixed.at().loss == pytest.approx(objective.at().loss, rel=1e-12)
+    p.engine.rotate(p.Phi)
+    sums = p.engine.nmf_pass(p.W, 0.5, eps, 1.0)
+    P, Q = p.divergence.nmf_split(v, v_hat, eps)
+    H = p.H * (p.W.T @ P) / (p.W.T @ Q + 0.5)
+    P, Q = p.divergence.nmf_split(v, p.W @ H + eps, eps)
+    assert np.allclose(p.engine.activations(), H)
+    assert np.allclose(sums.numerator, P @ H.T)
+    assert np.allclose(sums.denominator, Q @ H.T)
+    assert np.allclose(sums.activation, H.sum(axis=1))
