@@ -74,7 +74,8 @@ def draw(learned: Result, fixed: Result, Y: Array, sample_rate: int, path: Path)
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 6), layout="constrained")
-    top, bottom = figure.subfigures(2, 1, height_ratios=[1, 1.1])
+    halves: Any = figure.subfigures(2, 1, height_ratios=[1, 1.1])
+    top, bottom = halves
     cost, energy = top.subplots(1, 2)
     plots.plot_cost(cost, fixed.history, Y.size, color=plots.GREY, label="DCT, fixed")
     plots.plot_cost(cost, learned.history, Y.size, color=plots.ORANGE, label="learned transform")
