@@ -63,7 +63,7 @@ def alternate(
             objective = model(engine, W, eps, V_hat)  # V_hat = WH is fixed from here
             step = transform_step(run, last.Phi, objective, memory)  # Phi <- A(V_hat, Y, Phi, L)
             memory = step.memory
-            last = Iterate(polish(step.Phi), W, engine.activations())
+            last = Iterate(polish(step.Phi, engine.algebra), W, engine.activations())
             engine.rotate(last.Phi)
 
             evaluations += objective.evaluations

@@ -7,6 +7,9 @@ import scipy.linalg
 from numpy.typing import ArrayLike, DTypeLike
 
 from phinmf._types import Array, Indices
+from phinmf.algebra import Algebra
+
+PLAIN = Algebra()
 
 
 def skew(C: Array) -> Array:
@@ -23,12 +26,12 @@ class Exponential:
     """The geodesic R(η) = exp(ηE), equation (4)."""
 
     @staticmethod
-    def point(E: Array, eta: float) -> Array:
+    def point(E: Array, eta: float, algebra: Algebra = PLAIN) -> Array:
         """R(η)."""
         return np.asarray(scipy.linalg.expm(eta * E), dtype=E.dtype)
 
     @staticmethod
-    def slope(G: Array, E: Array, eta: float) -> float:
+    def slope(G: Array, E: Array, eta: float, R: Array) -> float:
         """d/dη L(R(η)Φ) = ⟨G(X_η)|E⟩, because E commutes with exp(ηE)."""
         return inner(G, E)
 
@@ -37,17 +40,20 @@ class Cayley:
     """R(η) = (I - ηE/2)⁻¹ (I + ηE/2): agrees with exp(ηE) to second order, error (ηE)³/12."""
 
     @staticmethod
-    def point(E: Array, eta: float) -> Array:
-        """R(η)."""
-        A, identity = (eta / 2) * E, np.eye(len(E), dtype=E.dtype)
-        return np.asarray(scipy.linalg.solve(identity - A, identity + A), dtype=E.dtype)
+    def point(E: Array, eta: float, algebra: Algebra = PLAIN) -> Array:
+        """R(η) = 2 (I - ηE/2)⁻¹ - I: one inverse, a tenth of the cost of exp."""
+        A = (-eta / 2) * E
+        diagonal = slice(None, None, len(E) + 1)
+        A.ravel()[diagonal] += 1
+        R = algebra.inverse(A)
+        R *= 2
+        R.ravel()[diagonal] -= 1
+        return R
 
     @staticmethod
-    def slope(G: Array, E: Array, eta: float) -> float:
-        """d/dη L(R(η)Φ) = ⟨G(X_η)|E (I - η²E²/4)⁻¹⟩."""
-        A = (eta / 2) * E
-        velocity = scipy.linalg.solve(np.eye(len(E), dtype=E.dtype) - A @ A, E)  # all commute
-        return inner(G, velocity)
+    def slope(G: Array, E: Array, eta: float, R: Array) -> float:
+        """d/dη L(R(η)Φ) = ⟨G(X_η)|E (I - η²E²/4)⁻¹⟩ = ⟨G(X_η)|skew(R)⟩/η: nothing to solve."""
+        return inner(G, skew(R)) / eta if eta else inner(G, E)
 
 
 Retraction = type[Exponential] | type[Cayley]
@@ -60,9 +66,9 @@ def polar(C: Array) -> Array:
     return np.asarray(U @ Vt)
 
 
-def polish(Phi: Array) -> Array:
+def polish(Phi: Array, algebra: Algebra = PLAIN) -> Array:
     """One Newton–Schulz step ½ (3I - ΦΦᵀ) Φ: squares a small distance from orthogonality."""
-    return np.asarray(1.5 * Phi - 0.5 * ((Phi @ Phi.T) @ Phi))
+    return 1.5 * Phi - 0.5 * algebra.product(algebra.product(Phi, Phi.T), Phi)
 
 
 def orthogonality_error(Phi: Array) -> float:

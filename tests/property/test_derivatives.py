@@ -34,9 +34,10 @@ def test_slope_along_a_curve(retraction, problem):
         step = 1e-3 * problem.eps**0.5
         loss = [objective.at(R.point(E, eta + k * step)).loss for k in (-2, -1, 1, 2)]
         numeric = (loss[0] - 8 * loss[1] + 8 * loss[2] - loss[3]) / (12 * step)
-        here = objective.at(R.point(E, eta))
+        T = R.point(E, eta)
+        here = objective.at(T)
         scale = np.linalg.norm(here.G) + abs(here.loss)
-        assert R.slope(here.G, E, eta) == pytest.approx(numeric, rel=1e-5, abs=1e-6 * scale)
+        assert R.slope(here.G, E, eta, T) == pytest.approx(numeric, rel=1e-5, abs=1e-6 * scale)
 
 
 def taylor_error(problem, E, t):

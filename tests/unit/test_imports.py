@@ -6,6 +6,8 @@ from pathlib import Path
 SRC = Path(__file__).parents[2] / "src" / "phinmf"
 LAYERS = [
     {"_types"},
+    {"threads"},
+    {"algebra"},
     {"result", "divergences", "manifold", "line_search", "multiplicative"},
     {"engines", "checks"},
     {"nmf", "solvers"},

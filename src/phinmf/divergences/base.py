@@ -15,6 +15,10 @@ class Divergence(Protocol):
     same lines act on numbers and on arrays and can be compiled.
     """
 
+    @property
+    def log_share(self) -> float:
+        """κ if the divergence is (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1), as fast engines need it."""
+
     def value(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
         """f: what one entry costs."""
 

@@ -11,7 +11,9 @@ import numpy as np
 from phinmf.divergences.base import Entries
 from phinmf.divergences.itakura_saito import nmf_split
 
-__all__ = ["bound", "curvature", "nmf_split", "slope", "value"]
+__all__ = ["bound", "curvature", "log_share", "nmf_split", "slope", "value"]
+
+log_share = 0.0  #: of log(v+ε) + 1: none
 
 
 def value(v: Entries, v_hat: Entries, eps: float) -> Entries:

@@ -6,6 +6,8 @@ import numpy as np
 
 from phinmf.divergences.base import Entries
 
+log_share = 1.0  #: of log(v+ε) + 1 beside the Gaussian likelihood
+
 
 def value(v: Entries, v_hat: Entries, eps: float) -> Entries:
     """f(x) = (x²+ε)/v̂ - log((x²+ε)/v̂) - 1, the summand of (3)."""

@@ -2,7 +2,8 @@
 
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
+from phinmf.engines.blocked import BlockedEngine
 
-ENGINES: dict[str, type[Engine]] = {"array": ArrayEngine}
+ENGINES: dict[str, type[Engine]] = {"array": ArrayEngine, "blocked": BlockedEngine}
 
 __all__ = ["ENGINES", "DictionarySums", "Engine", "Evaluation", "Objective"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from phinmf._types import Array, Indices
+from phinmf.algebra import Algebra
 from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
 from phinmf.multiplicative import multiply
@@ -26,12 +27,17 @@ def total(values: Array) -> float:
 class ArrayEngine(Engine):
     """Plain NumPy on arrays of shape (C, M, N)."""
 
-    def __init__(self, Y: Array, divergence: Divergence) -> None:
+    def __init__(self, Y: Array, divergence: Divergence, n_threads: int | None = None) -> None:
         self.Y = Y
         self.X = Y
         self.H: Array = np.zeros((0, Y.shape[2]), dtype=Y.dtype)
         self.divergence = divergence
         self.shape = Y.shape
+        self.dtype = Y.dtype
+        self.algebra = Algebra()
+
+    def subset(self, frames: Indices, dtype: DTypeLike) -> ArrayEngine:
+        return ArrayEngine(self.Y[:, :, frames].astype(dtype), self.divergence)
 
     def rotate(self, Phi: Array) -> None:
         self.X = Phi @ self.Y
@@ -75,6 +81,7 @@ class ArrayObjective(Objective):
         self.engine = engine
         self.v_hat = v_hat
         self.eps = eps
+        self.algebra = engine.algebra
         self.trial: tuple[Array, Array] | None = None  # the last T and its TX
         self.divergence = engine.divergence
 

@@ -8,9 +8,13 @@ whatever is M×M or M×K (Φ, W, G, h) lives in the algorithm. An engine decides
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Indices
+from phinmf.algebra import Algebra
 from phinmf.divergences import Divergence
 
 
@@ -32,6 +36,7 @@ class DictionarySums(NamedTuple):
 class Objective(ABC):
     """L(TΦ) = Σ f(TX) of (3) as a function of T, with v̂ fixed."""
 
+    algebra: Algebra  #: for M×M matrices, where and how the engine computes
     evaluations: int = 0  #: of the loss of all entries, counted since the objective was made
 
     @abstractmethod
@@ -61,9 +66,23 @@ class Engine(ABC):
     #: number of channels, window length, number of frames
     shape: tuple[int, int, int]
 
+    dtype: np.dtype[Any]
+    algebra: Algebra
+
     @abstractmethod
-    def __init__(self, Y: Array, divergence: Divergence) -> None:
+    def __init__(self, Y: Array, divergence: Divergence, n_threads: int | None = None) -> None:
         """Hold Y of shape (C, M, N); never write to it."""
+
+    def __enter__(self) -> Engine:
+        """Take hold of threads or a device; every method may rely on it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:  # noqa: B027
+        """Let go of them."""
+
+    @abstractmethod
+    def subset(self, frames: Indices, dtype: DTypeLike) -> Engine:
+        """Return an engine of the same kind on some of the frames, in another precision."""
 
     @abstractmethod
     def rotate(self, Phi: Array) -> None:

@@ -2,13 +2,15 @@
 
 from phinmf.solvers.base import Descent, Solver
 from phinmf.solvers.jacobi import Jacobi
+from phinmf.solvers.lbfgs import LBFGS
 from phinmf.solvers.projected_gradient import ProjectedGradient
 from phinmf.solvers.quasi_newton import QuasiNewton
 
 SOLVERS: dict[str, type[Solver]] = {
+    "lbfgs": LBFGS,
     "quasi-newton": QuasiNewton,
     "projected-gradient": ProjectedGradient,
     "jacobi": Jacobi,
 }
 
-__all__ = ["SOLVERS", "Descent", "Jacobi", "ProjectedGradient", "QuasiNewton", "Solver"]
+__all__ = ["LBFGS", "SOLVERS", "Descent", "Jacobi", "ProjectedGradient", "QuasiNewton", "Solver"]

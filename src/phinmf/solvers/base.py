@@ -42,7 +42,7 @@ class Descent:
     def accept(self, objective: Objective, trial: Trial) -> None:
         """Step to a trial point: its gradient is the one the next iteration needs."""
         objective.move(trial.T)
-        self.Phi = trial.T @ self.Phi
+        self.Phi = objective.algebra.product(trial.T, self.Phi)
         self.loss, self.G = trial.loss, trial.G
         self.steps.append(trial.eta)
 
@@ -62,8 +62,8 @@ def curve(objective: Objective, E: Array, retraction: Retraction) -> Callable[[f
     """η ↦ L(R(ηE)Φ), as a line search wants it."""
 
     def trial(eta: float) -> Trial:
-        T = retraction.point(E, eta)
+        T = retraction.point(E, eta, objective.algebra)
         here = objective.at(T)
-        return Trial(eta, here.loss, retraction.slope(here.G, E, eta), T, here.G)
+        return Trial(eta, here.loss, retraction.slope(here.G, E, eta, T), T, here.G)
 
     return trial

@@ -1,0 +1,240 @@
+"""Frames in blocks that worker threads take in turn: the fast engine of the CPU.
+
+Frames are contiguous in memory, X[c, n] being one transformed frame, so a block is a slice. A
+worker does everything to a block while it is in its cache, with BLAS on one thread. Sums run
+over the same blocks in the same order whatever the number of threads, so the bits agree. Three
+arrays as large as the frames are held: Y, X and the trial point.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from phinmf._types import Array, Indices
+from phinmf.algebra import Algebra
+from phinmf.divergences import Divergence
+from phinmf.engines import kernels
+from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
+from phinmf.multiplicative import multiply
+from phinmf.threads import Workers
+
+MOST_FRAMES = 1024  #: of a block
+FEW_FRAMES = 256  #: a block is not split further for the sake of more threads
+
+
+def blocks_of(N: int) -> list[slice]:
+    """Blocks of nearly equal length; they depend on nothing but the number of frames."""
+    number = 1
+    while number < 8 and N // (2 * number) >= FEW_FRAMES:
+        number *= 2
+    number = max(number, -(-N // MOST_FRAMES))
+    edges = [N * i // number for i in range(number + 1)]
+    return [slice(a, b) for a, b in itertools.pairwise(edges)]
+
+
+class BlockedEngine(Engine):
+    """NumPy products and compiled elementwise passes on blocks of frames."""
+
+    def __init__(self, Y: Array, divergence: Divergence, n_threads: int | None = None) -> None:
+        self.shape = Y.shape
+        self.Y = np.ascontiguousarray(Y.transpose(0, 2, 1))
+        self.dtype = self.Y.dtype
+        self.H: Array = np.zeros((Y.shape[2], 0), self.dtype)  # transposed: (N, K)
+        self.divergence = divergence
+        self.kappa = self.dtype.type(divergence.log_share)
+        self.workers = Workers(n_threads)
+        self.algebra = Algebra(self.workers)
+        self.blocks = blocks_of(Y.shape[2])
+        self.X = self.Y
+        self._spare: Array | None = None
+        self._scratch = threading.local()
+
+    def __enter__(self) -> BlockedEngine:
+        self.workers.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.workers.__exit__()
+
+    def subset(self, frames: Indices, dtype: DTypeLike) -> BlockedEngine:
+        part = self.Y[:, frames].astype(dtype).transpose(0, 2, 1)
+        return BlockedEngine(part, self.divergence, self.workers.n_threads)
+
+    def rotate(self, Phi: Array) -> None:
+        self.rotate_into_spare(Phi, self.Y)
+        self.swap()
+
+    def powers(self) -> Array:
+        return np.square(self.Y).mean(axis=(0, 2))
+
+    def energies(self) -> Array:
+        return np.square(self.X).mean(axis=0).sum(axis=0, dtype=np.float64)
+
+    def activations(self) -> Array:
+        return self.H.T.copy()
+
+    def set_activations(self, H: Array) -> None:
+        self.H = H.T.astype(self.dtype, order="C")
+
+    def scale_activations(self, s: Array) -> None:
+        self.H *= s
+
+    def activation_sums(self) -> Array:
+        return self.H.sum(axis=0, dtype=np.float64)
+
+    def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
+        Wt = np.ascontiguousarray(W.T)
+        eps, mu = self.dtype.type(eps), self.dtype.type(mu)
+
+        def one(block: slice) -> tuple[Array, Array, Array]:
+            X, H = self.X[:, block], self.H[block]
+            P, Q = self.scratch("P", *X.shape[1:]), self.scratch("Q", *X.shape[1:])
+            np.matmul(H, Wt, out=Q)
+            kernels.split(X, Q, eps, P, Q)
+            H[:] = multiply(H, P @ W, Q @ W + mu, gamma)
+            np.matmul(H, Wt, out=Q)
+            kernels.split(X, Q, eps, P, Q)
+            return P.T @ H, Q.T @ H, H.sum(axis=0)
+
+        return DictionarySums(*self.sums(one))
+
+    def objective(self, W: Array, eps: float) -> Objective:
+        Wt, H = np.ascontiguousarray(W.T), self.H
+
+        def model(block: slice, out: Array) -> Array:
+            return np.matmul(H[block], Wt, out=out)
+
+        return BlockedObjective(self, model, eps)
+
+    def objective_of(self, V_hat: Array, eps: float) -> Objective:
+        Vt = V_hat.T
+        return BlockedObjective(self, lambda block, out: np.asarray(Vt[block]), eps)
+
+    # what the objective builds on
+
+    def scratch(self, name: str, *shape: int) -> Array:
+        """An array of this thread's own, for a moment; the memory is used again and again."""
+        memory, size = self._scratch.__dict__, math.prod(shape)
+        if name not in memory or memory[name].size < size:
+            memory[name] = np.empty(size, self.dtype)
+        return np.asarray(memory[name][:size].reshape(shape))
+
+    def sums(self, one: Callable[[slice], tuple[Any, ...]]) -> list[Any]:
+        """Add up, in the order of the blocks, what `one` returns for each."""
+        totals: list[Any] = []
+
+        def add(parts: tuple[Any, ...]) -> None:
+            if not totals:
+                totals.extend(parts)
+                return
+            for i, part in enumerate(parts):
+                totals[i] += part
+
+        self.workers.in_order(one, self.blocks, add)
+        return totals
+
+    def rotate_into_spare(self, T: Array, source: Array) -> None:
+        """Spare ← T applied to every frame of the source."""
+        Tt, spare = T.T.astype(self.dtype, copy=False), self.spare
+
+        def one(block: slice) -> None:
+            np.matmul(source[:, block], Tt, out=spare[:, block])
+
+        self.workers.each(one, self.blocks)
+
+    @property
+    def spare(self) -> Array:
+        """Room for a trial point."""
+        if self._spare is None:
+            self._spare = np.empty_like(self.Y)
+        return self._spare
+
+    def swap(self) -> None:
+        """Make the spare array X, and the old X spare (Y itself is never written to)."""
+        self.X, self._spare = self.spare, None if self.X is self.Y else self.X
+
+
+class BlockedObjective(Objective):
+    """L(TΦ); v̂ is computed block by block and never held as a whole."""
+
+    def __init__(
+        self, engine: BlockedEngine, model: Callable[[slice, Array], Array], eps: float
+    ) -> None:
+        self.engine = engine
+        self.algebra = engine.algebra
+        self.model = model
+        self.eps = engine.dtype.type(eps)
+        self.trial: Array | None = None  # the T whose TX is in the engine's spare array
+
+    def at(self, T: Array | None = None) -> Evaluation:
+        self.evaluations += 1
+        engine = self.engine
+        X = engine.X if T is None else engine.spare
+        Tt = None if T is None else T.T.astype(engine.dtype, copy=False)
+
+        def one(block: slice) -> tuple[float, Array]:
+            here = X[:, block]
+            if Tt is not None:
+                np.matmul(engine.X[:, block], Tt, out=here)
+            WH = self.model(block, engine.scratch("WH", *here.shape[1:]))
+            F = engine.scratch("F", *here.shape)
+            loss = kernels.loss_and_slope(here, WH, self.eps, engine.kappa, F)
+            G = F[0].T @ here[0]  # (8)
+            for c in range(1, len(F)):
+                G += F[c].T @ here[c]
+            return loss, G
+
+        loss, G = engine.sums(one)
+        self.trial = T
+        return Evaluation(loss, G if len(X) == 1 else G / engine.dtype.type(len(X)))
+
+    def move(self, T: Array) -> None:
+        if T is not self.trial:
+            self.engine.rotate_into_spare(T, self.engine.X)
+        self.engine.swap()
+        self.trial = None
+
+    def bound(self) -> Array:
+        return self._curvature(exact=False)
+
+    def curvature(self) -> Array:
+        return self._curvature(exact=True)
+
+    def _curvature(self, exact: bool) -> Array:
+        engine = self.engine
+
+        def one(block: slice) -> tuple[Array]:
+            X = engine.X[:, block]
+            WH, B, V = (engine.scratch(name, *X.shape[1:]) for name in ("WH", "F", "V"))
+            WH = self.model(block, WH)
+            kernels.curvatures(X, WH, self.eps, engine.kappa, exact, B, V)
+            return (B.T @ V,)  # (12)
+
+        return np.asarray(engine.sums(one)[0])
+
+    def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
+        engine = self.engine
+        self.evaluations += angles.shape[1]
+        value, eps = engine.divergence.value, self.eps
+        c, s = np.cos(angles).astype(engine.dtype), np.sin(angles).astype(engine.dtype)
+
+        def one(block: slice) -> tuple[Array]:
+            X = engine.X[:, block]
+            v_hat = self.model(block, engine.scratch("WH", *X.shape[1:])) + eps
+            Xp, Xq = X[..., p], X[..., q]
+            losses = np.empty(angles.shape)
+            for t in range(angles.shape[1]):
+                turned_p = np.square(c[:, t] * Xp + s[:, t] * Xq).mean(axis=0)
+                turned_q = np.square(c[:, t] * Xq - s[:, t] * Xp).mean(axis=0)
+                entries = value(turned_p, v_hat[:, p], eps) + value(turned_q, v_hat[:, q], eps)
+                losses[:, t] = entries.sum(axis=0, dtype=np.float64)
+            return (losses,)
+
+        return np.asarray(engine.sums(one)[0])

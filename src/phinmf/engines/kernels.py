@@ -1,0 +1,102 @@
+"""Elementwise work on a block of frames, compiled: one pass over memory for each question.
+
+Both divergences belong to one family, (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1): κ = 1 is
+Itakura–Saito, κ = 0 the Gaussian likelihood. The readable formulas stand in
+`phinmf.divergences`, and these are tested against them. Arrays are (channels, frames, atoms).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+GROUP = 8  #: entries whose product is taken before its logarithm
+compiled = njit(nogil=True, cache=True, error_model="numpy")
+
+
+@compiled
+def frame_power(X: Any, i: int, v: Any) -> None:
+    """v_m = mean over channels of x²_cm in frame i."""
+    C, _, M = X.shape
+    for m in range(M):
+        v[m] = X[0, i, m] * X[0, i, m]
+    if C > 1:
+        for c in range(1, C):
+            for m in range(M):
+                v[m] += X[c, i, m] * X[c, i, m]
+        share = X.dtype.type(1.0 / C)
+        for m in range(M):
+            v[m] *= share
+
+
+@compiled
+def loss_and_slope(X: Any, WH: Any, eps: Any, kappa: Any, F: Any) -> float:
+    """Sum of f over a block; F receives f'(x).
+
+    Logarithms of products of GROUP ratios stand in for those of the ratios; a product that
+    leaves the range is taken apart again.
+    """
+    C, n, M = X.shape
+    one, two = X.dtype.type(1), X.dtype.type(2)
+    v, s = np.empty(M, X.dtype), np.empty(M, X.dtype)
+    rational, product = np.zeros(M), np.ones(M)
+    loss = 0.0
+    first = 0
+    for i in range(n):
+        frame_power(X, i, v)
+        for m in range(M):
+            a = v[m] + eps
+            inverse = one / (WH[i, m] + eps)
+            rational[m] += a * inverse
+            product[m] *= (kappa * a + (one - kappa)) * inverse
+            s[m] = two * (inverse - kappa / a)
+        for c in range(C):
+            for m in range(M):
+                F[c, i, m] = s[m] * X[c, i, m]
+        if i - first == GROUP - 1 or i == n - 1:
+            for m in range(M):
+                if 1e-290 < product[m] < 1e290:
+                    loss -= np.log(product[m])
+                else:
+                    for j in range(first, i + 1):
+                        total = 0.0
+                        for c in range(C):
+                            total += X[c, j, m] * X[c, j, m]
+                        a64 = total / C + eps
+                        loss -= np.log((kappa * a64 + (1 - kappa)) / (WH[j, m] + eps))
+                product[m] = 1.0
+            first = i + 1
+    for m in range(M):
+        loss += rational[m]
+    return loss - kappa * n * M
+
+
+@compiled
+def curvatures(X: Any, WH: Any, eps: Any, kappa: Any, exact: bool, B: Any, V: Any) -> None:
+    """B receives the bound b(x), or the exact f''(x); V the power."""
+    _, n, M = X.shape
+    one, two = X.dtype.type(1), X.dtype.type(2)
+    for i in range(n):
+        frame_power(X, i, V[i])
+        for m in range(M):
+            inverse, of_a = one / (WH[i, m] + eps), one / (V[i, m] + eps)
+            if exact:
+                B[i, m] = two * (inverse + kappa * (V[i, m] - eps) * of_a * of_a)
+            else:
+                B[i, m] = two * (inverse + kappa * of_a)
+
+
+@compiled
+def split(X: Any, WH: Any, eps: Any, P: Any, Q: Any) -> None:
+    """P = (v+ε)/v̂² and Q = 1/v̂ of the NMF updates; Q may be WH itself."""
+    _, n, M = X.shape
+    one = X.dtype.type(1)
+    v = np.empty(M, X.dtype)
+    for i in range(n):
+        frame_power(X, i, v)
+        for m in range(M):
+            q = one / (WH[i, m] + eps)
+            P[i, m] = (v[m] + eps) * q * q
+            Q[i, m] = q

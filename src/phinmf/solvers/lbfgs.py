@@ -1,0 +1,98 @@
+"""Preconditioned L-BFGS in the Lie algebra: Picard-O (Ablin et al. 2018) carried over to (3)."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from phinmf._types import Array, Indices
+from phinmf.engines import Objective
+from phinmf.line_search import Origin, strong_wolfe
+from phinmf.manifold import RETRACTIONS
+from phinmf.solvers.base import Descent, Solver, curve
+from phinmf.solvers.metric import METRICS
+
+
+class Pair(NamedTuple):
+    """A step and the change of the gradient along it."""
+
+    s: Array
+    y: Array
+    rho: float  #: 1 / ⟨s|y⟩
+
+
+@dataclass
+class Memory:
+    """The last pairs, kept from one update to the next."""
+
+    pairs: deque[Pair]
+    upper: Indices = field(repr=False)  #: flat indices above the diagonal
+
+    def pack(self, E: Array) -> Array:
+        """The entries above the diagonal: all there is to know of an antisymmetric matrix."""
+        return E.ravel().take(self.upper)
+
+    def unpack(self, e: Array, M: int) -> Array:
+        """The antisymmetric matrix with these entries."""
+        E = np.zeros((M, M), e.dtype)
+        E.ravel()[self.upper] = e
+        return E - E.T
+
+    def two_loop(self, g: Array, curvature: Array) -> Array:
+        """Inverse-Hessian approximation times g (Nocedal & Wright, Algorithm 7.4)."""
+        q, alphas = g.copy(), []
+        for s, y, rho in reversed(self.pairs):
+            alphas.append(rho * (s @ q))
+            q -= alphas[-1] * y
+        r = np.divide(q, curvature, out=np.zeros_like(q), where=curvature > 0)
+        for (s, y, rho), alpha in zip(self.pairs, reversed(alphas), strict=True):
+            r += (alpha - rho * (y @ r)) * s
+        return r
+
+
+@dataclass(frozen=True)
+class LBFGS(Solver):
+    """L-BFGS steps whose initial metric is the curvature of each pair of atoms.
+
+    Parameters
+    ----------
+    memory_size : int
+        Pairs kept, across outer iterations.
+    metric : {"bound", "exact"}
+        Initial metric, computed once per update: the paper's (12), or the true curvature floored.
+    retraction : {"exp", "cayley"}
+        The curve along which steps are taken.
+    """
+
+    memory_size: int = 10
+    metric: Literal["bound", "exact"] = "exact"
+    retraction: Literal["exp", "cayley"] = "cayley"
+
+    def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
+        """Make at most `n_iter` steps; `memory` holds the pairs of earlier updates."""
+        M = len(Phi)
+        if memory is None:
+            memory = Memory(deque(maxlen=self.memory_size), np.flatnonzero(np.tri(M, k=-1).T))
+        at = Descent.start(Phi, objective, memory)
+        curvature = memory.pack(METRICS[self.metric](objective, at.G))
+        g = memory.pack(at.G - at.G.T)
+        while len(at.steps) < n_iter:
+            e = -memory.two_loop(g, curvature)
+            E = memory.unpack(e, M)
+            start = Origin(at.loss, slope=float(g @ e))
+            best = strong_wolfe(curve(objective, E, RETRACTIONS[self.retraction]), start)
+            if best is None:
+                if not memory.pairs:
+                    at.failed = True
+                    break
+                memory.pairs.clear()  # try again along the preconditioned gradient
+                continue
+            at.accept(objective, best)
+            g, before = memory.pack(at.G - at.G.T), g
+            s, y = best.eta * e, g - before
+            if (sy := float(s @ y)) > 0:
+                memory.pairs.append(Pair(s, y, 1 / sy))
+        return at

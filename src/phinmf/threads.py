@@ -1,0 +1,102 @@
+"""Worker threads of our own, with one BLAS thread each, and nothing changed for the caller."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+def available() -> int:
+    """Number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class SingleThreadedBlas:
+    """While anyone is inside, BLAS uses one thread; the last one out restores what was set.
+
+    The setting belongs to the whole process, so fits that run at the same time share it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limiter = ThreadpoolController().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limiter.restore_original_limits()
+
+
+single_threaded_blas = SingleThreadedBlas()
+
+
+class Workers:
+    """Threads that each take the next piece of work; used as a context."""
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        self.n_threads = n_threads or available()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Workers:
+        single_threaded_blas.__enter__()
+        if self.n_threads > 1:
+            self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="phinmf")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+        single_threaded_blas.__exit__()
+
+    def each(self, work: Callable[[In], Any], items: Sequence[In]) -> None:
+        """Do the work for every item."""
+        self.in_order(work, items, lambda _: None)
+
+    def in_order(
+        self, work: Callable[[In], Out], items: Sequence[In], use: Callable[[Out], Any]
+    ) -> None:
+        """Do the work for every item, and use the results one at a time in the items' order."""
+        if self._pool is None or len(items) < 2:
+            for item in items:
+                use(work(item))
+            return
+        remaining = iter(range(len(items)))  # next() is atomic
+        waiting: dict[int, Out] = {}
+        due = 0
+        lock = threading.Lock()
+
+        def take() -> None:
+            nonlocal due
+            for i in remaining:
+                result = work(items[i])
+                with lock:
+                    waiting[i] = result
+                    while due in waiting:
+                        use(waiting.pop(due))
+                        due += 1
+
+        others = [self._pool.submit(take) for _ in range(min(self.n_threads, len(items)) - 1)]
+        try:
+            take()  # the calling thread works too
+        finally:
+            for _ in remaining:  # after an exception or an interrupt, nothing new is begun
+                pass
+            for other in others:
+                other.result()
