@@ -1,5 +1,6 @@
 """NMF with transform learning: the transform of a recording, learned with its factors."""
 
+from phinmf.annealing import Anneal
 from phinmf.api import PAPER, learn_transform, sparsity_from_lambda, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.result import History, Result, State, Status
@@ -8,6 +9,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PAPER",
+    "Anneal",
     "History",
     "Result",
     "State",

@@ -9,14 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from phinmf._types import Array
+from phinmf._types import Array, Indices
+from phinmf.annealing import Schedule, Setting
 from phinmf.engines import Engine, Objective
 from phinmf.manifold import polish, skew
-from phinmf.nmf import nmf_step, penalty
+from phinmf.nmf import activate, nmf_step, penalty
 from phinmf.result import History, Row, State, Status
 from phinmf.solvers import Descent, Solver
 
 Callback = Callable[[State], Any]
+
+REFRESH = 5  #: outer iterations after which Φ is polished and X made afresh from it
+LAST_NMF_STEPS = 5  #: at the target floor, whatever ends an annealed run
 
 
 @dataclass(frozen=True)
@@ -24,8 +28,8 @@ class Settings:
     """Every number that Algorithm 1 needs, at unit power."""
 
     solver: Solver | None
+    schedule: Schedule
     mu: float
-    floor: float
     nmf_exponent: float
     n_iter_nmf: int
     n_iter_transform: int
@@ -33,6 +37,7 @@ class Settings:
     max_time: float | None
     tol: float
     callback: Callback | None
+    rng: np.random.Generator  #: draws the sample of frames
 
 
 @dataclass(frozen=True)
@@ -44,60 +49,110 @@ class Iterate:
     H: Array
 
 
+class Model:
+    """Frames, or a sample of them, with the factors or the given V̂ that model their power."""
+
+    def __init__(self, engine: Engine, mu: float, V_hat: Array | None) -> None:
+        self.engine = engine
+        self.mu = mu
+        self.V_hat = V_hat
+
+    def part(self, frames: Indices, dtype: Any) -> Model:
+        """The same on some of the frames, in another precision."""
+        V_hat = None if self.V_hat is None else self.V_hat[:, frames].astype(dtype)
+        return Model(self.engine.subset(frames, dtype), self.mu, V_hat)
+
+    def objective(self, W: Array, eps: float) -> Objective:
+        """L(Φ) of (3)."""
+        if self.V_hat is None:
+            return self.engine.objective(W, eps)
+        return self.engine.objective_of(self.V_hat, eps)
+
+    def cost(self, W: Array, eps: float) -> float:
+        """C(Φ, W, H) of (2)."""
+        return self.objective(W, eps).loss() + penalty(self.engine, W, self.mu)
+
+    def nmf(self, W: Array, eps: float, gamma: float, n_iter: int) -> Array:
+        """Update the factors, if they are free."""
+        for _ in range(n_iter if self.V_hat is None else 0):
+            W = nmf_step(self.engine, W, self.mu, eps, gamma)  # step ⋆
+        return W
+
+    def restore(self, at: Iterate, eps: float) -> Iterate:
+        """Go to an iterate; frames that it has no activations for get them from W."""
+        dtype = self.engine.dtype
+        Phi, W = at.Phi.astype(dtype), at.W.astype(dtype)
+        self.engine.rotate(Phi)
+        if at.H.shape[1] == self.engine.shape[2]:
+            self.engine.set_activations(at.H)
+        else:
+            activate(self.engine, W, self.mu, eps)
+        return Iterate(Phi, W, self.engine.activations())
+
+
 def alternate(
     engine: Engine, start: Iterate, run: Settings, V_hat: Array | None = None
 ) -> tuple[Iterate, History, Status]:
     """Run Algorithm 1 until something ends it; with V̂ given, only its transform steps."""
     clock = time.perf_counter()
-    eps = run.floor
-    last = start
-    restore(engine, last)
-    before = model(engine, start.W, eps, V_hat).at().loss + penalty(engine, start.W, run.mu)
-    history, memory, evaluations = History(before), None, 1
+    target = run.schedule.target
+    whole = here = Model(engine, run.mu, V_hat)
+    last = whole.restore(start, target)
+    history = History(whole.cost(start.W, target))
+    status, memory, evaluations, before = Status.MAX_ITER, None, 0, None
     try:
-        for _ in range(run.max_iter):
-            W = last.W
-            if V_hat is None:
-                for _ in range(run.n_iter_nmf):
-                    W = nmf_step(engine, W, run.mu, eps, run.nmf_exponent)  # step ⋆
-            objective = model(engine, W, eps, V_hat)  # V_hat = WH is fixed from here
+        for t in range(run.max_iter):
+            now = run.schedule.at(t, time.perf_counter() - clock)
+            if before is None or before[1:] != now[1:]:
+                here = stage(whole, now, run)
+                last = here.restore(last, now.floor)
+            W = here.nmf(last.W, now.floor, run.nmf_exponent, run.n_iter_nmf)
+            objective = here.objective(W, now.floor)  # V_hat = WH is fixed from here
             step = transform_step(run, last.Phi, objective, memory)  # Phi <- A(V_hat, Y, Phi, L)
-            memory = step.memory
-            last = Iterate(polish(step.Phi, engine.algebra), W, engine.activations())
-            engine.rotate(last.Phi)
+            Phi, memory, before = step.Phi, step.memory, now
+            if t % REFRESH == REFRESH - 1:
+                Phi = polish(Phi, here.engine.algebra)
+                here.engine.rotate(Phi)
+            last = Iterate(Phi, W, here.engine.activations())
 
             evaluations += objective.evaluations
-            sparsity = penalty(engine, W, run.mu)
+            sparsity = penalty(here.engine, W, run.mu)
+            cost = step.loss + sparsity
             history.rows.append(
                 Row(
-                    objective=step.loss + sparsity,
+                    objective=cost,
                     divergence=step.loss,
                     penalty=sparsity,
+                    target_objective=cost if now.settled else here.cost(W, target),
                     gradient=float(np.linalg.norm(skew(step.G))),
                     steps=tuple(step.steps),
                     search_failed=step.failed,
                     evaluations=evaluations,
+                    frames=here.engine.shape[2],
                     seconds=time.perf_counter() - clock,
-                    floor=eps,
+                    floor=now.floor,
                 )
             )
-            status = reason_to_stop(history, last, run, engine.shape, fixed_model=V_hat is not None)
-            if status is not None:
-                return last, history, status
-        return last, history, Status.MAX_ITER
+            reason = reason_to_stop(history, last, run, now, engine.shape, V_hat is not None)
+            if reason is not None:
+                status = reason
+                break
     except KeyboardInterrupt:
-        return last, history, Status.INTERRUPTED
+        status = Status.INTERRUPTED
+    if run.schedule.anneal:
+        last = settle(whole, start, last, run, history.start)
+    return last, history, status
 
 
-def restore(engine: Engine, iterate: Iterate) -> None:
-    """Put the engine where an iterate says."""
-    engine.rotate(iterate.Phi)
-    engine.set_activations(iterate.H)
-
-
-def model(engine: Engine, W: Array, eps: float, V_hat: Array | None) -> Objective:
-    """L(Φ) of (3) for the current factors, or for the given V̂."""
-    return engine.objective(W, eps) if V_hat is None else engine.objective_of(V_hat, eps)
+def stage(whole: Model, now: Setting, run: Settings) -> Model:
+    """The frames and the precision of a setting."""
+    N, dtype = whole.engine.shape[2], whole.engine.dtype
+    n = run.schedule.sample_size if now.sampled else N
+    wanted = np.dtype(np.float32) if now.single else dtype
+    if n == N and wanted == dtype:
+        return whole
+    frames = np.arange(N) if n == N else np.sort(run.rng.choice(N, n, replace=False))
+    return whole.part(frames, wanted)
 
 
 def transform_step(run: Settings, Phi: Array, objective: Objective, memory: Any) -> Descent:
@@ -107,8 +162,24 @@ def transform_step(run: Settings, Phi: Array, objective: Objective, memory: Any)
     return run.solver.update(Phi, objective, run.n_iter_transform, memory)
 
 
+def settle(whole: Model, start: Iterate, last: Iterate, run: Settings, before: float) -> Iterate:
+    """A few NMF steps at the target floor; a run cut short may not be worse than its start."""
+    target = run.schedule.target
+    for candidate in (last, start):
+        at = whole.restore(candidate, target)
+        W = whole.nmf(at.W, target, run.nmf_exponent, LAST_NMF_STEPS)
+        if candidate is start or whole.cost(W, target) <= before:
+            break
+    return Iterate(at.Phi, W, whole.engine.activations())
+
+
 def reason_to_stop(
-    history: History, last: Iterate, run: Settings, shape: tuple[int, int, int], fixed_model: bool
+    history: History,
+    last: Iterate,
+    run: Settings,
+    now: Setting,
+    shape: tuple[int, int, int],
+    fixed_model: bool,
 ) -> Status | None:
     """The first reason to stop after an outer iteration, if there is one."""
     row = history[-1]
@@ -116,12 +187,16 @@ def reason_to_stop(
         seen = State(len(history), row.objective, history, last.Phi, last.W)
         if run.callback(seen):
             return Status.CALLBACK
-    _, M, N = shape
-    if fixed_model and row.gradient <= run.tol * N * np.sqrt(M):  # G_ii sums N terms of order 1
-        return Status.SMALL_GRADIENT
-    before = history[-2].objective if len(history) > 1 else history.start
-    if before - row.objective <= run.tol * abs(row.objective):
-        return Status.LINE_SEARCH if row.search_failed else Status.SMALL_DECREASE
+    if now.settled:
+        _, M, N = shape
+        if fixed_model and row.gradient <= run.tol * N * np.sqrt(M):  # G_ii: N terms of order 1
+            return Status.SMALL_GRADIENT
+        if len(history) == 1:
+            before = history.start
+        else:  # the first iteration at the target floor has nothing to be compared with
+            before = history[-2].objective if history[-2].floor == row.floor else np.inf
+        if before - row.objective <= run.tol * abs(row.objective):
+            return Status.LINE_SEARCH if row.search_failed else Status.SMALL_DECREASE
     if run.max_time is not None and row.seconds >= run.max_time:
         return Status.MAX_TIME
     return None

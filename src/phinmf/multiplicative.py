@@ -6,6 +6,8 @@ import numpy as np
 
 from phinmf._types import Array
 
+LEAST = 1e-20  #: what is positive stays above this, so that it can grow again when the floor falls
+
 
 def multiply(F: Array, numerator: Array, denominator: Array, gamma: float) -> Array:
     """F ∘ [numerator / denominator]^γ of §2.2, where 0/0 is 1.
@@ -14,4 +16,4 @@ def multiply(F: Array, numerator: Array, denominator: Array, gamma: float) -> Ar
     """
     ratio = np.ones_like(F)
     np.divide(numerator, denominator, out=ratio, where=denominator > 0)
-    return F * (ratio if gamma == 1 else ratio**gamma)
+    return np.maximum(F * (ratio if gamma == 1 else ratio**gamma), np.minimum(F, LEAST))

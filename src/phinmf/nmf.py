@@ -37,4 +37,12 @@ def flat_activations(powers: Array, M: int, K: int, mu: float) -> Array:
     p itself without sparsity and about √(p/μ) under a strong one.
     """
     s = 2 * powers / (1 + np.sqrt(1 + 4 * mu * powers))
-    return np.tile(s * (M / K), (K, 1))
+    return np.tile(s * (M / max(K, 1)), (K, 1))
+
+
+def activate(engine: Engine, W: Array, mu: float, eps: float, n_iter: int = 10) -> None:
+    """Give the engine activations for a known W: from the flat start, a few updates of H alone."""
+    H = flat_activations(engine.powers(), len(W), W.shape[1], mu)
+    engine.set_activations(H)
+    for _ in range(n_iter if H.size else 0):
+        engine.nmf_pass(W, mu, eps, gamma=1.0)

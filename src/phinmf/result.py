@@ -36,10 +36,12 @@ class Row(NamedTuple):
     objective: float  #: C at the floor in use: divergence + penalty
     divergence: float  #: its first term
     penalty: float  #: its second term, the sparsity
+    target_objective: float  #: C at the target floor, for the same Φ, W and H
     gradient: float  #: Frobenius norm of skew(G) after the transform step
     steps: tuple[float, ...]  #: accepted step lengths of the transform step
     search_failed: bool  #: whether its last line search found no lower point
     evaluations: int  #: of loss and gradient, since the start of the run
+    frames: int  #: frames in use; sums over a sample are scaled to stand for all
     seconds: float  #: since the start of the run
     floor: float  #: the floor in use, relative to the mean power
 

@@ -56,7 +56,8 @@ def test_order_and_signs_of_atoms(seed, solver):
 def test_order_of_frames(seed):
     Y = notes(M=12, n=400)
     order = np.random.default_rng(seed).permutation(Y.shape[1])
-    one, other = fit(Y, max_iter=1), fit(Y[:, order], max_iter=1)
+    how = {"solver": "quasi-newton", "max_iter": 1}
+    one, other = fit(Y, **how), fit(Y[:, order], **how)
     assert np.allclose(one.Phi, other.Phi, atol=1e-8)
     assert np.allclose(one.H[:, order], other.H, rtol=1e-7, atol=1e-9)
 

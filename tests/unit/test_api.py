@@ -17,7 +17,7 @@ def test_one_row_per_outer_iteration():
     assert len(h) == len(h.objective) == len(h.steps) == r.n_iter == 7
     assert (np.diff(h.seconds) > 0).all()
     assert (np.diff(h.evaluations) >= 1).all()
-    assert all(len(steps) == 5 for steps in h.steps)
+    assert all(len(steps) == 2 for steps in h.steps)
     assert h[-1].objective == h.objective[-1]
     assert "7 outer iterations" in repr(h)
     with pytest.raises(AttributeError, match="it has objective, divergence"):
@@ -59,17 +59,20 @@ def test_max_time_stops():
     assert r.n_iter == 1
 
 
+@pytest.mark.parametrize("solver", ["lbfgs", "quasi-newton"])
 @pytest.mark.parametrize("when", [1, 3])
-def test_an_interrupt_returns_the_best_so_far(when):
+def test_an_interrupt_returns_the_best_so_far(when, solver):
     def callback(state):
         if state.iteration == when:
             raise KeyboardInterrupt
 
-    r = phinmf.tl_nmf(notes(), 3, random_state=0, callback=callback)
+    r = phinmf.tl_nmf(notes(), 3, solver=solver, random_state=0, callback=callback)
     assert r.status is Status.INTERRUPTED
     assert r.n_iter == when
+    assert r.H.shape[1] == notes().shape[1]
     assert r.objective <= r.history.start
-    assert r.objective == pytest.approx(r.history.objective[-1], rel=1e-9)
+    if solver == "quasi-newton":
+        assert r.objective == pytest.approx(r.history.objective[-1], rel=1e-9)
 
 
 def test_an_interrupt_between_the_updates_of_the_factors(monkeypatch):
@@ -86,7 +89,7 @@ def test_an_interrupt_between_the_updates_of_the_factors(monkeypatch):
 
     normalise = phinmf.nmf.normalise
     monkeypatch.setattr(phinmf.nmf, "normalise", broken)
-    r = phinmf.tl_nmf(notes(), 3, random_state=0, n_iter_nmf=3)
+    r = phinmf.tl_nmf(notes(), 3, solver="quasi-newton", random_state=0, n_iter_nmf=3)
     assert r.status is Status.INTERRUPTED
     assert r.n_iter == 1
     assert r.objective == pytest.approx(r.history.objective[-1], rel=1e-9)
@@ -96,7 +99,7 @@ def test_no_iterations_return_the_start(rng):
     Y = notes()
     M, N = Y.shape
     Phi, W, H = random_orthogonal(M, rng), rng.random((M, 2)), rng.random((2, N))
-    r = phinmf.tl_nmf(Y, 2, init=Phi, W=W, H=H, max_iter=0, tol=0)
+    r = phinmf.tl_nmf(Y, 2, init=Phi, W=W, H=H, max_iter=0, tol=0, anneal=False)
     assert np.allclose(r.Phi, Phi, atol=1e-14)
     assert np.allclose(r.W @ r.H, W @ H)
     assert np.allclose(r.W.sum(axis=0), 1)
@@ -164,13 +167,15 @@ def test_the_smallest_problems(solver):
 
 def test_learn_transform_reaches_the_minimum():
     Y, V_hat, start, Phi_star = synthetic(6, 200, seed=0)
-    r = phinmf.learn_transform(Y, V_hat, init=start, floor=1e-2, tol=1e-8)
+    r = phinmf.learn_transform(Y, V_hat, init=start, floor=1e-2, tol=1e-8, anneal=False)
     assert r.W is None
     assert r.H is None
     assert r.status is Status.SMALL_GRADIENT
     assert r.objective < 1e-12 * Y.size
     assert np.allclose(r.Phi, Phi_star, atol=1e-6)
-    scaled = phinmf.learn_transform(8 * Y, 64 * V_hat, init=start, floor=1e-2, tol=1e-8)
+    scaled = phinmf.learn_transform(
+        8 * Y, 64 * V_hat, init=start, floor=1e-2, tol=1e-8, anneal=False
+    )
     assert np.array_equal(scaled.Phi, r.Phi)
 
 

@@ -8,7 +8,7 @@ LAYERS = [
     {"_types"},
     {"threads"},
     {"algebra"},
-    {"result", "divergences", "manifold", "line_search", "multiplicative"},
+    {"result", "divergences", "manifold", "line_search", "multiplicative", "annealing"},
     {"engines", "checks"},
     {"nmf", "solvers"},
     {"algorithm"},

@@ -19,11 +19,6 @@ def power(X: Array) -> Array:
     return np.asarray(np.square(X).mean(axis=0))
 
 
-def total(values: Array) -> float:
-    """Sum in double precision."""
-    return float(values.sum(dtype=np.float64))
-
-
 class ArrayEngine(Engine):
     """Plain NumPy on arrays of shape (C, M, N)."""
 
@@ -37,7 +32,9 @@ class ArrayEngine(Engine):
         self.algebra = Algebra()
 
     def subset(self, frames: Indices, dtype: DTypeLike) -> ArrayEngine:
-        return ArrayEngine(self.Y[:, :, frames].astype(dtype), self.divergence)
+        part = ArrayEngine(self.Y[:, :, frames].astype(dtype), self.divergence)
+        part.weight = self.weight * self.shape[2] / len(frames)
+        return part
 
     def rotate(self, Phi: Array) -> None:
         self.X = Phi @ self.Y
@@ -58,7 +55,7 @@ class ArrayEngine(Engine):
         self.H *= s[:, None]
 
     def activation_sums(self) -> Array:
-        return self.H.sum(axis=1, dtype=np.float64)
+        return self.weight * self.H.sum(axis=1, dtype=np.float64)
 
     def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
         V = power(self.X)
@@ -84,6 +81,7 @@ class ArrayObjective(Objective):
         self.algebra = engine.algebra
         self.trial: tuple[Array, Array] | None = None  # the last T and its TX
         self.divergence = engine.divergence
+        self.weight = engine.weight
 
     def at(self, T: Array | None = None) -> Evaluation:
         self.evaluations += 1
@@ -92,10 +90,17 @@ class ArrayObjective(Objective):
             X = T @ X
             self.trial = T, X
         V = power(X)
-        loss = total(self.divergence.value(V, self.v_hat, self.eps))
+        loss = self._loss(V)
         f_prime = self.divergence.slope(V, self.v_hat, self.eps) * X
         G = (f_prime @ X.transpose(0, 2, 1)).mean(axis=0)  # (8)
-        return Evaluation(loss, G)
+        return Evaluation(loss, self.weight * G)
+
+    def loss(self) -> float:
+        return self._loss(power(self.engine.X))
+
+    def _loss(self, V: Array) -> float:
+        values = self.divergence.value(V, self.v_hat, self.eps)
+        return self.weight * float(values.sum(dtype=np.float64))
 
     def move(self, T: Array) -> None:
         last = self.trial
@@ -104,11 +109,11 @@ class ArrayObjective(Objective):
 
     def bound(self) -> Array:
         V = power(self.engine.X)
-        return np.asarray(self.divergence.bound(V, self.v_hat, self.eps) @ V.T)  # (12)
+        return self.weight * (self.divergence.bound(V, self.v_hat, self.eps) @ V.T)  # (12)
 
     def curvature(self) -> Array:
         V = power(self.engine.X)
-        return np.asarray(self.divergence.curvature(V, self.v_hat, self.eps) @ V.T)
+        return self.weight * (self.divergence.curvature(V, self.v_hat, self.eps) @ V.T)
 
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
         X, v_hat = self.engine.X, self.v_hat
@@ -123,4 +128,4 @@ class ArrayObjective(Objective):
 
     def _row_losses(self, X: Array, v_hat: Array) -> NDArray[Any]:
         values = self.divergence.value(power(X), v_hat, self.eps)
-        return np.asarray(values.sum(axis=1, dtype=np.float64))
+        return self.weight * values.sum(axis=1, dtype=np.float64)

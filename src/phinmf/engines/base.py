@@ -44,6 +44,10 @@ class Objective(ABC):
         """Loss and gradient at TX; None is the identity."""
 
     @abstractmethod
+    def loss(self) -> float:
+        """Loss at X, without its gradient; not counted as an evaluation."""
+
+    @abstractmethod
     def move(self, T: Array) -> None:
         """Make TX the new X; free if T was the last one evaluated."""
 
@@ -68,6 +72,7 @@ class Engine(ABC):
 
     dtype: np.dtype[Any]
     algebra: Algebra
+    weight: float = 1.0  #: how many frames each frame stands for
 
     @abstractmethod
     def __init__(self, Y: Array, divergence: Divergence, n_threads: int | None = None) -> None:
@@ -82,7 +87,10 @@ class Engine(ABC):
 
     @abstractmethod
     def subset(self, frames: Indices, dtype: DTypeLike) -> Engine:
-        """Return an engine of the same kind on some of the frames, in another precision."""
+        """Return an engine of the same kind on some of the frames, in another precision.
+
+        They stand for all: losses, derivatives and sums of activations are scaled accordingly.
+        """
 
     @abstractmethod
     def rotate(self, Phi: Array) -> None:

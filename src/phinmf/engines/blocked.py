@@ -8,6 +8,7 @@ arrays as large as the frames are held: Y, X and the trial point.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 import threading
@@ -20,7 +21,6 @@ from numpy.typing import DTypeLike
 from phinmf._types import Array, Indices
 from phinmf.algebra import Algebra
 from phinmf.divergences import Divergence
-from phinmf.engines import kernels
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
 from phinmf.multiplicative import multiply
 from phinmf.threads import Workers
@@ -42,14 +42,21 @@ def blocks_of(N: int) -> list[slice]:
 class BlockedEngine(Engine):
     """NumPy products and compiled elementwise passes on blocks of frames."""
 
-    def __init__(self, Y: Array, divergence: Divergence, n_threads: int | None = None) -> None:
+    def __init__(
+        self,
+        Y: Array,
+        divergence: Divergence,
+        n_threads: int | None = None,
+        workers: Workers | None = None,
+    ) -> None:
         self.shape = Y.shape
         self.Y = np.ascontiguousarray(Y.transpose(0, 2, 1))
         self.dtype = self.Y.dtype
         self.H: Array = np.zeros((Y.shape[2], 0), self.dtype)  # transposed: (N, K)
         self.divergence = divergence
+        self.kernels = importlib.import_module("phinmf.engines.kernels")  # Numba takes its time
         self.kappa = self.dtype.type(divergence.log_share)
-        self.workers = Workers(n_threads)
+        self.workers = workers or Workers(n_threads)
         self.algebra = Algebra(self.workers)
         self.blocks = blocks_of(Y.shape[2])
         self.X = self.Y
@@ -64,8 +71,10 @@ class BlockedEngine(Engine):
         self.workers.__exit__()
 
     def subset(self, frames: Indices, dtype: DTypeLike) -> BlockedEngine:
-        part = self.Y[:, frames].astype(dtype).transpose(0, 2, 1)
-        return BlockedEngine(part, self.divergence, self.workers.n_threads)
+        Y = self.Y[:, frames].astype(dtype).transpose(0, 2, 1)
+        part = BlockedEngine(Y, self.divergence, workers=self.workers)
+        part.weight = self.weight * self.shape[2] / len(frames)
+        return part
 
     def rotate(self, Phi: Array) -> None:
         self.rotate_into_spare(Phi, self.Y)
@@ -87,7 +96,7 @@ class BlockedEngine(Engine):
         self.H *= s
 
     def activation_sums(self) -> Array:
-        return self.H.sum(axis=0, dtype=np.float64)
+        return self.weight * self.H.sum(axis=0, dtype=np.float64)
 
     def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
         Wt = np.ascontiguousarray(W.T)
@@ -97,10 +106,10 @@ class BlockedEngine(Engine):
             X, H = self.X[:, block], self.H[block]
             P, Q = self.scratch("P", *X.shape[1:]), self.scratch("Q", *X.shape[1:])
             np.matmul(H, Wt, out=Q)
-            kernels.split(X, Q, eps, P, Q)
+            self.kernels.split(X, Q, eps, P, Q)
             H[:] = multiply(H, P @ W, Q @ W + mu, gamma)
             np.matmul(H, Wt, out=Q)
-            kernels.split(X, Q, eps, P, Q)
+            self.kernels.split(X, Q, eps, P, Q)
             return P.T @ H, Q.T @ H, H.sum(axis=0)
 
         return DictionarySums(*self.sums(one))
@@ -185,15 +194,27 @@ class BlockedObjective(Objective):
                 np.matmul(engine.X[:, block], Tt, out=here)
             WH = self.model(block, engine.scratch("WH", *here.shape[1:]))
             F = engine.scratch("F", *here.shape)
-            loss = kernels.loss_and_slope(here, WH, self.eps, engine.kappa, F)
+            loss = engine.kernels.loss_and_slope(here, WH, self.eps, engine.kappa, F)
             G = F[0].T @ here[0]  # (8)
             for c in range(1, len(F)):
                 G += F[c].T @ here[c]
             return loss, G
 
         loss, G = engine.sums(one)
+        G *= engine.dtype.type(engine.weight / len(X))
         self.trial = T
-        return Evaluation(loss, G if len(X) == 1 else G / engine.dtype.type(len(X)))
+        return Evaluation(engine.weight * loss, G)
+
+    def loss(self) -> float:
+        engine = self.engine
+
+        def one(block: slice) -> tuple[float]:
+            X = engine.X[:, block]
+            WH = self.model(block, engine.scratch("WH", *X.shape[1:]))
+            F = engine.scratch("F", *X.shape)
+            return (engine.kernels.loss_and_slope(X, WH, self.eps, engine.kappa, F),)
+
+        return engine.weight * float(engine.sums(one)[0])
 
     def move(self, T: Array) -> None:
         if T is not self.trial:
@@ -214,10 +235,12 @@ class BlockedObjective(Objective):
             X = engine.X[:, block]
             WH, B, V = (engine.scratch(name, *X.shape[1:]) for name in ("WH", "F", "V"))
             WH = self.model(block, WH)
-            kernels.curvatures(X, WH, self.eps, engine.kappa, exact, B, V)
+            engine.kernels.curvatures(X, WH, self.eps, engine.kappa, exact, B, V)
             return (B.T @ V,)  # (12)
 
-        return np.asarray(engine.sums(one)[0])
+        h = engine.sums(one)[0]
+        h *= engine.dtype.type(engine.weight)
+        return np.asarray(h)
 
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
         engine = self.engine
@@ -237,4 +260,4 @@ class BlockedObjective(Objective):
                 losses[:, t] = entries.sum(axis=0, dtype=np.float64)
             return (losses,)
 
-        return np.asarray(engine.sums(one)[0])
+        return np.asarray(engine.weight * engine.sums(one)[0])

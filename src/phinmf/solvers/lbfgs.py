@@ -30,6 +30,8 @@ class Memory:
 
     pairs: deque[Pair]
     upper: Indices = field(repr=False)  #: flat indices above the diagonal
+    curvature: Array | None = field(default=None, repr=False)  #: initial metric
+    age: int = 0  #: updates since the metric was computed
 
     def pack(self, E: Array) -> Array:
         """The entries above the diagonal: all there is to know of an antisymmetric matrix."""
@@ -41,16 +43,29 @@ class Memory:
         E.ravel()[self.upper] = e
         return E - E.T
 
-    def two_loop(self, g: Array, curvature: Array) -> Array:
-        """Inverse-Hessian approximation times g (Nocedal & Wright, Algorithm 7.4)."""
+    def two_loop(self, g: Array) -> Array:
+        """Inverse-Hessian approximation times g (Nocedal & Wright, Algorithm 7.4).
+
+        The initial metric is scaled to the last pair, ⟨s|y⟩ / ⟨y|y⟩ in that metric, which makes
+        the unit step a good one.
+        """
         q, alphas = g.copy(), []
         for s, y, rho in reversed(self.pairs):
             alphas.append(rho * (s @ q))
             q -= alphas[-1] * y
-        r = np.divide(q, curvature, out=np.zeros_like(q), where=curvature > 0)
+        r = self.weigh(q)
+        if self.pairs:
+            _, y, rho = self.pairs[-1]
+            r /= r.dtype.type(rho * (y @ self.weigh(y)))
         for (s, y, rho), alpha in zip(self.pairs, reversed(alphas), strict=True):
             r += (alpha - rho * (y @ r)) * s
         return r
+
+    def weigh(self, q: Array) -> Array:
+        """Q divided by the curvature of each pair, 0 where that is 0."""
+        c = self.curvature
+        assert c is not None
+        return np.divide(q, c, out=np.zeros_like(q), where=c > 0)
 
 
 @dataclass(frozen=True)
@@ -62,13 +77,16 @@ class LBFGS(Solver):
     memory_size : int
         Pairs kept, across outer iterations.
     metric : {"bound", "exact"}
-        Initial metric, computed once per update: the paper's (12), or the true curvature floored.
+        Initial metric: the paper's (12), or the true curvature of each pair, floored.
+    metric_every : int
+        Updates after which the metric is computed again.
     retraction : {"exp", "cayley"}
         The curve along which steps are taken.
     """
 
-    memory_size: int = 10
+    memory_size: int = 5
     metric: Literal["bound", "exact"] = "exact"
+    metric_every: int = 3
     retraction: Literal["exp", "cayley"] = "cayley"
 
     def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
@@ -77,10 +95,12 @@ class LBFGS(Solver):
         if memory is None:
             memory = Memory(deque(maxlen=self.memory_size), np.flatnonzero(np.tri(M, k=-1).T))
         at = Descent.start(Phi, objective, memory)
-        curvature = memory.pack(METRICS[self.metric](objective, at.G))
+        if memory.age % self.metric_every == 0:
+            memory.curvature = memory.pack(METRICS[self.metric](objective, at.G))
+        memory.age += 1
         g = memory.pack(at.G - at.G.T)
         while len(at.steps) < n_iter:
-            e = -memory.two_loop(g, curvature)
+            e = -memory.two_loop(g)
             E = memory.unpack(e, M)
             start = Origin(at.loss, slope=float(g @ e))
             best = strong_wolfe(curve(objective, E, RETRACTIONS[self.retraction]), start)

@@ -1,0 +1,87 @@
+"""Annealing the floor: walls between sign patterns are low at first, and rise as the fit settles.
+
+At a tiny floor every sign pattern of X is walled off by -log x² and holds its own local minimum.
+A high floor lets the transform pass, needs few frames to say where to go, and no more than
+single precision. So a run begins with a sample of the frames in float32, takes all frames
+as the floor falls, and ends at the target floor in the precision of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+TIME_SHARE = 0.7  #: of max_time by which the schedule has ended
+
+
+@dataclass(frozen=True)
+class Anneal:
+    """A schedule of floors: start · (knee/start)^(progress^shape), then the target at once.
+
+    Parameters
+    ----------
+    start : float
+        First floor, relative to the mean power.
+    length : int
+        Outer iterations from the start to the knee; compressed when max_iter or max_time is short.
+    shape : float
+        1 is a geometric schedule; more stays high for longer and falls faster later.
+    knee : float
+        Floor at which the schedule jumps to the target: below it little changes.
+    sample : float
+        Frames of the sample, as a multiple of M, used while the floor is above `all_frames`;
+        0 uses all frames always.
+    all_frames : float
+        Floor below which all frames are used.
+    """
+
+    start: float = 0.1
+    length: int = 60
+    shape: float = 2.0
+    knee: float = 1e-6
+    sample: float = 3.0
+    all_frames: float = 2e-3
+
+
+class Setting(NamedTuple):
+    """What one outer iteration works with."""
+
+    floor: float
+    sampled: bool  #: on a sample of the frames
+    single: bool  #: in single precision
+    settled: bool  #: at the target floor, where the stopping rule counts
+
+
+class Schedule:
+    """The setting of each outer iteration."""
+
+    def __init__(
+        self,
+        anneal: Anneal | None,
+        target: float,
+        shape: tuple[int, int, int],
+        max_iter: int,
+        max_time: float | None,
+    ) -> None:
+        _, M, N = shape
+        self.anneal = anneal if anneal and anneal.start > target else None
+        self.target = target
+        self.max_time = max_time
+        if self.anneal:
+            self.length = max(1, min(self.anneal.length, max_iter - 1 - max_iter // 8))
+            n = round(self.anneal.sample * M)
+            self.sample_size = n if 0 < n <= N // 2 else N
+
+    def at(self, iteration: int, seconds: float) -> Setting:
+        """The setting of an outer iteration that begins after so many seconds."""
+        if not self.anneal:
+            return Setting(self.target, sampled=False, single=False, settled=True)
+        progress = iteration / self.length
+        if self.max_time:
+            progress = max(progress, seconds / (TIME_SHARE * self.max_time))
+        if progress >= 1:
+            return Setting(self.target, sampled=False, single=False, settled=True)
+        start, knee = self.anneal.start, max(self.anneal.knee, self.target)
+        floor = max(start * (knee / start) ** (progress**self.anneal.shape), self.target)
+        sampled = floor > self.anneal.all_frames
+        return Setting(floor, sampled=sampled, single=True, settled=False)
