@@ -12,7 +12,7 @@ import numpy as np
 from phinmf._types import Array, Indices
 from phinmf.annealing import Schedule, Setting
 from phinmf.engines import Engine, Objective
-from phinmf.manifold import polish, skew
+from phinmf.manifold import exactly_orthogonal, polish, skew
 from phinmf.nmf import activate, nmf_step, penalty
 from phinmf.result import History, Row, State, Status
 from phinmf.solvers import Descent, Solver
@@ -79,9 +79,9 @@ class Model:
         return W
 
     def restore(self, at: Iterate, eps: float) -> Iterate:
-        """Go to an iterate; frames that it has no activations for get them from W."""
+        """Go to an iterate, made orthogonal; frames without activations get them from W."""
         dtype = self.engine.dtype
-        Phi, W = at.Phi.astype(dtype), at.W.astype(dtype)
+        Phi, W = exactly_orthogonal(at.Phi, dtype), at.W.astype(dtype)
         self.engine.rotate(Phi)
         if at.H.shape[1] == self.engine.shape[2]:
             self.engine.set_activations(at.H)

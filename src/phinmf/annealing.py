@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from phinmf import checks
+
 TIME_SHARE = 0.7  #: of max_time by which the schedule has ended
 
 
@@ -41,6 +43,13 @@ class Anneal:
     knee: float = 1e-6
     sample: float = 3.0
     all_frames: float = 2e-3
+
+    def __post_init__(self) -> None:
+        for name in ("start", "shape", "knee"):
+            checks.number(name, getattr(self, name), 0, strict=True)
+        for name in ("sample", "all_frames"):
+            checks.number(name, getattr(self, name), 0)
+        checks.count("length", self.length, 1)
 
 
 class Setting(NamedTuple):

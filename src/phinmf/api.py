@@ -15,7 +15,6 @@ from phinmf.algorithm import Callback, Iterate, Model, Settings, alternate
 from phinmf.annealing import Anneal, Schedule
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
-from phinmf.manifold import polish
 from phinmf.nmf import flat_activations, normalise, penalty
 from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, SOLVERS, Solver
@@ -268,7 +267,7 @@ def _solve(
     target = run.schedule.target
     last, history, status = alternate(engine, start, run, V_hat)
     model = Model(engine, run.mu, V_hat)
-    last = model.restore(Iterate(_exactly_orthogonal(last.Phi), last.W, last.H), target)
+    last = model.restore(last, target)
     divergence, sparse = model.objective(last.W, target).loss(), penalty(engine, last.W, run.mu)
     asked_for = (Status.CALLBACK, Status.INTERRUPTED)
     if run.tol > 0 and not status.converged and status not in asked_for:
@@ -327,8 +326,3 @@ def _streams(random_state: Any, n: int) -> list[np.random.Generator]:
     """Independent generators, so that giving one start does not change the others."""
     entropy = checks.generator(random_state).integers(2**63, size=4)
     return [np.random.default_rng(s) for s in np.random.SeedSequence(list(entropy)).spawn(n)]
-
-
-def _exactly_orthogonal(Phi: Array) -> Array:
-    """Polish in double precision, then go back to the precision of the data."""
-    return polish(polish(Phi.astype(np.float64))).astype(Phi.dtype)

@@ -71,6 +71,11 @@ def polish(Phi: Array, algebra: Algebra = PLAIN) -> Array:
     return 1.5 * Phi - 0.5 * algebra.product(algebra.product(Phi, Phi.T), Phi)
 
 
+def exactly_orthogonal(Phi: Array, dtype: DTypeLike) -> Array:
+    """Polish in double precision, then go to the wanted one."""
+    return polish(polish(Phi.astype(np.float64))).astype(dtype)
+
+
 def orthogonality_error(Phi: Array) -> float:
     """Largest entry of |ΦΦᵀ - I|."""
     return float(np.abs(Phi @ Phi.T - np.eye(len(Phi))).max())

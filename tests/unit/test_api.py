@@ -167,7 +167,8 @@ def test_the_smallest_problems(solver):
 
 def test_learn_transform_reaches_the_minimum():
     Y, V_hat, start, Phi_star = synthetic(6, 200, seed=0)
-    r = phinmf.learn_transform(Y, V_hat, init=start, floor=1e-2, tol=1e-8, anneal=False)
+    how = {"init": start, "floor": 1e-2, "tol": 1e-8, "anneal": False}
+    r = phinmf.learn_transform(Y, V_hat, **how)
     assert r.W is None
     assert r.H is None
     assert r.status is Status.SMALL_GRADIENT

@@ -33,6 +33,11 @@ class Memory:
     curvature: Array | None = field(default=None, repr=False)  #: initial metric
     age: int = 0  #: updates since the metric was computed
 
+    def stale(self, metric_every: int, dtype: np.dtype[Any]) -> bool:
+        """Whether the metric is to be computed again: in time, or for another precision."""
+        c = self.curvature
+        return c is None or c.dtype != dtype or self.age % metric_every == 0
+
     def pack(self, E: Array) -> Array:
         """The entries above the diagonal: all there is to know of an antisymmetric matrix."""
         return E.ravel().take(self.upper)
@@ -95,7 +100,7 @@ class LBFGS(Solver):
         if memory is None:
             memory = Memory(deque(maxlen=self.memory_size), np.flatnonzero(np.tri(M, k=-1).T))
         at = Descent.start(Phi, objective, memory)
-        if memory.age % self.metric_every == 0:
+        if memory.stale(self.metric_every, at.G.dtype):
             memory.curvature = memory.pack(METRICS[self.metric](objective, at.G))
         memory.age += 1
         g = memory.pack(at.G - at.G.T)

@@ -1,0 +1,33 @@
+"""Relation (14) to ICA: with a fixed density in place of a divergence, the solver is Picard-O."""
+
+from types import SimpleNamespace
+
+import numpy as np
+from picard import picard
+
+import phinmf
+from phinmf.solvers import LBFGS
+
+LOG_COSH = SimpleNamespace(
+    value=lambda v, v_hat, eps: np.log(np.cosh(np.sqrt(v))),
+    slope=lambda v, v_hat, eps: np.tanh(np.sqrt(v)) / np.sqrt(v),
+    curvature=lambda v, v_hat, eps: 1 / np.cosh(np.sqrt(v)) ** 2,
+    bound=lambda v, v_hat, eps: np.ones_like(v),
+)
+
+
+def test_the_same_rotation_as_picard(rng):
+    S = rng.laplace(size=(6, 5000))
+    X = rng.standard_normal((6, 6)) @ S
+    X -= X.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(X @ X.T / X.shape[1])
+    white = (vectors / np.sqrt(values)).T @ X
+    _, theirs, _ = picard(white, ortho=True, extended=False, whiten=False, centering=False,
+                          w_init=np.eye(6), tol=1e-10, max_iter=500)  # fmt: skip
+    ours = phinmf.learn_transform(
+        white, np.ones_like(white), solver=LBFGS(), divergence=LOG_COSH, init=np.eye(6),
+        anneal=False, tol=1e-8, max_iter=100,
+    ).Phi  # fmt: skip
+    match = np.abs(ours @ theirs.T)
+    assert np.allclose(np.sort(match, axis=1)[:, -1], 1, atol=1e-5)
+    assert sorted(match.argmax(axis=1)) == list(range(6))
