@@ -57,7 +57,7 @@ class Model:
         self.mu = mu
         self.V_hat = V_hat
 
-    def part(self, frames: Indices, dtype: Any) -> Model:
+    def part(self, frames: Indices | slice, dtype: Any) -> Model:
         """The same on some of the frames, in another precision."""
         V_hat = None if self.V_hat is None else self.V_hat[:, frames].astype(dtype)
         return Model(self.engine.subset(frames, dtype), self.mu, V_hat)
@@ -116,6 +116,7 @@ def alternate(
             last = Iterate(Phi, W, here.engine.activations())
 
             evaluations += objective.evaluations
+            del objective  # it holds on to the frames of this stage
             sparsity = penalty(here.engine, W, run.mu)
             cost = step.loss + sparsity
             history.rows.append(
@@ -151,7 +152,8 @@ def stage(whole: Model, now: Setting, run: Settings) -> Model:
     wanted = np.dtype(np.float32) if now.single else dtype
     if n == N and wanted == dtype:
         return whole
-    frames = np.arange(N) if n == N else np.sort(run.rng.choice(N, n, replace=False))
+    whole.engine.rest()
+    frames = slice(None) if n == N else np.sort(run.rng.choice(N, n, replace=False))
     return whole.part(frames, wanted)
 
 

@@ -55,10 +55,10 @@ def unit_power(Y: Array, floor: float) -> tuple[Array, float]:
             f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
             " set floor to a small number such as 1e-8, or leave these frames out"
         )
-    _, exponent = math.frexp(float(np.abs(Y).max()))
+    _, exponent = math.frexp(max(float(Y.max()), -float(Y.min())))
     scaled = np.empty(Y.transpose(0, 2, 1).shape, dtype=Y.dtype).transpose(0, 2, 1)
     np.ldexp(Y, -exponent, out=scaled)
-    rms = math.sqrt(float(np.square(scaled, dtype=np.float64).mean()))
+    rms = math.sqrt(float(np.einsum("cmn,cmn->", scaled, scaled, dtype=np.float64)) / Y.size)
     scaled /= scaled.dtype.type(rms)
     root = math.ldexp(rms, exponent)
     largest = float(np.finfo(Y.dtype).max) ** 0.5

@@ -31,10 +31,13 @@ class ArrayEngine(Engine):
         self.dtype = Y.dtype
         self.algebra = Algebra()
 
-    def subset(self, frames: Indices, dtype: DTypeLike) -> ArrayEngine:
+    def subset(self, frames: Indices | slice, dtype: DTypeLike) -> ArrayEngine:
         part = ArrayEngine(self.Y[:, :, frames].astype(dtype), self.divergence)
-        part.weight = self.weight * self.shape[2] / len(frames)
+        part.weight = self.weight * self.shape[2] / part.shape[2]
         return part
+
+    def rest(self) -> None:
+        self.X = self.Y
 
     def rotate(self, Phi: Array) -> None:
         self.X = Phi @ self.Y

@@ -86,11 +86,15 @@ class Engine(ABC):
         """Let go of them."""
 
     @abstractmethod
-    def subset(self, frames: Indices, dtype: DTypeLike) -> Engine:
+    def subset(self, frames: Indices | slice, dtype: DTypeLike) -> Engine:
         """Return an engine of the same kind on some of the frames, in another precision.
 
         They stand for all: losses, derivatives and sums of activations are scaled accordingly.
         """
+
+    @abstractmethod
+    def rest(self) -> None:
+        """Give up the memory of X; `rotate` comes before anything else is asked."""
 
     @abstractmethod
     def rotate(self, Phi: Array) -> None:

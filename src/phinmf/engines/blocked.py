@@ -12,7 +12,7 @@ import importlib
 import itertools
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from phinmf._types import Array, Indices
 from phinmf.algebra import Algebra
 from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
-from phinmf.multiplicative import multiply
+from phinmf.multiplicative import LEAST
 from phinmf.threads import Workers
 
 MOST_FRAMES = 1024  #: of a block
@@ -70,21 +70,25 @@ class BlockedEngine(Engine):
     def __exit__(self, *_: object) -> None:
         self.workers.__exit__()
 
-    def subset(self, frames: Indices, dtype: DTypeLike) -> BlockedEngine:
+    def subset(self, frames: Indices | slice, dtype: DTypeLike) -> BlockedEngine:
         Y = self.Y[:, frames].astype(dtype).transpose(0, 2, 1)
         part = BlockedEngine(Y, self.divergence, workers=self.workers)
-        part.weight = self.weight * self.shape[2] / len(frames)
+        part.weight = self.weight * self.shape[2] / Y.shape[2]
         return part
+
+    def rest(self) -> None:
+        self.X, self._spare = self.Y, None
 
     def rotate(self, Phi: Array) -> None:
         self.rotate_into_spare(Phi, self.Y)
         self.swap()
 
     def powers(self) -> Array:
-        return np.square(self.Y).mean(axis=(0, 2))
+        C, M, _ = self.shape
+        return np.einsum("cnm,cnm->n", self.Y, self.Y) / self.dtype.type(C * M)
 
     def energies(self) -> Array:
-        return np.square(self.X).mean(axis=0).sum(axis=0, dtype=np.float64)
+        return np.einsum("cnm,cnm->m", self.X, self.X, dtype=np.float64) / len(self.X)
 
     def activations(self) -> Array:
         return self.H.T.copy()
@@ -99,20 +103,17 @@ class BlockedEngine(Engine):
         return self.weight * self.H.sum(axis=0, dtype=np.float64)
 
     def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
-        Wt = np.ascontiguousarray(W.T)
-        eps, mu = self.dtype.type(eps), self.dtype.type(mu)
+        W, Wt = np.ascontiguousarray(W), np.ascontiguousarray(W.T)
+        eps, mu, exponent, least = (self.dtype.type(x) for x in (eps, mu, gamma, LEAST))
 
         def one(block: slice) -> tuple[Array, Array, Array]:
             X, H = self.X[:, block], self.H[block]
-            P, Q = self.scratch("P", *X.shape[1:]), self.scratch("Q", *X.shape[1:])
-            np.matmul(H, Wt, out=Q)
-            self.kernels.split(X, Q, eps, P, Q)
-            H[:] = multiply(H, P @ W, Q @ W + mu, gamma)
-            np.matmul(H, Wt, out=Q)
-            self.kernels.split(X, Q, eps, P, Q)
-            return P.T @ H, Q.T @ H, H.sum(axis=0)
+            PH, QH = np.zeros_like(Wt), np.zeros_like(Wt)
+            self.kernels.nmf_block(X, H, W, Wt, mu, eps, exponent, least, PH, QH)
+            return PH, QH, H.sum(axis=0)
 
-        return DictionarySums(*self.sums(one))
+        numerator, denominator, activation = self.sums(one)
+        return DictionarySums(numerator.T, denominator.T, activation)
 
     def objective(self, W: Array, eps: float) -> Objective:
         Wt, H = np.ascontiguousarray(W.T), self.H
@@ -135,11 +136,11 @@ class BlockedEngine(Engine):
             memory[name] = np.empty(size, self.dtype)
         return np.asarray(memory[name][:size].reshape(shape))
 
-    def sums(self, one: Callable[[slice], tuple[Any, ...]]) -> list[Any]:
+    def sums(self, one: Callable[[slice], Sequence[Any]]) -> list[Any]:
         """Add up, in the order of the blocks, what `one` returns for each."""
         totals: list[Any] = []
 
-        def add(parts: tuple[Any, ...]) -> None:
+        def add(parts: Sequence[Any]) -> None:
             if not totals:
                 totals.extend(parts)
                 return

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 GROUP = 8  #: entries whose product is taken before its logarithm
+PIECE = 128  #: frames of an NMF update that are done together
 compiled = njit(nogil=True, cache=True, error_model="numpy")
 
 
@@ -89,14 +90,51 @@ def curvatures(X: Any, WH: Any, eps: Any, kappa: Any, exact: bool, B: Any, V: An
 
 
 @compiled
-def split(X: Any, WH: Any, eps: Any, P: Any, Q: Any) -> None:
-    """P = (v+ε)/v̂² and Q = 1/v̂ of the NMF updates; Q may be WH itself."""
-    _, n, M = X.shape
+def split(X: Any, first: int, WH: Any, eps: Any, P: Any, Q: Any) -> None:
+    """P = (v+ε)/v̂² and Q = 1/v̂ for the frames from `first` on, as many as WH has."""
+    _, _, M = X.shape
     one = X.dtype.type(1)
     v = np.empty(M, X.dtype)
-    for i in range(n):
-        frame_power(X, i, v)
+    for i in range(len(WH)):
+        frame_power(X, first + i, v)
         for m in range(M):
             q = one / (WH[i, m] + eps)
-            P[i, m] = (v[m] + eps) * q * q
             Q[i, m] = q
+            P[i, m] = (v[m] + eps) * q * q
+
+
+@compiled
+def nmf_block(
+    X: Any, H: Any, W: Any, Wt: Any, mu: Any, eps: Any, gamma: Any, least: Any, PH: Any, QH: Any
+) -> None:
+    """Update the activations H (frames, K) of a block and add up (PHᵀ)ᵀ and (QHᵀ)ᵀ at the new ones.
+
+    In pieces that stay in the cache; products with the few columns of W are fastest so, too.
+    """
+    n, K = H.shape
+    M = len(W)
+    zero, one = X.dtype.type(0), X.dtype.type(1)
+    WH, P = np.empty((PIECE, M), X.dtype), np.empty((PIECE, M), X.dtype)
+    Q = np.empty((PIECE, M), X.dtype)
+    numerator, denominator = np.empty((PIECE, K), X.dtype), np.empty((PIECE, K), X.dtype)
+    part = np.empty((K, M), X.dtype)
+    for first in range(0, n, PIECE):
+        p = min(PIECE, n - first)
+        h = H[first : first + p]
+        np.dot(h, Wt, WH[:p])
+        split(X, first, WH[:p], eps, P, Q)
+        np.dot(P[:p], W, numerator[:p])
+        np.dot(Q[:p], W, denominator[:p])
+        for i in range(p):
+            for k in range(K):
+                d = denominator[i, k] + mu
+                ratio = numerator[i, k] / d if d > zero else one
+                if gamma != one:
+                    ratio = ratio**gamma
+                h[i, k] = max(h[i, k] * ratio, min(h[i, k], least))
+        np.dot(h, Wt, WH[:p])
+        split(X, first, WH[:p], eps, P, Q)
+        np.dot(h.T, P[:p], part)
+        PH += part
+        np.dot(h.T, Q[:p], part)
+        QH += part

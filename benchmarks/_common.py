@@ -1,0 +1,115 @@
+"""What the benchmarks share: data, the machine in words, interleaved timing, CSV files."""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+
+import phinmf
+from phinmf.threads import available
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def data_folder() -> Path | None:
+    """Where the recordings are, which are not part of the project."""
+    folder = Path(os.environ.get("PHINMF_DATA", ROOT.parent / "shared" / "data"))
+    return folder if (folder / "armstrong.wav").exists() else None
+
+
+def recording() -> np.ndarray:
+    """Frames of the paper's recording: (440, 5418)."""
+    folder = data_folder()
+    if folder is None:
+        raise SystemExit("The paper's recording is not here: set PHINMF_DATA to its folder.")
+    y, _ = soundfile.read(folder / "armstrong.wav")
+    return phinmf.to_frames(y, 440)
+
+
+def machine() -> str:
+    """The processor and the versions that matter, in a line."""
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    packages = " ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
+    return (
+        f"{model}, {available()} cores; Python {platform.python_version()}, {packages},"
+        f" numba {version('numba')}, phinmf {phinmf.__version__}"
+    )
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """Result and seconds."""
+    start = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - start
+
+
+def interleaved(
+    contestants: Mapping[str, Callable[[], Any]], repeats: int
+) -> dict[str, list[float]]:
+    """Seconds of each contestant, taken in turns so that a noisy machine is fair to all."""
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for work in contestants.values():
+        work()  # compile, load, warm up
+    for _ in range(repeats):
+        for name, work in contestants.items():
+            seconds[name].append(timed(work)[1])
+    return seconds
+
+
+def median(values: Iterable[float]) -> float:
+    """The middle value."""
+    return statistics.median(values)
+
+
+def write_csv(name: str, rows: list[dict[str, Any]]) -> Path:
+    """Write rows under benchmarks/results, the machine in the first line."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.csv"
+    with path.open("w", newline="") as file:
+        file.write(f"# {machine()}\n")
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def sklearn_nmf(Y: np.ndarray, K: int) -> Callable[[], Any]:
+    """scikit-learn's IS-NMF, 200 iterations, on the DCT spectrogram of the frames."""
+    import warnings
+
+    from sklearn.decomposition import NMF
+
+    V = np.ascontiguousarray((phinmf.manifold.dct(len(Y), Y.dtype) @ Y) ** 2)
+    V += V.dtype.type(1e-10 * V.mean())
+
+    def work() -> Any:
+        model = NMF(
+            K, solver="mu", beta_loss="itakura-saito", max_iter=200, tol=0, init="random",
+            random_state=0,
+        )  # fmt: skip
+        with warnings.catch_warnings(action="ignore"):
+            return model.fit_transform(V)
+
+    return work
+
+
+def save(figure: Any, name: str) -> None:
+    """Write a picture beside the CSV, the machine in its margin."""
+    figure.text(0.995, 0.003, machine(), ha="right", va="bottom", fontsize=5, color="grey")
+    figure.savefig(RESULTS / f"{name}.png", dpi=130)
