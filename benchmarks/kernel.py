@@ -76,7 +76,7 @@ def measure(M: int, N: int, dtype: type, threads: int, repeats: int) -> dict:
 
 
 def nmf_to_sklearn(dtype: type, repeats: int = 5) -> float:
-    """One NMF step beside one iteration of scikit-learn's NMF, on frames of the recording's size."""
+    """One NMF step beside one iteration of scikit-learn's, on frames of the recording's size."""
     rng = np.random.default_rng(0)
     M, N = 440, 5418
     Y, _ = checks.unit_power(rng.standard_normal((1, M, N)).astype(dtype), EPS)

@@ -20,6 +20,7 @@ from phinmf.solvers import Descent, Solver
 Callback = Callable[[State], Any]
 
 REFRESH = 5  #: outer iterations after which Φ is polished and X made afresh from it
+MORE_NMF_STEPS = 3  #: times as many while the floor is high: on few frames they cost little
 LAST_NMF_STEPS = 5  #: at the target floor, whatever ends an annealed run
 
 
@@ -106,7 +107,8 @@ def alternate(
             if before is None or before[1:] != now[1:]:
                 here = stage(whole, now, run)
                 last = here.restore(last, now.floor)
-            W = here.nmf(last.W, now.floor, run.nmf_exponent, run.n_iter_nmf)
+            n_iter_nmf = run.n_iter_nmf * (MORE_NMF_STEPS if now.sampled else 1)
+            W = here.nmf(last.W, now.floor, run.nmf_exponent, n_iter_nmf)
             objective = here.objective(W, now.floor)  # V_hat = WH is fixed from here
             step = transform_step(run, last.Phi, objective, memory)  # Phi <- A(V_hat, Y, Phi, L)
             Phi, memory, before = step.Phi, step.memory, now

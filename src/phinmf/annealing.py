@@ -37,8 +37,8 @@ class Anneal:
         Floor below which all frames are used.
     """
 
-    start: float = 0.1
-    length: int = 60
+    start: float = 0.05
+    length: int = 40
     shape: float = 2.0
     knee: float = 1e-6
     sample: float = 3.0

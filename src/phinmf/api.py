@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 
-from phinmf import checks
-from phinmf._types import Array
-from phinmf.algorithm import Callback, Iterate, Model, Settings, alternate
-from phinmf.annealing import Anneal, Schedule
-from phinmf.divergences import DIVERGENCES, Divergence
-from phinmf.engines import ENGINES, Engine
-from phinmf.nmf import flat_activations, normalise, penalty
-from phinmf.result import Result, Status
-from phinmf.solvers import LBFGS, SOLVERS, Solver
+from phinmf import assembly, checks
+from phinmf.algorithm import Callback, Iterate
+from phinmf.annealing import Anneal
+from phinmf.divergences import Divergence
+from phinmf.nmf import flat_activations, normalise
+from phinmf.result import Result
+from phinmf.solvers import Solver
 
 #: The paper's setting: ``tl_nmf(Y, 10, sparsity=150, **PAPER)``. The floor is not in the paper;
 #: this one is as small as keeps every quantity finite in both precisions.
@@ -86,7 +82,7 @@ def tl_nmf(
     nmf_exponent : float
         0.5 for majorisation-minimisation (the paper), 1 for the faster majorisation-equalisation.
     max_iter : int
-        Most outer iterations; the annealing schedule takes 60 of them.
+        Most outer iterations; the annealing schedule takes 40 of them.
     max_time : float, optional
         Seconds after which no further outer iteration is begun.
     tol : float
@@ -122,16 +118,16 @@ def tl_nmf(
     _, M, N = frames.shape
     K = checks.count("n_components", n_components, 1, min(M, N), f" = min(M={M}, N={N})")
     mu = checks.number("sparsity", sparsity, 0)
-    rng_Phi, rng_W, rng_frames = _streams(random_state, 3)
-    run = _settings(
+    rng_Phi, rng_W, rng_frames = assembly.streams(random_state, 3)
+    run = assembly.settings(
         frames.shape, solver, floor, anneal, max_iter, max_time, n_iter_transform, tol,
-        mu=mu, gamma=_exponent(nmf_exponent), n_iter_nmf=n_iter_nmf, callback=callback,
+        mu=mu, gamma=assembly.exponent(nmf_exponent), n_iter_nmf=n_iter_nmf, callback=callback,
         rng=rng_frames,
     )  # fmt: skip
     frames, power = checks.unit_power(frames, run.schedule.target)
     dtype = frames.dtype
     Phi = checks.transform(init, M, rng_Phi, dtype)
-    with _engine(engine, frames, divergence, n_threads) as held:
+    with assembly.engine_of(engine, frames, divergence, n_threads) as held:
         if W is None:
             W_start = normalise((0.5 + rng_W.random((M, K))).astype(dtype))[0]
             s = np.ones(K, dtype)
@@ -142,7 +138,7 @@ def tl_nmf(
         else:
             H_start = checks.factor("H", H, (K, N), np.float64) / power
             H_start = (H_start * s[:, None]).astype(dtype)
-        return _solve(held, Iterate(Phi, W_start, H_start), run, None, power)
+        return assembly.solve(held, Iterate(Phi, W_start, H_start), run, None, power)
 
 
 def learn_transform(
@@ -187,8 +183,8 @@ def learn_transform(
     _, M, N = frames.shape
     if solver is None:
         raise ValueError("solver is None, which leaves Φ alone: name a solver to learn it")
-    rng_Phi, rng_frames = _streams(random_state, 2)
-    run = _settings(
+    rng_Phi, rng_frames = assembly.streams(random_state, 2)
+    run = assembly.settings(
         frames.shape, solver, floor, anneal, max_iter, max_time, n_iter_transform, tol,
         mu=0.0, gamma=1.0, n_iter_nmf=0, callback=callback, rng=rng_frames,
     )  # fmt: skip
@@ -202,8 +198,8 @@ def learn_transform(
         )
     Phi = checks.transform(init, M, rng_Phi, dtype)
     no_factors = np.zeros((M, 0), dtype), np.zeros((0, N), dtype)
-    with _engine(engine, frames, divergence, n_threads) as held:
-        return _solve(held, Iterate(Phi, *no_factors), run, V_unit, power)
+    with assembly.engine_of(engine, frames, divergence, n_threads) as held:
+        return assembly.solve(held, Iterate(Phi, *no_factors), run, V_unit, power)
 
 
 def sparsity_from_lambda(lam: float, Y: ArrayLike, n_components: int) -> float:
@@ -215,114 +211,11 @@ def sparsity_from_lambda(lam: float, Y: ArrayLike, n_components: int) -> float:
     Examples
     --------
     >>> import numpy as np, phinmf
-    >>> phinmf.sparsity_from_lambda(1.0, np.full((440, 20), 0.1), 10)
+    >>> float(np.round(phinmf.sparsity_from_lambda(1.0, np.full((440, 20), 0.1), 10), 6))
     0.44
     """
     frames = checks.frames(Y)
     M = frames.shape[1]
     mean_power = float(np.square(frames, dtype=np.float64).mean())
-    return round(checks.number("lam", lam, 0) * M / n_components * mean_power, 15)
-
-
-def _settings(
-    shape: tuple[int, int, int],
-    solver: str | Solver | None,
-    floor: float,
-    anneal: bool | Anneal | None,
-    max_iter: int,
-    max_time: float | None,
-    n_iter_transform: int,
-    tol: float,
-    *,
-    mu: float,
-    gamma: float,
-    n_iter_nmf: int,
-    callback: Callback | None,
-    rng: np.random.Generator,
-) -> Settings:
-    """Check what both functions share."""
-    chosen = _solver(solver, M=shape[1])
-    target = checks.number("floor", floor, 0)
-    max_iter = checks.count("max_iter", max_iter, 0)
-    max_time = None if max_time is None else checks.number("max_time", max_time, 0)
-    return Settings(
-        solver=chosen,
-        schedule=Schedule(_annealing(anneal, chosen), target, shape, max_iter, max_time),
-        mu=mu,
-        nmf_exponent=gamma,
-        n_iter_nmf=checks.count("n_iter_nmf", n_iter_nmf, 0),
-        n_iter_transform=checks.count("n_iter_transform", n_iter_transform, 1),
-        max_iter=max_iter,
-        max_time=max_time,
-        tol=checks.number("tol", tol, 0),
-        callback=callback,
-        rng=rng,
-    )
-
-
-def _solve(
-    engine: Engine, start: Iterate, run: Settings, V_hat: Array | None, power: float
-) -> Result:
-    """Run Algorithm 1 and hand its result back in the units of the data."""
-    target = run.schedule.target
-    last, history, status = alternate(engine, start, run, V_hat)
-    model = Model(engine, run.mu, V_hat)
-    last = model.restore(last, target)
-    divergence, sparse = model.objective(last.W, target).loss(), penalty(engine, last.W, run.mu)
-    asked_for = (Status.CALLBACK, Status.INTERRUPTED)
-    if run.tol > 0 and not status.converged and status not in asked_for:
-        message = f"not converged to tol={run.tol:g}; {status.value}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
-    return Result(
-        Phi=last.Phi,
-        W=last.W if V_hat is None else None,
-        H=last.H * last.H.dtype.type(power) if V_hat is None else None,
-        objective=divergence + sparse,
-        divergence=divergence,
-        penalty=sparse,
-        history=history,
-        status=status,
-        floor=target * power,
-    )
-
-
-def _solver(solver: str | Solver | None, M: int) -> Solver | None:
-    """Return an instance; a 1×1 transform has nothing to learn."""
-    if isinstance(solver, str):
-        solver = SOLVERS[checks.known("solver", solver, [*SOLVERS, None])]()
-    elif solver is not None and not isinstance(solver, Solver):
-        checks.known("solver", solver, [*SOLVERS, None])
-    return solver if M > 1 else None
-
-
-def _annealing(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal | None:
-    """Return the schedule; only L-BFGS anneals unasked."""
-    if isinstance(anneal, Anneal):
-        return anneal
-    if anneal is None:
-        anneal = isinstance(solver, LBFGS)
-    return Anneal() if checks.known("anneal", anneal, (True, False)) else None
-
-
-def _engine(name: str, Y: Array, divergence: str | Divergence, n_threads: int | None) -> Engine:
-    checks.known("engine", name, ["auto", *ENGINES])
-    if isinstance(divergence, str):
-        divergence = DIVERGENCES[checks.known("divergence", divergence, DIVERGENCES)]
-    if n_threads is not None:
-        checks.count("n_threads", n_threads, 1)
-    if name == "auto":
-        name = "blocked" if hasattr(divergence, "log_share") else "array"
-    return ENGINES[name](Y, divergence, n_threads)
-
-
-def _exponent(gamma: float) -> float:
-    value = checks.number("nmf_exponent", gamma, 0, strict=True)
-    if value > 1:
-        raise ValueError(f"nmf_exponent is {gamma}, but updates are monotone only up to 1: use 1")
-    return value
-
-
-def _streams(random_state: Any, n: int) -> list[np.random.Generator]:
-    """Independent generators, so that giving one start does not change the others."""
-    entropy = checks.generator(random_state).integers(2**63, size=4)
-    return [np.random.default_rng(s) for s in np.random.SeedSequence(list(entropy)).spawn(n)]
+    K = checks.count("n_components", n_components, 1)
+    return checks.number("lam", lam, 0) * M / K * mean_power

@@ -18,7 +18,7 @@ def floors(schedule, n, seconds=0.0):
 def test_floors_fall_to_the_knee_and_then_to_the_target():
     schedule = Schedule(Anneal(length=50), 1e-10, SHAPE, 100, None)
     falling = floors(schedule, 50)
-    assert falling[0] == pytest.approx(0.1)
+    assert falling[0] == pytest.approx(0.05)
     assert (np.diff(falling) < 0).all()
     assert 1e-6 < falling[-1] < 1e-5
     assert floors(schedule, 60)[50:] == [1e-10] * 10
@@ -30,21 +30,21 @@ def test_floors_fall_to_the_knee_and_then_to_the_target():
 
 def test_shape_one_is_geometric():
     falling = floors(Schedule(Anneal(length=40, shape=1), 1e-8, SHAPE, 100, None), 40)
-    assert np.allclose(np.diff(np.log(falling)), np.log(1e-6 / 0.1) / 40)
+    assert np.allclose(np.diff(np.log(falling)), np.log(1e-6 / 0.05) / 40)
 
 
-@pytest.mark.parametrize("max_iter", [1, 2, 3, 10, 59])
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 10, 39])
 def test_a_short_run_compresses_the_schedule(max_iter):
     schedule = Schedule(Anneal(), 1e-8, SHAPE, max_iter, None)
     last = schedule.at(max_iter - 1, 0.0)
     assert last.settled or max_iter == 1
-    assert schedule.at(0, 0.0).floor == pytest.approx(0.1)
+    assert schedule.at(0, 0.0).floor == pytest.approx(0.05)
 
 
 def test_a_time_limit_compresses_the_schedule():
     schedule = Schedule(Anneal(), 1e-8, SHAPE, 1000, 10.0)
-    assert schedule.at(0, 0.0).floor == pytest.approx(0.1)
-    assert schedule.at(1, 5.0).floor < schedule.at(1, 2.0).floor < 0.1
+    assert schedule.at(0, 0.0).floor == pytest.approx(0.05)
+    assert schedule.at(1, 5.0).floor < schedule.at(1, 2.0).floor < 0.05
     assert schedule.at(1, 7.01).settled
 
 
@@ -73,7 +73,7 @@ def test_a_run_cut_short_is_no_worse_than_its_start(init, limit):
         assert fresh.objective < fresh.history.start
 
 
-@pytest.mark.parametrize("when", [1, 10, 40])
+@pytest.mark.parametrize("when", [1, 10, 30])
 def test_an_interrupt_of_an_annealed_run(when):
     """In the sampled part, in the single-precision part, and late: all frames have activations."""
 
@@ -102,12 +102,12 @@ def test_activations_that_died_at_a_high_floor_come_back():
 def test_the_stopping_rule_counts_only_at_the_target_floor():
     r = phinmf.tl_nmf(notes(), 3, random_state=0, tol=0.5)
     assert r.status is Status.SMALL_DECREASE
-    assert r.n_iter == 62  # the schedule, and two iterations that can be compared
+    assert r.n_iter == 42  # the schedule, and two iterations that can be compared
     assert (r.history.floor[-2:] == 1e-8).all()
 
 
 def test_history_shows_both_objectives():
-    h = phinmf.tl_nmf(notes(), 3, random_state=0, max_iter=70, tol=0).history
+    h = phinmf.tl_nmf(notes(), 3, random_state=0, max_iter=50, tol=0).history
     settled = h.floor == 1e-8
     assert np.array_equal(h.objective[settled], h.target_objective[settled])
     assert (h.target_objective[:20] > h.objective[:20]).all()
@@ -118,9 +118,9 @@ def test_iteration_counts_on_a_small_recording():
     Y = notes(n=6000)
     how = {"n_components": 3, "sparsity": 10.0, "init": "random", "random_state": 0, "tol": 0}
     plain = phinmf.tl_nmf(Y, solver="quasi-newton", max_iter=100, **how)
-    annealed = phinmf.tl_nmf(Y, max_iter=70, **how)
+    annealed = phinmf.tl_nmf(Y, max_iter=50, **how)
     assert annealed.objective < plain.objective
-    assert annealed.history.evaluations[-1] <= 280
+    assert annealed.history.evaluations[-1] <= 200
     assert plain.history.evaluations[-1] > 300
 
 

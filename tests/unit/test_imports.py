@@ -12,7 +12,8 @@ LAYERS = [
     {"engines", "checks"},
     {"nmf", "solvers", "annealing"},
     {"algorithm"},
-    {"api", "analysis"},
+    {"assembly", "analysis"},
+    {"api"},
     {"audio"},
     {"views"},
 ]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-GROUP = 8  #: entries whose product is taken before its logarithm
+GROUP = 16  #: entries whose product is taken before its logarithm
 PIECE = 128  #: frames of an NMF update that are done together
 compiled = njit(nogil=True, cache=True, error_model="numpy")
 

@@ -1,0 +1,125 @@
+"""From the arguments of a door to a run of Algorithm 1, and from the run to a result."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from phinmf import checks
+from phinmf._types import Array
+from phinmf.algorithm import Callback, Iterate, Model, Settings, alternate
+from phinmf.annealing import Anneal, Schedule
+from phinmf.divergences import DIVERGENCES, Divergence
+from phinmf.engines import ENGINES, Engine
+from phinmf.nmf import penalty
+from phinmf.result import Result, Status
+from phinmf.solvers import LBFGS, SOLVERS, Solver
+
+
+def settings(
+    shape: tuple[int, int, int],
+    solver: str | Solver | None,
+    floor: float,
+    anneal: bool | Anneal | None,
+    max_iter: int,
+    max_time: float | None,
+    n_iter_transform: int,
+    tol: float,
+    *,
+    mu: float,
+    gamma: float,
+    n_iter_nmf: int,
+    callback: Callback | None,
+    rng: np.random.Generator,
+) -> Settings:
+    """Check what both functions share."""
+    chosen = solver_of(solver, M=shape[1])
+    target = checks.number("floor", floor, 0)
+    max_iter = checks.count("max_iter", max_iter, 0)
+    max_time = None if max_time is None else checks.number("max_time", max_time, 0)
+    return Settings(
+        solver=chosen,
+        schedule=Schedule(schedule_of(anneal, chosen), target, shape, max_iter, max_time),
+        mu=mu,
+        nmf_exponent=gamma,
+        n_iter_nmf=checks.count("n_iter_nmf", n_iter_nmf, 0),
+        n_iter_transform=checks.count("n_iter_transform", n_iter_transform, 1),
+        max_iter=max_iter,
+        max_time=max_time,
+        tol=checks.number("tol", tol, 0),
+        callback=callback,
+        rng=rng,
+    )
+
+
+def solve(
+    engine: Engine, start: Iterate, run: Settings, V_hat: Array | None, power: float
+) -> Result:
+    """Run Algorithm 1 and hand its result back in the units of the data."""
+    target = run.schedule.target
+    last, history, status = alternate(engine, start, run, V_hat)
+    model = Model(engine, run.mu, V_hat)
+    last = model.restore(last, target)
+    divergence, sparse = model.objective(last.W, target).loss(), penalty(engine, last.W, run.mu)
+    asked_for = (Status.CALLBACK, Status.INTERRUPTED)
+    if run.tol > 0 and not status.converged and status not in asked_for:
+        message = f"not converged to tol={run.tol:g}; {status.value}"
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    return Result(
+        Phi=last.Phi,
+        W=last.W if V_hat is None else None,
+        H=last.H * last.H.dtype.type(power) if V_hat is None else None,
+        objective=divergence + sparse,
+        divergence=divergence,
+        penalty=sparse,
+        history=history,
+        status=status,
+        floor=target * power,
+    )
+
+
+def solver_of(solver: str | Solver | None, M: int) -> Solver | None:
+    """Return an instance; a 1×1 transform has nothing to learn."""
+    if isinstance(solver, str):
+        solver = SOLVERS[checks.known("solver", solver, [*SOLVERS, None])]()
+    elif solver is not None and not isinstance(solver, Solver):
+        checks.known("solver", solver, [*SOLVERS, None])
+    return solver if M > 1 else None
+
+
+def schedule_of(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal | None:
+    """Return the schedule; only L-BFGS anneals unasked."""
+    if isinstance(anneal, Anneal):
+        return anneal
+    if anneal is None:
+        anneal = isinstance(solver, LBFGS)
+    return Anneal() if checks.known("anneal", anneal, (True, False)) else None
+
+
+def engine_of(name: str, Y: Array, divergence: str | Divergence, n_threads: int | None) -> Engine:
+    """Return the engine that holds these frames."""
+    checks.known("engine", name, ["auto", *ENGINES])
+    if isinstance(divergence, str):
+        divergence = DIVERGENCES[checks.known("divergence", divergence, DIVERGENCES)]
+    if n_threads is not None:
+        checks.count("n_threads", n_threads, 1)
+    if name == "auto":
+        name = "blocked" if hasattr(divergence, "log_share") else "array"
+    return ENGINES[name](Y, divergence, n_threads)
+
+
+def exponent(gamma: float) -> float:
+    """Check γ."""
+    value = checks.number("nmf_exponent", gamma, 0, strict=True)
+    if value > 1:
+        raise ValueError(f"nmf_exponent is {gamma}, but updates are monotone only up to 1: use 1")
+    return value
+
+
+def streams(random_state: Any, n: int) -> list[np.random.Generator]:
+    """Independent generators, so that giving one start does not change the others."""
+    entropy = checks.generator(random_state).integers(2**63, size=4)
+    return [np.random.default_rng(s) for s in np.random.SeedSequence(list(entropy)).spawn(n)]
