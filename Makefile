@@ -25,7 +25,7 @@ format: $(VENV)/.lint
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.installed
-	set -e; for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script; done
+	set -e; for script in benchmarks/[a-z]*.py benchmarks/_report.py; do $(BIN)/python $$script; done
 
 dist: $(VENV)/.test
 	rm -rf dist

@@ -82,7 +82,8 @@ class Model:
     def restore(self, at: Iterate, eps: float) -> Iterate:
         """Go to an iterate, made orthogonal; frames without activations get them from W."""
         dtype = self.engine.dtype
-        Phi, W = exactly_orthogonal(at.Phi, dtype), at.W.astype(dtype)
+        Phi = exactly_orthogonal(at.Phi, dtype, self.engine.algebra)
+        W = at.W.astype(dtype)
         self.engine.rotate(Phi)
         if at.H.shape[1] == self.engine.shape[2]:
             self.engine.set_activations(at.H)
@@ -142,9 +143,7 @@ def alternate(
                 break
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    if run.schedule.anneal:
-        last = settle(whole, start, last, run, history.start)
-    return last, history, status
+    return settle(whole, start, last, run, history.start), history, status
 
 
 def stage(whole: Model, now: Setting, run: Settings) -> Model:
@@ -167,13 +166,18 @@ def transform_step(run: Settings, Phi: Array, objective: Objective, memory: Any)
 
 
 def settle(whole: Model, start: Iterate, last: Iterate, run: Settings, before: float) -> Iterate:
-    """A few NMF steps at the target floor; a run cut short may not be worse than its start."""
+    """Go back to all frames at the target floor; the engine stands where the result says.
+
+    An annealed run takes a few NMF steps there, and if cut short may not be worse than its start.
+    """
     target = run.schedule.target
-    for candidate in (last, start):
-        at = whole.restore(candidate, target)
+    at = whole.restore(last, target)
+    if not run.schedule.anneal:
+        return at
+    W = whole.nmf(at.W, target, run.nmf_exponent, LAST_NMF_STEPS)
+    if whole.cost(W, target) > before:
+        at = whole.restore(start, target)
         W = whole.nmf(at.W, target, run.nmf_exponent, LAST_NMF_STEPS)
-        if candidate is start or whole.cost(W, target) <= before:
-            break
     return Iterate(at.Phi, W, whole.engine.activations())
 
 

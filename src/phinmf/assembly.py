@@ -62,7 +62,6 @@ def solve(
     target = run.schedule.target
     last, history, status = alternate(engine, start, run, V_hat)
     model = Model(engine, run.mu, V_hat)
-    last = model.restore(last, target)
     divergence, sparse = model.objective(last.W, target).loss(), penalty(engine, last.W, run.mu)
     asked_for = (Status.CALLBACK, Status.INTERRUPTED)
     if run.tol > 0 and not status.converged and status not in asked_for:

@@ -71,9 +71,9 @@ def polish(Phi: Array, algebra: Algebra = PLAIN) -> Array:
     return 1.5 * Phi - 0.5 * algebra.product(algebra.product(Phi, Phi.T), Phi)
 
 
-def exactly_orthogonal(Phi: Array, dtype: DTypeLike) -> Array:
+def exactly_orthogonal(Phi: Array, dtype: DTypeLike, algebra: Algebra = PLAIN) -> Array:
     """Polish in double precision, then go to the wanted one."""
-    return polish(polish(Phi.astype(np.float64))).astype(dtype)
+    return polish(polish(Phi.astype(np.float64), algebra), algebra).astype(dtype)
 
 
 def orthogonality_error(Phi: Array) -> float:

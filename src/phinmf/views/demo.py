@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo and return the exit status."""
     parser = argparse.ArgumentParser(prog="phinmf.views.demo", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("out/demo"), help="folder to write to")
-    parser.add_argument("--max-time", type=float, default=20.0, help="seconds of learning")
+    parser.add_argument("--max-time", type=float, help="seconds of learning, if limited")
     options = parser.parse_args(argv)
     console = Console()
 

@@ -1,0 +1,105 @@
+"""Write the tables of README.md and docs/performance.md from the CSV files of the benchmarks."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+from _common import RESULTS, ROOT
+
+
+def read(name: str) -> tuple[str, list[dict[str, str]]]:
+    """The machine and the rows of a result."""
+    with (RESULTS / f"{name}.csv").open() as file:
+        machine = file.readline().removeprefix("# ").strip()
+        return machine, list(csv.DictReader(file))
+
+
+def table(rows: list[dict[str, str]], columns: dict[str, str]) -> str:
+    """A table in Markdown; `columns` gives the heading of each key."""
+    lines = ["| " + " | ".join(columns.values()) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(row[key] for key in columns) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def fill(path: str, name: str, text: str) -> None:
+    """Replace what stands between <!-- name --> and <!-- /name -->."""
+    file = ROOT / path
+    pattern = rf"(<!-- {name} -->\n).*?( *<!-- /{name} -->)"
+    page, found = re.subn(
+        pattern, lambda m: m[1] + text + "\n" + m[2], file.read_text(), flags=re.S
+    )
+    assert found == 1, f"{path} has no place for {name}"
+    file.write_text(page)
+
+
+def readme(headline: list[dict[str, str]]) -> str:
+    """The short table."""
+    value = {row["what"]: row["value"] for row in headline}
+
+    def starts(prefix: str) -> str:
+        return next(v for what, v in value.items() if what.startswith(prefix))
+
+    fit, patient = "default fit, float64: ", "patient, random start: "
+    rows = [
+        ("time of a default fit / scikit-learn's IS-NMF, 200 iterations, float64",
+         starts(fit + "time /"), "5"),
+        ("the same in float32", starts("default fit, float32: time /"), ""),
+        ("objective per entry, worst random start", starts(fit + "worst"), "12.08"),
+        ("a patient fit, worst random start", starts(patient + "worst"), ""),
+        ("seconds to 12.08", starts("default fit: time to"), "303"),
+    ]  # fmt: skip
+    lines = ["  | | phinmf | the paper, or its authors' code |", "  |---|---|---|"]
+    return "\n".join(lines + [f"  | {what} | {ours} | {theirs} |" for what, ours, theirs in rows])
+
+
+def main() -> None:
+    machine, headline = read("headline")
+    fill("README.md", "headline", readme(headline))
+    page = "docs/performance.md"
+    columns = {"what": "what", "value": "measured", "unit": "", "asked": "goal"}
+    fill(page, "headline", f"{machine}\n\n{table(headline, columns)}")
+    _, kernel = read("kernel")
+    columns = {
+        "M": "M", "dtype": "", "threads": "threads", "gemm_gflops": "GEMM, GF/s",
+        "evaluation_ms": "evaluation, ms", "evaluation_rate": "share of the GEMM rate",
+        "retraction_share": "retraction / evaluation", "nmf_share": "NMF step / evaluation",
+        "nmf_to_sklearn": "NMF step / scikit-learn iteration",
+        "peak_memory": "peak memory, frames matrices",
+    }  # fmt: skip
+    fill(page, "kernel", table(kernel, columns))
+    _, defaults = read("defaults")
+    columns = {
+        "sound": "sound", "sparsity": "sparsity", "lbfgs_worst": "lbfgs, worst start",
+        "quasi_newton_best": "quasi-newton, best start", "lbfgs_seconds": "lbfgs, s",
+        "quasi_newton_seconds": "quasi-newton, s",
+    }  # fmt: skip
+    fill(page, "defaults", table(defaults, columns))
+    _, sparsity = read("sparsity")
+    columns = {
+        "sound": "sound", "sparsity": "sparsity", "atoms_90_95_99": "learned",
+        "dct_90_95_99": "DCT",
+    }  # fmt: skip
+    fill(page, "sparsity", table(sparsity, columns))
+    _, schedules = read("schedules")
+    columns = {
+        "schedule": "schedule", "median_objective": "objective per entry, median",
+        "worst_objective": "worst", "time_to_default": "time / default",
+    }  # fmt: skip
+    fill(page, "schedules", table(schedules, columns))
+    _, scaling = read("scaling")
+    columns = {
+        "M": "M", "N": "N", "dtype": "", "seconds_per_iteration": "s per outer iteration",
+        "seconds_per_evaluation": "s per evaluation",
+    }  # fmt: skip
+    fill(page, "scaling", table(scaling, columns))
+    _, armstrong = read("armstrong")
+    columns = {
+        "threads": "threads", "sparsity": "sparsity", "start": "start", "method": "method",
+        "objective_per_entry": "objective per entry", "seconds": "s", "evaluations": "evaluations",
+    }  # fmt: skip
+    fill(page, "armstrong", table(armstrong, columns))
+
+
+if __name__ == "__main__":
+    main()
