@@ -24,7 +24,7 @@ METHODS = {
 
 def run(Y: np.ndarray, how: dict, limit: float) -> phinmf.Result:
     """One run; methods without a schedule go on until the limit."""
-    if how.get("anneal", "solver" in how) is False or "solver" in how:
+    if "solver" in how or how.get("anneal") is False:
         how = {**how, "max_time": limit, "max_iter": 10_000, "tol": 0}
     return phinmf.tl_nmf(Y, 10, **{**how, "floor": 1e-10})
 

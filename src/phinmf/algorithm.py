@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from phinmf._types import Array, Indices
+from phinmf._types import Array
 from phinmf.annealing import Schedule, Setting
 from phinmf.engines import Engine, Objective
 from phinmf.manifold import exactly_orthogonal, polish, skew
@@ -20,7 +20,7 @@ from phinmf.solvers import Descent, Solver
 Callback = Callable[[State], Any]
 
 REFRESH = 5  #: outer iterations after which Φ is polished and X made afresh from it
-MORE_NMF_STEPS = 3  #: times as many while the floor is high: on few frames they cost little
+MORE_NMF_STEPS = 3  #: times as many while the floor is high, where they pay and few frames serve
 LAST_NMF_STEPS = 5  #: at the target floor, whatever ends an annealed run
 
 
@@ -58,9 +58,19 @@ class Model:
         self.mu = mu
         self.V_hat = V_hat
 
-    def part(self, frames: Indices | slice, dtype: Any) -> Model:
-        """The same on some of the frames, in another precision."""
-        V_hat = None if self.V_hat is None else self.V_hat[:, frames].astype(dtype)
+    def part(self, n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> Model:
+        """The same on n frames drawn at random, in another precision; itself if that is no change.
+
+        While a part works, the whole rests.
+        """
+        N = self.engine.shape[2]
+        if n == N and dtype == self.engine.dtype:
+            return self
+        self.engine.rest()
+        frames = slice(None) if n == N else np.sort(rng.choice(N, n, replace=False))
+        V_hat = self.V_hat
+        if V_hat is not None:
+            V_hat = np.asfortranarray(V_hat[:, frames], dtype=dtype)
         return Model(self.engine.subset(frames, dtype), self.mu, V_hat)
 
     def objective(self, W: Array, eps: float) -> Objective:
@@ -101,19 +111,19 @@ def alternate(
     whole = here = Model(engine, run.mu, V_hat)
     last = whole.restore(start, target)
     history = History(whole.cost(start.W, target))
-    status, memory, evaluations, before = Status.MAX_ITER, None, 0, None
+    status, memory, evaluations, staged = Status.MAX_ITER, None, 0, None
     try:
         for t in range(run.max_iter):
             now = run.schedule.at(t, time.perf_counter() - clock)
-            if before is None or before[1:] != now[1:]:
-                here = stage(whole, now, run)
+            if staged != (staged := stage(now, run, engine)):
+                here = whole.part(*staged, run.rng)
                 last = here.restore(last, now.floor)
-            n_iter_nmf = run.n_iter_nmf * (MORE_NMF_STEPS if now.sampled else 1)
+            n_iter_nmf = run.n_iter_nmf * (MORE_NMF_STEPS if now.high else 1)
             W = here.nmf(last.W, now.floor, run.nmf_exponent, n_iter_nmf)
             objective = here.objective(W, now.floor)  # V_hat = WH is fixed from here
             step = transform_step(run, last.Phi, objective, memory)  # Phi <- A(V_hat, Y, Phi, L)
-            Phi, memory, before = step.Phi, step.memory, now
-            if t % REFRESH == REFRESH - 1:
+            Phi, memory = step.Phi, step.memory
+            if run.solver is not None and t % REFRESH == REFRESH - 1:
                 Phi = polish(Phi, here.engine.algebra)
                 here.engine.rotate(Phi)
             last = Iterate(Phi, W, here.engine.activations())
@@ -143,25 +153,20 @@ def alternate(
                 break
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
+    here = whole  # let go of the frames of the last stage
     return settle(whole, start, last, run, history.start), history, status
 
 
-def stage(whole: Model, now: Setting, run: Settings) -> Model:
-    """The frames and the precision of a setting."""
-    N, dtype = whole.engine.shape[2], whole.engine.dtype
-    n = run.schedule.sample_size if now.sampled else N
-    wanted = np.dtype(np.float32) if now.single else dtype
-    if n == N and wanted == dtype:
-        return whole
-    whole.engine.rest()
-    frames = slice(None) if n == N else np.sort(run.rng.choice(N, n, replace=False))
-    return whole.part(frames, wanted)
+def stage(now: Setting, run: Settings, engine: Engine) -> tuple[int, np.dtype[Any]]:
+    """How many frames a setting works on, and in which precision."""
+    n = run.schedule.sample_size if now.high else engine.shape[2]
+    return n, np.dtype(np.float32) if now.single else engine.dtype
 
 
 def transform_step(run: Settings, Phi: Array, objective: Objective, memory: Any) -> Descent:
     """Update Φ by the solver; without one, only measure where we are."""
     if run.solver is None:
-        return Descent.start(Phi, objective)
+        return Descent(Phi, objective.loss(), np.full_like(Phi, np.nan))
     return run.solver.update(Phi, objective, run.n_iter_transform, memory)
 
 

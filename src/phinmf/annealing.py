@@ -56,7 +56,7 @@ class Setting(NamedTuple):
     """What one outer iteration works with."""
 
     floor: float
-    sampled: bool  #: on a sample of the frames
+    high: bool  #: the floor is high: a sample of the frames is enough
     single: bool  #: in single precision
     settled: bool  #: at the target floor, where the stopping rule counts
 
@@ -84,13 +84,13 @@ class Schedule:
     def at(self, iteration: int, seconds: float) -> Setting:
         """The setting of an outer iteration that begins after so many seconds."""
         if not self.anneal:
-            return Setting(self.target, sampled=False, single=False, settled=True)
+            return Setting(self.target, high=False, single=False, settled=True)
         progress = iteration / self.length
         if self.max_time:
             progress = max(progress, seconds / (TIME_SHARE * self.max_time))
         if progress >= 1:
-            return Setting(self.target, sampled=False, single=False, settled=True)
-        start, knee = self.anneal.start, max(self.anneal.knee, self.target)
+            return Setting(self.target, high=False, single=False, settled=True)
+        start = self.anneal.start
+        knee = min(start, max(self.anneal.knee, self.target))
         floor = max(start * (knee / start) ** (progress**self.anneal.shape), self.target)
-        sampled = floor > self.anneal.all_frames
-        return Setting(floor, sampled=sampled, single=True, settled=False)
+        return Setting(floor, floor > self.anneal.all_frames, single=True, settled=False)

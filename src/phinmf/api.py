@@ -190,7 +190,8 @@ def learn_transform(
     )  # fmt: skip
     frames, power = checks.unit_power(frames, run.schedule.target)
     dtype = frames.dtype
-    V_unit = (checks.factor("V_hat", V_hat, (M, N), np.float64) / power).astype(dtype)
+    V_unit = checks.factor("V_hat", V_hat, (M, N), np.float64) / power
+    V_unit = np.asfortranarray(V_unit, dtype=dtype)
     if run.schedule.target == 0 and not V_unit.all():
         raise ValueError(
             f"floor is 0 but V_hat has {int((V_unit == 0).sum())} zeros, which cost infinitely"

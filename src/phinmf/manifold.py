@@ -43,11 +43,10 @@ class Cayley:
     def point(E: Array, eta: float, algebra: Algebra = PLAIN) -> Array:
         """R(η) = 2 (I - ηE/2)⁻¹ - I: one inverse, a tenth of the cost of exp."""
         A = (-eta / 2) * E
-        diagonal = slice(None, None, len(E) + 1)
-        A.ravel()[diagonal] += 1
+        np.einsum("ii->i", A)[:] += 1
         R = algebra.inverse(A)
         R *= 2
-        R.ravel()[diagonal] -= 1
+        np.einsum("ii->i", R)[:] -= 1
         return R
 
     @staticmethod

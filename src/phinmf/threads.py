@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -33,7 +33,8 @@ class SingleThreadedBlas:
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limiter = ThreadpoolController().limit(limits=1, user_api="blas")
+                blas = ThreadpoolController().select(user_api="blas")
+                self._limiter = blas.limit(limits=1)
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
@@ -55,15 +56,17 @@ class Workers:
 
     def __enter__(self) -> Workers:
         single_threaded_blas.__enter__()
-        if self.n_threads > 1:
+        if self.n_threads > 1:  # threads are started when there is work, not here
             self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="phinmf")
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
+        try:
+            if self._pool is not None:
+                self._pool.shutdown()
+        finally:
             self._pool = None
-        single_threaded_blas.__exit__()
+            single_threaded_blas.__exit__()
 
     def each(self, work: Callable[[In], Any], items: Sequence[In]) -> None:
         """Do the work for every item."""
@@ -92,11 +95,14 @@ class Workers:
                         use(waiting.pop(due))
                         due += 1
 
-        others = [self._pool.submit(take) for _ in range(min(self.n_threads, len(items)) - 1)]
+        others: list[Future[None]] = []
         try:
+            for _ in range(min(self.n_threads, len(items)) - 1):
+                others.append(self._pool.submit(take))
             take()  # the calling thread works too
         finally:
-            for _ in remaining:  # after an exception or an interrupt, nothing new is begun
+            for _ in remaining:  # after an error or an interrupt, nothing new is begun
                 pass
-            for other in others:
-                other.result()
+            wait(others)
+        for other in others:
+            other.result()

@@ -25,7 +25,7 @@ def test_floors_fall_to_the_knee_and_then_to_the_target():
     settings = [schedule.at(t, 0.0) for t in range(60)]
     assert [s.settled for s in settings] == [False] * 50 + [True] * 10
     assert [s.single for s in settings] == [True] * 50 + [False] * 10
-    assert all(s.sampled == (s.floor > 2e-3) for s in settings)
+    assert all(s.high == (s.floor > 2e-3) for s in settings)
 
 
 def test_shape_one_is_geometric():
@@ -91,7 +91,7 @@ def test_an_interrupt_of_an_annealed_run(when):
 
 
 def test_activations_that_died_at_a_high_floor_come_back():
-    """At floor 0.1 a strong penalty switches quiet frames off; the target floor wants them."""
+    """At a high floor a strong penalty switches quiet frames off; the target floor wants them."""
     Y = notes()
     r = phinmf.tl_nmf(Y, 2, sparsity=150.0, random_state=0)
     assert (r.H.sum(axis=0) > 1e-6 * r.H.max()).mean() > 0.5

@@ -34,7 +34,7 @@ class DictionarySums(NamedTuple):
 
 
 class Objective(ABC):
-    """L(TΦ) = Σ f(TX) of (3) as a function of T, with v̂ fixed."""
+    """L(TΦ) = Σ f(TX) of (3) as a function of T; valid while W and H stay as they were."""
 
     algebra: Algebra  #: for M×M matrices, where and how the engine computes
     evaluations: int = 0  #: of the loss of all entries, counted since the objective was made

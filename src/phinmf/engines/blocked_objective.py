@@ -29,6 +29,7 @@ class BlockedObjective(Objective):
     def at(self, T: Array | None = None) -> Evaluation:
         self.evaluations += 1
         engine = self.engine
+        self.trial = None
         X = engine.X if T is None else engine.spare
         Tt = None if T is None else T.T.astype(engine.dtype, copy=False)
 

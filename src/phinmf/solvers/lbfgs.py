@@ -61,13 +61,14 @@ class Memory:
         r = self.weigh(q)
         if self.pairs:
             _, y, rho = self.pairs[-1]
-            r /= r.dtype.type(rho * (y @ self.weigh(y)))
+            scale = rho * (y @ self.weigh(y))
+            r /= scale if scale > 0 else 1
         for (s, y, rho), alpha in zip(self.pairs, reversed(alphas), strict=True):
             r += (alpha - rho * (y @ r)) * s
         return r
 
     def weigh(self, q: Array) -> Array:
-        """Q divided by the curvature of each pair, 0 where that is 0."""
+        """Divide by the curvature of each pair; 0 where that is 0."""
         c = self.curvature
         assert c is not None
         return np.divide(q, c, out=np.zeros_like(q), where=c > 0)

@@ -24,8 +24,10 @@ class ProjectedGradient(Solver):
         for _ in range(n_iter):
             slope = -inner(at.G, skew(at.G))
             if at.memory is None:  # the first trial turns the fastest atom by about 0.1
-                at.memory = 0.05 / max(float(np.linalg.norm(skew(at.G), axis=1).max()), 1e-300)
-            best = backtracking(self.curve(objective, at.G), Origin(at.loss, slope), 2 * at.memory)
+                eta = 0.1 / max(float(np.linalg.norm(skew(at.G), axis=1).max()), 1e-300)
+            else:
+                eta = 2 * at.memory
+            best = backtracking(self.curve(objective, at.G), Origin(at.loss, slope), eta)
             if best is None:
                 at.failed = True
                 break

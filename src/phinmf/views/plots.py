@@ -17,9 +17,9 @@ BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
 
 
 def plot_cost(ax: Axes, history: History, entries: int, **style: Any) -> None:
-    """Objective per entry against seconds."""
+    """Objective per entry, at the target floor, against seconds."""
     seconds = np.concatenate([[0.0], history.seconds])
-    ax.plot(seconds, np.concatenate([[history.start], history.objective]) / entries, **style)
+    ax.plot(seconds, np.concatenate([[history.start], history.target_objective]) / entries, **style)
     ax.set(xlabel="seconds", ylabel="objective per entry")
 
 
