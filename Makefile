@@ -26,6 +26,7 @@ format: $(VENV)/.lint
 
 bench: $(VENV)/.installed
 	set -e; for script in benchmarks/[a-z]*.py benchmarks/_report.py; do $(BIN)/python $$script; done
+	$(BIN)/python -m phinmf.views.demo --output docs/images
 
 dist: $(VENV)/.test
 	rm -rf dist

@@ -53,52 +53,50 @@ def readme(headline: list[dict[str, str]]) -> str:
     return "\n".join(lines + [f"  | {what} | {ours} | {theirs} |" for what, ours, theirs in rows])
 
 
-def main() -> None:
-    machine, headline = read("headline")
-    fill("README.md", "headline", readme(headline))
-    page = "docs/performance.md"
-    columns = {"what": "what", "value": "measured", "unit": "", "asked": "goal"}
-    fill(page, "headline", f"{machine}\n\n{table(headline, columns)}")
-    _, kernel = read("kernel")
-    columns = {
+PAGE = "docs/performance.md"
+TABLES = {
+    "headline": {"what": "what", "value": "measured", "unit": "", "asked": "goal"},
+    "kernel": {
         "M": "M", "dtype": "", "threads": "threads", "gemm_gflops": "GEMM, GF/s",
         "evaluation_ms": "evaluation, ms", "evaluation_rate": "share of the GEMM rate",
         "retraction_share": "retraction / evaluation", "nmf_share": "NMF step / evaluation",
         "nmf_to_sklearn": "NMF step / scikit-learn iteration",
         "peak_memory": "peak memory, frames matrices",
-    }  # fmt: skip
-    fill(page, "kernel", table(kernel, columns))
-    _, defaults = read("defaults")
-    columns = {
+    },
+    "defaults": {
         "sound": "sound", "sparsity": "sparsity", "lbfgs_worst": "lbfgs, worst start",
         "quasi_newton_best": "quasi-newton, best start", "lbfgs_seconds": "lbfgs, s",
         "quasi_newton_seconds": "quasi-newton, s",
-    }  # fmt: skip
-    fill(page, "defaults", table(defaults, columns))
-    _, sparsity = read("sparsity")
-    columns = {
+    },
+    "sparsity": {
         "sound": "sound", "sparsity": "sparsity", "atoms_90_95_99": "learned",
         "dct_90_95_99": "DCT",
-    }  # fmt: skip
-    fill(page, "sparsity", table(sparsity, columns))
-    _, schedules = read("schedules")
-    columns = {
+    },
+    "schedules": {
         "schedule": "schedule", "median_objective": "objective per entry, median",
         "worst_objective": "worst", "time_to_default": "time / default",
-    }  # fmt: skip
-    fill(page, "schedules", table(schedules, columns))
-    _, scaling = read("scaling")
-    columns = {
+    },
+    "scaling": {
         "M": "M", "N": "N", "dtype": "", "seconds_per_iteration": "s per outer iteration",
         "seconds_per_evaluation": "s per evaluation",
-    }  # fmt: skip
-    fill(page, "scaling", table(scaling, columns))
-    _, armstrong = read("armstrong")
-    columns = {
+    },
+    "armstrong": {
         "threads": "threads", "sparsity": "sparsity", "start": "start", "method": "method",
-        "objective_per_entry": "objective per entry", "seconds": "s", "evaluations": "evaluations",
-    }  # fmt: skip
-    fill(page, "armstrong", table(armstrong, columns))
+        "objective_per_entry": "objective per entry", "seconds": "s",
+        "evaluations": "evaluations",
+    },
+}  # fmt: skip
+
+
+def main() -> None:
+    for name, columns in TABLES.items():
+        if not (RESULTS / f"{name}.csv").exists():
+            print(f"no results of {name}: its table stays as it is")
+            continue
+        machine, rows = read(name)
+        fill(PAGE, name, f"{table(rows, columns)}\n\n{machine}\n")
+        if name == "headline":
+            fill("README.md", name, readme(rows))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ def data_folder():
     """The recordings, which are not part of the project: $PHINMF_DATA or ../shared/data."""
     root = Path(__file__).parents[1]
     folder = Path(os.environ.get("PHINMF_DATA", root.parent / "shared" / "data"))
-    if not (folder / "armstrong.wav").exists():
-        pytest.skip("the paper's recording is not here: set PHINMF_DATA to its folder")
+    for name in ("armstrong.wav", "authors_armstrong.csv"):
+        if not (folder / name).exists():
+            pytest.skip(f"{name} is not here: set PHINMF_DATA to its folder")
     return folder

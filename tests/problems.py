@@ -1,11 +1,20 @@
 """Small random problems, as hypothesis strategies and as plain functions."""
 
+import itertools
+
 import hypothesis.strategies as st
 import numpy as np
 
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines import ENGINES
 from phinmf.manifold import random_orthogonal, skew
+
+#: (divergence, engine): every registered pair that works together
+SUPPORTED = [
+    (divergence, engine)
+    for divergence, engine in itertools.product(DIVERGENCES, ENGINES)
+    if ENGINES[engine].supports(DIVERGENCES[divergence])
+]
 
 
 class Problem:
@@ -64,8 +73,6 @@ def problems(draw, **fixed):
         "K": st.integers(1, 4),
         "C": st.integers(1, 3),
         "eps": st.sampled_from([1e-1, 1e-2, 1e-4]),
-        "divergence": st.sampled_from(sorted(DIVERGENCES)),
-        "engine": st.sampled_from(sorted(ENGINES)),
     }
     return Problem(
         **{name: fixed[name] if name in fixed else draw(s) for name, s in choices.items()}

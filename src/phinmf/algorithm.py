@@ -111,11 +111,13 @@ def alternate(
     whole = here = Model(engine, run.mu, V_hat)
     last = whole.restore(start, target)
     history = History(whole.cost(start.W, target))
-    status, memory, evaluations, staged = Status.MAX_ITER, None, 0, None
+    status, memory, evaluations = Status.MAX_ITER, None, 0
+    staged: tuple[int, np.dtype[Any]] | None = None
     try:
         for t in range(run.max_iter):
             now = run.schedule.at(t, time.perf_counter() - clock)
-            if staged != (staged := stage(now, run, engine)):
+            if staged != stage(now, run, engine):
+                staged = stage(now, run, engine)
                 here = whole.part(*staged, run.rng)
                 last = here.restore(last, now.floor)
             n_iter_nmf = run.n_iter_nmf * (MORE_NMF_STEPS if now.high else 1)
@@ -177,7 +179,7 @@ def settle(whole: Model, start: Iterate, last: Iterate, run: Settings, before: f
     """
     target = run.schedule.target
     at = whole.restore(last, target)
-    if not run.schedule.anneal:
+    if not run.schedule.anneal or run.max_iter == 0:
         return at
     W = whole.nmf(at.W, target, run.nmf_exponent, LAST_NMF_STEPS)
     if whole.cost(W, target) > before:

@@ -68,7 +68,7 @@ def tl_nmf(
     init : {"dct", "random"} or array of shape (M, M)
         Where Φ starts.
     divergence : {"itakura-saito", "gaussian"}
-        The measure d of fit.
+        The measure d of fit; or an object with the functions of one.
     sparsity : float
         Weight of the penalty for a recording of unit power: μ = sparsity / mean(Y²).
         `sparsity_from_lambda` converts the paper's λ.
@@ -78,7 +78,8 @@ def tl_nmf(
         Begin at a high floor and lower it to `floor`, which leads to far better minima from any
         start. True with "lbfgs" unless said otherwise; an `Anneal` sets the schedule.
     n_iter_nmf, n_iter_transform : int
-        NMF updates and transform steps (the paper's L) per outer iteration.
+        NMF updates and transform steps (the paper's L) per outer iteration; while the floor is
+        annealed and still high, three times as many NMF updates.
     nmf_exponent : float
         0.5 for majorisation-minimisation (the paper), 1 for the faster majorisation-equalisation.
     max_iter : int
@@ -138,6 +139,11 @@ def tl_nmf(
         else:
             H_start = checks.factor("H", H, (K, N), np.float64) / power
             H_start = (H_start * s[:, None]).astype(dtype)
+        if run.schedule.target == 0 and not (W_start @ H_start).all():
+            raise ValueError(
+                "floor is 0 but the given W and H model some entries as 0, which costs infinitely"
+                " much: set floor to a small number such as 1e-8"
+            )
         return assembly.solve(held, Iterate(Phi, W_start, H_start), run, None, power)
 
 
@@ -167,12 +173,14 @@ def learn_transform(
         Frames.
     V_hat : array of shape (M, N)
         The model of |ΦY|², in the units of Y²; the floor is added to it.
-    solver, init, divergence, floor, n_iter_transform, max_time, random_state, callback, engine
+    solver, init, divergence, floor, anneal, n_iter_transform, max_time, random_state, callback
         As in `tl_nmf`.
     max_iter : int
         Most outer iterations, of `n_iter_transform` solver steps each.
     tol : float
         Stop when the gradient or the decrease of an outer iteration, both relative, is below.
+    engine, n_threads
+        As in `tl_nmf`.
 
     Returns
     -------

@@ -101,12 +101,15 @@ def schedule_of(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal |
 def engine_of(name: str, Y: Array, divergence: str | Divergence, n_threads: int | None) -> Engine:
     """Return the engine that holds these frames."""
     checks.known("engine", name, ["auto", *ENGINES])
-    if isinstance(divergence, str):
+    if not all(hasattr(divergence, f) for f in ("value", "slope", "curvature", "bound")):
         divergence = DIVERGENCES[checks.known("divergence", divergence, DIVERGENCES)]
+    assert not isinstance(divergence, str)
     if n_threads is not None:
         checks.count("n_threads", n_threads, 1)
     if name == "auto":
-        name = "blocked" if hasattr(divergence, "log_share") else "array"
+        name = next(n for n, kind in ENGINES.items() if kind.supports(divergence))
+    elif not ENGINES[name].supports(divergence):
+        raise ValueError(f"engine {name!r} does not know this divergence: use engine='auto'")
     return ENGINES[name](Y, divergence, n_threads)
 
 

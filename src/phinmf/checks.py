@@ -72,7 +72,10 @@ def unit_power(Y: Array, floor: float) -> tuple[Array, float]:
 
 def number(name: str, given: Any, least: float, strict: bool = False) -> float:
     """Return a finite float, at least (or strictly above) a bound."""
-    value = float(given)
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        value = math.nan
     if not (math.isfinite(value) and (value > least if strict else value >= least)):
         raise ValueError(
             f"{name} is {given!r}, but a finite number {'>' if strict else '≥'} {least:g} is needed"
@@ -82,7 +85,8 @@ def number(name: str, given: Any, least: float, strict: bool = False) -> float:
 
 def count(name: str, given: Any, least: int, most: int | None = None, why: str = "") -> int:
     """Return an int between bounds."""
-    if isinstance(given, bool) or int(given) != given:
+    whole = isinstance(given, (int, np.integer)) or (isinstance(given, float) and given % 1 == 0)
+    if isinstance(given, bool) or not whole:
         raise TypeError(f"{name} is {given!r}, but a whole number is needed")
     if given < least or (most is not None and given > most):
         needed = f"≥ {least}" if most is None else f"from {least} to {most}{why}"
@@ -114,7 +118,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def transform(init: Any, M: int, rng: np.random.Generator, dtype: Any) -> Array:
     """Return the starting Φ from "dct", "random" or an orthogonal array."""
-    if isinstance(init, str):
+    if init is None or isinstance(init, str):
         known("init", init, ("dct", "random"))
         return dct(M, dtype) if init == "dct" else random_orthogonal(M, rng, dtype)
     Phi = real_array("init", init)

@@ -8,7 +8,8 @@ from problems import Problem, problems, seeds
 
 from phinmf.divergences import DIVERGENCES
 from phinmf.manifold import RETRACTIONS, givens, inner
-from phinmf.solvers import QuasiNewton
+from phinmf.solvers import LBFGS, QuasiNewton
+from phinmf.solvers.lbfgs import Pair
 from phinmf.solvers.metric import METRICS
 
 
@@ -117,3 +118,19 @@ def test_pair_losses_are_losses(problem, seed):
     for theta, loss in zip(angles[0], losses[1:], strict=True):
         moved = objective.at(givens(problem.M, 0, 1, theta)).loss
         assert loss - losses[0] == pytest.approx(moved - here, rel=1e-9, abs=1e-9 * abs(here))
+
+
+@given(problem=problems(), seed=seeds)
+def test_the_direction_of_lbfgs_points_downhill(problem, seed):
+    """Whatever pairs the memory holds, as long as each has ⟨s|y⟩ > 0."""
+    rng = np.random.default_rng(seed)
+    objective = problem.objective
+    memory = LBFGS().update(problem.Phi, objective, 3).memory
+    G = objective.at().G
+    g = memory.pack(G - G.T)
+    for _ in range(3):
+        s = rng.standard_normal(len(g))
+        y = s + 0.3 * rng.standard_normal(len(g))
+        if s @ y > 0:
+            memory.pairs.append(Pair(s, y, 1 / (s @ y)))
+    assert g @ -memory.two_loop(g) <= 1e-12 * (g @ g)

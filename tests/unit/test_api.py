@@ -99,7 +99,7 @@ def test_no_iterations_return_the_start(rng):
     Y = notes()
     M, N = Y.shape
     Phi, W, H = random_orthogonal(M, rng), rng.random((M, 2)), rng.random((2, N))
-    r = phinmf.tl_nmf(Y, 2, init=Phi, W=W, H=H, max_iter=0, tol=0, anneal=False)
+    r = phinmf.tl_nmf(Y, 2, init=Phi, W=W, H=H, max_iter=0, tol=0)
     assert np.allclose(r.Phi, Phi, atol=1e-14)
     assert np.allclose(r.W @ r.H, W @ H)
     assert np.allclose(r.W.sum(axis=0), 1)

@@ -24,7 +24,10 @@ BAD_PARAMETERS = [
     ({"sparsity": -1}, "sparsity is -1, but a finite number ≥ 0"),
     ({"sparsity": np.nan}, "sparsity is nan"),
     ({"floor": -1e-8}, "floor is -1e-08, but a finite number ≥ 0"),
+    ({"sparsity": "much"}, "sparsity is 'much', but a finite number"),
     ({"tol": -1}, "tol is -1"),
+    ({"init": None}, "init is None, which is not known: choose one of 'dct', 'random'"),
+    ({"divergence": None}, "divergence is None, which is not known"),
     ({"max_time": -1}, "max_time is -1"),
     ({"max_iter": -1}, "max_iter is -1"),
     ({"n_iter_nmf": -1}, "n_iter_nmf is -1"),
@@ -35,7 +38,7 @@ BAD_PARAMETERS = [
     ({"solver": 3}, "solver is 3, which is not known"),
     ({"init": "fourier"}, "init is 'fourier'.*choose one of 'dct', 'random'"),
     ({"divergence": "euclidean"}, "divergence is 'euclidean'.*'itakura-saito', 'gaussian'"),
-    ({"engine": "abacus"}, "engine is 'abacus'.*'auto', 'array'"),
+    ({"engine": "abacus"}, "engine is 'abacus'.*'auto', 'blocked', 'array'"),
     ({"init": np.eye(3)}, r"init has shape \(3, 3\).*length 8 has shape \(8, 8\)"),
     ({"init": 2 * np.eye(8)}, r"init is not orthogonal: \|ΦΦᵀ - I\| reaches 3, but at most"),
     ({"init": np.full((8, 8), np.nan)}, "init has 64 NaN"),
@@ -63,6 +66,10 @@ def test_bad_types():
         phinmf.tl_nmf(np.array([["a"]]), 1)
     with pytest.raises(TypeError, match="n_components is 2.5, but a whole number"):
         phinmf.tl_nmf(Y, 2.5)
+    with pytest.raises(TypeError, match="n_components is nan, but a whole number"):
+        phinmf.tl_nmf(Y, np.nan)
+    with pytest.raises(TypeError, match="max_iter is None, but a whole number"):
+        phinmf.tl_nmf(Y, 2, max_iter=None)
     with pytest.raises(TypeError, match="random_state is 'seed'"):
         phinmf.tl_nmf(Y, 2, random_state="seed")
 
@@ -71,6 +78,10 @@ def test_a_floor_of_zero_needs_frames_that_are_not():
     silent = np.concatenate([Y, np.zeros((M, 2))], axis=1)
     with pytest.raises(ValueError, match="floor is 0 but 2 frames are exactly zero.*such as 1e-8"):
         phinmf.tl_nmf(silent, 2, floor=0)
+    with pytest.raises(
+        ValueError, match="floor is 0 but the given W and H model some entries as 0"
+    ):
+        phinmf.tl_nmf(Y + 1, 2, floor=0, W=np.eye(M)[:, :2])
     loud = Y + np.random.default_rng(0).standard_normal(Y.shape)
     assert np.isfinite(phinmf.tl_nmf(loud, 2, floor=0, max_iter=2, tol=0).objective)
 

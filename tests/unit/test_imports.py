@@ -1,6 +1,8 @@
 """Imports go one way: a module may import only from layers below its own."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src" / "phinmf"
@@ -38,3 +40,10 @@ def test_no_module_is_unplaced_and_none_is_a_drawer():
     names = {p.stem if p.is_file() else p.name for p in SRC.iterdir() if p.suffix in ("", ".py")}
     assert names - {"__init__", "__pycache__"} == set(RANK)
     assert not {"utils", "helpers", "misc"} & names
+
+
+def test_importing_phinmf_loads_nothing_slow():
+    slow = ("numba", "matplotlib", "torch", "soundfile")
+    code = f"import sys, phinmf; print([m for m in {slow} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -12,6 +12,8 @@ def test_retractions_are_orthogonal(name, eta, rng):
     E = skew(rng.standard_normal((9, 9)))
     assert manifold.orthogonality_error(RETRACTIONS[name].point(E, eta)) < 1e-12
     assert np.allclose(RETRACTIONS[name].point(E, 0.0), np.eye(9))
+    fortran = RETRACTIONS[name].point(np.asfortranarray(E), eta)
+    assert np.allclose(fortran, RETRACTIONS[name].point(E, eta))
 
 
 def test_cayley_agrees_with_exp_to_second_order(rng):

@@ -12,12 +12,11 @@ class Divergence(Protocol):
 
     One coefficient x has v = x²; channels that share Φ, W and H have v = mean_c x_c², and
     f' x = slope · x holds for each of them. Written with `np` functions only, so that the
-    same lines act on numbers and on arrays and can be compiled.
-    """
+    same lines act on numbers and on arrays.
 
-    @property
-    def log_share(self) -> float:
-        """κ if the divergence is (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1), as fast engines need it."""
+    A divergence of the form (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1) also says its κ as `log_share`:
+    the compiled engines know this family.
+    """
 
     def value(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
         """f: what one entry costs."""

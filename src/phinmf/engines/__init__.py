@@ -1,9 +1,12 @@
-"""Ways of holding frames. To add one, subclass `Engine` and name it in `ENGINES`."""
+"""Ways of holding frames. To add one, subclass `Engine` and name it in `ENGINES`.
+
+The first that knows the divergence is the default.
+"""
 
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
 from phinmf.engines.blocked import BlockedEngine
 
-ENGINES: dict[str, type[Engine]] = {"array": ArrayEngine, "blocked": BlockedEngine}
+ENGINES: dict[str, type[Engine]] = {"blocked": BlockedEngine, "array": ArrayEngine}
 
 __all__ = ["ENGINES", "DictionarySums", "Engine", "Evaluation", "Objective"]

@@ -78,6 +78,11 @@ class Engine(ABC):
     def __init__(self, Y: Array, divergence: Divergence, n_threads: int | None = None) -> None:
         """Hold Y of shape (C, M, N); never write to it."""
 
+    @classmethod
+    def supports(cls, divergence: Divergence) -> bool:
+        """Whether this engine can compute with a divergence."""
+        return True
+
     def __enter__(self) -> Engine:
         """Take hold of threads or a device; every method may rely on it."""
         return self

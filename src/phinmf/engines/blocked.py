@@ -56,13 +56,17 @@ class BlockedEngine(Engine):
         self.H: Array = np.zeros((Y.shape[2], 0), self.dtype)  # transposed: (N, K)
         self.divergence = divergence
         self.kernels = importlib.import_module("phinmf.engines.kernels")  # Numba takes its time
-        self.kappa = self.dtype.type(divergence.log_share)
+        self.kappa = self.dtype.type(divergence.log_share)  # type: ignore[attr-defined]
         self.workers = workers or Workers(n_threads)
         self.algebra = Algebra(self.workers)
         self.blocks = blocks_of(Y.shape[2])
         self.X = self.Y
         self._spare: Array | None = None
         self._scratch = threading.local()
+
+    @classmethod
+    def supports(cls, divergence: Divergence) -> bool:
+        return hasattr(divergence, "log_share")
 
     def __enter__(self) -> BlockedEngine:
         self.workers.__enter__()
