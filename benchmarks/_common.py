@@ -33,7 +33,7 @@ def recording() -> np.ndarray:
     folder = data_folder()
     if folder is None:
         print(
-            "The paper's recording is not here, nothing to measure: set PHINMF_DATA to its folder."
+            "The paper's recording is not here: set PHINMF_DATA to its folder."
         )
         raise SystemExit(0)
     y, _ = soundfile.read(folder / "armstrong.wav")
