@@ -32,9 +32,7 @@ def recording() -> np.ndarray:
     """Frames of the paper's recording: (440, 5418)."""
     folder = data_folder()
     if folder is None:
-        print(
-            "The paper's recording is not here: set PHINMF_DATA to its folder."
-        )
+        print("The paper's recording is not here: set PHINMF_DATA to its folder.")
         raise SystemExit(0)
     y, _ = soundfile.read(folder / "armstrong.wav")
     return phinmf.to_frames(y, 440)

@@ -78,9 +78,7 @@ def test_a_floor_of_zero_needs_frames_that_are_not():
     silent = np.concatenate([Y, np.zeros((M, 2))], axis=1)
     with pytest.raises(ValueError, match="floor is 0 but 2 frames are exactly zero.*such as 1e-8"):
         phinmf.tl_nmf(silent, 2, floor=0)
-    with pytest.raises(
-        ValueError, match="floor is 0 but the given W and H model some"
-    ):
+    with pytest.raises(ValueError, match="floor is 0 but the given W and H model some"):
         phinmf.tl_nmf(Y + 1, 2, floor=0, W=np.eye(M)[:, :2])
     loud = Y + np.random.default_rng(0).standard_normal(Y.shape)
     assert np.isfinite(phinmf.tl_nmf(loud, 2, floor=0, max_iter=2, tol=0).objective)
