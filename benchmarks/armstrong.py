@@ -102,7 +102,7 @@ def main() -> None:
                         label="the authors' code, as recorded",
                     )
         line[0].set_ylabel("objective per entry")
-    axes[4, 0].legend(fontsize=6)
+    axes[4, 0].legend(fontsize=6, loc="center right")
     save(figure, "armstrong")
 
 
