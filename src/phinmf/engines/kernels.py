@@ -7,6 +7,7 @@ Itakura–Saito, κ = 0 the Gaussian likelihood. The readable formulas stand in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,14 @@ from numba import njit
 
 GROUP = 16  #: entries whose product is taken before its logarithm
 PIECE = 128  #: frames of an NMF update that are done together
-compiled = njit(nogil=True, cache=True, error_model="numpy")
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile, and keep the result on disk where there is a folder for it."""
+    try:
+        return njit(nogil=True, error_model="numpy", cache=True)(function)
+    except RuntimeError:  # read-only installation, no home
+        return njit(nogil=True, error_model="numpy")(function)
 
 
 @compiled
