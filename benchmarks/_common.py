@@ -112,5 +112,6 @@ def sklearn_nmf(Y: np.ndarray, K: int) -> Callable[[], Any]:
 
 def save(figure: Any, name: str) -> None:
     """Write a picture beside the CSV, the machine in its margin."""
+    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))
     figure.text(0.995, 0.003, machine(), ha="right", va="bottom", fontsize=5, color="grey")
     figure.savefig(RESULTS / f"{name}.png", dpi=130)

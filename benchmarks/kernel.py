@@ -117,7 +117,7 @@ def draw(rows: list[dict]) -> None:
                 shares, label = [100 * r[key] for r in mine], f"{key.replace('_', ' ')}, {dtype}"
                 ax.plot(sizes, shares, style, color=color, label=label)
         ax.set(xscale="log", xlabel="M", ylim=(0, 105), title=f"{threads} thread(s)")
-        ax.set_xticks(sizes, sizes)
+        ax.set_xticks(sizes[:-1], sizes[:-1])  # the last two would overlap
         ax.minorticks_off()
     figure.axes[0].set_ylabel("% of the GEMM rate, or of an evaluation")
     figure.axes[1].legend(fontsize=6, loc="center right")

@@ -27,14 +27,7 @@ def cost(M: int, N: int, dtype: str) -> dict:
     return row
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.parse_args()
-    print(machine())
-    cost(64, 512, "float64"), cost(64, 512, "float32")
-    rows = [cost(440, 5418 * k, d) for d in ("float64", "float32") for k in (1, 2, 4, 8, 16)]
-    rows += [cost(M, 5418, d) for d in ("float64", "float32") for M in (128, 256, 882, 1764)]
-    print(write_csv("scaling", rows))
+def draw(rows: list[dict]) -> None:
     figure = Figure(figsize=(8, 3.5), layout="constrained")
     by_N, by_M = figure.subplots(1, 2)
     for dtype, style in (("float64", "o-"), ("float32", "s--")):
@@ -43,17 +36,28 @@ def main() -> None:
             (by_N, "N", [r for r in mine if r["M"] == 440]),
             (by_M, "M", sorted((r for r in mine if r["N"] == 5418), key=lambda r: r["M"])),
         ):
-            ax.loglog(
-                [r[key] for r in picked],
-                [r["seconds_per_iteration"] for r in picked],
-                style,
-                label=dtype,
+            sizes, seconds = zip(
+                *((r[key], r["seconds_per_iteration"]) for r in picked), strict=True
             )
+            ax.loglog(sizes, seconds, style, label=dtype)
             ax.set(xlabel=key, ylabel="seconds per outer iteration")
+            ax.minorticks_off()
+            ax.set_xticks(sizes, sizes)
     by_N.set_title("M = 440")
     by_M.set_title("N = 5418")
     by_N.legend()
     save(figure, "scaling")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.parse_args()
+    print(machine())
+    cost(64, 512, "float64"), cost(64, 512, "float32")
+    rows = [cost(440, 5418 * k, d) for d in ("float64", "float32") for k in (1, 2, 4, 8, 16)]
+    rows += [cost(M, 5418, d) for d in ("float64", "float32") for M in (128, 256, 882, 1764)]
+    print(write_csv("scaling", rows))
+    draw(rows)
 
 
 if __name__ == "__main__":
