@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from phinmf._types import Array
 from phinmf.annealing import Schedule, Setting
-from phinmf.engines import Engine, Objective
-from phinmf.manifold import exactly_orthogonal, polish, skew
-from phinmf.nmf import activate, nmf_step, penalty
+from phinmf.engines import Objective
+from phinmf.manifold import polish, skew
+from phinmf.model import Iterate, Model, Sample, draw
+from phinmf.nmf import penalty
 from phinmf.result import History, Row, State, Status
 from phinmf.solvers import Descent, Solver
 
@@ -39,98 +40,59 @@ class Settings:
     tol: float
     callback: Callback | None
     rng: np.random.Generator  #: draws the sample of frames
+    keep: Callable[[Progress], Any] | None = None  #: writes checkpoints
 
 
-@dataclass(frozen=True)
-class Iterate:
-    """Φ, W and H at the end of an outer iteration: complete, whatever interrupts the next one."""
+@dataclass
+class Progress:
+    """All that a run is between two outer iterations; a checkpoint holds it."""
 
-    Phi: Array
-    W: Array
-    H: Array
-
-
-class Model:
-    """Frames, or a sample of them, with the factors or the given V̂ that model their power."""
-
-    def __init__(self, engine: Engine, mu: float, V_hat: Array | None) -> None:
-        self.engine = engine
-        self.mu = mu
-        self.V_hat = V_hat
-
-    def part(self, n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> Model:
-        """The same on n frames drawn at random, in another precision; itself if that is no change.
-
-        While a part works, the whole rests.
-        """
-        N = self.engine.shape[2]
-        if n == N and dtype == self.engine.dtype:
-            return self
-        self.engine.rest()
-        frames = slice(None) if n == N else np.sort(rng.choice(N, n, replace=False))
-        V_hat = self.V_hat
-        if V_hat is not None:
-            V_hat = np.asfortranarray(V_hat[:, frames], dtype=dtype)
-        return Model(self.engine.subset(frames, dtype), self.mu, V_hat)
-
-    def objective(self, W: Array, eps: float) -> Objective:
-        """L(Φ) of (3)."""
-        if self.V_hat is None:
-            return self.engine.objective(W, eps)
-        return self.engine.objective_of(self.V_hat, eps)
-
-    def cost(self, W: Array, eps: float) -> float:
-        """C(Φ, W, H) of (2)."""
-        return self.objective(W, eps).loss() + penalty(self.engine, W, self.mu)
-
-    def nmf(self, W: Array, eps: float, gamma: float, n_iter: int) -> Array:
-        """Update the factors, if they are free."""
-        for _ in range(n_iter if self.V_hat is None else 0):
-            W = nmf_step(self.engine, W, self.mu, eps, gamma)  # step ⋆
-        return W
-
-    def restore(self, at: Iterate, eps: float) -> Iterate:
-        """Go to an iterate, made orthogonal; frames without activations get them from W."""
-        dtype = self.engine.dtype
-        Phi = exactly_orthogonal(at.Phi, dtype, self.engine.algebra)
-        W = at.W.astype(dtype)
-        self.engine.rotate(Phi)
-        if at.H.shape[1] == self.engine.shape[2]:
-            self.engine.set_activations(at.H)
-        else:
-            activate(self.engine, W, self.mu, eps)
-        return Iterate(Phi, W, self.engine.activations())
+    start: Iterate  #: than which the result may not be worse
+    last: Iterate
+    history: History
+    memory: Any = None  #: of the solver
+    sample: Sample | None = None  #: the frames in use, if not all
+    stage: Stage | None = None
 
 
 def alternate(
-    engine: Engine, start: Iterate, run: Settings, V_hat: Array | None = None
+    whole: Model, start: Iterate, run: Settings, at: Progress | None = None
 ) -> tuple[Iterate, History, Status]:
-    """Run Algorithm 1 until something ends it; with V̂ given, only its transform steps."""
-    clock = time.perf_counter()
-    target = run.schedule.target
-    whole = here = Model(engine, run.mu, V_hat)
-    last = whole.restore(start, target)
-    history = History(whole.cost(start.W, target))
-    status, memory, evaluations = Status.MAX_ITER, None, 0
-    staged: tuple[int, np.dtype[Any]] | None = None
-    try:
-        for t in range(run.max_iter):
-            now = run.schedule.at(t, time.perf_counter() - clock)
-            if staged != stage(now, run, engine):
-                staged = stage(now, run, engine)
-                here = whole.part(*staged, run.rng)
-                last = here.restore(last, now.floor)
-            n_iter_nmf = run.n_iter_nmf * (MORE_NMF_STEPS if now.high else 1)
-            W = here.nmf(last.W, now.floor, run.nmf_exponent, n_iter_nmf)
-            objective = here.objective(W, now.floor)  # V_hat = WH is fixed from here
-            step = transform_step(run, last.Phi, objective, memory)  # Phi <- A(V_hat, Y, Phi, L)
-            Phi, memory = step.Phi, step.memory
-            if run.solver is not None and t % REFRESH == REFRESH - 1:
-                Phi = polish(Phi, here.engine.algebra)
-                here.engine.rotate(Phi)
-            last = Iterate(Phi, W, here.engine.activations())
+    """Run Algorithm 1, from the start or from where an earlier run was, until something ends it.
 
-            evaluations += objective.evaluations
+    With V̂ given, only its transform steps.
+    """
+    target = run.schedule.target
+    if at is None:
+        last = whole.restore(start, target)
+        at = Progress(start, last, History(whole.cost(start.W, target)))
+    else:
+        here = whole.part(at.sample, at.last.Phi.dtype)
+        here.stand_at(at.last)
+    history, status = at.history, Status.MAX_ITER
+    clock = time.perf_counter() - (history[-1].seconds if len(history) else 0.0)
+    try:
+        for t in range(len(history), run.max_iter):
+            now = run.schedule.at(t, time.perf_counter() - clock)
+            if at.stage != stage(now, run, whole):
+                at.stage = stage(now, run, whole)
+                n = at.stage.n_frames
+                at.sample = None if n is None else draw(whole.engine.weights, n, run.rng)
+                here = whole.part(at.sample, at.stage.dtype)
+                at.last = here.restore(at.last, now.floor)
+            n_iter_nmf = run.n_iter_nmf * (MORE_NMF_STEPS if now.high else 1)
+            W = here.nmf(at.last.W, now.floor, run.nmf_exponent, n_iter_nmf)
+            objective = here.objective(W, now.floor)  # V_hat = WH is fixed from here
+            step = transform_step(
+                run, at.last.Phi, objective, at.memory
+            )  # Phi <- A(V_hat, Y, Phi, L)
+            Phi, fresh = step.Phi, run.solver is None
+            if run.solver is not None and t % REFRESH == REFRESH - 1:
+                Phi, fresh = polish(Phi, here.engine.algebra), True
+                here.engine.rotate(Phi)
+            at.last, at.memory = Iterate(Phi, W, here.engine.activations()), step.memory
+
+            evaluations = objective.evaluations + (history[-1].evaluations if len(history) else 0)
             del objective  # it holds on to the frames of this stage
             sparsity = penalty(here.engine, W, run.mu)
             cost = step.loss + sparsity
@@ -149,20 +111,29 @@ def alternate(
                     floor=now.floor,
                 )
             )
-            reason = reason_to_stop(history, last, run, now, engine.shape, V_hat is not None)
+            reason = reason_to_stop(history, at.last, run, now, whole)
             if reason is not None:
                 status = reason
                 break
+            if fresh and run.keep is not None:  # X = ΦY here: Φ, W and H say it all
+                run.keep(at)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     here = whole  # let go of the frames of the last stage
-    return settle(whole, start, last, run, history.start), history, status
+    return settle(whole, at.start, at.last, run, history.start), history, status
 
 
-def stage(now: Setting, run: Settings, engine: Engine) -> tuple[int, np.dtype[Any]]:
-    """How many frames a setting works on, and in which precision."""
-    n = run.schedule.sample_size if now.high else engine.shape[2]
-    return n, np.dtype(np.float32) if now.single else engine.dtype
+class Stage(NamedTuple):
+    """How many frames an outer iteration works on, if not all, and in which precision."""
+
+    n_frames: int | None
+    dtype: np.dtype[Any]
+
+
+def stage(now: Setting, run: Settings, whole: Model) -> Stage:
+    """The stage that a setting belongs to."""
+    n = run.schedule.sample_size if now.high else None
+    return Stage(n, np.dtype(np.float32) if now.single else whole.engine.dtype)
 
 
 def transform_step(run: Settings, Phi: Array, objective: Objective, memory: Any) -> Descent:
@@ -193,8 +164,7 @@ def reason_to_stop(
     last: Iterate,
     run: Settings,
     now: Setting,
-    shape: tuple[int, int, int],
-    fixed_model: bool,
+    whole: Model,
 ) -> Status | None:
     """The first reason to stop after an outer iteration, if there is one."""
     row = history[-1]
@@ -203,8 +173,9 @@ def reason_to_stop(
         if run.callback(seen):
             return Status.CALLBACK
     if now.settled:
-        _, M, N = shape
-        if fixed_model and row.gradient <= run.tol * N * np.sqrt(M):  # G_ii: N terms of order 1
+        _, M, _ = whole.engine.shape
+        small = run.tol * whole.engine.weights.sum() * np.sqrt(M)  # G_ii: N terms of order 1
+        if whole.V_hat is not None and row.gradient <= small:
             return Status.SMALL_GRADIENT
         if len(history) == 1:
             before = history.start

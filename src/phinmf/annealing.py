@@ -3,17 +3,20 @@
 At a tiny floor every sign pattern of X is walled off by -log x² and holds its own local minimum.
 A high floor lets the transform pass, needs few frames to say where to go, and no more than
 single precision. So a run begins with a sample of the frames in float32, takes all frames
-as the floor falls, and ends at the target floor in the precision of the data.
+as the floor falls, and ends at the target floor in the precision of the data. (A small problem
+has little to gain from either, and does without.)
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from phinmf import checks
 
 TIME_SHARE = 0.7  #: of max_time by which the schedule has ended
+SINGLE_PAYS = 2**17  #: samples in all frames from which on single precision saves time
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,11 @@ class Setting(NamedTuple):
 
 
 class Schedule:
-    """The setting of each outer iteration."""
+    """The setting of each outer iteration.
+
+    The shape is that of the frames, a frame of weight 2 counting as two. Frames can be drawn where
+    weights are whole numbers.
+    """
 
     def __init__(
         self,
@@ -71,6 +78,7 @@ class Schedule:
         shape: tuple[int, int, int],
         max_iter: int,
         max_time: float | None,
+        may_sample: bool = True,
     ) -> None:
         _, M, N = shape
         self.anneal = anneal if anneal and anneal.start > target else None
@@ -79,7 +87,8 @@ class Schedule:
         if self.anneal:
             self.length = max(1, min(self.anneal.length, max_iter - 1 - max_iter // 8))
             n = round(self.anneal.sample * M)
-            self.sample_size = n if 0 < n <= N // 2 else N
+            self.sample_size = n if 0 < n <= N // 2 and may_sample else None
+        self.single = math.prod(shape) >= SINGLE_PAYS
 
     def at(self, iteration: int, seconds: float) -> Setting:
         """The setting of an outer iteration that begins after so many seconds."""
@@ -93,4 +102,4 @@ class Schedule:
         start = self.anneal.start
         knee = min(start, max(self.anneal.knee, self.target))
         floor = max(start * (knee / start) ** (progress**self.anneal.shape), self.target)
-        return Setting(floor, floor > self.anneal.all_frames, single=True, settled=False)
+        return Setting(floor, floor > self.anneal.all_frames, self.single, settled=False)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import assembly, checks
-from phinmf.algorithm import Callback, Iterate
+from phinmf import assembly, checks, starts
+from phinmf._types import Array, Indices
+from phinmf.algorithm import Callback
 from phinmf.annealing import Anneal
+from phinmf.checkpoint import attach
 from phinmf.divergences import Divergence
-from phinmf.nmf import flat_activations, normalise
+from phinmf.encoding import encode
+from phinmf.model import Iterate, Model
 from phinmf.result import Result
 from phinmf.solvers import Solver
 
@@ -45,8 +50,14 @@ def tl_nmf(
     tol: float = 2e-4,
     W: ArrayLike | None = None,
     H: ArrayLike | None = None,
+    fixed: Any = None,
+    sample_weight: ArrayLike | None = None,
+    frame_mask: ArrayLike | None = None,
     random_state: Any = None,
     callback: Callback | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 10.0,
+    resume: str | os.PathLike[str] | bool = False,
     engine: str = "auto",
     n_threads: int | None = None,
 ) -> Result:
@@ -62,7 +73,7 @@ def tl_nmf(
         Frames, as made by `to_frames`: M samples each, N of them, on C channels that share Φ,
         W and H. float32 and float64 are kept, other numbers are converted to float64.
     n_components : int
-        Number K of components, at most min(M, N).
+        Number K of components, at most min(M, N) unless W is given.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
     init : {"dct", "random"} or array of shape (M, M)
@@ -89,13 +100,30 @@ def tl_nmf(
     tol : float
         Stop when an outer iteration lowers the objective by less than this share of it.
     W : array of shape (M, K), optional
-        Where W starts; random if not given.
+        Where W starts; random if not given. With fewer columns, the others start at random.
     H : array of shape (K, N), optional
         Where H starts, in the units of Y²; flat in each frame if not given.
+    fixed : str, sequence or dict, optional
+        What stays as given: "Phi", "W", "H", or several of them. "W" is every given column;
+        ``{"W": [0, 1]}`` names columns. Fixed columns keep the scale they are given in, and if H
+        is fixed W is not normalised.
+    sample_weight : array of shape (N,), optional
+        How often each frame counts; the scale of the recording is weighted, too. Frames of weight
+        0 are left out of the fit; their activations are found afterwards.
+    frame_mask : bool array of shape (N,), optional
+        True for frames to leave out, as if of weight 0.
     random_state : None, int, RandomState or Generator
         Seed of the random parts of the start.
     callback : callable, optional
         Called with a `State` after each outer iteration; stops the run by returning True.
+    checkpoint : path, optional
+        File to keep the state of the run in; the one before it is kept as ``….previous``.
+    checkpoint_every : float
+        Least number of seconds between two checkpoints, which are taken between outer
+        iterations, at every fifth.
+    resume : path or bool
+        Continue from a checkpoint of a run with the same frames and settings: the result has
+        the same bits as without the interruption. True means `checkpoint` itself, if it exists.
     engine : {"auto", "blocked", "array"}
         How frames are held: "blocked" is the fast one, "array" its readable reference.
     n_threads : int, optional
@@ -117,34 +145,52 @@ def tl_nmf(
     """
     frames = checks.frames(Y)
     _, M, N = frames.shape
-    K = checks.count("n_components", n_components, 1, min(M, N), f" = min(M={M}, N={N})")
     mu = checks.number("sparsity", sparsity, 0)
+    weights = checks.weights(sample_weight, frame_mask, N)
+    data = assembly.data_of(frames, weights, checks.number("floor", floor, 0))
+    n_used = data.Y.shape[2]
+    most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
+    K = checks.count("n_components", n_components, 1, *most)
+    given = starts.given(W, H, fixed, K, N, data)
     rng_Phi, rng_W, rng_frames = assembly.streams(random_state, 3)
     run = assembly.settings(
-        frames.shape, solver, floor, anneal, max_iter, max_time, n_iter_transform, tol,
-        mu=mu, gamma=assembly.exponent(nmf_exponent), n_iter_nmf=n_iter_nmf, callback=callback,
-        rng=rng_frames,
+        data.Y.shape, None if given.keeps_Phi else solver, floor, anneal, max_iter, max_time,
+        n_iter_transform, tol, mu=mu, gamma=assembly.exponent(nmf_exponent),
+        n_iter_nmf=n_iter_nmf, callback=callback, rng=rng_frames, weights=data.weights,
     )  # fmt: skip
-    frames, power = checks.unit_power(frames, run.schedule.target)
-    dtype = frames.dtype
-    Phi = checks.transform(init, M, rng_Phi, dtype)
-    with assembly.engine_of(engine, frames, divergence, n_threads) as held:
-        if W is None:
-            W_start = normalise((0.5 + rng_W.random((M, K))).astype(dtype))[0]
-            s = np.ones(K, dtype)
-        else:
-            W_start, s = normalise(checks.factor("W", W, (M, K), dtype))
-        if H is None:
-            H_start = flat_activations(held.powers(), M, K, mu).astype(dtype)
-        else:
-            H_start = checks.factor("H", H, (K, N), np.float64) / power
-            H_start = (H_start * s[:, None]).astype(dtype)
-        if run.schedule.target == 0 and not (W_start @ H_start).all():
+    Phi = checks.transform(init, M, rng_Phi, data.Y.dtype)
+    with assembly.engine_of(engine, data.Y, divergence, n_threads, data.weights) as held:
+        start = Iterate(Phi, *given.start(held.powers(), mu, rng_W))
+        if run.schedule.target == 0 and not (start.W @ start.H).all():
             raise ValueError(
                 "floor is 0 but the given W and H model some entries as 0, which costs infinitely"
                 " much: set floor to a small number such as 1e-8"
             )
-        return assembly.solve(held, Iterate(Phi, W_start, H_start), run, None, power)
+        at = None
+        if checkpoint is not None or resume is not False:
+            problem = assembly.description(run, data, K, divergence, given.kept)
+            run, at = attach(run, problem, checkpoint, checkpoint_every, resume)
+        model = Model(held, mu, kept=given.kept)
+        result = assembly.solve(model, start, run, data.scale, at)
+    result = given.in_its_units(result)
+    if isinstance(data.used, slice):
+        return result
+    how = {"divergence": divergence, "engine": engine, "n_threads": n_threads}
+    if given.kept.H is not None:
+        return replace(result, H=given.H_as_given)
+    return with_the_other_frames(result, frames, data.used, sparsity=mu, floor=floor, **how)
+
+
+def with_the_other_frames(result: Result, Y: Array, used: Indices, **how: Any) -> Result:
+    """The result with activations of all frames, found for those that were left out of the fit."""
+    assert result.W is not None
+    assert result.H is not None
+    N = Y.shape[2]
+    others = np.setdiff1d(np.arange(N), used)
+    H = np.empty((len(result.H), N), result.H.dtype)
+    H[:, used] = result.H
+    H[:, others] = encode(Y[:, :, others], result.Phi, result.W, scale=result.scale, **how).H
+    return replace(result, H=H)
 
 
 def learn_transform(
@@ -196,9 +242,9 @@ def learn_transform(
         frames.shape, solver, floor, anneal, max_iter, max_time, n_iter_transform, tol,
         mu=0.0, gamma=1.0, n_iter_nmf=0, callback=callback, rng=rng_frames,
     )  # fmt: skip
-    frames, power = checks.unit_power(frames, run.schedule.target)
+    frames, scale = checks.unit_power(frames, run.schedule.target)
     dtype = frames.dtype
-    V_unit = checks.factor("V_hat", V_hat, (M, N), np.float64) / power
+    V_unit = checks.factor("V_hat", V_hat, (M, N), np.float64) / scale**2
     V_unit = np.asfortranarray(V_unit, dtype=dtype)
     if run.schedule.target == 0 and not V_unit.all():
         raise ValueError(
@@ -208,7 +254,7 @@ def learn_transform(
     Phi = checks.transform(init, M, rng_Phi, dtype)
     no_factors = np.zeros((M, 0), dtype), np.zeros((0, N), dtype)
     with assembly.engine_of(engine, frames, divergence, n_threads) as held:
-        return assembly.solve(held, Iterate(Phi, *no_factors), run, V_unit, power)
+        return assembly.solve(Model(held, 0.0, V_unit), Iterate(Phi, *no_factors), run, scale)
 
 
 def sparsity_from_lambda(lam: float, Y: ArrayLike, n_components: int) -> float:

@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import checks
-from phinmf._types import Array
-from phinmf.algorithm import Callback, Iterate, Model, Settings, alternate
+from phinmf._types import Array, Indices
+from phinmf.algorithm import Callback, Progress, Settings, alternate
 from phinmf.annealing import Anneal, Schedule
+from phinmf.checkpoint import digest
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
-from phinmf.nmf import penalty
+from phinmf.model import Iterate, Model
+from phinmf.nmf import Kept, penalty
 from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, SOLVERS, Solver
+
+
+class Data(NamedTuple):
+    """The frames of a fit at unit power."""
+
+    Y: Array  #: (C, M, N)
+    scale: float  #: the root mean square they had
+    weights: Array | None  #: of each frame, all positive
+    used: Indices | slice  #: which of the given frames these are
+
+
+def data_of(Y: Array, weights: Array | None, floor: float) -> Data:
+    """Leave out what has no weight, and scale the rest."""
+    used: Indices | slice = slice(None)
+    if weights is not None and not weights.all():
+        used = np.flatnonzero(weights)
+        Y, weights = Y[:, :, used], weights[used]
+        if not Y.any():
+            raise ValueError("the frames that are not masked are all zero: nothing can be learned")
+    return Data(*checks.unit_power(Y, floor, weights), weights, used)
 
 
 def settings(
@@ -34,15 +56,19 @@ def settings(
     n_iter_nmf: int,
     callback: Callback | None,
     rng: np.random.Generator,
+    weights: Array | None = None,
 ) -> Settings:
     """Check what both functions share."""
-    chosen = solver_of(solver, M=shape[1])
+    C, M, N = shape
+    chosen = solver_of(solver, M)
     target = checks.number("floor", floor, 0)
     max_iter = checks.count("max_iter", max_iter, 0)
     max_time = None if max_time is None else checks.number("max_time", max_time, 0)
+    whole = weights is None or bool((weights % 1 == 0).all())
+    counted = (C, M, int(weights.sum()) if weights is not None and whole else N)
     return Settings(
         solver=chosen,
-        schedule=Schedule(schedule_of(anneal, chosen), target, shape, max_iter, max_time),
+        schedule=Schedule(schedule_of(anneal, chosen), target, counted, max_iter, max_time, whole),
         mu=mu,
         nmf_exponent=gamma,
         n_iter_nmf=checks.count("n_iter_nmf", n_iter_nmf, 0),
@@ -56,27 +82,29 @@ def settings(
 
 
 def solve(
-    engine: Engine, start: Iterate, run: Settings, V_hat: Array | None, power: float
+    model: Model, start: Iterate, run: Settings, scale: float, at: Progress | None = None
 ) -> Result:
     """Run Algorithm 1 and hand its result back in the units of the data."""
     target = run.schedule.target
-    last, history, status = alternate(engine, start, run, V_hat)
-    model = Model(engine, run.mu, V_hat)
-    divergence, sparse = model.objective(last.W, target).loss(), penalty(engine, last.W, run.mu)
+    last, history, status = alternate(model, start, run, at)
+    divergence = model.objective(last.W, target).loss()
+    sparse = penalty(model.engine, last.W, run.mu)
     asked_for = (Status.CALLBACK, Status.INTERRUPTED)
     if run.tol > 0 and not status.converged and status not in asked_for:
         message = f"not converged to tol={run.tol:g}; {status.value}"
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    factors = model.V_hat is None
     return Result(
         Phi=last.Phi,
-        W=last.W if V_hat is None else None,
-        H=last.H * last.H.dtype.type(power) if V_hat is None else None,
+        W=last.W if factors else None,
+        H=last.H * last.H.dtype.type(scale) ** 2 if factors else None,
         objective=divergence + sparse,
         divergence=divergence,
         penalty=sparse,
         history=history,
         status=status,
-        floor=target * power,
+        floor=target * scale**2,
+        scale=scale,
     )
 
 
@@ -98,7 +126,13 @@ def schedule_of(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal |
     return Anneal() if checks.known("anneal", anneal, (True, False)) else None
 
 
-def engine_of(name: str, Y: Array, divergence: str | Divergence, n_threads: int | None) -> Engine:
+def engine_of(
+    name: str,
+    Y: Array,
+    divergence: str | Divergence,
+    n_threads: int | None,
+    weights: Array | None = None,
+) -> Engine:
     """Return the engine that holds these frames."""
     checks.known("engine", name, ["auto", *ENGINES])
     if not all(hasattr(divergence, f) for f in ("value", "slope", "curvature", "bound")):
@@ -110,7 +144,7 @@ def engine_of(name: str, Y: Array, divergence: str | Divergence, n_threads: int 
         name = next(n for n, kind in ENGINES.items() if kind.supports(divergence))
     elif not ENGINES[name].supports(divergence):
         raise ValueError(f"engine {name!r} does not know this divergence: use engine='auto'")
-    return ENGINES[name](Y, divergence, n_threads)
+    return ENGINES[name](Y, divergence, n_threads, weights)
 
 
 def exponent(gamma: float) -> float:
@@ -125,3 +159,23 @@ def streams(random_state: Any, n: int) -> list[np.random.Generator]:
     """Independent generators, so that giving one start does not change the others."""
     entropy = checks.generator(random_state).integers(2**63, size=4)
     return [np.random.default_rng(s) for s in np.random.SeedSequence(list(entropy)).spawn(n)]
+
+
+def description(
+    run: Settings, data: Data, K: int, divergence: str | Divergence, kept: Kept
+) -> dict[str, Any]:
+    """What a checkpoint must agree with, in words that JSON knows."""
+    columns = None if kept.columns is None else kept.columns.tolist()
+    return {
+        "frames": digest(data.Y, data.weights),
+        "n_components": K,
+        "divergence": getattr(divergence, "__name__", str(divergence)),
+        "sparsity": run.mu,
+        "floor": run.schedule.target,
+        "anneal": repr(run.schedule.anneal),
+        "solver": repr(run.solver),
+        "n_iter_nmf": run.n_iter_nmf,
+        "n_iter_transform": run.n_iter_transform,
+        "nmf_exponent": run.nmf_exponent,
+        "fixed": {"W": columns, "H": None if kept.H is None else digest(kept.H)},
+    }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf._types import Array
+from phinmf._types import Array, Indices
 from phinmf.manifold import dct, orthogonality_error, random_orthogonal
 
 
@@ -43,8 +43,8 @@ def frames(Y: ArrayLike) -> Array:
     return array if array.ndim == 3 else array[None]
 
 
-def unit_power(Y: Array, floor: float) -> tuple[Array, float]:
-    """Return a copy of Y at mean power 1, frames contiguous, and the mean power it had.
+def unit_power(Y: Array, floor: float, weights: Array | None = None) -> tuple[Array, float]:
+    """Return a copy of Y at mean power 1, frames contiguous, and the root mean square it had.
 
     Scaling by a power of two first avoids overflow and makes the result the same, to the bit,
     for every power-of-two multiple of Y.
@@ -58,7 +58,9 @@ def unit_power(Y: Array, floor: float) -> tuple[Array, float]:
     _, exponent = math.frexp(max(float(Y.max()), -float(Y.min())))
     scaled = np.empty(Y.transpose(0, 2, 1).shape, dtype=Y.dtype).transpose(0, 2, 1)
     np.ldexp(Y, -exponent, out=scaled)
-    rms = math.sqrt(float(np.einsum("cmn,cmn->", scaled, scaled, dtype=np.float64)) / Y.size)
+    powers = np.einsum("cmn,cmn->n", scaled, scaled, dtype=np.float64)
+    mean = powers.mean() if weights is None else powers @ (weights / weights.sum())
+    rms = math.sqrt(mean / (Y.size // Y.shape[2]))
     scaled /= scaled.dtype.type(rms)
     root = math.ldexp(rms, exponent)
     largest = float(np.finfo(Y.dtype).max) ** 0.5
@@ -67,7 +69,56 @@ def unit_power(Y: Array, floor: float) -> tuple[Array, float]:
             f"Y has root mean square {root:.3g}, whose square leaves the range of {Y.dtype}:"
             " scale Y nearer to 1"
         )
-    return scaled, root**2
+    return scaled, root
+
+
+def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | None:
+    """Return the weight of each frame, 0 for frames that are masked; None if all are 1."""
+    if given is None and mask is None:
+        return None
+    weight = np.ones(N) if given is None else real_array("sample_weight", given).astype(np.float64)
+    if weight.ndim == 0:
+        weight = np.full(N, float(weight))
+    if weight.shape != (N,) or (weight < 0).any():
+        what = f"shape {weight.shape}" if weight.shape != (N,) else f"a value of {weight.min():g}"
+        raise ValueError(
+            f"sample_weight has {what}, but one number ≥ 0 for each of the {N} frames is needed"
+        )
+    if mask is not None:
+        left_out = np.asarray(mask)
+        if left_out.shape != (N,) or left_out.dtype != bool:
+            raise ValueError(
+                f"frame_mask has shape {left_out.shape} and dtype {left_out.dtype}, but one bool"
+                f" for each of the {N} frames is needed, True for those to leave out"
+            )
+        weight = np.where(left_out, 0.0, weight)
+    if not weight.any():
+        raise ValueError("every frame is masked or has weight 0: there is nothing to learn from")
+    return None if (weight == 1).all() else weight
+
+
+def fixed(given: Any, n_columns: int, has_H: bool) -> tuple[bool, Indices | None, bool]:
+    """Return whether Φ stays, which of the given columns of W do, and whether H does."""
+    names = () if given is None else (given,) if isinstance(given, str) else given
+    chosen = dict(names) if isinstance(names, dict) else dict.fromkeys(names, True)
+    for name in chosen:
+        known("fixed", name, ("Phi", "W", "H"))
+    if chosen.get("H") and not has_H:
+        raise ValueError("fixed asks for H to stay, but no H is given: pass it as H")
+    columns = chosen.get("W", False)
+    if columns is False:
+        return bool(chosen.get("Phi")), None, bool(chosen.get("H"))
+    if n_columns == 0:
+        raise ValueError("fixed asks for W to stay, but no W is given: pass it as W")
+    listed = np.arange(n_columns) if columns is True else np.asarray(columns)
+    if listed.dtype == bool and listed.shape == (n_columns,):
+        listed = np.flatnonzero(listed)
+    if listed.dtype.kind not in "iu" or not ((listed >= 0) & (listed < n_columns)).all():
+        raise ValueError(
+            f"fixed asks for columns {columns!r} of W to stay, but those that are given are"
+            f" 0 to {n_columns - 1}"
+        )
+    return bool(chosen.get("Phi")), np.unique(listed), bool(chosen.get("H"))
 
 
 def number(name: str, given: Any, least: float, strict: bool = False) -> float:

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from phinmf._types import Array
+from phinmf._types import Array, Indices
 from phinmf.engines import Engine
 from phinmf.multiplicative import multiply
 
 
-def nmf_step(engine: Engine, W: Array, mu: float, eps: float, gamma: float) -> Array:
+class Kept(NamedTuple):
+    """What an NMF step leaves as it is."""
+
+    columns: Indices | None = None  #: of W
+    H: Array | None = None  #: all activations; W then carries the scale and is not normalised
+
+
+def nmf_step(
+    engine: Engine, W: Array, mu: float, eps: float, gamma: float, kept: Kept | None = None
+) -> Array:
     """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, then W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ; the objective never rises."""
-    sums = engine.nmf_pass(W, mu, eps, gamma)
+    kept = kept or Kept()
+    sums = engine.nmf_pass(W, mu, eps, gamma if kept.H is None else 0.0)
+    before = W
     W = multiply(W, sums.numerator, sums.denominator + mu * sums.activation, gamma)
-    W, s = normalise(W)
+    if kept.columns is not None:
+        W[:, kept.columns] = before[:, kept.columns]
+    if kept.H is not None:
+        return W
+    W, s = normalise(W, kept.columns)
     engine.scale_activations(s)
     return W
 
 
-def normalise(W: Array) -> tuple[Array, Array]:
+def normalise(W: Array, kept: Indices | None = None) -> tuple[Array, Array]:
     """Columns of W that sum to 1, and the factors s that H must take so that WH is unchanged."""
     s = W.sum(axis=0)
     s[s == 0] = 1  # a column of zeros has no shape to keep
+    if kept is not None:
+        s[kept] = 1
     return W / s, s
 
 

@@ -72,6 +72,19 @@ class History:
         steps[:] = column
         return steps
 
+    def to_json(self) -> dict[str, Any]:
+        """All rows, in words that JSON knows."""
+        return {"start": self.start, "rows": [list(row) for row in self.rows]}
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> History:
+        """The history again."""
+        history = cls(float(saved["start"]))
+        for values in saved["rows"]:
+            row = Row(*values)
+            history.rows.append(row._replace(steps=tuple(row.steps)))
+        return history
+
     def __repr__(self) -> str:
         end = f", objective {self.start:.6g} → {self.rows[-1].objective:.6g}" if self.rows else ""
         return f"<History: {len(self)} outer iterations{end}>"
@@ -110,6 +123,8 @@ class Result:
         Why the run stopped; ``status.value`` is a sentence.
     floor : float
         The floor ε in the units of Y²: the model of the power is WH + ε.
+    scale : float
+        Root mean square of Y.
     """
 
     Phi: Array
@@ -121,6 +136,7 @@ class Result:
     history: History
     status: Status
     floor: float
+    scale: float
 
     @property
     def converged(self) -> bool:

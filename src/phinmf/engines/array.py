@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from phinmf._types import Array, Indices
 from phinmf.algebra import Algebra
 from phinmf.divergences import Divergence
-from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
+from phinmf.engines.base import CHECK_EVERY, DictionarySums, Engine, Evaluation, Objective
 from phinmf.multiplicative import multiply
 
 
@@ -22,19 +22,25 @@ def power(X: Array) -> Array:
 class ArrayEngine(Engine):
     """Plain NumPy on arrays of shape (C, M, N)."""
 
-    def __init__(self, Y: Array, divergence: Divergence, n_threads: int | None = None) -> None:
+    def __init__(
+        self,
+        Y: Array,
+        divergence: Divergence,
+        n_threads: int | None = None,
+        weights: Array | None = None,
+    ) -> None:
         self.Y = Y
         self.X = Y
         self.H: Array = np.zeros((0, Y.shape[2]), dtype=Y.dtype)
         self.divergence = divergence
         self.shape = Y.shape
         self.dtype = Y.dtype
+        self.weights = np.ones(Y.shape[2]) if weights is None else weights
+        self.w = self.weights.astype(Y.dtype)
         self.algebra = Algebra()
 
-    def subset(self, frames: Indices | slice, dtype: DTypeLike) -> ArrayEngine:
-        part = ArrayEngine(self.Y[:, :, frames].astype(dtype), self.divergence)
-        part.weight = self.weight * self.shape[2] / part.shape[2]
-        return part
+    def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> ArrayEngine:
+        return ArrayEngine(self.Y[:, :, frames].astype(dtype), self.divergence, None, weights)
 
     def rest(self) -> None:
         self.X = self.Y
@@ -46,7 +52,7 @@ class ArrayEngine(Engine):
         return power(self.Y).mean(axis=0)
 
     def energies(self) -> Array:
-        return power(self.X).sum(axis=1, dtype=np.float64)
+        return power(self.X) @ self.weights
 
     def activations(self) -> Array:
         return self.H.copy()
@@ -58,14 +64,37 @@ class ArrayEngine(Engine):
         self.H *= s[:, None]
 
     def activation_sums(self) -> Array:
-        return self.weight * self.H.sum(axis=1, dtype=np.float64)
+        return self.H @ self.weights
 
     def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
         V = power(self.X)
+        if gamma > 0:
+            self.H = self._updated(V, W, self.H, mu, eps, gamma)
         P, Q = self.divergence.nmf_split(V, W @ self.H + eps, eps)
-        self.H = multiply(self.H, W.T @ P, W.T @ Q + mu, gamma)
-        P, Q = self.divergence.nmf_split(V, W @ self.H + eps, eps)
-        return DictionarySums(P @ self.H.T, Q @ self.H.T, self.H.sum(axis=1))
+        weighted = self.H * self.w
+        return DictionarySums(P @ weighted.T, Q @ weighted.T, weighted.sum(axis=1))
+
+    def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
+        V = power(self.X)
+        before = np.full(self.shape[2], np.inf)
+        active = np.arange(self.shape[2])
+        for n in range(0, most + 1, CHECK_EVERY):
+            v, H = V[:, active], self.H[:, active]
+            fit = self.divergence.value(v, W @ H + eps, eps).sum(axis=0, dtype=np.float64)
+            cost = fit + mu * H.sum(axis=0, dtype=np.float64)
+            moving = before[active] - cost > tol * len(V)
+            before[active] = cost
+            active = active[moving]
+            if n == most or not len(active):
+                break
+            v, H = v[:, moving], H[:, moving]
+            for _ in range(CHECK_EVERY):
+                H = self._updated(v, W, H, mu, eps, 1.0)
+            self.H[:, active] = H
+
+    def _updated(self, V: Array, W: Array, H: Array, mu: float, eps: float, gamma: float) -> Array:
+        P, Q = self.divergence.nmf_split(V, W @ H + eps, eps)
+        return multiply(H, W.T @ P, W.T @ Q + mu, gamma)
 
     def objective(self, W: Array, eps: float) -> Objective:
         return ArrayObjective(self, W @ self.H + eps, eps)
@@ -84,7 +113,7 @@ class ArrayObjective(Objective):
         self.algebra = engine.algebra
         self.trial: tuple[Array, Array] | None = None  # the last T and its TX
         self.divergence = engine.divergence
-        self.weight = engine.weight
+        self.w = engine.w
 
     def at(self, T: Array | None = None) -> Evaluation:
         self.evaluations += 1
@@ -94,16 +123,16 @@ class ArrayObjective(Objective):
             self.trial = T, X
         V = power(X)
         loss = self._loss(V)
-        f_prime = self.divergence.slope(V, self.v_hat, self.eps) * X
+        f_prime = self.divergence.slope(V, self.v_hat, self.eps) * self.w * X
         G = (f_prime @ X.transpose(0, 2, 1)).mean(axis=0)  # (8)
-        return Evaluation(loss, self.weight * G)
+        return Evaluation(loss, G)
 
     def loss(self) -> float:
         return self._loss(power(self.engine.X))
 
     def _loss(self, V: Array) -> float:
         values = self.divergence.value(V, self.v_hat, self.eps)
-        return self.weight * float(values.sum(dtype=np.float64))
+        return float(values.sum(axis=0, dtype=np.float64) @ self.engine.weights)
 
     def move(self, T: Array) -> None:
         last = self.trial
@@ -112,11 +141,11 @@ class ArrayObjective(Objective):
 
     def bound(self) -> Array:
         V = power(self.engine.X)
-        return self.weight * (self.divergence.bound(V, self.v_hat, self.eps) @ V.T)  # (12)
+        return (self.divergence.bound(V, self.v_hat, self.eps) * self.w) @ V.T  # (12)
 
     def curvature(self) -> Array:
         V = power(self.engine.X)
-        return self.weight * (self.divergence.curvature(V, self.v_hat, self.eps) @ V.T)
+        return (self.divergence.curvature(V, self.v_hat, self.eps) * self.w) @ V.T
 
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
         X, v_hat = self.engine.X, self.v_hat
@@ -131,4 +160,4 @@ class ArrayObjective(Objective):
 
     def _row_losses(self, X: Array, v_hat: Array) -> NDArray[Any]:
         values = self.divergence.value(power(X), v_hat, self.eps)
-        return self.weight * values.sum(axis=1, dtype=np.float64)
+        return values @ self.engine.weights

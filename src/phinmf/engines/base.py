@@ -17,6 +17,8 @@ from phinmf._types import Array, Indices
 from phinmf.algebra import Algebra
 from phinmf.divergences import Divergence
 
+CHECK_EVERY = 5  #: updates between two looks at the cost of a frame that settles
+
 
 class Evaluation(NamedTuple):
     """L and its derivative at one transform."""
@@ -72,11 +74,17 @@ class Engine(ABC):
 
     dtype: np.dtype[Any]
     algebra: Algebra
-    weight: float = 1.0  #: how many frames each frame stands for
+    weights: Array  #: (N,): how many frames each frame stands for in every sum
 
     @abstractmethod
-    def __init__(self, Y: Array, divergence: Divergence, n_threads: int | None = None) -> None:
-        """Hold Y of shape (C, M, N); never write to it."""
+    def __init__(
+        self,
+        Y: Array,
+        divergence: Divergence,
+        n_threads: int | None = None,
+        weights: Array | None = None,
+    ) -> None:
+        """Hold Y of shape (C, M, N), without weights one each; never write to them."""
 
     @classmethod
     def supports(cls, divergence: Divergence) -> bool:
@@ -91,11 +99,8 @@ class Engine(ABC):
         """Let go of them."""
 
     @abstractmethod
-    def subset(self, frames: Indices | slice, dtype: DTypeLike) -> Engine:
-        """Return an engine of the same kind on some of the frames, in another precision.
-
-        They stand for all: losses, derivatives and sums of activations are scaled accordingly.
-        """
+    def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> Engine:
+        """Return an engine of the same kind on some of the frames, in another precision."""
 
     @abstractmethod
     def rest(self) -> None:
@@ -111,7 +116,7 @@ class Engine(ABC):
 
     @abstractmethod
     def energies(self) -> Array:
-        """(M,): e_i = Σ_n v_in, the energy of each atom."""
+        """(M,): e_i = Σ_n v_in, the energy of each atom, weighted."""
 
     @abstractmethod
     def activations(self) -> Array:
@@ -127,11 +132,19 @@ class Engine(ABC):
 
     @abstractmethod
     def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
-        """Update H given W, then sum what the update of W needs at the new H."""
+        """Update H given W, then sum what the update of W needs at the new H; γ = 0 keeps H."""
+
+    @abstractmethod
+    def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
+        """Update H given W until each frame's own cost falls by at most tol an entry, γ = 1.
+
+        A frame is looked at every `CHECK_EVERY` updates, `most` being the last, and its result
+        does not depend on the others.
+        """
 
     @abstractmethod
     def activation_sums(self) -> Array:
-        """(K,): H1."""
+        """(K,): H1, weighted."""
 
     @abstractmethod
     def objective(self, W: Array, eps: float) -> Objective:

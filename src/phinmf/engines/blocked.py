@@ -21,7 +21,7 @@ from numpy.typing import DTypeLike
 from phinmf._types import Array, Indices
 from phinmf.algebra import Algebra
 from phinmf.divergences import Divergence
-from phinmf.engines.base import DictionarySums, Engine, Objective
+from phinmf.engines.base import CHECK_EVERY, DictionarySums, Engine, Objective
 from phinmf.engines.blocked_objective import BlockedObjective
 from phinmf.multiplicative import LEAST
 from phinmf.threads import Workers
@@ -48,11 +48,14 @@ class BlockedEngine(Engine):
         Y: Array,
         divergence: Divergence,
         n_threads: int | None = None,
+        weights: Array | None = None,
         workers: Workers | None = None,
     ) -> None:
         self.shape = Y.shape
         self.Y = np.ascontiguousarray(Y.transpose(0, 2, 1))
         self.dtype = self.Y.dtype
+        self.weights = np.ones(Y.shape[2]) if weights is None else weights
+        self.equal = bool((self.weights == self.weights[0]).all())
         self.H: Array = np.zeros((Y.shape[2], 0), self.dtype)  # transposed: (N, K)
         self.divergence = divergence
         self.kernels = importlib.import_module("phinmf.engines.kernels")  # Numba takes its time
@@ -75,11 +78,9 @@ class BlockedEngine(Engine):
     def __exit__(self, *_: object) -> None:
         self.workers.__exit__()
 
-    def subset(self, frames: Indices | slice, dtype: DTypeLike) -> BlockedEngine:
+    def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> BlockedEngine:
         Y = self.Y[:, frames].astype(dtype).transpose(0, 2, 1)
-        part = BlockedEngine(Y, self.divergence, workers=self.workers)
-        part.weight = self.weight * self.shape[2] / Y.shape[2]
-        return part
+        return BlockedEngine(Y, self.divergence, None, weights, self.workers)
 
     def rest(self) -> None:
         self.X, self._spare = self.Y, None
@@ -93,7 +94,8 @@ class BlockedEngine(Engine):
         return np.einsum("cnm,cnm->n", self.Y, self.Y) / self.dtype.type(C * M)
 
     def energies(self) -> Array:
-        return np.einsum("cnm,cnm->m", self.X, self.X, dtype=np.float64) / len(self.X)
+        energies = np.einsum("n,cnm,cnm->m", self.weights, self.X, self.X, dtype=np.float64)
+        return energies / len(self.X)
 
     def activations(self) -> Array:
         return self.H.T.copy()
@@ -105,7 +107,7 @@ class BlockedEngine(Engine):
         self.H *= s
 
     def activation_sums(self) -> Array:
-        return self.weight * self.H.sum(axis=0, dtype=np.float64)
+        return self.weights @ self.H
 
     def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
         W, Wt = np.ascontiguousarray(W), np.ascontiguousarray(W.T)
@@ -113,12 +115,23 @@ class BlockedEngine(Engine):
 
         def one(block: slice) -> tuple[Array, Array, Array]:
             X, H = self.X[:, block], self.H[block]
-            PH, QH = np.zeros_like(Wt), np.zeros_like(Wt)
-            self.kernels.nmf_block(X, H, W, Wt, mu, eps, exponent, least, PH, QH)
-            return PH, QH, H.sum(axis=0)
+            PH, QH, H1 = np.zeros_like(Wt), np.zeros_like(Wt), np.zeros_like(Wt[:, 0])
+            weights = self.weights[block]
+            self.kernels.nmf_block(X, weights, H, W, Wt, mu, eps, exponent, least, PH, QH, H1)
+            return PH, QH, H1
 
         numerator, denominator, activation = self.sums(one)
         return DictionarySums(numerator.T, denominator.T, activation)
+
+    def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
+        Wt = np.ascontiguousarray(W.T, dtype=np.float64)
+        settle = self.kernels.settle_block
+
+        def one(block: slice) -> None:
+            X, H = self.X[:, block], self.H[block]
+            settle(X, H, Wt, float(mu), float(eps), LEAST, float(tol), CHECK_EVERY, most)
+
+        self.workers.each(one, self.blocks)
 
     def objective(self, W: Array, eps: float) -> Objective:
         Wt, H = np.ascontiguousarray(W.T), self.H

@@ -39,16 +39,16 @@ class BlockedObjective(Objective):
                 np.matmul(engine.X[:, block], Tt, out=here)
             WH = self.model(block, engine.scratch("WH", *here.shape[1:]))
             F = engine.scratch("F", *here.shape)
-            loss = engine.kernels.loss_and_slope(here, WH, self.eps, engine.kappa, F)
+            loss = self._loss_and_slope(block, here, WH, F)
             G = F[0].T @ here[0]  # (8)
             for c in range(1, len(F)):
                 G += F[c].T @ here[c]
             return loss, G
 
         loss, G = engine.sums(one)
-        G *= engine.dtype.type(engine.weight / len(X))
+        G /= engine.dtype.type(len(X))
         self.trial = T
-        return Evaluation(engine.weight * loss, G)
+        return Evaluation(loss, G)
 
     def loss(self) -> float:
         engine = self.engine
@@ -57,9 +57,17 @@ class BlockedObjective(Objective):
             X = engine.X[:, block]
             WH = self.model(block, engine.scratch("WH", *X.shape[1:]))
             F = engine.scratch("F", *X.shape)
-            return (engine.kernels.loss_and_slope(X, WH, self.eps, engine.kappa, F),)
+            return (self._loss_and_slope(block, X, WH, F),)
 
-        return engine.weight * float(engine.sums(one)[0])
+        return float(engine.sums(one)[0])
+
+    def _loss_and_slope(self, block: slice, X: Array, WH: Array, F: Array) -> float:
+        engine = self.engine
+        return float(
+            engine.kernels.loss_and_slope(
+                X, WH, engine.weights[block], engine.equal, self.eps, engine.kappa, F
+            )
+        )
 
     def move(self, T: Array) -> None:
         if T is not self.trial:
@@ -80,12 +88,11 @@ class BlockedObjective(Objective):
             X = engine.X[:, block]
             WH, B, V = (engine.scratch(name, *X.shape[1:]) for name in ("WH", "F", "V"))
             WH = self.model(block, WH)
-            engine.kernels.curvatures(X, WH, self.eps, engine.kappa, exact, B, V)
+            weights = engine.weights[block]
+            engine.kernels.curvatures(X, WH, weights, self.eps, engine.kappa, exact, B, V)
             return (B.T @ V,)  # (12)
 
-        h = engine.sums(one)[0]
-        h *= engine.dtype.type(engine.weight)
-        return np.asarray(h)
+        return np.asarray(engine.sums(one)[0])
 
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
         engine = self.engine
@@ -102,7 +109,7 @@ class BlockedObjective(Objective):
                 turned_p = np.square(c[:, t] * Xp + s[:, t] * Xq).mean(axis=0)
                 turned_q = np.square(c[:, t] * Xq - s[:, t] * Xp).mean(axis=0)
                 entries = value(turned_p, v_hat[:, p], eps) + value(turned_q, v_hat[:, q], eps)
-                losses[:, t] = entries.sum(axis=0, dtype=np.float64)
+                losses[:, t] = engine.weights[block] @ entries
             return (losses,)
 
-        return np.asarray(engine.weight * engine.sums(one)[0])
+        return np.asarray(engine.sums(one)[0])

@@ -17,12 +17,18 @@ GROUP = 16  #: entries whose product is taken before its logarithm
 PIECE = 128  #: frames of an NMF update that are done together
 
 
-def compiled(function: Callable[..., Any]) -> Any:
+def compiled(function: Callable[..., Any], **how: Any) -> Any:
     """Compile, and keep the result on disk where there is a folder for it."""
+    how |= {"nogil": True, "error_model": "numpy"}
     try:
-        return njit(nogil=True, error_model="numpy", cache=True)(function)
+        return njit(cache=True, **how)(function)
     except RuntimeError:  # read-only installation, no home
-        return njit(nogil=True, error_model="numpy")(function)
+        return njit(**how)(function)
+
+
+def reassociated(function: Callable[..., Any]) -> Any:
+    """Compile with sums in any order, always the same, which lets them be vectorised."""
+    return compiled(function, fastmath={"reassoc", "contract"})
 
 
 @compiled
@@ -41,11 +47,13 @@ def frame_power(X: Any, i: int, v: Any) -> None:
 
 
 @compiled
-def loss_and_slope(X: Any, WH: Any, eps: Any, kappa: Any, F: Any) -> float:
-    """Sum of f over a block; F receives f'(x).
+def loss_and_slope(
+    X: Any, WH: Any, weights: Any, equal: bool, eps: Any, kappa: Any, F: Any
+) -> float:
+    """Weighted sum of f over a block; F receives the weighted f'(x).
 
-    Logarithms of products of GROUP ratios stand in for those of the ratios; a product that
-    leaves the range is taken apart again.
+    Logarithms of products of GROUP ratios of equal weight stand in for those of the ratios; a
+    product that leaves the range is taken apart again.
     """
     C, n, M = X.shape
     one, two = X.dtype.type(1), X.dtype.type(2)
@@ -53,48 +61,54 @@ def loss_and_slope(X: Any, WH: Any, eps: Any, kappa: Any, F: Any) -> float:
     rational, product = np.zeros(M), np.ones(M)
     loss = 0.0
     first = 0
+    group = GROUP if equal else 1
     for i in range(n):
         frame_power(X, i, v)
+        weight = weights[i]
+        twice = two * X.dtype.type(weight)
         for m in range(M):
             a = v[m] + eps
             inverse = one / (WH[i, m] + eps)
             rational[m] += a * inverse
             product[m] *= (kappa * a + (one - kappa)) * inverse
-            s[m] = two * (inverse - kappa / a)
+            s[m] = twice * (inverse - kappa / a)
         for c in range(C):
             for m in range(M):
                 F[c, i, m] = s[m] * X[c, i, m]
-        if i - first == GROUP - 1 or i == n - 1:
+        if i - first == group - 1 or i == n - 1:
             for m in range(M):
                 if 1e-290 < product[m] < 1e290:
-                    loss -= np.log(product[m])
+                    logarithms = np.log(product[m])
                 else:
+                    logarithms = 0.0
                     for j in range(first, i + 1):
                         total = 0.0
                         for c in range(C):
                             total += X[c, j, m] * X[c, j, m]
                         a64 = total / C + eps
-                        loss -= np.log((kappa * a64 + (1 - kappa)) / (WH[j, m] + eps))
-                product[m] = 1.0
+                        logarithms += np.log((kappa * a64 + (1 - kappa)) / (WH[j, m] + eps))
+                loss += weight * (rational[m] - kappa * (i + 1 - first) - logarithms)
+                rational[m], product[m] = 0.0, 1.0
             first = i + 1
-    for m in range(M):
-        loss += rational[m]
-    return loss - kappa * n * M
+    return loss
 
 
 @compiled
-def curvatures(X: Any, WH: Any, eps: Any, kappa: Any, exact: bool, B: Any, V: Any) -> None:
-    """B receives the bound b(x), or the exact f''(x); V the power."""
+def curvatures(
+    X: Any, WH: Any, weights: Any, eps: Any, kappa: Any, exact: bool, B: Any, V: Any
+) -> None:
+    """B receives the weighted bound b(x), or the exact f''(x); V the power."""
     _, n, M = X.shape
     one, two = X.dtype.type(1), X.dtype.type(2)
     for i in range(n):
         frame_power(X, i, V[i])
+        twice = two * X.dtype.type(weights[i])
         for m in range(M):
             inverse, of_a = one / (WH[i, m] + eps), one / (V[i, m] + eps)
             if exact:
-                B[i, m] = two * (inverse + kappa * (V[i, m] - eps) * of_a * of_a)
+                B[i, m] = twice * (inverse + kappa * (V[i, m] - eps) * of_a * of_a)
             else:
-                B[i, m] = two * (inverse + kappa * of_a)
+                B[i, m] = twice * (inverse + kappa * of_a)
 
 
 @compiled
@@ -113,9 +127,10 @@ def split(X: Any, first: int, WH: Any, eps: Any, P: Any, Q: Any) -> None:
 
 @compiled
 def nmf_block(
-    X: Any, H: Any, W: Any, Wt: Any, mu: Any, eps: Any, gamma: Any, least: Any, PH: Any, QH: Any
-) -> None:
-    """Update the activations H (frames, K) of a block and add up (PHᵀ)ᵀ and (QHᵀ)ᵀ at the new ones.
+    X: Any, weights: Any, H: Any, W: Any, Wt: Any, mu: Any, eps: Any, gamma: Any, least: Any,
+    PH: Any, QH: Any, H1: Any,
+) -> None:  # fmt: skip
+    """Update the activations H (frames, K) of a block, then add up (PHᵀ)ᵀ, (QHᵀ)ᵀ and H1.
 
     In pieces that stay in the cache; products with the few columns of W are fastest so, too.
     """
@@ -125,24 +140,92 @@ def nmf_block(
     WH, P = np.empty((PIECE, M), X.dtype), np.empty((PIECE, M), X.dtype)
     Q = np.empty((PIECE, M), X.dtype)
     numerator, denominator = np.empty((PIECE, K), X.dtype), np.empty((PIECE, K), X.dtype)
-    part = np.empty((K, M), X.dtype)
+    weighted, part = np.empty((PIECE, K), X.dtype), np.empty((K, M), X.dtype)
     for first in range(0, n, PIECE):
         p = min(PIECE, n - first)
         h = H[first : first + p]
-        np.dot(h, Wt, WH[:p])
-        split(X, first, WH[:p], eps, P, Q)
-        np.dot(P[:p], W, numerator[:p])
-        np.dot(Q[:p], W, denominator[:p])
+        if gamma > zero:
+            np.dot(h, Wt, WH[:p])
+            split(X, first, WH[:p], eps, P, Q)
+            np.dot(P[:p], W, numerator[:p])
+            np.dot(Q[:p], W, denominator[:p])
+            for i in range(p):
+                for k in range(K):
+                    d = denominator[i, k] + mu
+                    ratio = numerator[i, k] / d if d > zero else one
+                    if gamma != one:
+                        ratio = ratio**gamma
+                    h[i, k] = max(h[i, k] * ratio, min(h[i, k], least))
         for i in range(p):
+            weight = X.dtype.type(weights[first + i])
             for k in range(K):
-                d = denominator[i, k] + mu
-                ratio = numerator[i, k] / d if d > zero else one
-                if gamma != one:
-                    ratio = ratio**gamma
-                h[i, k] = max(h[i, k] * ratio, min(h[i, k], least))
+                weighted[i, k] = weight * h[i, k]
+                H1[k] += weighted[i, k]
         np.dot(h, Wt, WH[:p])
         split(X, first, WH[:p], eps, P, Q)
-        np.dot(h.T, P[:p], part)
+        np.dot(weighted[:p].T, P[:p], part)
         PH += part
-        np.dot(h.T, Q[:p], part)
+        np.dot(weighted[:p].T, Q[:p], part)
         QH += part
+
+
+@reassociated
+def frame_model(h: Any, Wt: Any, eps: float, v_hat: Any) -> None:
+    """v̂ = Wh + ε of one frame."""
+    v_hat[:] = eps
+    for k in range(len(h)):
+        for m in range(len(v_hat)):
+            v_hat[m] += h[k] * Wt[k, m]
+
+
+@reassociated
+def frame_cost(a: Any, v_hat: Any, h: Any, mu: float) -> float:
+    """What depends on h in the cost of one frame: Σ a/v̂ + log v̂, and the penalty."""
+    cost = 0.0
+    for m in range(len(a)):
+        cost += a[m] / v_hat[m] + np.log(v_hat[m])
+    for k in range(len(h)):
+        cost += mu * h[k]
+    return cost
+
+
+@reassociated
+def settle_block(
+    X: Any, H: Any, Wt: Any, mu: float, eps: float, least: float, tol: float, every: int, most: int
+) -> None:
+    """Update the activations of each frame until its cost no longer falls, one frame at a time.
+
+    In double precision and without products of matrices, whose rounding would depend on how
+    many frames there are.
+    """
+    _, n, M = X.shape
+    K = len(Wt)
+    v, h = np.empty(M, X.dtype), np.empty(K)
+    a, v_hat, P, Q = np.empty(M), np.empty(M), np.empty(M), np.empty(M)
+    for i in range(n):
+        frame_power(X, i, v)
+        for m in range(M):
+            a[m] = v[m] + eps
+        for k in range(K):
+            h[k] = H[i, k]
+        frame_model(h, Wt, eps, v_hat)
+        before = np.inf
+        for step in range(most):
+            if step % every == 0:
+                cost = frame_cost(a, v_hat, h, mu)
+                if not before - cost > tol * M:
+                    break
+                before = cost
+            for m in range(M):
+                Q[m] = 1 / v_hat[m]
+                P[m] = a[m] * Q[m] * Q[m]
+            for k in range(K):
+                numerator, denominator = 0.0, mu
+                for m in range(M):
+                    numerator += Wt[k, m] * P[m]
+                    denominator += Wt[k, m] * Q[m]
+                ratio = numerator / denominator if denominator > 0 else 1.0
+                h[k] = max(h[k] * ratio, min(h[k], least))
+            frame_model(h, Wt, eps, v_hat)
+        for k in range(K):
+            H[i, k] = h[k]

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from phinmf._types import Array
 from phinmf.engines import Objective
 from phinmf.manifold import Retraction
@@ -56,6 +58,14 @@ class Solver(ABC):
 
         A failed line search ends the update with ``failed=True``, which is no error.
         """
+
+    def pack(self, memory: Any) -> dict[str, Array]:
+        """The memory as arrays, for a checkpoint; here for None or a number."""
+        return {} if memory is None else {"value": np.array(memory)}
+
+    def unpack(self, arrays: dict[str, Array], M: int) -> Any:
+        """The memory again."""
+        return arrays["value"].item() if arrays else None
 
 
 def curve(objective: Objective, E: Array, retraction: Retraction) -> Callable[[float], Trial]:

@@ -95,11 +95,34 @@ class LBFGS(Solver):
     metric_every: int = 3
     retraction: Literal["exp", "cayley"] = "cayley"
 
+    def empty(self, M: int) -> Memory:
+        """No pairs yet."""
+        return Memory(deque(maxlen=self.memory_size), np.flatnonzero(np.tri(M, k=-1).T))
+
+    def pack(self, memory: Memory | None) -> dict[str, Array]:
+        """Pairs, metric and age as arrays."""
+        if memory is None or memory.curvature is None:
+            return {}
+        arrays: dict[str, Array] = {"curvature": memory.curvature, "age": np.array(memory.age)}
+        for i, pair in enumerate(memory.pairs):
+            arrays |= {f"s{i}": pair.s, f"y{i}": pair.y, f"rho{i}": np.array(pair.rho)}
+        return arrays
+
+    def unpack(self, arrays: dict[str, Array], M: int) -> Memory | None:
+        """The memory again."""
+        if not arrays:
+            return None
+        memory = self.empty(M)
+        memory.curvature, memory.age = arrays["curvature"], int(arrays["age"])
+        for i in range((len(arrays) - 2) // 3):
+            memory.pairs.append(Pair(arrays[f"s{i}"], arrays[f"y{i}"], float(arrays[f"rho{i}"])))
+        return memory
+
     def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
         """Make at most `n_iter` steps; `memory` holds the pairs of earlier updates."""
         M = len(Phi)
         if memory is None:
-            memory = Memory(deque(maxlen=self.memory_size), np.flatnonzero(np.tri(M, k=-1).T))
+            memory = self.empty(M)
         at = Descent.start(Phi, objective, memory)
         if memory.stale(self.metric_every, at.G.dtype):
             memory.curvature = memory.pack(METRICS[self.metric](objective, at.G))

@@ -1,0 +1,141 @@
+"""Checkpoints: all that a run is between two outer iterations, in a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phinmf import checks, storage
+from phinmf._types import Array
+from phinmf.algorithm import Progress, Settings, Stage
+from phinmf.model import Iterate, Sample
+from phinmf.result import History
+from phinmf.solvers import Solver
+
+log = logging.getLogger("phinmf")
+
+
+class Keeper:
+    """Writes a checkpoint when the last one is old enough."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        every: float,
+        solver: Solver | None,
+        problem: Mapping[str, Any],
+    ) -> None:
+        self.path = path
+        self.every = every
+        self.solver = solver
+        self.problem = problem
+        self.last = time.perf_counter()
+
+    def __call__(self, at: Progress) -> None:
+        """Write, if it is time."""
+        if time.perf_counter() - self.last >= self.every:
+            write(self.path, at, self.solver, self.problem)
+            self.last = time.perf_counter()
+
+
+def attach(
+    run: Settings,
+    problem: Mapping[str, Any],
+    path: str | os.PathLike[str] | None,
+    every: float,
+    resume: str | os.PathLike[str] | bool,
+) -> tuple[Settings, Progress | None]:
+    """Let a run keep checkpoints, and find where it continues."""
+    if path is not None:
+        every = checks.number("checkpoint_every", every, 0)
+        run = dataclasses.replace(run, keep=Keeper(path, every, run.solver, problem))
+    if isinstance(resume, bool):
+        if resume and path is None:
+            raise ValueError("resume is True but no checkpoint is named: pass the path of one")
+        source = path if resume and path is not None and found(path) else None
+    else:
+        source = resume
+    return run, None if source is None else read(source, run.solver, problem)
+
+
+def write(
+    path: str | os.PathLike[str], at: Progress, solver: Solver | None, problem: Mapping[str, Any]
+) -> None:
+    """Write a checkpoint; the one before is kept beside it."""
+    arrays = {f"start_{k}": v for k, v in vars(at.start).items()}
+    arrays |= {f"last_{k}": v for k, v in vars(at.last).items()}
+    if at.sample is not None:
+        arrays |= {f"sample_{k}": v for k, v in at.sample._asdict().items()}
+    if solver is not None:
+        arrays |= {f"memory_{k}": v for k, v in solver.pack(at.memory).items()}
+    header = {
+        "problem": dict(problem),
+        "history": at.history.to_json(),
+        "n_frames": at.stage.n_frames if at.stage else None,
+    }
+    storage.write(path, "checkpoint", header, arrays, keep_previous=True)
+
+
+def read(
+    path: str | os.PathLike[str], solver: Solver | None, problem: Mapping[str, Any]
+) -> Progress:
+    """Read a checkpoint of this very problem; if it is damaged, the one before."""
+    try:
+        stored = storage.read(path, "checkpoint")
+    except (ValueError, FileNotFoundError) as error:
+        if not storage.previous(path).exists():
+            raise
+        log.warning("%s: going back to the checkpoint before it", error)
+        stored = storage.read(storage.previous(path), "checkpoint")
+    saved = stored.header.get("problem", {})
+    for name, value in problem.items():
+        if saved.get(name) != value:
+            raise ValueError(
+                f"{path} belongs to another run: its {name} is {saved.get(name)!r}, here it is"
+                f" {value!r}; resume with the same frames and settings"
+            )
+    try:
+        return progress_of(stored, solver)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{path} is not a complete checkpoint ({error!r})") from error
+
+
+def progress_of(stored: storage.Stored, solver: Solver | None) -> Progress:
+    """The progress of a run from the contents of its checkpoint."""
+
+    def group(prefix: str) -> dict[str, Any]:
+        arrays = stored.arrays.items()
+        return {name.removeprefix(prefix): a for name, a in arrays if name.startswith(prefix)}
+
+    last, sample, memory = Iterate(**group("last_")), group("sample_"), group("memory_")
+    return Progress(
+        start=Iterate(**group("start_")),
+        last=last,
+        history=History.from_json(stored.header["history"]),
+        memory=None if solver is None else solver.unpack(memory, len(last.Phi)),
+        sample=Sample(**sample) if sample else None,
+        stage=Stage(stored.header["n_frames"], last.Phi.dtype),
+    )
+
+
+def found(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a checkpoint, or the one before it."""
+    return Path(path).exists() or storage.previous(path).exists()
+
+
+def digest(*arrays: Array | None) -> str:
+    """A short text that tells these arrays from others."""
+    text = hashlib.blake2b(digest_size=12)
+    for array in arrays:
+        if array is not None:
+            text.update(f"{array.shape} {array.dtype}".encode())
+            text.update(np.ascontiguousarray(array.T).data)
+    return text.hexdigest()

@@ -1,0 +1,60 @@
+"""Activations of frames for a known transform and dictionary, each frame on its own."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from phinmf import assembly
+from phinmf._types import Array
+from phinmf.divergences import Divergence
+from phinmf.nmf import flat_activations, normalise, penalty
+
+TOLERANCE = 1e-6  #: a frame is done when five updates lower its cost by less an entry
+MOST_UPDATES = 1000
+
+
+class Encoding(NamedTuple):
+    """Activations, and how well they explain the frames."""
+
+    H: Array  #: (K, N), in the units of Y²
+    divergence: float  #: weighted sum over all entries
+    penalty: float
+    energies: Array  #: (M,): of each atom, weighted, at unit power
+
+
+def encode(
+    Y: Array,
+    Phi: Array,
+    W: Array,
+    *,
+    scale: float,
+    sparsity: float,
+    floor: float,
+    divergence: str | Divergence = "itakura-saito",
+    weights: Array | None = None,
+    engine: str = "auto",
+    n_threads: int | None = None,
+) -> Encoding:
+    """Find the activations of frames Y (C, M, N), given Φ, W and the scale they were learned at.
+
+    Each frame starts from its own best flat model and stops by its own convergence: the result
+    for a frame does not depend on which other frames there are.
+    """
+    dtype = Y.dtype
+    with np.errstate(over="ignore"):
+        unit = np.asarray(Y / dtype.type(scale), order="K")
+    if not np.isfinite(unit).all():
+        raise ValueError(
+            f"the frames reach {np.abs(Y).max():.3g}, which leaves the range of {dtype} at the"
+            f" scale of the fit, {scale:.3g}: scale them as the frames of the fit were"
+        )
+    columns, s = normalise(W.astype(np.float64))
+    with assembly.engine_of(engine, unit, divergence, n_threads, weights) as held:
+        held.rotate(Phi.astype(dtype))
+        held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], sparsity))
+        held.settle_activations(columns, sparsity, floor, TOLERANCE, MOST_UPDATES)
+        fit = held.objective(columns.astype(dtype), floor).loss()
+        H = held.activations() * (dtype.type(scale) ** 2 / s.astype(dtype))[:, None]
+        return Encoding(H, fit, penalty(held, columns, sparsity), held.energies())
