@@ -3,12 +3,14 @@
 from phinmf.annealing import Anneal
 from phinmf.api import PAPER, learn_transform, sparsity_from_lambda, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
+from phinmf.estimator import TLNMF
 from phinmf.result import History, Result, State, Status
 
 __version__ = "0.1.0"
 
 __all__ = [
     "PAPER",
+    "TLNMF",
     "Anneal",
     "History",
     "Result",

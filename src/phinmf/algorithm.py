@@ -40,6 +40,7 @@ class Settings:
     tol: float
     callback: Callback | None
     rng: np.random.Generator  #: draws the sample of frames
+    scale: float = 1.0  #: root mean square of the data, for callbacks to know
     keep: Callable[[Progress], Any] | None = None  #: writes checkpoints
 
 
@@ -169,7 +170,7 @@ def reason_to_stop(
     """The first reason to stop after an outer iteration, if there is one."""
     row = history[-1]
     if run.callback is not None:
-        seen = State(len(history), row.objective, history, last.Phi, last.W)
+        seen = State(len(history), row.objective, history, last.Phi, last.W, run.scale)
         if run.callback(seen):
             return Status.CALLBACK
     if now.settled:

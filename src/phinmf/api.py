@@ -157,6 +157,7 @@ def tl_nmf(
         data.Y.shape, None if given.keeps_Phi else solver, floor, anneal, max_iter, max_time,
         n_iter_transform, tol, mu=mu, gamma=assembly.exponent(nmf_exponent),
         n_iter_nmf=n_iter_nmf, callback=callback, rng=rng_frames, weights=data.weights,
+        scale=data.scale,
     )  # fmt: skip
     Phi = checks.transform(init, M, rng_Phi, data.Y.dtype)
     with assembly.engine_of(engine, data.Y, divergence, n_threads, data.weights) as held:

@@ -57,6 +57,7 @@ def settings(
     callback: Callback | None,
     rng: np.random.Generator,
     weights: Array | None = None,
+    scale: float = 1.0,
 ) -> Settings:
     """Check what both functions share."""
     C, M, N = shape
@@ -78,6 +79,7 @@ def settings(
         tol=checks.number("tol", tol, 0),
         callback=callback,
         rng=rng,
+        scale=scale,
     )
 
 

@@ -93,7 +93,9 @@ def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | 
             )
         weight = np.where(left_out, 0.0, weight)
     if not weight.any():
-        raise ValueError("every frame is masked or has weight 0: there is nothing to learn from")
+        raise ValueError(
+            "every frame is masked or has a weight of zero: there is nothing to learn from"
+        )
     return None if (weight == 1).all() else weight
 
 

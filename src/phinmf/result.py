@@ -99,6 +99,7 @@ class State:
     history: History
     Phi: Array
     W: Array | None
+    scale: float  #: root mean square of Y
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,0 +1,300 @@
+"""TL-NMF as a scikit-learn transformer: rows are frames."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from phinmf import checks, model_file
+from phinmf._types import Array
+from phinmf.annealing import Anneal
+from phinmf.encoding import Encoding, encode
+from phinmf.restarts import restarts
+from phinmf.sklearn_callbacks import CallbackSupportMixin, Task, with_callbacks
+
+
+class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Nonnegative factorisation of the power of frames in a transform that is learned with it.
+
+    Each row of X is a frame y of M samples, of any sign. The transform Φ, orthogonal, and the
+    nonnegative components W are learned so that the power |Φy|² of every frame is near Wh + ε with
+    activations h of its own (`tl_nmf` has the mathematics). ``transform`` returns the activations.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components.
+    solver, init, divergence, sparsity, floor, anneal, n_iter_nmf, n_iter_transform, nmf_exponent
+        As in `tl_nmf`.
+    max_iter, max_time, tol, random_state, callback, engine, n_threads
+        As in `tl_nmf`.
+    components : array of shape (n_components, n_features), optional
+        Where the components start: Wᵀ of `tl_nmf`, or its first rows.
+    fixed : str, sequence or dict, optional
+        What stays as given: "Phi" (`init`), "W" (`components`, or some of them:
+        ``{"W": [0, 1]}``), "H" (the activations given to `fit`).
+    warm_start : bool
+        Whether `fit` starts where the last one ended, and anneals only if `anneal` says so.
+    n_init : int
+        Number of restarts; the one of lowest objective is kept.
+    n_jobs : int, optional
+        Restarts that run at the same time, in threads that share the processors.
+    checkpoint, checkpoint_every, resume
+        As in `tl_nmf`; with several restarts each has its own file, ``….0``, ``….1`` and so on.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Wᵀ: the spectral pattern of each component over the atoms, of sum 1.
+    transform_matrix_ : array of shape (n_features, n_features)
+        Φ; its rows are the atoms.
+    atom_energies_ : array of shape (n_features,)
+        Energy of the training frames in each atom.
+    reconstruction_err_ : float
+        Divergence of the training frames from the model.
+    objective_ : float
+        The divergence and the penalty, with the activations that `transform` finds.
+    scale_, floor_ : float
+        Root mean square of the training frames, and ε in the units of their power.
+    n_iter_, history_, stop_reason_, converged_
+        Outer iterations, their story, why they ended, and whether because of convergence.
+    objectives_ : array of shape (n_init,)
+        What each restart ended at.
+    n_components_, n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phinmf import TLNMF, to_frames
+    >>> y = np.sin(0.1 * np.arange(4000)) * np.exp(-0.001 * np.arange(4000))
+    >>> model = TLNMF(n_components=2, max_iter=5, tol=0).fit(to_frames(y, 64).T)
+    >>> model.transform(to_frames(y, 64).T).shape
+    (126, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        solver: Any = "lbfgs",
+        init: Any = "dct",
+        divergence: Any = "itakura-saito",
+        sparsity: float = 10.0,
+        floor: float = 1e-8,
+        anneal: bool | Anneal | None = None,
+        n_iter_nmf: int = 3,
+        n_iter_transform: int = 2,
+        nmf_exponent: float = 1.0,
+        max_iter: int = 100,
+        max_time: float | None = None,
+        tol: float = 2e-4,
+        components: Any = None,
+        fixed: Any = None,
+        warm_start: bool = False,
+        n_init: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callback: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 10.0,
+        resume: Any = False,
+        engine: str = "auto",
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.solver = solver
+        self.init = init
+        self.divergence = divergence
+        self.sparsity = sparsity
+        self.floor = floor
+        self.anneal = anneal
+        self.n_iter_nmf = n_iter_nmf
+        self.n_iter_transform = n_iter_transform
+        self.nmf_exponent = nmf_exponent
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.tol = tol
+        self.components = components
+        self.fixed = fixed
+        self.warm_start = warm_start
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.resume = resume
+        self.engine = engine
+        self.n_threads = n_threads
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        frame_mask: ArrayLike | None = None,
+        activations: ArrayLike | None = None,
+    ) -> TLNMF:
+        """Learn the transform and the components.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, n_features)
+            Frames, as ``to_frames(...).T``.
+        y : ignored
+        sample_weight : array of shape (n_frames,), optional
+            How often each frame counts; 0 leaves it out.
+        frame_mask : bool array of shape (n_frames,), optional
+            True for frames to leave out.
+        activations : array of shape (n_frames, n_components), optional
+            Where the activations start, in the units of X².
+        """
+        self.fit_transform(
+            X, sample_weight=sample_weight, frame_mask=frame_mask, activations=activations
+        )
+        return self
+
+    def fit_transform(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        frame_mask: ArrayLike | None = None,
+        activations: ArrayLike | None = None,
+    ) -> Array:
+        """Learn, and return the activations of the frames; the same as `fit`, then `transform`."""
+        frames = validate_data(self, X, dtype=(np.float64, np.float32))
+        weights = checks.weights(sample_weight, frame_mask, len(frames))
+        return self._fit(frames, weights, activations).H.T
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Return the activations of frames, each found by itself with all else fixed.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, n_features)
+            Frames, not scaled otherwise than those of the fit.
+
+        Returns
+        -------
+        array of shape (n_frames, n_components)
+            Activations, in the units of X².
+        """
+        check_is_fitted(self)
+        return self._encode(validate_data(self, X, dtype=(np.float64, np.float32), reset=False)).H.T
+
+    def inverse_transform(self, X: ArrayLike) -> Array:
+        """Return the power that activations stand for: what is expected of |Φy|² in each atom.
+
+        The sign of a coefficient is not part of the model, so this is no frame; for the parts of a
+        recording, mask its coefficients by the share of each component in this power.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, n_components)
+            Activations.
+
+        Returns
+        -------
+        array of shape (n_frames, n_features)
+            Wh + ε for each frame.
+        """
+        check_is_fitted(self)
+        H = check_array(X, dtype=(np.float64, np.float32))
+        if H.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {H.shape[1]} columns, but activations of {self.n_components_} components"
+                " are needed"
+            )
+        return H @ self.components_.astype(H.dtype) + H.dtype.type(self.floor_)
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Return minus the divergence of frames from the model, per entry."""
+        check_is_fitted(self)
+        frames = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        return -self._encode(frames).divergence / frames.size
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one .npz file, without pickle; `load` reads it."""
+        check_is_fitted(self)
+        model_file.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> TLNMF:
+        """Read a model that `save` wrote; a file that is not one is a ValueError."""
+        return model_file.load(cls, path)
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(self, X: Array, weights: Array | None, activations: ArrayLike | None) -> Encoding:
+        how = self._arguments(X.shape[1])
+        how["sample_weight"] = weights
+        how["H"] = None if activations is None else checks.real_array("activations", activations).T
+        task = Task.of_fit(self, X, checks.count("n_init", self.n_init, 1))
+        results = restarts(self, X.T, how, task)
+        best = min(results, key=lambda result: result.objective)
+        assert best.W is not None
+        for name, value in self._attributes(best.Phi, best.W, best.scale, X.dtype).items():
+            setattr(self, name, value)
+        self.n_iter_ = best.n_iter
+        self.history_ = best.history
+        self.stop_reason_ = best.status.value
+        self.converged_ = best.converged
+        self.objectives_ = np.array([result.objective for result in results])
+        found = self._encode(X, weights)
+        self.reconstruction_err_ = found.divergence
+        self.objective_ = found.divergence + found.penalty
+        self.atom_energies_ = found.energies * best.scale**2
+        task.end(lambda: self._attributes(best.Phi, best.W, best.scale, X.dtype))
+        return found
+
+    def _encode(self, X: Array, weights: Array | None = None) -> Encoding:
+        return encode(
+            X.T[None],
+            self.transform_matrix_,
+            self.components_.T,
+            scale=self.scale_,
+            sparsity=self.sparsity,
+            floor=self.floor,
+            divergence=self.divergence,
+            weights=weights,
+            engine=self.engine,
+            n_threads=self.n_threads,
+        )
+
+    def _arguments(self, n_features: int) -> dict[str, Any]:
+        """The arguments of `tl_nmf` that are the same for every restart."""
+        own = ("components", "warm_start", "n_init", "n_jobs", "random_state", "callback")
+        how = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
+        given = np.zeros((0, n_features)) if self.components is None else self.components
+        how["W"] = checks.real_array("components", given).T  # none of them: any number is allowed
+        if self.warm_start and hasattr(self, "components_"):
+            how |= {"init": self.transform_matrix_, "W": self.components_.T}
+            how["anneal"] = False if self.anneal is None else self.anneal
+        return how
+
+    def _attributes(self, Phi: Array, W: Array, scale: float, dtype: Any = None) -> dict[str, Any]:
+        """What `transform` needs."""
+        return {
+            "transform_matrix_": Phi if dtype is None else Phi.astype(dtype),
+            "components_": W.T if dtype is None else W.T.astype(dtype),
+            "n_components_": W.shape[1],
+            "scale_": scale,
+            "floor_": float(self.floor) * scale**2,
+        }
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

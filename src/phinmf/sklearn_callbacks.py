@@ -1,0 +1,57 @@
+"""scikit-learn's callback framework (1.9 and later), and nothing in its place on older versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn < 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing to support."""
+
+    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+        """Leave the method as it is."""
+        return method
+
+
+Attributes = Callable[[], dict[str, Any]]
+
+
+class Task:
+    """A part of a fit that callbacks hear of: the fit, a restart, an outer iteration."""
+
+    def __init__(self, estimator: Any, X: Any, context: Any) -> None:
+        self.estimator = estimator
+        self.X = X
+        self.context = context
+        if context is not None:
+            context.call_on_fit_task_begin(estimator=estimator, X=X)
+
+    @classmethod
+    def of_fit(cls, estimator: Any, X: Any, n_subtasks: int) -> Task:
+        """The whole fit."""
+        context = None
+        if hasattr(estimator, "_init_callback_context"):
+            context = estimator._init_callback_context(
+                max_subtasks=n_subtasks, sequential_subtasks=False
+            )
+        return cls(estimator, X, context)
+
+    def part(self, name: str, number: int, n_subtasks: int = 0) -> Task:
+        """One of its parts."""
+        context = None
+        if self.context is not None:
+            context = self.context.subcontext(
+                name, task_id=number, max_subtasks=n_subtasks, sequential_subtasks=False
+            )
+        return Task(self.estimator, self.X, context)
+
+    def end(self, attributes: Attributes | None = None) -> bool:
+        """Tell the callbacks; True if one of them wants the fit to stop."""
+        if self.context is None:
+            return False
+        how = {"estimator": self.estimator, "X": self.X, "reconstruction_attributes": attributes}
+        return bool(self.context.call_on_fit_task_end(**how))
