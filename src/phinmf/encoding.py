@@ -43,6 +43,15 @@ def encode(
     for a frame does not depend on which other frames there are.
     """
     dtype = Y.dtype
+    if floor == 0 and not (heard := Y.any(axis=(0, 1))).all():  # silence is explained by nothing
+        some = None if weights is None else weights[heard]
+        found = encode(
+            Y[:, :, heard], Phi, W, scale=scale, sparsity=sparsity, floor=floor,
+            divergence=divergence, weights=some, engine=engine, n_threads=n_threads,
+        )  # fmt: skip
+        H = np.zeros((W.shape[1], Y.shape[2]), dtype)
+        H[:, heard] = found.H
+        return found._replace(H=H)
     with np.errstate(over="ignore"):
         unit = np.asarray(Y / dtype.type(scale), order="K")
     if not np.isfinite(unit).all():

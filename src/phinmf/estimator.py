@@ -234,14 +234,13 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Array, weights: Array | None, activations: ArrayLike | None) -> Encoding:
-        how = self._arguments(X.shape[1])
+        how = self._arguments(X, activations)
         how["sample_weight"] = weights
-        how["H"] = None if activations is None else checks.real_array("activations", activations).T
         task = Task.of_fit(self, X, checks.count("n_init", self.n_init, 1))
         results = restarts(self, X.T, how, task)
         best = min(results, key=lambda result: result.objective)
-        assert best.W is not None
-        for name, value in self._attributes(best.Phi, best.W, best.scale, X.dtype).items():
+        learned = self._attributes(best.Phi, best.W, best.scale)
+        for name, value in learned.items():
             setattr(self, name, value)
         self.n_iter_ = best.n_iter
         self.history_ = best.history
@@ -252,7 +251,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.reconstruction_err_ = found.divergence
         self.objective_ = found.divergence + found.penalty
         self.atom_energies_ = found.energies * best.scale**2
-        task.end(lambda: self._attributes(best.Phi, best.W, best.scale, X.dtype))
+        task.end(lambda: learned)
         return found
 
     def _encode(self, X: Array, weights: Array | None = None) -> Encoding:
@@ -269,22 +268,25 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             n_threads=self.n_threads,
         )
 
-    def _arguments(self, n_features: int) -> dict[str, Any]:
+    def _arguments(self, X: Array, activations: ArrayLike | None) -> dict[str, Any]:
         """The arguments of `tl_nmf` that are the same for every restart."""
         own = ("components", "warm_start", "n_init", "n_jobs", "random_state", "callback")
         how = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
-        given = np.zeros((0, n_features)) if self.components is None else self.components
+        given = np.zeros((0, X.shape[1])) if self.components is None else self.components
         how["W"] = checks.real_array("components", given).T  # none of them: any number is allowed
         if self.warm_start and hasattr(self, "components_"):
             how |= {"init": self.transform_matrix_, "W": self.components_.T}
+            how["H"] = self._encode(X).H
             how["anneal"] = False if self.anneal is None else self.anneal
+        if activations is not None:
+            how["H"] = checks.real_array("activations", activations).T
         return how
 
-    def _attributes(self, Phi: Array, W: Array, scale: float, dtype: Any = None) -> dict[str, Any]:
+    def _attributes(self, Phi: Array, W: Any, scale: float) -> dict[str, Any]:
         """What `transform` needs."""
         return {
-            "transform_matrix_": Phi if dtype is None else Phi.astype(dtype),
-            "components_": W.T if dtype is None else W.T.astype(dtype),
+            "transform_matrix_": Phi,
+            "components_": np.ascontiguousarray(W.T),
             "n_components_": W.shape[1],
             "scale_": scale,
             "floor_": float(self.floor) * scale**2,

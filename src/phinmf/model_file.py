@@ -21,7 +21,8 @@ Model = TypeVar("Model")
 
 ARRAYS = ("transform_matrix_", "components_", "atom_energies_", "objectives_")
 NUMBERS = ("scale_", "floor_", "objective_", "reconstruction_err_", "n_iter_", "converged_")
-WITH_FIELDS: dict[str, Any] = {kind.__name__: kind for kind in (Anneal, *SOLVERS.values())}
+WITH_FIELDS: dict[str, Any] = {"Anneal": Anneal}
+WITH_FIELDS |= {kind.__name__: kind for kind in SOLVERS.values()}
 
 
 def save(model: Any, path: str | os.PathLike[str], **more: Any) -> None:

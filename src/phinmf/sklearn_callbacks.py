@@ -17,6 +17,8 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
+__all__ = ["CallbackSupportMixin", "Task", "with_callbacks"]
+
 Attributes = Callable[[], dict[str, Any]]
 
 
@@ -28,7 +30,7 @@ class Task:
         self.X = X
         self.context = context
         if context is not None:
-            context.call_on_fit_task_begin(estimator=estimator, X=X)
+            context.call_on_fit_task_begin(estimator=estimator, X=X, y=X)
 
     @classmethod
     def of_fit(cls, estimator: Any, X: Any, n_subtasks: int) -> Task:
@@ -53,5 +55,11 @@ class Task:
         """Tell the callbacks; True if one of them wants the fit to stop."""
         if self.context is None:
             return False
-        how = {"estimator": self.estimator, "X": self.X, "reconstruction_attributes": attributes}
-        return bool(self.context.call_on_fit_task_end(**how))
+        return bool(
+            self.context.call_on_fit_task_end(
+                estimator=self.estimator,
+                X=self.X,
+                y=self.X,  # the target of a factorisation; without one nothing is scored
+                reconstruction_attributes=attributes,
+            )
+        )

@@ -1,0 +1,175 @@
+"""TLNMF as scikit-learn's own checks, its users and other libraries see it."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from problems import notes
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from phinmf import TLNMF, Anneal, tl_nmf
+from phinmf.divergences import DIVERGENCES
+
+QUICK = {"n_components": 3, "max_iter": 8, "tol": 0, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def X():
+    return notes().T
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([TLNMF()])
+def test_scikit_learn_finds_nothing(estimator, check):
+    check(estimator)
+
+
+def test_it_is_tl_nmf_of_the_transpose(X):
+    model, r = TLNMF(**QUICK).fit(X), tl_nmf(X.T, **QUICK)
+    assert np.array_equal(model.transform_matrix_, r.Phi)
+    assert np.array_equal(model.components_, r.W.T)
+    assert model.scale_ == r.scale == pytest.approx(np.sqrt((X**2).mean()))
+    assert model.floor_ == pytest.approx(r.floor)
+    assert model.n_iter_ == 8
+    assert model.stop_reason_ == r.status.value
+    assert not model.converged_
+    assert model.objectives_ == [r.objective]
+    energies = ((r.Phi @ X.T) ** 2).sum(axis=1)
+    assert np.allclose(model.atom_energies_, energies)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize("engine", ["array", "blocked"])
+def test_a_frame_is_transformed_by_itself(X, dtype, divergence, engine):
+    X = X.astype(dtype)
+    model = TLNMF(divergence=divergence, engine=engine, **QUICK)
+    H = model.fit_transform(X)
+    tolerance = {"rtol": 1e-6 if dtype == np.float64 else 1e-4, "atol": 1e-6 * H.max()}
+    assert H.dtype == dtype
+    assert np.array_equal(H, model.transform(X))
+    assert np.allclose(model.transform(X[::-1])[::-1], H, **tolerance)
+    assert np.allclose(model.transform(X[7:12]), H[7:12], **tolerance)
+    assert np.allclose(
+        np.concatenate([model.transform(x[None]) for x in X[:9]]), H[:9], **tolerance
+    )
+
+
+def test_the_activations_are_at_their_minimum(X):
+    """No component of any frame has a slope that would lower the cost of the frame."""
+    model = TLNMF(**QUICK).fit(X)
+    H, scale = model.transform(X).T, model.scale_**2
+    W, mu = model.components_.T, model.sparsity / scale
+    v = (model.transform_matrix_ @ X.T) ** 2
+    v_hat = W @ H + model.floor_
+    gain = (W.T @ ((v + model.floor_) / v_hat**2)) / (W.T @ (1 / v_hat) + mu)
+    alive = 1e-9 * H.max() < H
+    assert np.median(abs(gain[alive] - 1)) < 1e-3
+    assert gain[~alive].max(initial=0) < 1.01
+
+
+def test_scores_and_errors_are_those_of_these_activations(X):
+    model = TLNMF(**QUICK)
+    H = model.fit_transform(X)
+    v = (model.transform_matrix_ @ X.T) ** 2 / model.scale_**2
+    v_hat = model.inverse_transform(H).T / model.scale_**2
+    divergence = DIVERGENCES["itakura-saito"].value(v, v_hat, model.floor).sum()
+    penalty = model.sparsity * H.sum() / model.scale_**2
+    assert model.reconstruction_err_ == pytest.approx(divergence, rel=1e-9)
+    assert model.objective_ == pytest.approx(divergence + penalty, rel=1e-9)
+    assert model.score(X) == pytest.approx(-divergence / X.size, rel=1e-9)
+
+
+def test_both_engines_settle_to_the_same_activations(X):
+    blocked = TLNMF(engine="blocked", **QUICK).fit(X)
+    array = clone(blocked).set_params(engine="array")
+    array.__dict__.update({k: v for k, v in vars(blocked).items() if k.endswith("_")})
+    assert np.allclose(array.transform(X), blocked.transform(X), rtol=1e-8, atol=1e-12)
+
+
+def test_restarts_keep_the_best(X):
+    model = TLNMF(init="random", n_init=3, **QUICK).fit(X)
+    at_once = TLNMF(init="random", n_init=3, n_jobs=2, **QUICK).fit(X)
+    assert len(set(model.objectives_)) == 3
+    assert model.history_[-1].objective >= model.objectives_.min()
+    assert np.array_equal(model.objectives_, at_once.objectives_)
+    assert np.array_equal(model.components_, at_once.components_)
+
+
+def test_a_warm_start_goes_on(X):
+    model = TLNMF(warm_start=True, **QUICK).fit(X)
+    before = model.objective_
+    model.fit(X)
+    assert model.history_.start < 1.001 * before
+    assert model.objective_ < before
+
+
+def test_more_components_than_atoms(X):
+    model = TLNMF(n_components=40, max_iter=3, tol=0).fit(X[:5, :])
+    assert model.components_.shape == (40, X.shape[1])
+    assert np.isfinite(model.transform(X)).all()
+
+
+def test_pickle_and_clone(X):
+    model = TLNMF(anneal=Anneal(length=5), **QUICK).fit(X)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.transform(X), model.transform(X))
+    assert again.history_[-1] == model.history_[-1]
+    with pytest.raises(NotFittedError):
+        clone(model).transform(X)
+
+
+def test_pipeline_grid_search_and_pandas(X):
+    pytest.importorskip("pandas")
+    pipeline = make_pipeline(FunctionTransformer(np.asarray), TLNMF(**QUICK), StandardScaler())
+    with sklearn.config_context(transform_output="pandas"):
+        frame = TLNMF(**QUICK).fit_transform(X)
+    assert list(frame.columns) == ["tlnmf0", "tlnmf1", "tlnmf2"]
+    assert pipeline.fit_transform(X).shape == (len(X), 3)
+    search = GridSearchCV(TLNMF(**QUICK), {"n_components": [1, 3]}, cv=2).fit(X)
+    assert search.best_params_ == {"n_components": 3}
+
+
+def test_librosa_decomposes_with_it(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        librosa = pytest.importorskip("librosa")
+        components, activations = librosa.decompose.decompose(X.T, transformer=TLNMF(**QUICK))
+    model = TLNMF(**QUICK).fit(X)
+    assert np.array_equal(components, model.components_.T)
+    assert np.allclose(activations, model.transform(X).T)
+
+
+def test_callbacks_see_and_stop_a_fit(X):
+    seen = []
+    model = TLNMF(callback=lambda state: seen.append(state.scale) or len(seen) == 3, **QUICK).fit(X)
+    assert seen == [model.scale_] * 3
+    assert model.n_iter_ == 3
+    assert "callback" in model.stop_reason_
+
+
+def test_scikit_learns_callbacks(X, capsys):
+    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 has callbacks")
+    monitor = callback.ScoringMonitor(scoring={"fit": lambda model, X, y=None: model.score(X)})
+    model = TLNMF(init="random", n_init=2, **QUICK).set_callbacks(monitor, callback.ProgressBar())
+    model.fit(X)
+    rows = monitor.get_logs()
+    rows = rows if isinstance(rows, list) else [rows]
+    scores = [row for log in rows for row in log.data if row["task_name"] == "iteration"]
+    assert len(scores) == 2 * 8
+    assert all(np.isfinite(row["fit"]) for row in scores)
+    assert scores[7]["fit"] > scores[0]["fit"]
+
+
+def test_an_older_scikit_learn_simply_has_no_callbacks(X):
+    if not hasattr(TLNMF, "set_callbacks"):
+        assert tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
+        TLNMF(**QUICK).fit(X)

@@ -1,0 +1,131 @@
+"""Saved models: what comes back, and what is refused."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from problems import notes
+
+from phinmf import TLNMF, Anneal, storage
+from phinmf.solvers import QuasiNewton
+
+
+@pytest.fixture
+def X():
+    return notes().T
+
+
+@pytest.fixture
+def model(X):
+    return TLNMF(3, max_iter=5, tol=0, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_model_comes_back_as_it_was(tmp_path, X, dtype):
+    X = X.astype(dtype)
+    how = {"anneal": Anneal(length=3), "solver": QuasiNewton(metric="exact"), "max_iter": 5}
+    how |= {"tol": 0, "random_state": np.random.default_rng(0), "fixed": ["Phi"]}
+    model = TLNMF(3, **how).fit(X)
+    model.save(tmp_path / "m.npz")
+    again = TLNMF.load(tmp_path / "m.npz")
+    assert np.array_equal(again.transform(X), model.transform(X))
+    assert again.transform(X).dtype == dtype
+    for name in vars(model):
+        if name.endswith("_") and name != "history_":
+            assert np.all(getattr(again, name) == getattr(model, name)), name
+    assert repr(list(again.history_)) == repr(list(model.history_))
+    saved = {k: v for k, v in model.get_params().items() if k != "random_state"}
+    assert {k: v for k, v in again.get_params().items() if k != "random_state"} == saved
+    again.save(tmp_path / "again.npz")
+
+
+def test_names_of_features_are_kept(tmp_path, X):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=[f"s{i}" for i in range(X.shape[1])])
+    model = TLNMF(2, max_iter=2, tol=0).fit(frame)
+    model.save(tmp_path / "m.npz")
+    again = TLNMF.load(tmp_path / "m.npz")
+    assert list(again.feature_names_in_) == list(frame.columns)
+    assert np.array_equal(again.transform(frame), model.transform(frame))
+
+
+def test_anyone_can_read_the_file_without_pickle(tmp_path, model):
+    model.save(tmp_path / "m.npz")
+    with np.load(tmp_path / "m.npz", allow_pickle=False) as file:
+        header = json.loads(str(file["header"]))
+        assert np.array_equal(file["components_"], model.components_)
+    assert header["format"] == "phinmf"
+    assert header["parameters"]["n_components"] == 3
+    assert header["attributes"]["scale_"] == model.scale_
+    assert header["versions"]["numpy"] == np.__version__
+
+
+def rewritten(path, model, header=None, **arrays):
+    """A model file with parts of it replaced."""
+    model.save(path)
+    stored = storage.unpack(path)
+    text = json.dumps(stored.header | (header or {}))
+    np.savez(path, header=np.array(text), **stored.arrays | arrays)
+
+
+HOSTILE = {
+    "another version": ({"version": 2}, {}, "format version 2, but this phinmf reads version 1"),
+    "a checkpoint": (
+        {"kind": "checkpoint"},
+        {},
+        "holds 'checkpoint', but a phinmf model is needed",
+    ),
+    "another format": ({"format": "x"}, {}, "holds 'x'"),
+    "objects": ({}, {"components_": np.array([{"a": 1}], dtype=object)}, "damaged"),
+    "not a number": ({}, {"components_": np.full((3, 32), np.nan)}, "not finite"),
+    "negative": ({}, {"components_": np.full((3, 32), -1.0)}, "nonnegative"),
+    "another shape": ({}, {"components_": np.ones((3, 31))}, "do not belong together"),
+    "no matrix": ({}, {"components_": np.ones(3)}, "does not hold a usable model"),
+    "not orthogonal": ({}, {"transform_matrix_": 2 * np.eye(32)}, "not orthogonal"),
+    "complex": ({}, {"transform_matrix_": 1j * np.eye(32)}, "damaged"),
+    "no parameters": ({"parameters": 3}, {}, "does not hold a usable model"),
+    "unknown parameters": ({"parameters": {"x": 1}}, {}, "does not hold a usable model"),
+    "unknown types": (
+        {"parameters": {"solver": {"type": "os.system", "fields": {}}}},
+        {},
+        "does not hold a usable model",
+    ),
+    "no attributes": ({"attributes": {}}, {}, "does not hold a usable model"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_file_that_lies_is_refused_in_one_sentence(tmp_path, model, name):
+    header, arrays, message = HOSTILE[name]
+    path = tmp_path / "m.npz"
+    rewritten(path, model, header, **arrays)
+    with pytest.raises(ValueError, match=message) as error:
+        TLNMF.load(path)
+    assert "\n" not in str(error.value)
+    assert str(path) in str(error.value)
+
+
+def test_bombs_are_not_unpacked(tmp_path):
+    path = tmp_path / "m.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.npy", bytes(10**7))
+    with pytest.raises(ValueError, match="compressed"):
+        TLNMF.load(path)
+    np.savez(path, header=np.array("[]"))
+    with pytest.raises(ValueError, match="not an object"):
+        TLNMF.load(path)
+    huge = np.lib.format.magic(1, 0) + b"v\0{'descr': '<f8', 'fortran_order': False,"
+    huge = huge + b" 'shape': (1000000, 1000000), }".ljust(118 - len(huge) + 9) + b"\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.npy", huge)
+    with pytest.raises(ValueError, match="damaged"):
+        TLNMF.load(path)
+
+
+def test_what_is_not_there_or_not_fitted(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        TLNMF.load(tmp_path / "nothing.npz")
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(ValueError, match="damaged or not a phinmf file"):
+        TLNMF.load(tmp_path / "text")
