@@ -100,7 +100,8 @@ def tl_nmf(
     tol : float
         Stop when an outer iteration lowers the objective by less than this share of it.
     W : array of shape (M, K), optional
-        Where W starts; random if not given. With fewer columns, the others start at random.
+        Where W starts; random if not given, each column anywhere in the simplex. If it has fewer
+        columns, the others are random.
     H : array of shape (K, N), optional
         Where H starts, in the units of Y²; flat in each frame if not given.
     fixed : str, sequence or dict, optional
@@ -147,8 +148,8 @@ def tl_nmf(
     _, M, N = frames.shape
     mu = checks.number("sparsity", sparsity, 0)
     weights = checks.weights(sample_weight, frame_mask, N)
-    data = assembly.data_of(frames, weights, checks.number("floor", floor, 0))
-    n_used = data.Y.shape[2]
+    data = assembly.data_of(frames, weights, checks.number("floor", floor, 0), H is None)
+    n_used = N if isinstance(data.used, slice) else len(data.used)
     most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
     K = checks.count("n_components", n_components, 1, *most)
     given = starts.given(W, H, fixed, K, N, data)
@@ -173,7 +174,7 @@ def tl_nmf(
             run, at = attach(run, problem, checkpoint, checkpoint_every, resume)
         model = Model(held, mu, kept=given.kept)
         result = assembly.solve(model, start, run, data.scale, at)
-    result = given.in_its_units(result)
+    result = given.in_its_units(result, data.place)
     if isinstance(data.used, slice):
         return result
     how = {"divergence": divergence, "engine": engine, "n_threads": n_threads}
@@ -243,7 +244,8 @@ def learn_transform(
         frames.shape, solver, floor, anneal, max_iter, max_time, n_iter_transform, tol,
         mu=0.0, gamma=1.0, n_iter_nmf=0, callback=callback, rng=rng_frames,
     )  # fmt: skip
-    frames, scale = checks.unit_power(frames, run.schedule.target)
+    checks.silence(frames, run.schedule.target)
+    frames, scale = checks.unit_power(frames)
     dtype = frames.dtype
     V_unit = checks.factor("V_hat", V_hat, (M, N), np.float64) / scale**2
     V_unit = np.asfortranarray(V_unit, dtype=dtype)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from phinmf import checks
 from phinmf._types import Array, Indices
 from phinmf.algorithm import Callback, Progress, Settings, alternate
-from phinmf.annealing import Anneal, Schedule
+from phinmf.annealing import SINGLE_PAYS, Anneal, Schedule
 from phinmf.checkpoint import digest
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
@@ -27,18 +27,37 @@ class Data(NamedTuple):
     Y: Array  #: (C, M, N)
     scale: float  #: the root mean square they had
     weights: Array | None  #: of each frame, all positive
-    used: Indices | slice  #: which of the given frames these are
+    used: Indices | slice  #: which of the given frames are used
+    place: Indices | slice  #: where each of those is here
 
 
-def data_of(Y: Array, weights: Array | None, floor: float) -> Data:
-    """Leave out what has no weight, and scale the rest."""
+def data_of(Y: Array, weights: Array | None, floor: float, may_merge: bool) -> Data:
+    """Leave out what has no weight, merge what is equal if that is cheap, and scale the rest."""
     used: Indices | slice = slice(None)
+    place: Indices | slice = slice(None)
     if weights is not None and not weights.all():
         used = np.flatnonzero(weights)
         Y, weights = Y[:, :, used], weights[used]
         if not Y.any():
             raise ValueError("the frames that are not masked are all zero: nothing can be learned")
-    return Data(*checks.unit_power(Y, floor, weights), weights, used)
+    checks.silence(Y, floor)
+    if may_merge and Y.size < SINGLE_PAYS:
+        Y, weights, place = merge(Y, weights)
+    return Data(*checks.unit_power(Y, weights), weights, used, place)
+
+
+def merge(Y: Array, weights: Array | None) -> tuple[Array, Array | None, Indices]:
+    """Take equal frames as one of their joint weight, in an order that only the frames decide.
+
+    The rounding of a sum depends on the order of its terms, and many iterations make much of it:
+    so a small problem gives the same bits in any order, for repeated or for weighted frames.
+    """
+    N = Y.shape[2]
+    rows = Y.transpose(2, 0, 1).reshape(N, -1)
+    _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    place = place.ravel()
+    joint = np.bincount(place, weights=weights)
+    return Y[:, :, first], None if (joint == 1).all() else joint.astype(np.float64), place
 
 
 def settings(

@@ -43,18 +43,22 @@ def frames(Y: ArrayLike) -> Array:
     return array if array.ndim == 3 else array[None]
 
 
-def unit_power(Y: Array, floor: float, weights: Array | None = None) -> tuple[Array, float]:
-    """Return a copy of Y at mean power 1, frames contiguous, and the root mean square it had.
-
-    Scaling by a power of two first avoids overflow and makes the result the same, to the bit,
-    for every power-of-two multiple of Y.
-    """
+def silence(Y: Array, floor: float) -> None:
+    """Raise if a frame is exactly zero and the floor is, too."""
     silent = int((~Y.any(axis=(0, 1))).sum())
     if floor == 0 and silent:
         raise ValueError(
             f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
             " set floor to a small number such as 1e-8, or leave these frames out"
         )
+
+
+def unit_power(Y: Array, weights: Array | None = None) -> tuple[Array, float]:
+    """Return a copy of Y at mean power 1, frames contiguous, and the root mean square it had.
+
+    Scaling by a power of two first avoids overflow and makes the result the same, to the bit,
+    for every power-of-two multiple of Y.
+    """
     _, exponent = math.frexp(max(float(Y.max()), -float(Y.min())))
     scaled = np.empty(Y.transpose(0, 2, 1).shape, dtype=Y.dtype).transpose(0, 2, 1)
     np.ldexp(Y, -exponent, out=scaled)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import checks
-from phinmf._types import Array
+from phinmf._types import Array, Indices
 from phinmf.assembly import Data
 from phinmf.nmf import Kept, flat_activations, normalise
 from phinmf.result import Result
@@ -32,7 +32,7 @@ class Given:
         """W and H at the start, given or random or flat."""
         M, N, K = self.shape
         n = self.W.shape[1]
-        W: Array = 0.5 + rng.random((M, K))
+        W: Array = rng.exponential(size=(M, K))  # columns of sum 1, all equally likely
         W[:, :n] = self.W
         if self.kept.H is not None:  # W carries the scale
             assert self.H is not None
@@ -43,11 +43,11 @@ class Given:
         H = flat_activations(powers, M, K, mu) if self.H is None else self.H * s[:, None]
         return W.astype(self.dtype), H.astype(self.dtype)
 
-    def in_its_units(self, result: Result) -> Result:
-        """The result with what stayed exactly as it was given."""
+    def in_its_units(self, result: Result, place: Indices | slice) -> Result:
+        """The result with what stayed exactly as it was given, each frame where it was."""
         assert result.W is not None
         assert result.H is not None
-        W, H, columns = result.W.copy(), result.H.copy(), self.kept.columns
+        W, H, columns = result.W.copy(), result.H[:, place], self.kept.columns
         if columns is not None:
             W[:, columns] = self.W[:, columns]
             if self.kept.H is None:
