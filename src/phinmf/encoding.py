@@ -11,7 +11,7 @@ from phinmf._types import Array
 from phinmf.divergences import Divergence
 from phinmf.nmf import flat_activations, normalise, penalty
 
-TOLERANCE = 1e-6  #: a frame is done when five updates lower its cost by less an entry
+TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry
 MOST_UPDATES = 1000
 
 

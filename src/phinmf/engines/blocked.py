@@ -124,7 +124,8 @@ class BlockedEngine(Engine):
         return DictionarySums(numerator.T, denominator.T, activation)
 
     def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
-        Wt = np.ascontiguousarray(W.T, dtype=np.float64)
+        Wt = np.zeros((W.shape[1] + W.shape[1] % 2, len(W)))
+        Wt[: W.shape[1]] = W.T
         settle = self.kernels.settle_block
 
         def one(block: slice) -> None:
