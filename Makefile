@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-slow lint format bench dist clean
+.PHONY: demo test test-slow test-oldest lint format bench dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m phinmf.views.demo --output out/demo
@@ -14,6 +14,9 @@ test: $(VENV)/.test
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
+
+test-oldest: $(VENV)-oldest/.test  # the estimator with the oldest scikit-learn that is supported
+	$(VENV)-oldest/bin/python -m pytest tests/unit/test_estimator.py tests/unit/test_model_file.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -33,7 +36,7 @@ dist: $(VENV)/.test
 	$(BIN)/python -m build --outdir dist .
 
 clean:
-	rm -rf $(VENV) dist build out
+	rm -rf $(VENV) $(VENV)-oldest dist build out
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "phinmf needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
@@ -43,6 +46,11 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.test: $(VENV)/.installed
 	$(PIP) --editable '.[test]'
+	touch $@
+
+$(VENV)-oldest/.test: $(VENV)/.installed
+	test -x $(VENV)-oldest/bin/python || $(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test]' 'scikit-learn==1.6.*' 'pytest<9'
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.installed
