@@ -1,4 +1,4 @@
-"""The Python of the README and the examples in docstrings run as they stand."""
+"""The Python of the README, of the documentation and of docstrings runs as it stands."""
 
 import doctest
 import re
@@ -9,25 +9,33 @@ import pytest
 import soundfile
 
 import phinmf.api
+import phinmf.estimator
 
 ROOT = Path(__file__).parents[2]
+PAGES = [
+    page.relative_to(ROOT).as_posix()
+    for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    if "```python" in page.read_text()
+]
 
 
-def test_docstrings():
-    assert doctest.testmod(phinmf.api, optionflags=doctest.ELLIPSIS).failed == 0
+@pytest.mark.parametrize("module", [phinmf.api, phinmf.estimator])
+def test_docstrings(module):
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_readme_code(tmp_path, monkeypatch):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert blocks
+@pytest.mark.parametrize("page", PAGES)
+def test_code_of_pages(page, tmp_path, monkeypatch):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
     rng = np.random.default_rng(0)
     soundfile.write(tmp_path / "recording.wav", 0.1 * rng.standard_normal(8000), 8000)
     monkeypatch.chdir(tmp_path)
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
+        exec(compile(block, page, "exec"), {})
 
 
-def test_readme_pictures_exist():
-    for target in re.findall(r"!\[[^]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text()):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", [ROOT / "README.md", *ROOT.glob("docs/**/*.md")], ids=str)
+def test_pictures_and_pages_that_are_linked_exist(page):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
