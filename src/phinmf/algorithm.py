@@ -84,9 +84,8 @@ def alternate(
             n_iter_nmf = run.n_iter_nmf * (MORE_NMF_STEPS if now.high else 1)
             W = here.nmf(at.last.W, now.floor, run.nmf_exponent, n_iter_nmf)
             objective = here.objective(W, now.floor)  # V_hat = WH is fixed from here
-            step = transform_step(
-                run, at.last.Phi, objective, at.memory
-            )  # Phi <- A(V_hat, Y, Phi, L)
+            # Phi <- A(V_hat, Y, Phi, L)
+            step = transform_step(run, at.last.Phi, objective, at.memory)
             Phi, fresh = step.Phi, run.solver is None
             if run.solver is not None and t % REFRESH == REFRESH - 1:
                 Phi, fresh = polish(Phi, here.engine.algebra), True

@@ -42,9 +42,15 @@ class Model:
     """An engine with the weight of the penalty, and what is given and stays: V̂, columns of W, H."""
 
     def __init__(
-        self, engine: Engine, mu: float, V_hat: Array | None = None, kept: Kept | None = None
+        self,
+        engine: Engine,
+        mu: float,
+        V_hat: Array | None = None,
+        kept: Kept | None = None,
+        frames: Indices | None = None,
     ) -> None:
         self.engine = engine
+        self.frames = frames  #: which of the whole these are, if not all
         self.mu = mu
         self.V_hat = V_hat
         self.kept = kept or Kept()
@@ -65,7 +71,7 @@ class Model:
         if kept.H is not None:
             kept = kept._replace(H=kept.H[:, sample.frames])
         engine = self.engine.subset(sample.frames, dtype, sample.weights)
-        return Model(engine, self.mu, V_hat, kept)
+        return Model(engine, self.mu, V_hat, kept, sample.frames)
 
     def objective(self, W: Array, eps: float) -> Objective:
         """L(Φ) of (3)."""
@@ -90,7 +96,7 @@ class Model:
             exactly_orthogonal(at.Phi, dtype, self.engine.algebra), at.W.astype(dtype), at.H
         )
         self.stand_at(at)
-        if self.kept.H is None and at.H.shape[1] != self.engine.shape[2]:
+        if self.kept.H is None and at.H.shape[1] < self.engine.shape[2]:
             activate(self.engine, at.W, self.mu, eps)
         return Iterate(at.Phi, at.W, self.engine.activations())
 
@@ -98,5 +104,7 @@ class Model:
         """Go to an iterate as it is."""
         self.engine.rotate(at.Phi)
         H = at.H if self.kept.H is None else self.kept.H
+        if H.shape[1] > self.engine.shape[2]:  # those of the whole
+            H = H[:, self.frames]
         if H.shape[1] == self.engine.shape[2]:
             self.engine.set_activations(H)
