@@ -84,7 +84,8 @@ def tl_nmf(
         Weight of the penalty for a recording of unit power: μ = sparsity / mean(Y²).
         `sparsity_from_lambda` converts the paper's λ.
     floor : float
-        ε relative to the mean power: ε = floor · mean(Y²). 1e-8 is -80 dB.
+        ε relative to the mean power: ε = floor · mean(Y²). 1e-8 is -80 dB. At least 1.4e-12 in
+        float32; 0 only in float64, where nothing may be exactly silent.
     anneal : bool or Anneal, optional
         Begin at a high floor and lower it to `floor`, which leads to far better minima from any
         start. True with "lbfgs" unless said otherwise; an `Anneal` sets the schedule.
@@ -160,6 +161,7 @@ def tl_nmf(
         scale=data.scale,
     )  # fmt: skip
     Phi = checks.transform(init, M, rng_Phi, data.Y.dtype)
+    checks.entries(Phi, data.Y, run.schedule.target)
     with assembly.engine_of(engine, data.Y, divergence, n_threads, data.weights) as held:
         start = Iterate(Phi, *given.start(held.powers(), mu, rng_W))
         if run.schedule.target == 0 and not (start.W @ start.H).all():
@@ -253,6 +255,7 @@ def learn_transform(
             " much: set floor to a small number such as 1e-8"
         )
     Phi = checks.transform(init, M, rng_Phi, dtype)
+    checks.entries(Phi, frames, run.schedule.target)
     no_factors = np.zeros((M, 0), dtype), np.zeros((0, N), dtype)
     with assembly.engine_of(engine, frames, divergence, n_threads) as held:
         return assembly.solve(Model(held, 0.0, V_unit), Iterate(Phi, *no_factors), run, scale)

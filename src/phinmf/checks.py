@@ -55,6 +55,12 @@ def unit_power(Y: Array, floor: float, weights: Array | None = None) -> tuple[Ar
             f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
             " set floor to a small number such as 1e-8, or leave these frames out"
         )
+    least = 100 * float(np.finfo(Y.dtype).eps) ** 2  # of the rounding of |ΦY|², and some
+    if floor < least and not (floor == 0 and Y.dtype == np.float64):
+        raise ValueError(
+            f"floor is {floor:g}, but in {Y.dtype} at least {least:.2g} is needed to be more than"
+            " rounding: raise it, or pass Y as float64"
+        )
     _, exponent = math.frexp(max(float(Y.max()), -float(Y.min())))
     scaled = np.empty(Y.transpose(0, 2, 1).shape, dtype=Y.dtype).transpose(0, 2, 1)
     np.ldexp(Y, -exponent, out=scaled)
@@ -70,6 +76,16 @@ def unit_power(Y: Array, floor: float, weights: Array | None = None) -> tuple[Ar
             " scale Y nearer to 1"
         )
     return scaled, root
+
+
+def entries(Phi: Array, Y: Array, floor: float) -> None:
+    """Refuse a floor of 0 if an entry of ΦY has no power."""
+    silent = 0 if floor else int((~np.square(Phi @ Y).any(axis=0)).sum())
+    if silent:
+        raise ValueError(
+            f"floor is 0 but {silent} entries of ΦY are zero at the start, which costs infinitely"
+            " much: set floor to a small number such as 1e-8"
+        )
 
 
 def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | None:
