@@ -147,6 +147,7 @@ def tl_nmf(
     frames = checks.frames(Y)
     _, M, N = frames.shape
     mu = checks.number("sparsity", sparsity, 0)
+    every = checks.number("checkpoint_every", checkpoint_every, 0)
     weights = checks.weights(sample_weight, frame_mask, N)
     data = assembly.data_of(frames, weights, checks.number("floor", floor, 0))
     n_used = data.Y.shape[2]
@@ -172,7 +173,7 @@ def tl_nmf(
         at = None
         if checkpoint is not None or resume is not False:
             problem = assembly.description(run, data, K, divergence, given.kept)
-            run, at = attach(run, problem, checkpoint, checkpoint_every, resume)
+            run, at = attach(run, problem, checkpoint, every, resume)
         model = Model(held, mu, kept=given.kept)
         result = assembly.solve(model, start, run, data.scale, at)
     result = given.in_its_units(result)

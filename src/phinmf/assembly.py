@@ -77,7 +77,7 @@ def settings(
         max_iter=max_iter,
         max_time=max_time,
         tol=checks.number("tol", tol, 0),
-        callback=callback,
+        callback=checks.function("callback", callback),
         rng=rng,
         scale=scale,
     )

@@ -236,7 +236,10 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _fit(self, X: Array, weights: Array | None, activations: ArrayLike | None) -> Encoding:
         how = self._arguments(X.shape[1])
         how["sample_weight"] = weights
-        how["H"] = None if activations is None else checks.real_array("activations", activations).T
+        how["H"] = None
+        if activations is not None:
+            shape = (len(X), checks.count("n_components", self.n_components, 1))
+            how["H"] = checks.factor("activations", activations, shape, np.float64).T
         task = Task.of_fit(self, X, checks.count("n_init", self.n_init, 1))
         results = restarts(self, X.T, how, task)
         best = min(results, key=lambda result: result.objective)
@@ -273,8 +276,12 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """The arguments of `tl_nmf` that are the same for every restart."""
         own = ("components", "warm_start", "n_init", "n_jobs", "random_state", "callback")
         how = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
-        given = np.zeros((0, n_features)) if self.components is None else self.components
-        how["W"] = checks.real_array("components", given).T  # none of them: any number is allowed
+        given: Array = np.zeros((0, n_features))  # none of them: any number is allowed
+        if self.components is not None:
+            K = checks.count("n_components", self.n_components, 1)
+            n = min(len(np.atleast_1d(self.components)), K)
+            given = checks.factor("components", self.components, (n, n_features), np.float64)
+        how["W"] = given.T
         if self.warm_start and hasattr(self, "components_"):
             how |= {"init": self.transform_matrix_, "W": self.components_.T}
             how["anneal"] = False if self.anneal is None else self.anneal

@@ -17,6 +17,7 @@ from phinmf.sklearn_callbacks import Task
 def restarts(estimator: Any, Y: Array, how: dict[str, Any], task: Task) -> list[Result]:
     """Fit from `n_init` starts, whose seeds are independent."""
     n = estimator.n_init
+    callback = checks.function("callback", estimator.callback)
     seeds = [estimator.random_state]
     if n > 1:
         entropy = checks.generator(estimator.random_state).integers(2**63, size=4)
@@ -32,7 +33,7 @@ def restarts(estimator: Any, Y: Array, how: dict[str, Any], task: Task) -> list[
         def watch(state: State) -> bool:
             iteration = part.part("iteration", state.iteration - 1)
             stop = iteration.end(lambda: estimator._attributes(state.Phi, state.W, state.scale))
-            return bool(estimator.callback is not None and estimator.callback(state)) or stop
+            return bool(callback is not None and callback(state)) or stop
 
         result = tl_nmf(Y, random_state=seed, callback=watch, **how | own)
         part.end(lambda: estimator._attributes(result.Phi, result.W, result.scale))
