@@ -1,4 +1,4 @@
-"""Whatever is wrong with the parameters or frames of TLNMF: one sentence, what is and what ought."""
+"""Whatever is wrong with parameters or frames of TLNMF: one sentence, what is and what ought to."""
 
 import numpy as np
 import pytest
