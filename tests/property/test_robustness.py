@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hostile import KINDS, assert_finite, assert_never_rises, cases, nothing_changes
+from hostile import assert_finite, assert_never_rises, cases, nothing_changes
 from hypothesis import HealthCheck, given, settings
 from problems import notes
+from sounds import KINDS
 
 import phinmf
 from phinmf.manifold import orthogonality_error
