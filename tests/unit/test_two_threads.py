@@ -11,6 +11,7 @@ from hostile import nothing_changes
 from problems import notes
 
 import phinmf
+from phinmf.threads import single_threaded_blas
 
 FITS = [
     {"dtype": "float64", "seed": 0, "solver": "lbfgs"},
@@ -21,12 +22,34 @@ FITS = [
 
 
 def fit(dtype, seed, solver, barrier=None):
-    Y = notes(M=32, n=12000, seed=seed).astype(dtype)
+    Y = notes(M=64, n=30000, seed=seed).astype(dtype)
     if barrier is not None:
         barrier.wait()
     how = {"solver": solver, "random_state": seed, "max_iter": 12, "tol": 0}
     model = phinmf.TLNMF(3, **how)
     return phinmf.tl_nmf(Y, 3, **how), model.fit_transform(Y.T), model
+
+
+def blas_threads():
+    return [p["num_threads"] for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"]
+
+
+def test_any_thread_may_hold_blas_to_one_thread_and_any_may_let_go():
+    """Whichever thread was the first to set the number, and whichever is the last to end."""
+    before = blas_threads()
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        for one, other in [(first, second), (second, first), (first, first)]:
+            with single_threaded_blas:
+                assert set(blas_threads()) == {1}
+            one.submit(single_threaded_blas.__enter__).result()
+            assert set(blas_threads()) == {1}
+            other.submit(single_threaded_blas.__enter__).result()
+            one.submit(single_threaded_blas.__exit__).result()
+            assert set(blas_threads()) == {1}
+            other.submit(single_threaded_blas.__exit__).result()
+            assert blas_threads() == before
+            with threadpoolctl.threadpool_limits(2):  # the caller is free again
+                assert set(blas_threads()) == {2}
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 3)])
