@@ -50,7 +50,7 @@ class SingleThreadedBlas:
 
 def release_control() -> None:
     """Let any thread set the number of BLAS threads."""
-    openblas = getattr(threadpoolctl, "OpenBLASController", None)
+    openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
     if hasattr(openblas, "clear_controlling_thread"):
         openblas.clear_controlling_thread(force=True)
 
