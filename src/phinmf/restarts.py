@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 
 from phinmf import checks, threads
 from phinmf._types import Array
@@ -26,11 +29,15 @@ def restarts(estimator: Any, Y: Array, how: dict[str, Any], task: Task) -> list[
     if n_jobs > 1 and how["n_threads"] is None:
         how = how | {"n_threads": max(1, threads.available() // n_jobs)}
 
+    over = threading.Event()
+
     def one(number: int, seed: Any) -> Result:
         part = task.part("restart", number, checks.count("max_iter", how["max_iter"], 0))
         own = files_of(how, number) if n > 1 else {}
 
         def watch(state: State) -> bool:
+            if over.is_set():
+                raise KeyboardInterrupt
             iteration = part.part("iteration", state.iteration - 1)
             stop = iteration.end(lambda: estimator._attributes(state.Phi, state.W, state.scale))
             return bool(callback is not None and callback(state)) or stop
@@ -40,8 +47,13 @@ def restarts(estimator: Any, Y: Array, how: dict[str, Any], task: Task) -> list[
         return result
 
     if n_jobs > 1:
-        work = [delayed(one)(number, seed) for number, seed in enumerate(seeds)]
-        return list(Parallel(n_jobs=n_jobs, prefer="threads")(work))
+        with ThreadPoolExecutor(n_jobs) as pool:
+            work = [pool.submit(one, number, seed) for number, seed in enumerate(seeds)]
+            with suppress(KeyboardInterrupt):  # which reaches this thread alone
+                wait(work, return_when=FIRST_EXCEPTION)
+            over.set()  # what still runs ends at its next iteration, and nothing new is begun
+            begun = [restart for restart in work if not restart.cancel()]
+            return [restart.result() for restart in begun]
     results = []
     for number, seed in enumerate(seeds):
         results.append(one(number, seed))

@@ -114,3 +114,29 @@ def test_a_signal_from_the_keyboard(delay):
         r = phinmf.tl_nmf(Y, 3, random_state=0, max_iter=100_000, tol=0, callback=callback)
         timer.join()
     assert_usable(r, Y)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+def test_a_signal_while_restarts_run_in_threads():
+    X = notes(M=32, n=20000).T
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    model = TLNMF(3, n_init=4, n_jobs=2, random_state=0, max_iter=100_000, tol=0)
+    with nothing_changes(X):
+        timer.start()
+        model.fit(X)
+        timer.join()
+    assert not model.converged_
+    assert model.stop_reason_.startswith(WHY)
+    assert len(model.objectives_) == 2
+    assert_finite(model.transform(X), model.objectives_)
+    assert not [t for t in threading.enumerate() if t.name.startswith("phinmf")]
+
+
+def test_an_error_ends_the_other_restarts():
+    def callback(state):
+        if threading.current_thread().name.endswith("_0"):
+            raise RuntimeError("of the caller")
+
+    model = TLNMF(3, n_init=4, n_jobs=2, max_iter=100_000, tol=0, callback=callback)
+    with pytest.raises(RuntimeError, match="of the caller"):
+        model.fit(notes(M=32, n=20000).T)

@@ -68,6 +68,14 @@ def test_the_same_bits_as_one_after_the_other(pair):
         assert np.array_equal(model.transform_matrix_, model2.transform_matrix_)
 
 
+def test_restarts_at_the_same_time():
+    X = notes(M=32, n=12000).T
+    how = {"n_init": 2, "random_state": 0, "max_iter": 12, "tol": 0}
+    one, other = (phinmf.TLNMF(3, n_jobs=n_jobs, **how).fit(X) for n_jobs in (1, 2))
+    assert np.array_equal(one.objectives_, other.objectives_)
+    assert np.array_equal(one.transform_matrix_, other.transform_matrix_)
+
+
 def test_one_that_fails_leaves_the_other_alone():
     alone = fit(**FITS[0])[0]
     barrier = Barrier(2)
