@@ -17,6 +17,7 @@ from phinmf import checks
 
 TIME_SHARE = 0.7  #: of max_time by which the schedule has ended
 SINGLE_PAYS = 2**17  #: samples in all frames from which on single precision saves time
+SINGLE_SERVES = 1e-9  #: floor down to which single precision tells power from rounding
 
 
 @dataclass(frozen=True)
@@ -102,4 +103,5 @@ class Schedule:
         start = self.anneal.start
         knee = min(start, max(self.anneal.knee, self.target))
         floor = max(start * (knee / start) ** (progress**self.anneal.shape), self.target)
-        return Setting(floor, floor > self.anneal.all_frames, self.single, settled=False)
+        single = self.single and floor > SINGLE_SERVES
+        return Setting(floor, floor > self.anneal.all_frames, single, settled=False)

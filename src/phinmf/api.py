@@ -84,7 +84,8 @@ def tl_nmf(
         Weight of the penalty for a recording of unit power: μ = sparsity / mean(Y²).
         `sparsity_from_lambda` converts the paper's λ.
     floor : float
-        ε relative to the mean power: ε = floor · mean(Y²). 1e-8 is -80 dB.
+        ε relative to the mean power: ε = floor · mean(Y²). 1e-8 is -80 dB. At least 1.4e-12 in
+        float32; 0 only in float64, where nothing may be exactly silent.
     anneal : bool or Anneal, optional
         Begin at a high floor and lower it to `floor`, which leads to far better minima from any
         start. True with "lbfgs" unless said otherwise; an `Anneal` sets the schedule.
@@ -147,6 +148,7 @@ def tl_nmf(
     frames = checks.frames(Y)
     _, M, N = frames.shape
     mu = checks.number("sparsity", sparsity, 0)
+    every = checks.number("checkpoint_every", checkpoint_every, 0)
     weights = checks.weights(sample_weight, frame_mask, N)
     data = assembly.data_of(frames, weights, checks.number("floor", floor, 0), H is None)
     n_used = N if isinstance(data.used, slice) else len(data.used)
@@ -161,6 +163,8 @@ def tl_nmf(
         scale=data.scale,
     )  # fmt: skip
     Phi = checks.transform(init, M, rng_Phi, data.Y.dtype)
+    if run.schedule.target == 0:
+        checks.entries(Phi, data.Y[:, :, data.place])
     with assembly.engine_of(engine, data.Y, divergence, n_threads, data.weights) as held:
         start = Iterate(Phi, *given.start(held.powers(), mu, rng_W))
         if run.schedule.target == 0 and not (start.W @ start.H).all():
@@ -171,7 +175,7 @@ def tl_nmf(
         at = None
         if checkpoint is not None or resume is not False:
             problem = assembly.description(run, data, K, divergence, given.kept)
-            run, at = attach(run, problem, checkpoint, checkpoint_every, resume)
+            run, at = attach(run, problem, checkpoint, every, resume)
         model = Model(held, mu, kept=given.kept)
         result = assembly.solve(model, start, run, data.scale, at)
     result = given.in_its_units(result, data.place)
@@ -244,7 +248,7 @@ def learn_transform(
         frames.shape, solver, floor, anneal, max_iter, max_time, n_iter_transform, tol,
         mu=0.0, gamma=1.0, n_iter_nmf=0, callback=callback, rng=rng_frames,
     )  # fmt: skip
-    checks.silence(frames, run.schedule.target)
+    checks.floor_of(run.schedule.target, frames)
     frames, scale = checks.unit_power(frames)
     dtype = frames.dtype
     V_unit = checks.factor("V_hat", V_hat, (M, N), np.float64) / scale**2
@@ -255,6 +259,8 @@ def learn_transform(
             " much: set floor to a small number such as 1e-8"
         )
     Phi = checks.transform(init, M, rng_Phi, dtype)
+    if run.schedule.target == 0:
+        checks.entries(Phi, frames)
     no_factors = np.zeros((M, 0), dtype), np.zeros((0, N), dtype)
     with assembly.engine_of(engine, frames, divergence, n_threads) as held:
         return assembly.solve(Model(held, 0.0, V_unit), Iterate(Phi, *no_factors), run, scale)

@@ -40,7 +40,7 @@ def data_of(Y: Array, weights: Array | None, floor: float, may_merge: bool) -> D
         Y, weights = Y[:, :, used], weights[used]
         if not Y.any():
             raise ValueError("the frames that are not masked are all zero: nothing can be learned")
-    checks.silence(Y, floor)
+    checks.floor_of(floor, Y)
     if may_merge and Y.size < SINGLE_PAYS:
         Y, weights, place = merge(Y, weights)
     return Data(*checks.unit_power(Y, weights), weights, used, place)
@@ -96,7 +96,7 @@ def settings(
         max_iter=max_iter,
         max_time=max_time,
         tol=checks.number("tol", tol, 0),
-        callback=callback,
+        callback=checks.function("callback", callback),
         rng=rng,
         scale=scale,
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phinmf import checks, storage
+from phinmf import storage
 from phinmf._types import Array
 from phinmf.algorithm import Progress, Settings, Stage
 from phinmf.model import Iterate, Sample
@@ -55,14 +55,17 @@ def attach(
 ) -> tuple[Settings, Progress | None]:
     """Let a run keep checkpoints, and find where it continues."""
     if path is not None:
-        every = checks.number("checkpoint_every", every, 0)
+        if not Path(path).parent.is_dir():
+            raise ValueError(f"checkpoint is {path}, but its folder does not exist: make it first")
         run = dataclasses.replace(run, keep=Keeper(path, every, run.solver, problem))
     if isinstance(resume, bool):
         if resume and path is None:
             raise ValueError("resume is True but no checkpoint is named: pass the path of one")
         source = path if resume and path is not None and found(path) else None
-    else:
+    elif isinstance(resume, (str, os.PathLike)):
         source = resume
+    else:
+        raise TypeError(f"resume is {resume!r}, but True, False or the path of a file is needed")
     return run, None if source is None else read(source, run.solver, problem)
 
 

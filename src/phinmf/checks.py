@@ -43,13 +43,19 @@ def frames(Y: ArrayLike) -> Array:
     return array if array.ndim == 3 else array[None]
 
 
-def silence(Y: Array, floor: float) -> None:
-    """Raise if a frame is exactly zero and the floor is, too."""
+def floor_of(floor: float, Y: Array) -> None:
+    """Raise if the floor is lost in rounding, or if a frame is exactly zero and the floor, too."""
     silent = int((~Y.any(axis=(0, 1))).sum())
     if floor == 0 and silent:
         raise ValueError(
             f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
             " set floor to a small number such as 1e-8, or leave these frames out"
+        )
+    least = 100 * float(np.finfo(Y.dtype).eps) ** 2  # of the rounding of |ΦY|², and some
+    if floor < least and not (floor == 0 and Y.dtype == np.float64):
+        raise ValueError(
+            f"floor is {floor:g}, but in {Y.dtype} at least {least:.2g} is needed to be more than"
+            " rounding: raise it, or pass Y as float64"
         )
 
 
@@ -68,12 +74,23 @@ def unit_power(Y: Array, weights: Array | None = None) -> tuple[Array, float]:
     scaled /= scaled.dtype.type(rms)
     root = math.ldexp(rms, exponent)
     largest = float(np.finfo(Y.dtype).max) ** 0.5
-    if not 1 / largest < root < largest:
+    loudest = math.log2(powers.max()) / 2 + exponent  # of a frame, which its activations add up to
+    if not 1 / largest < root or loudest > math.log2(largest) - 2:
         raise ValueError(
             f"Y has root mean square {root:.3g}, whose square leaves the range of {Y.dtype}:"
             " scale Y nearer to 1"
         )
     return scaled, root
+
+
+def entries(Phi: Array, Y: Array) -> None:
+    """Refuse a floor of 0 if an entry of ΦY has no power."""
+    silent = int((~np.square(Phi @ Y).any(axis=0)).sum())
+    if silent:
+        raise ValueError(
+            f"floor is 0 but {silent} entries of ΦY are zero at the start, which costs infinitely"
+            " much: set floor to a small number such as 1e-8"
+        )
 
 
 def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | None:
@@ -106,16 +123,25 @@ def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | 
 def fixed(given: Any, n_columns: int, has_H: bool) -> tuple[bool, Indices | None, bool]:
     """Return whether Φ stays, which of the given columns of W do, and whether H does."""
     names = () if given is None else (given,) if isinstance(given, str) else given
-    chosen = dict(names) if isinstance(names, dict) else dict.fromkeys(names, True)
-    for name in chosen:
+    if not isinstance(names, (dict, list, tuple, set)):
+        raise TypeError(
+            f"fixed is {given!r}, but 'Phi', 'W', 'H', a list of them or a dict such as"
+            " {'W': [0, 1]} is needed"
+        )
+    for name in names:
         known("fixed", name, ("Phi", "W", "H"))
+    chosen = dict(names) if isinstance(names, dict) else dict.fromkeys(names, True)
     if chosen.get("H") and not has_H:
-        raise ValueError("fixed asks for H to stay, but no H is given: pass it as H")
+        raise ValueError(
+            "fixed asks for H to stay, but no H is given: pass it as H, or as activations to fit"
+        )
     columns = chosen.get("W", False)
     if columns is False:
         return bool(chosen.get("Phi")), None, bool(chosen.get("H"))
     if n_columns == 0:
-        raise ValueError("fixed asks for W to stay, but no W is given: pass it as W")
+        raise ValueError(
+            "fixed asks for W to stay, but no W is given: pass it as W, or as components of TLNMF"
+        )
     listed = np.arange(n_columns) if columns is True else np.asarray(columns)
     if listed.dtype == bool and listed.shape == (n_columns,):
         listed = np.flatnonzero(listed)
@@ -149,6 +175,13 @@ def count(name: str, given: Any, least: int, most: int | None = None, why: str =
         needed = f"≥ {least}" if most is None else f"from {least} to {most}{why}"
         raise ValueError(f"{name} is {given}, but a whole number {needed} is needed")
     return int(given)
+
+
+def function(name: str, given: Any) -> Any:
+    """Return something to call, or None."""
+    if given is not None and not callable(given):
+        raise TypeError(f"{name} is {given!r}, but a function or None is needed")
+    return given
 
 
 def known(name: str, given: Any, names: Iterable[Any]) -> Any:

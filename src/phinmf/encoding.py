@@ -54,7 +54,7 @@ def encode(
         return found._replace(H=H)
     with np.errstate(over="ignore"):
         unit = np.asarray(Y / dtype.type(scale), order="K")
-    if not np.isfinite(unit).all():
+    if not np.abs(unit).max() < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
         raise ValueError(
             f"the frames reach {np.abs(Y).max():.3g}, which leaves the range of {dtype} at the"
             f" scale of the fit, {scale:.3g}: scale them as the frames of the fit were"

@@ -272,14 +272,18 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """The arguments of `tl_nmf` that are the same for every restart."""
         own = ("components", "warm_start", "n_init", "n_jobs", "random_state", "callback")
         how = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
-        given = np.zeros((0, X.shape[1])) if self.components is None else self.components
-        how["W"] = checks.real_array("components", given).T  # none of them: any number is allowed
+        given: Array = np.zeros((0, X.shape[1]))  # none of them: any number is allowed
+        K = checks.count("n_components", self.n_components, 1)
+        if self.components is not None:
+            n = min(len(np.atleast_1d(self.components)), K)
+            given = checks.factor("components", self.components, (n, X.shape[1]), np.float64)
+        how["W"] = given.T
         if self.warm_start and hasattr(self, "components_"):
             how |= {"init": self.transform_matrix_, "W": self.components_.T}
             how["H"] = self._encode(X).H
             how["anneal"] = False if self.anneal is None else self.anneal
         if activations is not None:
-            how["H"] = checks.real_array("activations", activations).T
+            how["H"] = checks.factor("activations", activations, (len(X), K), np.float64).T
         return how
 
     def _attributes(self, Phi: Array, W: Any, scale: float) -> dict[str, Any]:

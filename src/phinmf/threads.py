@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+import threadpoolctl
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -22,7 +22,8 @@ def available() -> int:
 class SingleThreadedBlas:
     """While anyone is inside, BLAS uses one thread; the last one out restores what was set.
 
-    The setting belongs to the whole process, so fits that run at the same time share it.
+    The setting belongs to the whole process, so fits that run at the same time share it, and any
+    of their threads may have to set it: threadpoolctl (3.8) leaves that to the first that did.
     """
 
     def __init__(self) -> None:
@@ -33,7 +34,8 @@ class SingleThreadedBlas:
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                blas = ThreadpoolController().select(user_api="blas")
+                release_control()
+                blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
                 self._limiter = blas.limit(limits=1)
             self._inside += 1
 
@@ -41,7 +43,16 @@ class SingleThreadedBlas:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
+                release_control()
                 self._limiter.restore_original_limits()
+                release_control()
+
+
+def release_control() -> None:
+    """Let any thread set the number of BLAS threads."""
+    openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
+    if hasattr(openblas, "clear_controlling_thread"):
+        openblas.clear_controlling_thread(force=True)
 
 
 single_threaded_blas = SingleThreadedBlas()

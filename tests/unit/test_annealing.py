@@ -135,3 +135,10 @@ def test_bad_schedules():
         Anneal(shape=-1)
     with pytest.raises(ValueError, match="n_threads is 0"):
         phinmf.tl_nmf(notes(), 2, n_threads=0)
+
+
+def test_single_precision_ends_where_the_floor_is_within_its_rounding():
+    schedule = Schedule(Anneal(knee=1e-16), 1e-18, SHAPE, 100, None)
+    settings = [schedule.at(t, 0.0) for t in range(40)]
+    assert settings[-1].floor < 1e-14
+    assert all(s.single == (s.floor > 1e-9) for s in settings)

@@ -84,6 +84,28 @@ def test_a_floor_of_zero_needs_frames_that_are_not():
     assert np.isfinite(phinmf.tl_nmf(loud, 2, floor=0, max_iter=2, tol=0).objective)
 
 
+DOORS = [
+    lambda Y, **how: phinmf.tl_nmf(Y, 2, **how),
+    lambda Y, **how: phinmf.learn_transform(Y, np.ones_like(Y), **how),
+]
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("dtype", "floor"), [("float32", 0), ("float32", 1e-13), ("float64", 1e-31)]
+)
+def test_a_floor_below_rounding_is_refused(door, dtype, floor):
+    """There 1/v̂² overflows, and the objective is noise."""
+    with pytest.raises(ValueError, match=f"floor is {floor:g}, but in {dtype} at least .* is"):
+        door((Y + 1).astype(dtype), floor=floor)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_floor_of_zero_needs_power_in_every_entry(door):
+    with pytest.raises(ValueError, match="floor is 0 but 8 entries of ΦY are zero at the start"):
+        door(np.kron(np.eye(2), np.ones((2, 2))), init=np.eye(4), floor=0)
+
+
 def test_bad_models_for_learn_transform():
     with pytest.raises(ValueError, match=rf"V_hat has shape \(2, 2\), but \(8, {N}\)"):
         phinmf.learn_transform(Y, np.ones((2, 2)))

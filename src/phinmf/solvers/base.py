@@ -13,6 +13,8 @@ from phinmf._types import Array
 from phinmf.engines import Objective
 from phinmf.manifold import Retraction
 
+FARTHEST = 100.0  #: radians that a step may turn a pair of atoms; useful steps turn by less than π
+
 
 class Trial(NamedTuple):
     """A point on a search curve: the scalars a line search sees, and what they were made from."""
@@ -68,10 +70,21 @@ class Solver(ABC):
         return arrays["value"].item() if arrays else None
 
 
+def within_reach(E: Array) -> Array:
+    """A direction whose unit step turns no pair too far, which next to no curvature may ask for."""
+    return np.clip(E, -FARTHEST, FARTHEST)
+
+
 def curve(objective: Objective, E: Array, retraction: Retraction) -> Callable[[float], Trial]:
-    """η ↦ L(R(ηE)Φ), as a line search wants it."""
+    """η ↦ L(R(ηE)Φ), as a line search wants it.
+
+    Turned too far, R(ηE) is orthogonal no more, for rounding, and its loss would say nothing.
+    """
+    largest = float(np.abs(E).max())
 
     def trial(eta: float) -> Trial:
+        if eta * largest > FARTHEST:
+            return Trial(eta, np.inf, np.nan, E, E)  # no step: nothing looks at its T and G
         T = retraction.point(E, eta, objective.algebra)
         here = objective.at(T)
         return Trial(eta, here.loss, retraction.slope(here.G, E, eta, T), T, here.G)

@@ -12,7 +12,7 @@ from phinmf._types import Array, Indices
 from phinmf.engines import Objective
 from phinmf.line_search import Origin, strong_wolfe
 from phinmf.manifold import RETRACTIONS
-from phinmf.solvers.base import Descent, Solver, curve
+from phinmf.solvers.base import Descent, Solver, curve, within_reach
 from phinmf.solvers.metric import METRICS
 
 
@@ -129,7 +129,7 @@ class LBFGS(Solver):
         memory.age += 1
         g = memory.pack(at.G - at.G.T)
         while len(at.steps) < n_iter:
-            e = -memory.two_loop(g)
+            e = within_reach(-memory.two_loop(g))
             E = memory.unpack(e, M)
             start = Origin(at.loss, slope=float(g @ e))
             best = strong_wolfe(curve(objective, E, RETRACTIONS[self.retraction]), start)

@@ -9,7 +9,7 @@ from phinmf._types import Array
 from phinmf.engines import Objective
 from phinmf.line_search import Origin, strong_wolfe
 from phinmf.manifold import RETRACTIONS, inner, skew
-from phinmf.solvers.base import Descent, Solver, curve
+from phinmf.solvers.base import Descent, Solver, curve, within_reach
 from phinmf.solvers.metric import METRICS, precondition
 
 
@@ -34,7 +34,7 @@ class QuasiNewton(Solver):
         """Make at most `n_iter` quasi-Newton steps."""
         at = Descent.start(Phi, objective)
         for _ in range(n_iter):
-            E = self.direction(objective, at.G)
+            E = within_reach(self.direction(objective, at.G))
             trial = curve(objective, E, RETRACTIONS[self.retraction])
             best = strong_wolfe(trial, Origin(at.loss, slope=inner(at.G, E)))
             if best is None:

@@ -1,0 +1,133 @@
+"""Hostile frames: nothing is NaN, nothing rises, and nothing of the caller's changes."""
+
+import numpy as np
+import pytest
+from hostile import assert_finite, assert_never_rises, cases, nothing_changes
+from hypothesis import HealthCheck, given, settings
+from problems import notes
+from sounds import KINDS
+
+import phinmf
+from phinmf.manifold import orthogonality_error
+
+DTYPES = ["float32", "float64"]
+SLACK = {"float32": 1e-5, "float64": 1e-12}
+ROUNDING = {"float32": 1e-5, "float64": 1e-12}
+
+
+def check_function(Y, slack, **how):
+    """Fit by `tl_nmf`, and look at everything it hands back."""
+    given_arrays = [how.get(name) for name in ("W", "H", "sample_weight")]
+    with nothing_changes(Y, *given_arrays):
+        r = phinmf.tl_nmf(Y, **how)
+    M, N = Y.shape[-2:]
+    K = how["n_components"]
+    assert (r.Phi.shape, r.W.shape, r.H.shape) == ((M, M), (M, K), (K, N))
+    assert r.Phi.dtype == r.W.dtype == r.H.dtype == Y.dtype
+    assert (r.W >= 0).all()
+    assert (r.H >= 0).all()
+    h = r.history
+    assert_finite(r.Phi, r.W, r.H, r.objective, r.divergence, r.penalty, h.start)
+    assert_finite(h.objective, h.target_objective, h.divergence, h.penalty)
+    assert orthogonality_error(r.Phi) < ROUNDING[Y.dtype.name]
+    weights = how.get("sample_weight")
+    assert_never_rises(h, slack, M * (N if weights is None else max(N, weights.sum())))
+    return r
+
+
+def check_estimator(X, **how):
+    """Fit TLNMF, transform, and look at everything they hand back."""
+    fit = {name: how.pop(name, None) for name in ("sample_weight", "activations")}
+    model = phinmf.TLNMF(**how)
+    with nothing_changes(X, *fit.values(), how.get("components")):
+        found = model.fit_transform(X, **fit)
+        again = model.transform(X)
+    assert np.array_equal(found, again)
+    assert found.dtype == X.dtype
+    assert (found >= 0).all()
+    assert_finite(found, model.components_, model.transform_matrix_, model.atom_energies_)
+    assert_finite(model.objective_, model.reconstruction_err_, model.scale_, model.score(X))
+    others = np.concatenate([0 * X[:1], 100 * X[:1], X[-1:] / 100])
+    assert_finite(model.transform(others), model.inverse_transform(again))
+    return model
+
+
+def check(case):
+    check_function(case.Y, case.slack, W=case.W, H=case.H, random_state=case.seed, **case.arguments)
+    W, H = (None if a is None else a.T for a in (case.W, case.H))
+    X = case.Y[0].T
+    check_estimator(X, components=W, activations=H, random_state=case.seed, **case.arguments)
+
+
+@settings(max_examples=100)
+@given(case=cases())
+def test_a_hundred_hostile_inputs(case):
+    check(case)
+
+
+@pytest.mark.slow
+@settings(max_examples=2000, suppress_health_check=list(HealthCheck))
+@given(case=cases())
+def test_two_thousand_hostile_inputs(case):
+    check(case)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_of_sound(kind, dtype, rng):
+    """With the defaults, so that every stage of the schedule is passed."""
+    Y = KINDS[kind](16, 120, rng).astype(dtype)
+    how = {"n_components": 3, "max_iter": 15, "tol": 0, "random_state": 0}
+    r = check_function(Y, SLACK[dtype], **how)
+    assert r.objective <= r.history.start
+    check_estimator(np.ascontiguousarray(Y.T), **how)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("M", "N", "K"), [(8, 1, 1), (8, 3, 2), (8, 3, 3), (8, 30, 1), (8, 30, 8), (1, 9, 1), (1, 1, 1)]
+)
+def test_every_shape(M, N, K, dtype, rng):
+    Y = rng.standard_normal((M, N)).astype(dtype)
+    how = {"n_components": K, "max_iter": 10, "tol": 0, "random_state": 0}
+    check_function(Y, SLACK[dtype], **how)
+    check_estimator(np.ascontiguousarray(Y.T), **how)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dead_components_stay_dead_and_do_no_harm(dtype, rng):
+    Y = notes().astype(dtype)
+    W, H = rng.random((32, 3)), rng.random((3, Y.shape[1]))
+    W[:, 0], H[2] = 0, 0
+    how = {"n_components": 3, "max_iter": 8, "tol": 0, "solver": "quasi-newton"}
+    r = check_function(Y, SLACK[dtype], W=W, H=H, **how)
+    assert not r.W[:, 0].any()
+    assert not r.H[2].any()
+    check_estimator(np.ascontiguousarray(Y.T), components=W.T, **how)
+
+
+SCALES = [1e-12, 1e-9, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e12]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_scale_ends_at_the_same_objective(dtype):
+    Y = notes()
+    how = {"n_components": 3, "tol": 0, "max_iter": 50, "random_state": 0}
+    objectives = [
+        check_function((scale * Y).astype(dtype), SLACK[dtype], **how).objective
+        for scale in (1.0, *SCALES)
+    ]
+    assert np.ptp(objectives) < 0.01 * abs(objectives[0])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("k", [-40, 40])
+def test_powers_of_two_give_the_same_bits(k, dtype):
+    X = np.ascontiguousarray(notes().T, dtype=dtype)
+    how = {"n_components": 3, "tol": 0, "max_iter": 8, "random_state": 0}
+    one, other = check_estimator(X, **how), check_estimator(np.ldexp(X, k), **how)
+    assert np.array_equal(one.transform_matrix_, other.transform_matrix_)
+    assert np.array_equal(one.components_, other.components_)
+    assert np.array_equal(np.ldexp(one.transform(X), 2 * k), other.transform(np.ldexp(X, k)))
+    assert one.objective_ == other.objective_
+    assert np.array_equal(one.history_.objective, other.history_.objective)
