@@ -47,8 +47,8 @@ def run(setting: Setting) -> Section:
     )
     return Section(
         "The learned atoms",
-        "The strongest atoms of the annealed fit at sparsity 150, each with its power spectrum. They"
-        " are localised in frequency like the atoms of the DCT, but they come at the"
+        "The strongest atoms of the annealed fit at sparsity 150, each with its power spectrum."
+        " They are localised in frequency like the atoms of the DCT, but they come at the"
         " frequencies of the recording, often twice with different phases (a sine and a cosine,"
         " which a DCT lacks), and with envelopes of their own. The number after the frequency is"
         " the reliability over the starts.",

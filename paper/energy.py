@@ -45,12 +45,12 @@ def run(setting: Setting) -> Section:
         for kind, Phi in transforms(setting, name, Y, name == "recording").items():
             atoms = atoms_for_energy(Phi, Y, SHARES)
             curves[name, kind] = energy_curve(Phi, Y)
-            rows.append({"piece": name, "transform": kind}
-                        | {f"{100 * s:g} %": int(n) for s, n in zip(SHARES, atoms, strict=True)})  # fmt: skip
+            counts = {f"{100 * s:g} %": int(n) for s, n in zip(SHARES, atoms, strict=True)}
+            rows.append({"piece": name, "transform": kind} | counts)
     return Section(
         "Fig. 3a: energy concentration",
-        "Atoms sorted by the energy e_i = Σ_n [φ_i Y]²_n that they carry; the fewer hold most of it,"
-        " the better it is concentrated. No orthogonal transform can pass the Karhunen–Loève"
+        "Atoms sorted by the energy e_i = Σ_n [φ_i Y]²_n that they carry; the fewer hold most of"
+        " it, the better it is concentrated. No orthogonal transform can pass the Karhunen–Loève"
         " transform, the eigenvectors of YYᵀ. The paper does not print its λ; λ = 1 is sparsity"
         " 0.29 on this recording, the default of the authors' code is 150."
         + ("" if setting.data else " **The recording itself: not run, it is not here.**"),

@@ -104,7 +104,7 @@ def run(setting: Setting) -> Section:
         f"the printed direction points uphill in {shares} of {number} random problems,"
         f" the minimiser of the quadratic model in {'none' if never else 'some'};"
         f" on Fig. 1's problems it ends more than 5 % higher in {worse} of {len(synthetic)} runs"
-        f" ({stuck} of them at a point where it finds no descent)"
+        f" and comes to a point where it finds no descent in {stuck}"
     )
     if setting.data:
         p, c = recording

@@ -45,7 +45,8 @@ def fixed_model(
         if name in (only or SOLVERS)
     }
     if not only:
-        runs["annealed lbfgs"] = quietly(phinmf.learn_transform, Y, V_hat, **shared)
+        limit = {"max_time": setting.budget.solver_seconds}
+        runs["annealed lbfgs"] = quietly(phinmf.learn_transform, Y, V_hat, **shared, **limit)
     return runs
 
 

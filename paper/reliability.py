@@ -1,4 +1,4 @@
-"""Fig. 3b: do two random starts find the same atoms?"""
+"""Fig. 3b: whether two random starts find the same atoms."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def run(setting: Setting) -> Section:
     claims = [
         Claim(
             "“the first 6 atoms (top left) are the same”",
-            f"quasi-newton, median of {pairs} pairs of starts: {quasi['> 0.95']:g} of"
+            f"quasi-newton, median of {pairs} pair(s) of starts: {quasi['> 0.95']:g} of"
             f" {len(found['quasi-newton'][0])} atoms with |cos| > 0.95; {best}:"
             f" {middle[best]['> 0.95']:g}",
             verdict(

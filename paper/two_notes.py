@@ -1,4 +1,4 @@
-"""Two notes a semitone apart (Zhang, Soubies and Févotte 2020): are the notes found, and parted?"""
+"""Two notes a semitone apart (Zhang, Soubies and Févotte 2020), found and parted."""
 
 from __future__ import annotations
 
@@ -120,10 +120,10 @@ def run(setting: Setting) -> Section:
     picture = first["gaussian", 0.0, "learned"]
     return Section(
         "Two notes (Zhang, Soubies and Févotte 2020)",
-        f"440 + 880 Hz and 466 + 932 Hz, {n} realisations of 3 s at 5 kHz, M = {M}, K = {K}, from the"
-        f" DCT, {setting.budget.note_seeds} seeds of W each. The claims are those of the 2020 paper,"
-        " whose objective is the Gaussian likelihood. In a window of 40 ms the notes are about one"
-        " bin apart, so of the two atoms of each lower note, a sine and a cosine, orthogonality"
+        f"440 + 880 Hz and 466 + 932 Hz, {n} realisations of 3 s at 5 kHz, M = {M}, K = {K}, from"
+        f" the DCT, {setting.budget.note_seeds} seeds of W each. The claims are those of the 2020"
+        " paper, whose objective is the Gaussian likelihood. In a window of 40 ms the notes are"
+        " about one bin apart, so of the two atoms of each lower note, a sine and a cosine, orthogonality"
         " pushes one a few Hz away from the other note.",
         claims,
         [(draw(setting, picture, summary, rate), "Left: spectra of the eight strongest atoms"
@@ -178,9 +178,11 @@ def draw(
             (line,) = (s for s in summary if s["realisations"] == "one by one"
                        and (s["divergence"], s["sparsity"], s["transform"])
                        == (divergence, sparsity, transform))  # fmt: skip
-            right.bar(i + 0.38 * j - 0.19, line["SDR, dB"], 0.36, label=transform if i == 0 else None,
-                      color=COLOURS["annealed lbfgs"] if j == 0 else "#999999")  # fmt: skip
+            colour = COLOURS["annealed lbfgs"] if j == 0 else "#999999"
+            label = transform if i == 0 else None
+            right.bar(i + 0.38 * j - 0.19, line["SDR, dB"], 0.36, label=label, color=colour)
     right.set_xticks(range(len(CASES)), [f"{d}\nsparsity {s:g}" for d, s in CASES], fontsize=8)
     axes_style(right, ylabel="SDR of the notes, dB")
-    right.legend(frameon=False)
+    right.set_ylim(0, 1.25 * right.get_ylim()[1])
+    right.legend(frameon=False, ncols=2, loc="upper center")
     return setting.save(figure, "two_notes")
