@@ -58,7 +58,21 @@ def run(setting: Setting) -> Section:
         [(draw(setting, curves, list(music)), "Share of the energy in the strongest atoms")],
         [("Atoms that hold 90, 95 and 99 % of the energy:", rows)],
         [setting.csv("fig3a", rows)],
+        facts(rows),
     )
+
+
+def facts(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """For the gallery: atoms of the recording."""
+    wanted = ("DCT", "annealed lbfgs, sparsity 150", "Karhunen–Loève (the bound)")
+    return {
+        f"atoms for 90 / 95 / 99 % of the recording's energy: {r['transform']}": listed(
+            [r["90 %"], r["95 %"], r["99 %"]]
+        )
+        for kind in wanted
+        for r in rows
+        if (r["piece"], r["transform"]) == ("recording", kind)
+    }
 
 
 def claims(setting: Setting, rows: list[dict[str, Any]], music: list[str]) -> list[Claim]:

@@ -26,6 +26,7 @@ class Section:
     figures: list[tuple[str, str]] = field(default_factory=list)  #: file, what it shows
     tables: list[tuple[str, list[dict[str, Any]]]] = field(default_factory=list)  #: caption, rows
     files: list[str] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)  #: for the gallery
     seconds: float = 0.0
 
     def render(self) -> str:

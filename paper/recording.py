@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from curves import time_to
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 from page import Claim, Section, verdict
 from setting import COLOURS, Setting, axes_style, quietly
 
@@ -172,16 +173,19 @@ def draw(setting: Setting, left: dict[str, phinmf.Result], right: dict[str, phin
     axes = figure.subplots(2, 2, sharey="col")
     size = setting.recording.size
     for column, (runs, title) in enumerate(((left, "V̂ fixed"), (right, "full TL-NMF"))):
-        lows = [r.history.target_objective.min() / size for r in runs.values()]
-        top = max(min(r.history.start / size for r in runs.values()), 1.2 * max(lows))
+        ends = [r.objective / size for r in runs.values()]
+        top = 1.1 * max(*ends, *(r.history.objective[0] / size for r in runs.values()))
         for line, x in enumerate(("seconds", "evaluations")):
             ax = axes[line, column]
             for name, r in runs.items():
                 h = r.history
                 ax.plot(getattr(h, x), h.target_objective / size, color=COLOURS[name], lw=1.6,
                         label=name, ls="--" if name == "as printed" else "-")  # fmt: skip
-            axes_style(ax, xlabel=x, xscale="log", title=title if line == 0 else "",
-                       ylim=(0.95 * min(lows), 1.05 * top))  # fmt: skip
+                ax.plot(getattr(h, x)[-1], h.target_objective[-1] / size, "o", ms=4,
+                        color=COLOURS[name])  # fmt: skip
+            axes_style(ax, xlabel=x, xscale="log", yscale="linear" if column else "log",
+                       title="" if line else title, ylim=(0.9 * min(ends), top))  # fmt: skip
+            ax.xaxis.set_minor_formatter(NullFormatter())
     recorded = authors(setting)
     if recorded is not None:
         inside = recorded[0] <= 1.5 * setting.budget.solver_seconds
@@ -189,5 +193,6 @@ def draw(setting: Setting, left: dict[str, phinmf.Result], right: dict[str, phin
                         label="the authors' code, as recorded")  # fmt: skip
     for ax in axes[:, 0]:
         ax.set_ylabel("objective per entry")
-    axes[0, 1].legend(frameon=False, fontsize=8)
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=6,
+                  frameon=False, fontsize=8)  # fmt: skip
     return setting.save(figure, "fig2")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import atoms
 import energy
+import gallery
 import ica
 import printed_update
 import recording
@@ -79,6 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sections.append(attempt(setting, name, experiment, needed, options.only))
         print(f"{name}: {sections[-1].seconds:.0f} s", flush=True)
         write(setting, budget, sections, time.perf_counter() - begin)
+    if budget == "full" and not options.only:
+        gallery.fill(sections)
     print(f"The page: {output / 'paper.md'}")
     return 0
 
