@@ -129,7 +129,7 @@ def miss(ours: list[int]) -> str:
 
 def draw(setting: Setting, curves: dict[Any, np.ndarray], music: list[str]) -> str:
     """One axis for each piece."""
-    columns = min(len(music), 3)
+    columns = 3 if len(music) in (3, 5, 6) else min(len(music), 2)
     lines = -(-len(music) // columns)
     figure = Figure(figsize=(4.2 * columns, 3.7 * lines), layout="constrained")
     axes = figure.subplots(lines, columns, squeeze=False).ravel()
@@ -146,7 +146,7 @@ def draw(setting: Setting, curves: dict[Any, np.ndarray], music: list[str]) -> s
             ax.plot(np.arange(1, len(curve) + 1), 100 * curve, color=colour, ls=dash, lw=1.4,
                     label=kind)  # fmt: skip
         axes_style(ax, title=name, xlabel="strongest atoms", ylim=(0, 102),
-                   xlim=(0, setting.budget.M))  # fmt: skip
+                   xlim=(0, 0.6 * setting.budget.M))  # fmt: skip
     axes[0].set_ylabel("% of the energy")
     axes[0].legend(frameon=False, fontsize=7, loc="lower right")
     return setting.save(figure, "fig3a")

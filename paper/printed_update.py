@@ -85,7 +85,7 @@ def row(case: str, metric: str, solver: Watched, r: phinmf.Result, entries: int)
 
 def run(setting: Setting) -> Section:
     """Compare the two directions on small cases, on Fig. 1's problems and on the recording."""
-    number = 300 if setting.budget.starts < 3 else 2000
+    number = 2000 if setting.budget.excerpt is None else 300
     small = {M: small_cases(number, M) for M in (3, 5, 10, 20)}
     synthetic = [
         (on_synthetic(M, seed, "printed", seconds), on_synthetic(M, seed, "bound", seconds))

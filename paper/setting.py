@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import soundfile
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
@@ -24,7 +25,7 @@ from _common import data_folder, interleaved, machine, median, sklearn_nmf, time
 
 __all__ = [
     "BUDGETS", "COLOURS", "Budget", "Setting", "axes_style", "data_folder", "interleaved",
-    "machine", "median", "sklearn_nmf", "timed",
+    "machine", "median", "quietly", "sklearn_nmf", "sooner", "timed",
 ]  # fmt: skip
 
 #: colours that stay apart for colour-blind readers (Okabe and Ito)
@@ -62,13 +63,13 @@ class Budget:
 
 BUDGETS = {
     "full": Budget(
-        synthetic=((10, 5, 2.0), (100, 5, 8.0), (500, 3, 25.0)), M=440, excerpt=None,
-        solver_seconds=40, paper_seconds=80, starts=6, consensus=5, patient=PATIENT, repeats=3,
+        synthetic=((10, 5, 2.0), (100, 5, 6.0), (500, 3, 20.0)), M=440, excerpt=None,
+        solver_seconds=40, paper_seconds=70, starts=6, consensus=5, patient=PATIENT, repeats=3,
         realisations=10, note_seeds=3,
     ),
     "quick": Budget(
-        synthetic=((10, 3, 0.5), (100, 3, 1.5), (500, 1, 5.0)), M=440, excerpt=25.0,
-        solver_seconds=4, paper_seconds=5, starts=3, consensus=2, patient={}, repeats=1,
+        synthetic=((10, 3, 0.5), (100, 2, 1.0), (500, 1, 3.0)), M=220, excerpt=20.0,
+        solver_seconds=2, paper_seconds=3, starts=3, consensus=2, patient={}, repeats=1,
         realisations=2, note_seeds=1,
     ),
     "tiny": Budget(
@@ -163,3 +164,14 @@ def axes_style(ax: Any, **what: Any) -> None:
     """Set labels and limits, without a frame around the axes."""
     ax.set(**what)
     ax.spines[["right", "top"]].set_visible(False)
+    if what.get("xscale") == "log":
+        low, high = ax.get_xlim()
+        subs = (1.0,) if high / low > 60 else (1.0, 2.0, 5.0)
+        ax.xaxis.set_major_locator(LogLocator(subs=subs))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def sooner(ratio: float) -> str:
+    """By how much a level is reached sooner, in words; 0 stands for never."""
+    return f"{ratio:.2g} times sooner" if ratio > 0 else "not at all within the limit"

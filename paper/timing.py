@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from page import Claim, Section, verdict
 from recording import fixed_model, lead
-from setting import Setting, interleaved, median, quietly, sklearn_nmf
+from setting import Setting, interleaved, median, quietly, sklearn_nmf, sooner
 from threadpoolctl import threadpool_limits
 
 import phinmf
@@ -79,9 +79,9 @@ def run(setting: Setting) -> Section:
             "“outperforms the state-of-the-art methods by orders of magnitude”",
             "time to the L(Φ) at which the other is cut, V̂ fixed: "
             + "; ".join(
-                f"on {r['cores']} core(s) {r['quasi-newton sooner than projected-gradient']:.2g}"
-                f" times sooner than projected gradient, {r['quasi-newton sooner than jacobi']:.2g}"
-                " times than Jacobi" for r in leads),
+                f"on {r['cores']} core(s), projected gradient's"
+                f" {sooner(r['quasi-newton sooner than projected-gradient'])}, Jacobi's"
+                f" {sooner(r['quasi-newton sooner than jacobi'])}" for r in leads),
             verdict(worst >= 100, no=verdict(worst >= 10, "one order of magnitude",
                     verdict(worst > 1, "faster, by less than one order", "does not hold"))),
         ),

@@ -42,11 +42,11 @@ def test_labels_point_at_the_atoms(rng):
             assert cos > 0.98
 
 
-def test_an_atom_that_half_of_the_runs_have_is_half_reliable(rng):
+def test_an_atom_is_as_reliable_as_the_share_of_other_runs_that_have_it(rng):
     basis = random_orthogonal(40, rng)
     runs = [basis[[0, 1, 2]], basis[[0, 1, 3]], basis[[0, 2, 1]], basis[[0, 1, 4]]]
     found = stability(runs)
-    assert found.reliability.tolist() == pytest.approx([1.0, 1.0, 0.5, 0.25, 0.25])
+    assert found.reliability.tolist() == pytest.approx([1.0, 1.0, 1 / 3, 0.0, 0.0])
     assert abs(found.atoms[2] @ basis[2]) == pytest.approx(1)
 
 

@@ -26,8 +26,8 @@ class Stability:
     atoms : (c, M) array
         One atom for each cluster: the member most like the others.
     reliability : (c,) array
-        From 0 to 1: the mean over all runs of |cos| between that atom and the cluster's member
-        from that run, 0 where a run has none. 1 means that every run returns this very atom.
+        From 0 to 1: the mean over all other runs of |cos| between that atom and the cluster's
+        member from that run, 0 where a run has none. 1 means that every run returns this atom.
     index : (c,) array
         ICASSO's: mean |cos| within the cluster less mean |cos| to the atoms outside it.
     labels : (R, n) array
@@ -78,10 +78,11 @@ def stability(runs: Sequence[ArrayLike]) -> Stability:
         inside = labels == c
         within = S[np.ix_(inside, inside)]
         centre = np.flatnonzero(inside)[within.sum(axis=0).argmax()]
-        best = np.zeros(R)  # |cos| to the member from each run
+        best = np.zeros(R)  # |cos| of the centre to the member from each run
         np.maximum.at(best, run_of[inside], S[centre, inside])
         outside = S[np.ix_(inside, ~inside)].mean() if not inside.all() else 0.0
-        found.append((best.mean(), within.mean() - outside, centre, c))
+        others = np.delete(best, run_of[centre]).mean()
+        found.append((others, within.mean() - outside, centre, c))
     found.sort(key=lambda cluster: -cluster[0])
     reliability, index, centres, order = (np.array(column) for column in zip(*found, strict=True))
     return Stability(pool[centres], reliability, index, order.argsort()[labels].reshape(R, n))
