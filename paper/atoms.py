@@ -11,6 +11,7 @@ from setting import COLOURS, Setting
 
 from phinmf.analysis import atom_energies, atom_frequencies, stability, strongest_atoms
 
+TITLE = "The learned atoms"
 NUMBER = 24
 
 
@@ -46,7 +47,7 @@ def run(setting: Setting) -> Section:
         for i, f in enumerate(found.peak)
     )
     return Section(
-        "The learned atoms",
+        TITLE,
         "The strongest atoms of the annealed fit at sparsity 150, each with its power spectrum."
         " They are localised in frequency like the atoms of the DCT, but they come at the"
         " frequencies of the recording, often twice with different phases (a sine and a cosine,"

@@ -13,6 +13,7 @@ from setting import COLOURS, Setting, axes_style
 from phinmf.analysis import atoms_for_energy, energy_curve, karhunen_loeve
 from phinmf.manifold import dct, random_orthogonal
 
+TITLE = "Fig. 3a: energy concentration"
 SHARES = (0.9, 0.95, 0.99)
 GOAL = (88, 122, 196)  #: atoms, annealed at sparsity 150 on the whole recording
 DASHES = {0.29: ":", 10.0: "--", 150.0: "-"}
@@ -48,7 +49,7 @@ def run(setting: Setting) -> Section:
             counts = {f"{100 * s:g} %": int(n) for s, n in zip(SHARES, atoms, strict=True)}
             rows.append({"piece": name, "transform": kind} | counts)
     return Section(
-        "Fig. 3a: energy concentration",
+        TITLE,
         "Atoms sorted by the energy e_i = Σ_n [φ_i Y]²_n that they carry; the fewer hold most of"
         " it, the better it is concentrated. No orthogonal transform can pass the Karhunen–Loève"
         " transform, the eigenvectors of YYᵀ. The paper does not print its λ; λ = 1 is sparsity"

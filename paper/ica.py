@@ -13,6 +13,7 @@ import phinmf
 from phinmf.analysis import match_atoms
 from phinmf.solvers import LBFGS
 
+TITLE = "Relation (14): independent component analysis"
 #: -log of the density 1/cosh, as a divergence that does not look at its model
 LOG_COSH = SimpleNamespace(
     value=lambda v, v_hat, eps: np.logaddexp(np.sqrt(v), -np.sqrt(v)) - np.log(2),
@@ -28,7 +29,7 @@ def run(setting: Setting) -> Section:
         from picard import picard
     except ImportError:
         return Section(
-            "Relation (14): independent component analysis",
+            TITLE,
             "Not run: python-picard is not installed (`pip install 'phinmf[test]'`).",
         )
     sources, samples = (20, 10_000) if setting.budget.excerpt is None else (8, 3_000)
@@ -56,7 +57,7 @@ def run(setting: Setting) -> Section:
         rows.append(row(name, found[name], white, whitening @ mixing))
     similarity = match_atoms(found["Picard-O"], found["phinmf, lbfgs"]).similarity
     return Section(
-        "Relation (14): independent component analysis",
+        TITLE,
         f"Under the orthogonal constraint (14) is Σ f(ΦY) with a fixed f. Here f = log cosh on"
         f" {sources} mixed Laplacian sources, {samples} samples, whitened; the divergence is four"
         " one-line functions handed to `learn_transform`. Picard-O is the authors' own ICA solver.",

@@ -17,6 +17,8 @@ from phinmf.manifold import inner, random_orthogonal, skew
 from phinmf.solvers import QuasiNewton
 from phinmf.solvers.metric import precondition
 
+TITLE = "The boxed update (13)"
+
 
 @dataclass(frozen=True)
 class Watched(QuasiNewton):
@@ -123,10 +125,11 @@ def run(setting: Setting) -> Section:
         )
     ]
     return Section(
-        "The boxed update (13)",
+        TITLE,
         "-Π_A(G/h) divides before it projects. Over antisymmetric E the quadratic model is"
         " minimised by E_ij = -(G_ij - G_ji)/(h_ij + h_ji), which always descends; this is what"
-        " `quasi-newton` takes everywhere else on this page.",
+        " `quasi-newton` takes everywhere else on this page."
+        + ("" if setting.data else " **On the recording: not run, it is not here.**"),
         claims,
         tables=[("Both directions from the same start, with the same time limit:", rows)],
         files=[setting.csv("printed_update", rows)],

@@ -14,6 +14,7 @@ from setting import COLOURS, Setting, axes_style, quietly, sooner
 import phinmf
 from phinmf.solvers import QuasiNewton
 
+TITLE = "Fig. 2: the recording"
 SOLVERS: dict[str, Any] = {
     "quasi-newton": "quasi-newton",
     "projected-gradient": "projected-gradient",
@@ -100,7 +101,7 @@ def run(setting: Setting) -> Section:
             )
         )
     return Section(
-        "Fig. 2: the recording",
+        TITLE,
         f"M = {setting.budget.M}, N = {setting.recording.shape[1]} (the paper prints 5407 for the"
         f" whole recording), K = {setting.budget.K}, one random Φ for all, L = {L}. Left: V̂ from"
         " IS-NMF of the DCT spectrogram, and only Φ learned. Right: all three learned, sparsity"

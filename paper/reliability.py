@@ -20,6 +20,7 @@ from phinmf.analysis import (
     subspace_overlap,
 )
 
+TITLE = "Fig. 3b: reliability of the learned transform"
 ATOMS = 50
 PAPER_ALIKE = 6  #: atoms that the paper finds in both of its two runs
 GOAL = {"> 0.95": 15, "> 0.9": 25, "overlap": 0.95}
@@ -101,7 +102,7 @@ def run(setting: Setting) -> Section:
         ),
     ]  # fmt: skip
     return Section(
-        "Fig. 3b: reliability of the learned transform",
+        TITLE,
         f"The {ATOMS} strongest atoms from two random starts, sparsity 150, matched one to one by"
         " |cos|. A 2-D block is a pair of atoms that spans the same plane in both. The overlap is"
         " ‖Φ₁Φ₂ᵀ‖²_F over the number of atoms. Quasi-newton is run in single precision with Cayley"

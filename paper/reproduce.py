@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 import atoms
 import energy
@@ -25,25 +26,18 @@ import two_notes
 from page import Section
 from setting import BUDGETS, ROOT, Setting, data_folder, machine
 
-#: name, experiment, the file of the data folder that it cannot do without
-EXPERIMENTS: list[tuple[str, Callable[[Setting], Section], str | None]] = [
-    ("fig1", synthetic.run, None),
-    ("fig2", recording.run, "armstrong.wav"),
-    ("printed", printed_update.run, None),
-    ("fig3a", energy.run, None),
-    ("fig3b", reliability.run, "armstrong.wav"),
-    ("atoms", atoms.run, "armstrong.wav"),
-    ("timing", timing.run, "armstrong.wav"),
-    ("ica", ica.run, None),
-    ("two-notes", two_notes.run, two_notes.FILE),
+#: name, the module with its TITLE and run, the file of the data folder that it cannot do without
+EXPERIMENTS: list[tuple[str, ModuleType, str | None]] = [
+    ("fig1", synthetic, None),
+    ("fig2", recording, "armstrong.wav"),
+    ("printed", printed_update, None),
+    ("fig3a", energy, None),
+    ("fig3b", reliability, "armstrong.wav"),
+    ("atoms", atoms, "armstrong.wav"),
+    ("timing", timing, "armstrong.wav"),
+    ("ica", ica, None),
+    ("two-notes", two_notes, two_notes.FILE),
 ]
-TITLES = {
-    "fig2": "Fig. 2: the recording",
-    "fig3b": "Fig. 3b: reliability of the learned transform",
-    "atoms": "The learned atoms",
-    "timing": "Timing claims",
-    "two-notes": "Two notes (Zhang, Soubies and Févotte 2020)",
-}
 PREFACE = """# The paper, claim by claim
 
 *A quasi-Newton algorithm on the orthogonal manifold for NMF with transform learning*, by Ablin,
@@ -89,18 +83,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 def attempt(
     setting: Setting,
     name: str,
-    experiment: Callable[[Setting], Section],
+    experiment: ModuleType,
     needed: str | None,
     only: Sequence[str] | None,
 ) -> Section:
     """Run one experiment, or say why it is not run."""
-    title = TITLES.get(name, name)
+    title = experiment.TITLE
     if only and name not in only:
         return Section(title, "Not run: it was not asked for.")
     if needed and (setting.data is None or not (setting.data / needed).exists()):
         return Section(title, f"Not run: {needed} is not here. Set `PHINMF_DATA` to its folder.")
     start = time.perf_counter()
-    section = experiment(setting)
+    section: Section = experiment.run(setting)
     section.seconds = time.perf_counter() - start
     return section
 

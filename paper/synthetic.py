@@ -14,6 +14,7 @@ from setting import COLOURS, Setting, axes_style, quietly
 import phinmf
 from phinmf.manifold import random_orthogonal, skew
 
+TITLE = "Fig. 1: synthetic data"
 N = 1000
 SOLVERS = ["quasi-newton", "projected-gradient", "jacobi", "annealed lbfgs"]
 REACHED = 1e-8  #: L/(MN) that counts as the minimum
@@ -109,7 +110,7 @@ def run(setting: Setting) -> Section:
         ),
     ]
     return Section(
-        "Fig. 1: synthetic data",
+        TITLE,
         "Normal frames, V̂ from a random Φ*, and a start 1e-3 away from it. At a tiny floor -log x²"
         " is a wall wherever an entry of X changes sign, and the start has already flipped some."
         " Descent cannot cross a wall by small steps, so whoever has flipped signs left stalls"

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 import phinmf
 from phinmf.threads import available
 
+TITLE = "Timing claims"
 AUTHORS_STOP = 144  #: outer iterations after which the stopping rule of the authors' code ends it
 SAMPLE = 12  #: outer iterations that are timed to know the time of so many
 PAPER_RATIO = 10 / 2  #: minutes of TL-NMF to minutes of NMF, as printed
@@ -88,7 +89,7 @@ def run(setting: Setting) -> Section:
     ]  # fmt: skip
     table = [row | lead_row for row, lead_row in zip(rows, leads, strict=True)]
     return Section(
-        "Timing claims",
+        TITLE,
         "Ratios of times taken in turns within this run. “NMF” is scikit-learn's `NMF(solver="
         '"mu", beta_loss="itakura-saito")`, 200 iterations on the DCT spectrogram. The paper\'s'
         f" method is timed over {SAMPLE} outer iterations and scaled to {AUTHORS_STOP}, where the"

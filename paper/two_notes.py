@@ -14,6 +14,7 @@ from setting import COLOURS, Setting, axes_style, quietly
 import phinmf
 from phinmf.analysis import atom_frequencies, energy_curve, strongest_atoms
 
+TITLE = "Two notes (Zhang, Soubies and Févotte 2020)"
 FILE = "two_notes_sim1.mat"
 M, K, ATOMS = 200, 2, 8
 NOTES = np.array([440.0, 466.16, 880.0, 932.33])  #: A4 and B♭4, with their octaves, in Hz
@@ -127,7 +128,7 @@ def run(setting: Setting) -> Section:
     ]  # fmt: skip
     picture = first["gaussian", 0.0, "learned"]
     return Section(
-        "Two notes (Zhang, Soubies and Févotte 2020)",
+        TITLE,
         f"440 + 880 Hz and 466 + 932 Hz, {n} realisations of 3 s at 5 kHz, M = {M}, K = {K}, from"
         f" the DCT, {setting.budget.note_seeds} seeds of W each. The claims are those of the 2020"
         " paper, whose objective is the Gaussian likelihood. In a window of 40 ms the notes are"
