@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from setting import Setting
 
+import phinmf
 from phinmf import Anneal
 from phinmf.analysis import match_atoms
 from phinmf.manifold import polar
 
 ROUNDS = 4  #: of matching every run to the average so far
-REFINE = {"anneal": Anneal(start=1e-3, length=40)}  #: a floor low enough to keep what was agreed
+#: A floor that is low from the start keeps what was agreed on.
+REFINE = {"anneal": Anneal(start=1e-3, length=40), "n_iter_nmf": 8}
 
 
 def average(transforms: Sequence[np.ndarray]) -> np.ndarray:
@@ -28,12 +30,13 @@ def average(transforms: Sequence[np.ndarray]) -> np.ndarray:
     return mean
 
 
-def consensus(setting: Setting, number: int) -> list[np.ndarray]:
-    """So many consensus transforms, each from starts of its own."""
+def consensus(setting: Setting, group: int) -> phinmf.Result:
+    """The fit that goes on from the average of the starts of one group; groups share none."""
     size = setting.budget.consensus
-    found = []
-    for group in range(number):
-        seeds = range(group * size, (group + 1) * size)
-        mean = average([setting.fit({}, random_state=seed).Phi for seed in seeds])
-        found.append(setting.fit(REFINE, init=mean, name=f"recording, consensus {group}").Phi)
-    return found
+    seeds = range(group * size, (group + 1) * size)
+    fits = [setting.fit(setting.budget.medium, random_state=seed) for seed in seeds]
+    name = f"recording, group {group}"
+    if (name, "mean") not in setting.fits:
+        result = setting.fit(REFINE, init=average([r.Phi for r in fits]), name=name)
+        setting.fits[name, "mean"] = result, 0.0
+    return setting.fits[name, "mean"][0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from consensus import consensus
 from matplotlib.figure import Figure
 from music import pieces
 from page import Claim, Section, listed, verdict
@@ -14,6 +15,7 @@ from phinmf.analysis import atoms_for_energy, energy_curve, karhunen_loeve
 from phinmf.manifold import dct, random_orthogonal
 
 TITLE = "Fig. 3a: energy concentration"
+CONSENSUS = "annealed lbfgs, consensus of several starts, sparsity 150"
 SHARES = (0.9, 0.95, 0.99)
 GOAL = (88, 122, 196)  #: atoms, annealed at sparsity 150 on the whole recording
 DASHES = {0.29: ":", 10.0: "--", 150.0: "-"}
@@ -34,6 +36,8 @@ def transforms(setting: Setting, name: str, Y: np.ndarray, all_qn: bool) -> dict
         if all_qn or sparsity == 150:
             r = setting.fit(setting.long_paper, Y.astype(np.float32), name, sparsity=sparsity)
             found[f"quasi-newton, sparsity {sparsity:g}"] = r.Phi
+    if name == "recording":
+        found[CONSENSUS] = consensus(setting, 0).Phi
     return found
 
 
@@ -65,7 +69,7 @@ def run(setting: Setting) -> Section:
 
 def facts(rows: list[dict[str, Any]]) -> dict[str, str]:
     """For the gallery: atoms of the recording."""
-    wanted = ("DCT", "annealed lbfgs, sparsity 150", "Karhunen–Loève (the bound)")
+    wanted = ("DCT", "annealed lbfgs, sparsity 150", CONSENSUS, "Karhunen–Loève (the bound)")
     return {
         f"atoms for 90 / 95 / 99 % of the recording's energy: {r['transform']}": listed(
             [r["90 %"], r["95 %"], r["99 %"]]
@@ -101,7 +105,7 @@ def claims(setting: Setting, rows: list[dict[str, Any]], music: list[str]) -> li
             verdict(beats(at, "recording", mild), no="a weak penalty spreads the energy instead"),
         )
     )
-    ours = at["recording", "annealed lbfgs, sparsity 150"]
+    one, ours = at["recording", "annealed lbfgs, sparsity 150"], at["recording", CONSENSUS]
     bound = at["recording", "Karhunen–Loève (the bound)"]
     whole = setting.budget.excerpt is None
     goal = f"; goal {listed(GOAL)}" if whole else ""
@@ -109,7 +113,8 @@ def claims(setting: Setting, rows: list[dict[str, Any]], music: list[str]) -> li
     found.append(
         Claim(
             "(not in the paper) how far from the bound",
-            f"annealed lbfgs, sparsity 150: {listed(ours)}; bound {listed(bound)}; DCT"
+            f"annealed lbfgs, sparsity 150: one start {listed(one)}, a consensus of"
+            f" {setting.budget.consensus} starts {listed(ours)}; bound {listed(bound)}; DCT"
             f" {listed(at['recording', 'DCT'])}{goal}",
             f"within {100 * max(a / b - 1 for a, b in zip(ours, bound, strict=True)):.0f} % of the"
             f" bound" + verdict(met, "", f"; the goal is missed by {miss(ours)}"),
@@ -125,7 +130,7 @@ def beats(at: dict[Any, list[int]], piece: str, kind: str) -> bool:
 
 def miss(ours: list[int]) -> str:
     """By how many atoms the goal is missed, in words."""
-    return f"{max(a - b for a, b in zip(ours, GOAL, strict=True))} of the atoms"
+    return f"{max(a - b for a, b in zip(ours, GOAL, strict=True))} atom(s)"
 
 
 def draw(setting: Setting, curves: dict[Any, np.ndarray], music: list[str]) -> str:
@@ -141,6 +146,8 @@ def draw(setting: Setting, curves: dict[Any, np.ndarray], music: list[str]) -> s
             if piece != name:
                 continue
             solver, _, rest = kind.partition(", sparsity ")
+            if kind == CONSENSUS:  # too close to a single start to be seen
+                continue
             plain = {"Karhunen–Loève (the bound)": ("black", "-"), "DCT": ("#777777", "-"),
                      "random": ("#BBBBBB", "-")}  # fmt: skip
             colour, dash = plain.get(kind) or (COLOURS[solver], DASHES[float(rest)])

@@ -41,9 +41,8 @@ def methods(setting: Setting) -> dict[str, list[np.ndarray]]:
     found = {
         name: [strongest_atoms(r.Phi, Y, n) for r in results] for name, results in runs.items()
     }
-    found["annealed lbfgs, consensus"] = [
-        strongest_atoms(Phi, Y, n) for Phi in consensus(setting, setting.budget.starts)
-    ]
+    groups = [consensus(setting, group) for group in range(setting.budget.groups)]
+    found["annealed lbfgs, consensus"] = [strongest_atoms(r.Phi, Y, n) for r in groups]
     return found
 
 
@@ -106,10 +105,11 @@ def run(setting: Setting) -> Section:
         f"The {ATOMS} strongest atoms from two random starts, sparsity 150, matched one to one by"
         " |cos|. A 2-D block is a pair of atoms that spans the same plane in both. The overlap is"
         " ‖Φ₁Φ₂ᵀ‖²_F over the number of atoms. Quasi-newton is run in single precision with Cayley"
-        " steps so that more of its iterations fit in the time. “Consensus” learns from several"
-        " starts, averages the atoms they agree on and goes on from there; consensuses from"
-        " disjoint sets of starts are compared. The last column counts clusters of atoms over all"
-        " starts (`phinmf.analysis.stability`).",
+        " steps so that more of its iterations fit in the time. “Consensus” learns from"
+        f" {setting.budget.consensus} starts, averages the matched atoms and goes on from there;"
+        f" {setting.budget.groups} such transforms, from disjoint sets of starts, are compared."
+        " The last column counts clusters of atoms over all starts"
+        " (`phinmf.analysis.stability`).",
         claims,
         [(draw(setting, found), "|Φ₁Φ₂ᵀ| of the strongest atoms from two random starts, ordered to"
           " be as block-diagonal as possible")],

@@ -37,6 +37,7 @@ COLOURS = {
     "as printed": "#CC79A7",
 }
 
+MEDIUM = {"anneal": phinmf.Anneal(length=100, sample=6), "n_iter_nmf": 8, "max_iter": 150}
 PATIENT = {
     "anneal": phinmf.Anneal(length=300, sample=6), "n_iter_nmf": 8, "max_iter": 400, "tol": 5e-5,
 }  # fmt: skip
@@ -52,7 +53,9 @@ class Budget:
     solver_seconds: float  #: for one solver in Fig. 2
     paper_seconds: float  #: for one fit by the paper's method in Fig. 3
     starts: int  #: random starts of Fig. 3b
-    consensus: int  #: starts of each consensus
+    groups: int  #: consensus transforms that are compared
+    consensus: int  #: starts of each of them
+    medium: dict[str, Any]  #: how each of these is run
     patient: dict[str, Any]  #: how the long annealed fit is run
     repeats: int  #: of timings
     realisations: int  #: of the two notes
@@ -64,17 +67,20 @@ class Budget:
 BUDGETS = {
     "full": Budget(
         synthetic=((10, 5, 2.0), (100, 5, 6.0), (500, 3, 20.0)), M=440, excerpt=None,
-        solver_seconds=40, paper_seconds=70, starts=6, consensus=5, patient=PATIENT, repeats=3,
+        solver_seconds=40, paper_seconds=70, starts=6, groups=4, consensus=7,
+        medium=MEDIUM, patient=PATIENT, repeats=3,
         realisations=10, note_seeds=3,
     ),
     "quick": Budget(
         synthetic=((10, 3, 0.5), (100, 2, 1.0), (500, 1, 3.0)), M=220, excerpt=20.0,
-        solver_seconds=2, paper_seconds=3, starts=3, consensus=2, patient={}, repeats=1,
+        solver_seconds=2, paper_seconds=3, starts=3, groups=2, consensus=3,
+        medium={}, patient={}, repeats=1,
         realisations=2, note_seeds=1,
     ),
     "tiny": Budget(
         synthetic=((10, 2, 0.1), (20, 2, 0.1)), M=64, excerpt=4.0,
-        solver_seconds=0.2, paper_seconds=0.2, starts=2, consensus=2, patient={}, repeats=1,
+        solver_seconds=0.2, paper_seconds=0.2, starts=2, groups=2, consensus=2,
+        medium={}, patient={}, repeats=1,
         realisations=1, note_seeds=1,
     ),
 }  # fmt: skip
