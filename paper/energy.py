@@ -156,5 +156,6 @@ def draw(setting: Setting, curves: dict[Any, np.ndarray], music: list[str]) -> s
         axes_style(ax, title=name, xlabel="strongest atoms", ylim=(0, 102),
                    xlim=(0, 0.6 * setting.budget.M))  # fmt: skip
     axes[0].set_ylabel("% of the energy")
-    axes[0].legend(frameon=False, fontsize=7, loc="lower right")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+                  frameon=False, fontsize=8)  # fmt: skip
     return setting.save(figure, "fig3a")
