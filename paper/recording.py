@@ -110,8 +110,8 @@ def run(setting: Setting) -> Section:
         " factors suit another floor, so the objective at the target floor, which is drawn, falls"
         " last. “As printed” is the boxed update (13) to the letter.",
         claims,
-        [(draw(setting, left, right), "Objective per entry against seconds (top) and evaluations of the"
-          " loss (bottom); left: V̂ fixed, right: full TL-NMF")],
+        [(draw(setting, left, right), "Objective per entry against seconds (top) and evaluations of"
+          " the loss (bottom); left: V̂ fixed, right: full TL-NMF")],
         [("At the end of each run:", rows)],
         [setting.csv("fig2", rows), setting.csv("fig2_curves", trajectories(left, right, size))],
     )  # fmt: skip
