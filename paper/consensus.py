@@ -35,8 +35,5 @@ def consensus(setting: Setting, group: int) -> phinmf.Result:
     size = setting.budget.consensus
     seeds = range(group * size, (group + 1) * size)
     fits = [setting.fit(setting.budget.medium, random_state=seed) for seed in seeds]
-    name = f"recording, group {group}"
-    if (name, "mean") not in setting.fits:
-        result = setting.fit(REFINE, init=average([r.Phi for r in fits]), name=name)
-        setting.fits[name, "mean"] = result, 0.0
-    return setting.fits[name, "mean"][0]
+    mean = average([r.Phi for r in fits])
+    return setting.fit(REFINE, init=mean, name=f"recording, group {group}")

@@ -30,12 +30,11 @@ def fixed_model(
     """Learn Φ from a random start with V̂ from IS-NMF of the DCT spectrogram."""
     Y = setting.recording
     if "V_hat" not in setting.fits:
-        given = quietly(
+        setting.fits["V_hat"] = quietly(
             phinmf.tl_nmf, Y, setting.budget.K, solver=None, init="dct", sparsity=0,
             floor=1e-10, tol=0, max_iter=200, random_state=0,
         )  # fmt: skip
-        setting.fits["V_hat"] = given, 0.0
-    given = setting.fits["V_hat"][0]
+    given = setting.fits["V_hat"]
     V_hat = given.W @ given.H
     shared = {"init": "random", "random_state": 0, "floor": 1e-10, "n_iter_transform": L,
               "n_threads": n_threads}  # fmt: skip

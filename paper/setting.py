@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import sys
-import time
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -93,7 +92,7 @@ class Setting:
     budget: Budget
     output: Path
     data: Path | None
-    fits: dict[Any, tuple[phinmf.Result, float]] = field(default_factory=dict)
+    fits: dict[Any, phinmf.Result] = field(default_factory=dict)
 
     def excerpt(self, path: Path) -> tuple[np.ndarray, int]:
         """Samples of a sound file, mono at 11,025 Hz, as far as the budget uses it."""
@@ -126,10 +125,8 @@ class Setting:
         asked |= {**how, **more}
         key = name, repr(sorted(asked.items(), key=lambda item: item[0]))
         if key not in self.fits:
-            start = time.perf_counter()
-            result = quietly(phinmf.tl_nmf, frames, self.budget.K, **asked)
-            self.fits[key] = result, time.perf_counter() - start
-        return self.fits[key][0]
+            self.fits[key] = quietly(phinmf.tl_nmf, frames, self.budget.K, **asked)
+        return self.fits[key]
 
     @cached_property
     def long_paper(self) -> dict[str, Any]:

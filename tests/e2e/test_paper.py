@@ -45,6 +45,12 @@ def check_page(page, output, expected):
     assert "nan" not in page
 
 
+def test_the_gallery_shows_pictures_that_are_drawn():
+    pictures = re.findall(r"\]\(paper/([^)]+\.png)\)", (ROOT / "docs" / "gallery.md").read_text())
+    assert len(pictures) >= 5
+    assert {*pictures} <= ALWAYS | WITH_DATA
+
+
 def test_every_part_appears(tmp_path, data_folder):
     page, _ = reproduce(tmp_path, PHINMF_DATA=str(data_folder))
     check_page(page, tmp_path, ALWAYS | WITH_DATA)
