@@ -70,7 +70,7 @@ def run(setting: Setting) -> Section:
 
 
 def near_peak(atom: np.ndarray, rate: float, peak: float) -> float:
-    """Share of an atom's power within an eighth of an octave on either side of its peak."""
+    """Share of an atom's power within a quarter of an octave of its peak, on either side."""
     power = np.abs(np.fft.rfft(atom, 16 * len(atom))) ** 2
     f = np.fft.rfftfreq(16 * len(atom), 1 / rate)
     near = np.abs(np.log2(np.maximum(f, 1e-9) / max(peak, 1e-9))) < 0.25
