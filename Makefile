@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-slow test-oldest lint format bench dist clean
+.PHONY: demo test test-slow test-oldest lint format bench paper paper-quick dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m phinmf.views.demo --output out/demo
@@ -31,6 +31,12 @@ bench: $(VENV)/.installed
 	set -e; for script in benchmarks/[a-z]*.py benchmarks/_report.py; do $(BIN)/python $$script; done
 	$(BIN)/python -m phinmf.views.demo --output docs/images
 
+paper: $(VENV)/.test $(VENV)/.music
+	$(BIN)/python paper/reproduce.py
+
+paper-quick: $(VENV)/.test
+	$(BIN)/python paper/reproduce.py --quick
+
 dist: $(VENV)/.test
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
@@ -51,6 +57,11 @@ $(VENV)/.test: $(VENV)/.installed
 $(VENV)-oldest/.test: $(VENV)/.installed
 	test -x $(VENV)-oldest/bin/python || $(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test]' 'scikit-learn==1.6.*' 'pytest<9'
+	touch $@
+
+# A game library whose wheel brings two pieces of music; without it, synthesised ones are used.
+$(VENV)/.music: $(VENV)/.installed
+	-$(PIP) --no-deps arcade
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.installed

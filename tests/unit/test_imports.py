@@ -16,11 +16,11 @@ LAYERS = [
     {"model"},
     {"algorithm", "storage", "sklearn_callbacks"},
     {"checkpoint", "model_file"},
-    {"assembly", "analysis"},
+    {"assembly"},
     {"encoding", "starts"},
     {"api"},
     {"restarts"},
-    {"estimator"},
+    {"estimator", "analysis"},
     {"audio"},
     {"views"},
 ]

@@ -12,6 +12,8 @@ from phinmf.result import History
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from phinmf.analysis import RankPath
+
 #: colours that stay apart for colour-blind readers (Okabe and Ito)
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
 
@@ -27,6 +29,15 @@ def plot_energy(ax: Axes, curve: Array, **style: Any) -> None:
     """Share of the energy in the strongest atoms, in percent."""
     ax.plot(np.arange(1, len(curve) + 1), 100 * curve, **style)
     ax.set(xlabel="strongest atoms", ylabel="% of the energy", ylim=(0, 102))
+
+
+def plot_rank_path(ax: Axes, path: RankPath, **style: Any) -> None:
+    """Error of prediction against the number of components, the best marked."""
+    style = {"color": BLUE, "marker": "o"} | style
+    ax.plot(path.ranks, path.held_out, **style)
+    ax.axvline(path.best, color=GREY, lw=1, ls=":")
+    ax.set(xlabel="components", ylabel="held-out error per entry", title=f"best: {path.best}")
+    ax.set_xticks(path.ranks)
 
 
 def plot_atom(ax: Axes, atom: Array, sample_rate: float, **style: Any) -> None:

@@ -1,0 +1,112 @@
+"""The learned atoms, which the paper leaves out: the strongest 24, each with its spectrum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from page import Claim, Section, verdict
+from setting import COLOURS, Setting
+
+from phinmf.analysis import atom_energies, atom_frequencies, stability, strongest_atoms
+
+TITLE = "The learned atoms"
+NUMBER = 24
+
+
+def run(setting: Setting) -> Section:
+    """Draw the atoms of the longest annealed fit."""
+    Y, rate = setting.recording, setting.sample_rate
+    runs = [
+        setting.fit(setting.budget.patient, random_state=s) for s in range(setting.budget.starts)
+    ]
+    number = min(NUMBER, setting.budget.M // 2)
+    atoms = strongest_atoms(runs[0].Phi, Y, number)
+    energy = np.sort(atom_energies(runs[0].Phi, Y))[::-1]
+    found = atom_frequencies(atoms, rate)
+    n = min(50, setting.budget.M // 2)
+    again = stability([strongest_atoms(r.Phi, Y, n) for r in runs])
+    reliability = again.reliability[again.labels[0][:number]]
+    rows = [
+        {
+            "atom": i + 1,
+            "peak, Hz": round(float(found.peak[i]), 1),
+            "centroid, Hz": round(float(found.centroid[i]), 1),
+            "share of the energy, %": round(100 * float(energy[i] / energy.sum()), 2),
+            "reliability": round(float(reliability[i]), 3),
+            "power within a quarter octave of the peak, %": round(
+                100 * near_peak(atoms[i], rate, float(found.peak[i])), 1
+            ),
+        }
+        for i in range(number)
+    ]
+    tonal = sum(r["power within a quarter octave of the peak, %"] > 50 for r in rows)
+    close = sum(
+        bool((np.abs(np.delete(found.peak, i) - f) < 0.03 * f).any())
+        for i, f in enumerate(found.peak)
+    )
+    return Section(
+        TITLE,
+        "The strongest atoms of the annealed fit at sparsity 150, each with its power spectrum."
+        " They are localised in frequency like the atoms of the DCT, but they come at the"
+        " frequencies of the recording, often twice with different phases (a sine and a cosine,"
+        " which a DCT lacks), and with envelopes of their own. The number after the frequency is"
+        " the reliability over the starts.",
+        [
+            Claim(
+                "“similar to those obtained in [Fagot 2018, Wendt 2018]” (not shown)",
+                f"{tonal} of {number} have more than half of their power within a quarter octave of"
+                f" their peak; {close} share their peak (3 %) with another of the {number}",
+                verdict(tonal > number / 2, "tonal, in pairs" if close > number / 2 else "tonal",
+                        "mostly not tonal"),
+            )
+        ],
+        [(draw(setting, atoms, found.peak, reliability), f"The {number} strongest learned atoms"
+          " against milliseconds, and their power spectra up to 3 kHz")],
+        [],
+        [setting.csv("atoms", rows)],
+    )  # fmt: skip
+
+
+def near_peak(atom: np.ndarray, rate: float, peak: float) -> float:
+    """Share of an atom's power within a quarter of an octave of its peak, on either side."""
+    power = np.abs(np.fft.rfft(atom, 16 * len(atom))) ** 2
+    f = np.fft.rfftfreq(16 * len(atom), 1 / rate)
+    near = np.abs(np.log2(np.maximum(f, 1e-9) / max(peak, 1e-9))) < 0.25
+    return float(power[near].sum() / power.sum())
+
+
+def draw(setting: Setting, atoms: np.ndarray, peaks: np.ndarray, reliability: np.ndarray) -> str:
+    """A grid of atoms, the spectrum under each."""
+    rate = setting.sample_rate
+    columns, lines = 6, -(-len(atoms) // 6)
+    figure = Figure(figsize=(11, 2.1 * lines), layout="constrained")
+    axes: Any = figure.subplots(2 * lines, columns, sharex=False, squeeze=False)
+    for i in range(columns * lines):
+        top, bottom = (
+            axes[2 * (i // columns), i % columns],
+            axes[2 * (i // columns) + 1, i % columns],
+        )
+        if i >= len(atoms):
+            top.remove(), bottom.remove()
+            continue
+        M = atoms.shape[1]
+        top.plot(1000 * np.arange(M) / rate, atoms[i], color=COLOURS["quasi-newton"], lw=0.8)
+        top.set_title(f"{i + 1}: {peaks[i]:.0f} Hz, {reliability[i]:.2f}", fontsize=8)
+        power = np.abs(np.fft.rfft(atoms[i], 16 * M)) ** 2
+        f = np.fft.rfftfreq(16 * M, 1 / rate)
+        bottom.fill_between(f, power, color=COLOURS["annealed lbfgs"], lw=0)
+        bottom.set_xlim(0, 3000)
+        last = i // columns == lines - 1
+        for ax in (top, bottom):
+            ax.set_yticks([])
+            ax.tick_params(labelsize=6, length=2)
+            ax.spines[["left", "right", "top"]].set_visible(False)
+        top.set_xlim(0, 1000 * M / rate)
+        top.set_xticks([0, 20, 40] if 1000 * M / rate > 39 else [0])
+        bottom.set_xticks(
+            [0, 1000, 2000, 3000], ["0", "1", "2", "3 kHz"] if last else ["", "", "", ""]
+        )
+        top.set_xticklabels([])
+    return setting.save(figure, "atoms")

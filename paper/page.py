@@ -1,0 +1,69 @@
+"""The page: what the paper says, what is measured, and a verdict computed from the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Claim:
+    """One sentence of the paper beside what was measured."""
+
+    says: str
+    measured: str
+    verdict: str
+
+
+@dataclass
+class Section:
+    """One experiment as the page shows it."""
+
+    title: str
+    text: str = ""
+    claims: list[Claim] = field(default_factory=list)
+    figures: list[tuple[str, str]] = field(default_factory=list)  #: file, what it shows
+    tables: list[tuple[str, list[dict[str, Any]]]] = field(default_factory=list)  #: caption, rows
+    files: list[str] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)  #: for the gallery
+    seconds: float = 0.0
+
+    def render(self) -> str:
+        """Markdown."""
+        parts = [f"## {self.title}", self.text]
+        if self.claims:
+            rows = [
+                {"the paper": c.says, "measured here": c.measured, "verdict": f"**{c.verdict}**"}
+                for c in self.claims
+            ]
+            parts.append(table(rows))
+        parts += [f"![{shows}]({file})\n\n*{shows}*" for file, shows in self.figures]
+        parts += [f"{caption}\n\n{table(rows)}" for caption, rows in self.tables]
+        if self.files:
+            parts.append("Numbers: " + ", ".join(f"[{name}]({name})" for name in self.files))
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Rows as a table in Markdown."""
+    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+    lines += ["| " + " | ".join(cell(v) for v in row.values()) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def cell(value: Any) -> str:
+    """A number with four digits, anything else as it is."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value).replace("|", "\\|")
+
+
+def listed(values: Iterable[Any], between: str = " / ") -> str:
+    """Numbers in a row."""
+    return between.join(cell(value) for value in values)
+
+
+def verdict(holds: bool, yes: str = "holds", no: str = "does not hold") -> str:
+    """What the numbers say."""
+    return yes if holds else no

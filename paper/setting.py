@@ -1,0 +1,180 @@
+"""What the experiments share: how long they may take, the data, and the files they write."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from sklearn.exceptions import ConvergenceWarning
+
+import phinmf
+
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "benchmarks"))  # one place says what the machine is and times in turns
+from _common import data_folder, interleaved, machine, median, sklearn_nmf, timed  # noqa: E402
+
+__all__ = [
+    "BUDGETS", "COLOURS", "Budget", "Setting", "axes_style", "data_folder", "interleaved",
+    "machine", "median", "quietly", "sklearn_nmf", "sooner", "timed",
+]  # fmt: skip
+
+#: colours that stay apart for colour-blind readers (Okabe and Ito)
+COLOURS = {
+    "quasi-newton": "#0072B2",
+    "projected-gradient": "#777777",
+    "jacobi": "#009E73",
+    "annealed lbfgs": "#D55E00",
+    "as printed": "#CC79A7",
+}
+
+MEDIUM = {"anneal": phinmf.Anneal(length=100, sample=6), "n_iter_nmf": 8, "max_iter": 150}
+PATIENT = {
+    "anneal": phinmf.Anneal(length=300, sample=6), "n_iter_nmf": 8, "max_iter": 400, "tol": 5e-5,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much of everything; one preset for each length of run."""
+
+    synthetic: tuple[tuple[int, int, float], ...]  #: of Fig. 1: M, seeds, seconds for a solver
+    M: int  #: window of the recording
+    excerpt: float | None  #: seconds of a recording that are used; None is all of it
+    solver_seconds: float  #: for one solver in Fig. 2
+    paper_seconds: float  #: for one fit by the paper's method in Fig. 3
+    starts: int  #: random starts of Fig. 3b
+    groups: int  #: consensus transforms that are compared
+    consensus: int  #: starts of each of them
+    medium: dict[str, Any]  #: how each of these is run
+    patient: dict[str, Any]  #: how the long annealed fit is run
+    repeats: int  #: of timings
+    realisations: int  #: of the two notes
+    note_seeds: int  #: for each of them
+    K: int = 10
+    sparsities: tuple[float, ...] = (0.29, 10.0, 150.0)
+
+
+BUDGETS = {
+    "full": Budget(
+        synthetic=((10, 5, 2.0), (100, 5, 6.0), (500, 3, 20.0)), M=440, excerpt=None,
+        solver_seconds=40, paper_seconds=70, starts=6, groups=4, consensus=7,
+        medium=MEDIUM, patient=PATIENT, repeats=3,
+        realisations=10, note_seeds=3,
+    ),
+    "quick": Budget(
+        synthetic=((10, 3, 0.5), (100, 2, 1.0), (500, 1, 3.0)), M=220, excerpt=20.0,
+        solver_seconds=2, paper_seconds=3, starts=3, groups=2, consensus=3,
+        medium={}, patient={}, repeats=1,
+        realisations=2, note_seeds=1,
+    ),
+    "tiny": Budget(
+        synthetic=((10, 2, 0.1), (20, 2, 0.1)), M=64, excerpt=4.0,
+        solver_seconds=0.2, paper_seconds=0.2, starts=2, groups=2, consensus=2,
+        medium={}, patient={}, repeats=1,
+        realisations=1, note_seeds=1,
+    ),
+}  # fmt: skip
+
+
+@dataclass
+class Setting:
+    """Where an experiment reads, how long it may take and where it writes."""
+
+    budget: Budget
+    output: Path
+    data: Path | None
+    fits: dict[Any, phinmf.Result] = field(default_factory=dict)
+
+    def excerpt(self, path: Path) -> tuple[np.ndarray, int]:
+        """Samples of a sound file, mono at 11,025 Hz, as far as the budget uses it."""
+        y, rate = soundfile.read(path, always_2d=True)
+        y = y.mean(axis=1)
+        if rate > 11_025:
+            import soxr
+
+            y, rate = soxr.resample(y, rate, 11_025), 11_025
+        seconds = self.budget.excerpt or 120
+        return y[: round(seconds * rate)], rate
+
+    @cached_property
+    def recording(self) -> np.ndarray:
+        """Frames of the paper's recording."""
+        assert self.data is not None
+        return phinmf.to_frames(self.excerpt(self.data / "armstrong.wav")[0], self.budget.M)
+
+    @property
+    def sample_rate(self) -> int:
+        """Of the paper's recording."""
+        return 11_025
+
+    def fit(
+        self, how: dict[str, Any], Y: np.ndarray | None = None, name: str = "recording", **more: Any
+    ) -> phinmf.Result:
+        """TL-NMF from a random start, at the paper's floor; kept, since several figures want it."""
+        frames = self.recording if Y is None else Y
+        asked = {"floor": 1e-10, "init": "random", "sparsity": 150.0, "random_state": 0}
+        asked |= {**how, **more}
+        key = name, repr(sorted(asked.items(), key=lambda item: item[0]))
+        if key not in self.fits:
+            self.fits[key] = quietly(phinmf.tl_nmf, frames, self.budget.K, **asked)
+        return self.fits[key]
+
+    @cached_property
+    def long_paper(self) -> dict[str, Any]:
+        """The paper's method with as many iterations as the budget allows.
+
+        Single precision and Cayley steps, which agree with exp to second order, make its
+        iterations several times cheaper and change nothing else.
+        """
+        from phinmf.solvers import QuasiNewton
+
+        limit = {"max_time": self.budget.paper_seconds, "max_iter": 100_000, "tol": 1e-5}
+        return {**phinmf.PAPER, "solver": QuasiNewton(retraction="cayley"), **limit}
+
+    def csv(self, name: str, rows: list[dict[str, Any]]) -> str:
+        """Write rows, the machine in the first line; returns the name of the file."""
+        path = self.output / f"{name}.csv"
+        with path.open("w", newline="") as file:
+            file.write(f"# {machine()}\n")
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        return path.name
+
+    def save(self, figure: Figure, name: str) -> str:
+        """Write a picture; returns the name of the file."""
+        path = self.output / f"{name}.png"
+        figure.savefig(path, dpi=110)
+        return path.name
+
+
+def quietly(work: Any, *args: Any, **how: Any) -> Any:
+    """Run without the warning that a time limit came before convergence: the page says so."""
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        return work(*args, **how)
+
+
+def axes_style(ax: Any, **what: Any) -> None:
+    """Set labels and limits, without a frame around the axes."""
+    ax.set(**what)
+    ax.spines[["right", "top"]].set_visible(False)
+    if what.get("xscale") == "log":
+        low, high = ax.get_xlim()
+        subs = (1.0,) if high / low > 60 else (1.0, 2.0, 5.0)
+        ax.xaxis.set_major_locator(LogLocator(subs=subs))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def sooner(ratio: float) -> str:
+    """By how much a level is reached sooner, in words; 0 stands for never."""
+    return f"{ratio:.2g} times sooner" if ratio > 0 else "not at all within the limit"

@@ -1,0 +1,34 @@
+"""What a learned transform is like: its energy, its atoms, and whether another start finds them."""
+
+from phinmf.analysis.blocks import Block, atom_blocks, block_order
+from phinmf.analysis.energy import (
+    atom_energies,
+    atoms_for_energy,
+    energy_curve,
+    karhunen_loeve,
+    strongest_atoms,
+)
+from phinmf.analysis.frequencies import Frequencies, atom_frequencies
+from phinmf.analysis.matching import Matching, match_atoms, subspace_overlap
+from phinmf.analysis.rank import RankPath, rank_path
+from phinmf.analysis.stability import Stability, stability
+
+__all__ = [
+    "Block",
+    "Frequencies",
+    "Matching",
+    "RankPath",
+    "Stability",
+    "atom_blocks",
+    "atom_energies",
+    "atom_frequencies",
+    "atoms_for_energy",
+    "block_order",
+    "energy_curve",
+    "karhunen_loeve",
+    "match_atoms",
+    "rank_path",
+    "stability",
+    "strongest_atoms",
+    "subspace_overlap",
+]

@@ -1,0 +1,90 @@
+"""Which atom of one transform is which atom of another."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linear_sum_assignment
+
+from phinmf import checks
+from phinmf._types import Array, Indices
+
+
+class Matching(NamedTuple):
+    """Pairs of atoms, the most similar pair first."""
+
+    first: Indices  #: rows of the first set
+    second: Indices  #: rows of the second set, one for each of these
+    similarity: Array  #: |cos| of each pair
+
+
+def match_atoms(A: ArrayLike, B: ArrayLike) -> Matching:
+    """Pair the atoms of two sets one to one so that the sum of their |cos| is largest.
+
+    Parameters
+    ----------
+    A, B : arrays of shape (n, M) and (m, M)
+        Atoms as rows, for instance the strongest of two transforms; their lengths and signs do
+        not matter.
+
+    Returns
+    -------
+    Matching
+        min(n, m) pairs (the Hungarian method), the most similar first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phinmf.analysis import match_atoms
+    >>> match = match_atoms(np.eye(3), -np.eye(3)[[2, 0, 1]])
+    >>> match.second[match.first.argsort()].tolist(), match.similarity.tolist()
+    ([1, 2, 0], [1.0, 1.0, 1.0])
+    """
+    T = np.abs(similarities(A, B))
+    first, second = linear_sum_assignment(T, maximize=True)
+    order = np.argsort(-T[first, second], kind="stable")
+    first, second = first[order], second[order]
+    return Matching(first, second, T[first, second])
+
+
+def subspace_overlap(A: ArrayLike, B: ArrayLike) -> float:
+    """Mean squared cosine of the principal angles between the spans of two sets of atoms.
+
+    Parameters
+    ----------
+    A, B : arrays of shape (n, M)
+        Orthonormal atoms as rows, as many in each.
+
+    Returns
+    -------
+    float
+        ‖ABᵀ‖²_F / n: 1 for equal spans, 0 for orthogonal ones, n/M for unrelated ones.
+    """
+    T = similarities(A, B)
+    if T.shape[0] != T.shape[1]:
+        raise ValueError(f"A has {T.shape[0]} atoms and B {T.shape[1]}, but as many are needed")
+    return float(np.square(T).sum() / len(T))
+
+
+def similarities(A: ArrayLike, B: ArrayLike) -> Array:
+    """T = ABᵀ for atoms of unit length."""
+    first, second = unit_atoms("A", A), unit_atoms("B", B)
+    if first.shape[1] != second.shape[1]:
+        raise ValueError(
+            f"A has atoms of {first.shape[1]} samples and B of {second.shape[1]},"
+            " but atoms of one length are needed"
+        )
+    return first @ second.T
+
+
+def unit_atoms(name: str, given: ArrayLike) -> Array:
+    """Return atoms as rows of unit length, in double precision."""
+    atoms = checks.real_array(name, given).astype(np.float64)
+    if atoms.ndim != 2 or atoms.size == 0:
+        raise ValueError(f"{name} has shape {atoms.shape}, but atoms as rows (n, M) are needed")
+    lengths = np.linalg.norm(atoms, axis=1, keepdims=True)
+    if not lengths.all():
+        raise ValueError(f"{name} has a row of zeros, which is no atom: leave it out")
+    return atoms / lengths

@@ -1,0 +1,122 @@
+"""How many components: fits of growing rank, judged by frames that they have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phinmf import checks
+from phinmf._types import Array, Indices
+from phinmf.api import tl_nmf
+from phinmf.divergences import gaussian
+from phinmf.encoding import encode
+
+STRETCH = 16  #: frames that are held out together, since neighbours overlap
+NOISE = np.geomspace(1e-8, 1.0, 33)  #: variances of what no component explains: the best counts
+
+
+@dataclass(frozen=True, eq=False)
+class RankPath:
+    """What `rank_path` found; one entry for each rank.
+
+    Attributes
+    ----------
+    ranks : (R,) array
+        Numbers of components.
+    fit : (R,) array
+        Objective of the fit, per entry: it falls with every component.
+    held_out : (R,) array
+        Negative log-likelihood of coefficients that the model has not seen, per entry, up to
+        a constant: it rises again when components are fitted to noise.
+    """
+
+    ranks: Indices
+    fit: Array
+    held_out: Array
+
+    @property
+    def best(self) -> int:
+        """The rank that predicts best."""
+        return int(self.ranks[np.argmin(self.held_out)])
+
+
+def rank_path(
+    Y: ArrayLike,
+    ranks: Sequence[int],
+    *,
+    share: float = 0.2,
+    random_state: Any = None,
+    **how: Any,
+) -> RankPath:
+    """Fit with each number of components, and predict held-out frames with it.
+
+    A part of the frames, in stretches, is kept out of the fit. Their activations are found from one
+    half of the coefficients of each frame, drawn at random, and the other half is predicted, then
+    the other way round. (Activations found from the whole frame would fit it the better, the
+    more of them there are.) The likelihood is that of Gaussian coefficients of variance Wh + ε,
+    which can be compared between transforms, as they are orthogonal.
+
+    Parameters
+    ----------
+    Y : array of shape (M, N) or (C, M, N)
+        Frames.
+    ranks : sequence of int
+        Numbers of components to try.
+    share : float
+        Share of the frames to hold out.
+    random_state : None, int, RandomState or Generator
+        Draws the frames and the halves, and seeds the fits.
+    **how
+        Further arguments of `tl_nmf`.
+    """
+    frames = checks.frames(Y)
+    _, M, N = frames.shape
+    tried = np.array([checks.count("ranks", K, 1) for K in ranks])
+    share = checks.number("share", share, 0, strict=True)
+    if M < 2 or not 1 <= round(share * N) < N or len(tried) == 0:
+        raise ValueError(
+            f"ranks {list(tried)} on {N} frames of {M} samples with share={share:g} cannot be"
+            " compared: at least one rank, two samples, and a frame on either side are needed"
+        )
+    rng = checks.generator(random_state)
+    out = held_out_frames(N, share, rng)
+    halves = np.array_split(rng.permutation(M), 2)
+    seed = int(rng.integers(2**63))
+    fit, predicted = [], []
+    for K in tried:
+        result = tl_nmf(frames[:, :, ~out], int(K), random_state=seed, **how)
+        fit.append(result.objective / (M * (~out).sum()))
+        predicted.append(prediction_error(result, frames[:, :, out], halves, how))
+    return RankPath(tried, np.array(fit), np.array(predicted))
+
+
+def held_out_frames(N: int, share: float, rng: np.random.Generator) -> Any:
+    """A mask of stretches of frames drawn at random."""
+    wanted = round(share * N)
+    starts = np.arange(0, N, min(STRETCH, wanted))
+    out = np.zeros(N, bool)
+    for start in rng.permutation(starts):
+        out[start : start + min(STRETCH, wanted - int(out.sum()))] = True
+        if out.sum() == wanted:
+            break
+    return out
+
+
+def prediction_error(result: Any, Y: Array, halves: list[Indices], how: dict[str, Any]) -> float:
+    """Predict each half of the coefficients from the other."""
+    X = result.Phi @ Y
+    floor = result.floor / result.scale**2
+    options = {"sparsity": how.get("sparsity", 10.0), "floor": floor, "scale": result.scale}
+    totals = np.zeros(len(NOISE))
+    for seen, unseen in (halves, halves[::-1]):
+        identity = np.eye(len(seen), dtype=X.dtype)
+        H = encode(X[:, seen], identity, result.W[seen], **options).H
+        v = np.square(X[:, unseen], dtype=np.float64).mean(axis=0) / result.scale**2
+        WH = result.W[unseen] @ H.astype(np.float64) / result.scale**2
+        for i, eps in enumerate(NOISE):
+            totals[i] += gaussian.value(v, WH + eps, 0.0).sum()
+    return float(totals.min()) / X[0].size
