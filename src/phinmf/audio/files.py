@@ -1,0 +1,151 @@
+"""Sound files: what they say of themselves, and their samples in blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+
+from phinmf._types import Array
+
+#: bits of what holds integers; what is neither these nor float is lossy
+BITS = {"PCM_S8": 8, "PCM_U8": 8, "PCM_16": 16, "PCM_24": 24, "PCM_32": 32}
+FLOATS = ("FLOAT", "DOUBLE")
+SUFFIXES = {
+    "WAV": ".wav", "WAVEX": ".wav", "RF64": ".wav", "W64": ".w64", "AIFF": ".aiff", "CAF": ".caf",
+    "AU": ".au", "FLAC": ".flac", "OGG": ".ogg", "MP3": ".mp3",
+}  # fmt: skip
+BLOCK = 65_536  #: samples that are read or written at a time
+RATES = (100, 384_000)  #: Hz, between which a sampling rate can be meant seriously
+MOST_CHANNELS = 32
+
+
+@dataclass(frozen=True)
+class Sound:
+    """What a file says of itself."""
+
+    path: Path
+    sample_rate: int
+    channels: int
+    length: int  #: samples
+    format: str
+    subtype: str
+    tags: dict[str, str]
+
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return self.length / self.sample_rate
+
+    @property
+    def bits(self) -> int | None:
+        """Of an integer sample, None for float and for lossy formats."""
+        return BITS.get(self.subtype)
+
+    @property
+    def lossless(self) -> bool:
+        """Whether its samples are kept as they are."""
+        return self.subtype in BITS or self.subtype in FLOATS
+
+    def __str__(self) -> str:
+        minutes, seconds = divmod(self.seconds, 60)
+        channels = {1: "mono", 2: "stereo"}.get(self.channels, f"{self.channels} channels")
+        return (
+            f"{int(minutes)}:{seconds:04.1f} min, {self.sample_rate} Hz, {channels},"
+            f" {self.format} {self.subtype}"
+        )
+
+
+def probe(path: str | os.PathLike[str]) -> Sound:
+    """Look at a file; whatever keeps it from being unmixed is said in one sentence."""
+    path = Path(path)
+    with opened(path) as file:
+        tags = {name: text for name, text in file.copy_metadata().items() if text}
+        sound = Sound(
+            path, file.samplerate, file.channels, file.frames, file.format, file.subtype, tags
+        )
+    if sound.length < 1:
+        raise ValueError(f"{path} has no samples")
+    low, high = RATES
+    if not low <= sound.sample_rate <= high:
+        raise ValueError(
+            f"{path} has a sampling rate of {sound.sample_rate} Hz, but {low} to {high} Hz is"
+            " needed: resample it"
+        )
+    if sound.channels > MOST_CHANNELS:
+        raise ValueError(
+            f"{path} has {sound.channels} channels, but at most {MOST_CHANNELS} are read"
+        )
+    return sound
+
+
+def opened(path: Path, **how: Any) -> soundfile.SoundFile:
+    """Open a file to read, or say why not."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, but a sound file is needed")
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    try:
+        return soundfile.SoundFile(path, **how)
+    except (soundfile.LibsndfileError, TypeError) as error:
+        reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
+        raise ValueError(
+            f"{path} cannot be read as sound ({reason}): convert it to WAV or FLAC first, for"
+            f' example with ffmpeg -i "{path.name}" "{path.stem}.wav"'
+        ) from None
+
+
+def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[Array]:
+    """Yield samples (n, channels) in double precision, as many as asked for or as there are."""
+    left = sound.length - start if length is None else min(length, sound.length - start)
+    at = start
+    with opened(sound.path) as file:
+        if start:
+            file.seek(start)
+        while left > 0:
+            try:
+                block = file.read(min(BLOCK, left), dtype="float64", always_2d=True)
+            except soundfile.LibsndfileError as error:
+                raise ValueError(
+                    f"{sound.path} is damaged at {at / sound.sample_rate:.1f} s ({error})"
+                ) from None
+            if len(block) == 0:
+                raise ValueError(
+                    f"{sound.path} is cut short: it announces {sound.length} samples and has {at}"
+                )
+            if not np.isfinite(block).all():
+                raise ValueError(
+                    f"{sound.path} has NaN or infinite samples near {at / sound.sample_rate:.1f} s:"
+                    " repair it first"
+                )
+            yield block
+            at += len(block)
+            left -= len(block)
+
+
+def read(sound: Sound, start: int = 0, length: int | None = None) -> Array:
+    """Samples (n, channels) in double precision."""
+    return np.concatenate(list(blocks(sound, start, length)))
+
+
+def found_in(paths: list[Path]) -> list[Path]:
+    """Files as they are, folders by the sound files in them, in the order of their names."""
+    endings = {f".{name.lower()}" for name in soundfile.available_formats()}
+    endings |= {".aif", ".opus", ".oga", ".m4a", ".mp4", ".aac", ".wma"}
+    files: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(
+                p for p in path.iterdir() if p.suffix.lower() in endings and p.is_file()
+            )
+            if not inside:
+                raise FileNotFoundError(f"{path} has no sound files in it")
+            files += inside
+        else:
+            files.append(path)
+    return files

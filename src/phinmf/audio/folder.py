@@ -1,0 +1,229 @@
+"""From a sound file to a folder of its components, which appears complete or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phinmf._types import Array
+from phinmf.algorithm import Callback
+from phinmf.audio import files
+from phinmf.audio.files import Sound
+from phinmf.audio.learning import Learned, Options, learn
+from phinmf.audio.model_files import load_model, save_model
+from phinmf.audio.streaming import Separation
+from phinmf.audio.unmixing import Unmixing
+from phinmf.audio.writing import Stems, encoding_for
+
+TEMPLATE = "component_{number:02d}"
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the parts of a file go, and as what."""
+
+    folder: Path
+    format: str | None = None
+    subtype: str | None = None
+    filename: str = TEMPLATE
+    gain: float = 0.0  #: dB, the same for all parts
+    overwrite: bool = False
+
+
+def unmix_file(
+    path: Path,
+    output: Output,
+    options: Options,
+    *,
+    start: float = 0.0,
+    duration: float | None = None,
+    model: Path | None = None,
+    callback: Callback | None = None,
+    progress: Callable[[float], Any] = lambda share: None,
+) -> dict[str, Any]:
+    """Unmix a file into a folder; returns what result.json says."""
+    clock = time.perf_counter()
+    sound = files.probe(path)
+    first = min(round(start * sound.sample_rate), sound.length - 1)
+    length = sound.length - first
+    if duration is not None:
+        length = min(length, max(1, round(duration * sound.sample_rate)))
+    free_to_write(output)
+
+    def read(s: int, n: int) -> Array:
+        return files.read(sound, first + s, min(n, length - s))
+
+    if model is None:
+        learned = learn(read, length, sound.sample_rate, options, callback)
+    else:
+        learned = load_model(model, sound.sample_rate)
+    seconds = {"learning": time.perf_counter() - clock}
+    facts = {
+        "source": describe(sound),
+        "start": first,
+        "length": length,
+        "options": asdict(options),
+    }
+    blocks = files.blocks(sound, first, length)
+    return stream(blocks, sound, length, learned, output, facts, seconds, options, progress)
+
+
+def stream(
+    blocks: Iterable[Array],
+    sound: Sound,
+    length: int,
+    learned: Learned,
+    output: Output,
+    facts: dict[str, Any],
+    seconds: dict[str, float],
+    options: Options,
+    progress: Callable[[float], Any],
+) -> dict[str, Any]:
+    """Send samples through a model into a folder that takes its name when all is written."""
+    clock = time.perf_counter()
+    encoding = encoding_for(sound, length, output.format, output.subtype)
+    final = output.folder
+    names = [named(output.filename, final.name, k + 1) + encoding.suffix for k in range(learned.K)]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"filename is {output.filename!r}, which gives every component the same name: add"
+            " {number}"
+        )
+    working = final.with_name(f".{final.name}.{os.getpid()}.partial")
+    working.mkdir(parents=True)
+    try:
+        raw = [working / f"{k}{encoding.suffix}" for k in range(learned.K)]
+        separation = Separation(learned, sound.channels, options.n_threads)
+        with Stems(raw, encoding, sound, 10 ** (output.gain / 20)) as stems:
+            done = 0
+            for signal, parts in separation(blocks):
+                stems.write(signal, parts)
+                done += len(signal)
+                progress(done / length)
+        order = np.argsort(-stems.energies, kind="stable")
+        for name, k in zip(names, order, strict=True):
+            os.replace(raw[k], working / name)
+        seconds["streaming"] = time.perf_counter() - clock
+        learned = learned.in_order(order)
+        save_model(learned, working / "model.npz")
+        result = {
+            **facts,
+            "components": [component(names[i], stems, k, done) for i, k in enumerate(order)],
+            "format": encoding.format,
+            "subtype": encoding.subtype,
+            "gain_db": output.gain,
+            "window": learned.M,
+            "objective": learned.history[-1].objective if len(learned.history) else None,
+            "n_iter": len(learned.history),
+            "stop_reason": learned.stop_reason,
+            "null_test_db": stems.null_db if np.isfinite(stems.null_db) else None,
+            "adds_up": adds_up(stems),
+            "seconds": seconds,
+            "versions": {name: version(name) for name in ("phinmf", "numpy", "soundfile")}
+            | {"python": platform.python_version()},
+        }
+        (working / "result.json").write_text(json.dumps(result, indent=2, ensure_ascii=False))
+        put_in_place(working, final, output.overwrite)
+    except BaseException:
+        shutil.rmtree(working, ignore_errors=True)
+        raise
+    return {"folder": str(final), **result}
+
+
+def component(name: str, stems: Stems, k: int, n: int) -> dict[str, Any]:
+    """What result.json says of a component."""
+    energy, total = float(stems.energies[k]), float(stems.energies.sum())
+    samples = max(n * stems.sound.channels, 1)
+    return {
+        "file": name,
+        "share": energy / total if total else 0.0,
+        "rms_db": decibels(energy / samples, 10),
+        "peak_db": decibels(float(stems.peaks[k]), 20),
+    }
+
+
+def decibels(value: float, factor: int) -> float | None:
+    """Of a power (10) or an amplitude (20); None for silence."""
+    return round(factor * float(np.log10(value)), 2) if value > 0 else None
+
+
+def adds_up(stems: Stems) -> str:
+    """The null test in words."""
+    if not stems.encoding.exact:
+        return f"{stems.encoding.subtype} is lossy: the files cannot add up exactly"
+    if stems.residual == 0:
+        return "the components add up to the recording bit for bit"
+    return f"the components add up to the recording to {stems.null_db:.0f} dB"
+
+
+def describe(sound: Sound) -> dict[str, Any]:
+    """A file in words that JSON knows."""
+    return {**asdict(sound), "path": sound.path.name}
+
+
+def named(template: str, track: str, number: int) -> str:
+    """A file name from a template; it stays in its folder."""
+    try:
+        name = template.format(track=track, number=number)
+    except (KeyError, IndexError, ValueError, AttributeError):
+        name = ""
+    if not name or name in (".", "..") or any(c in name for c in "/\\\0") or len(name) > 200:
+        raise ValueError(
+            f"filename is {template!r}, but a name without folders is needed, such as"
+            f" {TEMPLATE} or {{track}}-{{number}}"
+        )
+    return name
+
+
+def free_to_write(output: Output) -> None:
+    """Raise, before any work is done, if the folder is there already or cannot be made."""
+    if output.folder.exists() and not output.overwrite:
+        raise FileExistsError(
+            f"{output.folder} exists already: choose another folder, or add --overwrite"
+        )
+    above = output.folder.parent
+    try:
+        above.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"{above} cannot be made ({error.strerror})") from None
+    if not os.access(above, os.W_OK):
+        raise PermissionError(f"{above} cannot be written to: choose another folder")
+
+
+def put_in_place(working: Path, final: Path, overwrite: bool) -> None:
+    """Give a finished folder its name; an old one goes only when the new one is there."""
+    if not final.exists():
+        os.replace(working, final)
+        return
+    if not overwrite:
+        raise FileExistsError(f"{final} exists already: choose another folder, or add --overwrite")
+    old = final.with_name(f".{final.name}.{os.getpid()}.old")
+    os.replace(final, old)
+    os.replace(working, final)
+    shutil.rmtree(old)
+
+
+def save(unmixing: Unmixing, folder: str | os.PathLike[str], **how: Any) -> Path:
+    """Write an unmixing in memory to a folder, as a file would be."""
+    signal = unmixing.mixture.reshape(len(unmixing.mixture), -1).astype(np.float64)
+    dtype = "DOUBLE" if unmixing.mixture.dtype == np.float64 else "FLOAT"
+    n, channels = signal.shape
+    sound = Sound(Path(folder), unmixing.sample_rate, channels, n, "WAV", dtype, {})
+    output = Output(Path(folder), **how)
+    if output.subtype is None and output.format is None:
+        output = replace(output, subtype="FLOAT")
+    free_to_write(output)
+    facts = {"source": None, "start": 0, "length": n}
+    blocks = (signal[i : i + files.BLOCK] for i in range(0, n, files.BLOCK))
+    stream(blocks, sound, n, unmixing.model, output, facts, {}, Options(), lambda share: None)
+    return output.folder

@@ -1,0 +1,160 @@
+"""Learning the transform and the components of a recording, on as much of it as is needed."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from phinmf import checks
+from phinmf._types import Array
+from phinmf.algorithm import Callback
+from phinmf.annealing import Anneal
+from phinmf.api import tl_nmf
+from phinmf.audio.frames import to_frames
+from phinmf.encoding import encode
+from phinmf.manifold import exactly_orthogonal
+from phinmf.result import History, Result
+
+STRETCH = 64  #: frames in a row that are read together
+NMF_FIRST = 50  #: updates of plain NMF in the DCT, from which learning starts
+#: a lower objective is not by itself a better separation: starting from what plain NMF has found,
+#: and from a floor that is not too high, keeps it
+ANNEAL = Anneal(start=1e-2, length=30)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a recording is unmixed."""
+
+    n_components: int = 8
+    window: str | int = "40ms"
+    sparsity: float = 10.0
+    solver: Any = "lbfgs"  #: None keeps the transform: plain NMF
+    init: str = "dct"
+    seed: int | None = None
+    max_time: float | None = None  #: seconds of learning
+    learn_on: int | None = None  #: frames to learn on
+    n_threads: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A transform and components, with all that is needed to use them on other frames."""
+
+    Phi: Array
+    W: Array
+    scale: float  #: root mean square of the frames they were learned on
+    floor: float  #: ε, in the units of their power
+    sparsity: float
+    sample_rate: int
+    history: History = field(repr=False)
+    stop_reason: str
+
+    @property
+    def M(self) -> int:
+        """Samples of a frame."""
+        return len(self.Phi)
+
+    @property
+    def K(self) -> int:
+        """Number of components."""
+        return self.W.shape[1]
+
+    def activations(self, Y: Array, n_threads: int | None = None) -> Array:
+        """H of frames (channels, M, N), in the units of their power."""
+        return encode(
+            Y, self.Phi, self.W, scale=self.scale, sparsity=self.sparsity,
+            floor=self.floor / self.scale**2, n_threads=n_threads,
+        ).H  # fmt: skip
+
+    def in_order(self, order: Any) -> Learned:
+        """The same with components in another order."""
+        return Learned(**{**vars(self), "W": self.W[:, order]})
+
+
+def window_length(window: str | int, sample_rate: int) -> int:
+    """Samples of a frame from "40ms", "0.04s" or a number: the nearest even one."""
+    found = re.fullmatch(r"\s*([0-9.]+)\s*(ms|s|)\s*", str(window))
+    try:
+        value = float(found[1]) if found else 0.0
+    except ValueError:
+        value = 0.0
+    unit = found[2] if found else ""
+    samples = value * {"ms": sample_rate / 1000, "s": sample_rate, "": 1}[unit]
+    if not 2 <= samples < 2**16:
+        raise ValueError(
+            f"window is {window!r}, which is {samples:g} samples at {sample_rate} Hz, but 2 to"
+            " 65535 are needed: give a length such as 40ms, or a number of samples"
+        )
+    return max(2, 2 * round(samples / 2))
+
+
+def learn(
+    read: Callable[[int, int], Array],
+    length: int,
+    channels: int,
+    sample_rate: int,
+    options: Options,
+    callback: Callback | None = None,
+) -> Learned:
+    """Learn from a signal; `read(start, n)` gives samples (n, channels) of it."""
+    M = window_length(options.window, sample_rate)
+    rng = checks.generator(options.seed)
+    Y = some_frames(read, length, channels, M, options.learn_on, rng)
+    if not Y.any():
+        raise ValueError("the recording is silent: there is nothing to take apart")
+    K = checks.count(
+        "n_components", options.n_components, 1, min(Y.shape[1:]), " for this recording and window"
+    )
+    how: dict[str, Any] = {
+        "sparsity": options.sparsity,
+        "random_state": int(rng.integers(2**63)),
+        "n_threads": options.n_threads,
+    }
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        result: Result = tl_nmf(
+            Y, K, solver=None, init=options.init, max_iter=NMF_FIRST, tol=0, **how
+        )
+        if options.solver is not None:
+            how |= {"init": result.Phi, "W": result.W, "H": result.H}
+            how |= {"solver": options.solver, "anneal": ANNEAL, "max_time": options.max_time}
+            result = tl_nmf(Y, K, callback=callback, **how)
+    assert result.W is not None
+    return Learned(
+        Phi=exactly_orthogonal(result.Phi, np.float64),
+        W=result.W.astype(np.float64),
+        scale=result.scale,
+        floor=result.floor,
+        sparsity=options.sparsity,
+        sample_rate=sample_rate,
+        history=result.history,
+        stop_reason=result.status.value,
+    )
+
+
+def some_frames(
+    read: Callable[[int, int], Array],
+    length: int,
+    channels: int,
+    M: int,
+    wanted: int | None,
+    rng: np.random.Generator,
+) -> Array:
+    """Frames (channels, M, N) of the whole signal, or of stretches of it drawn at random."""
+    hop = M // 2
+    N = -(-length // hop) + 1
+    if wanted is None:
+        wanted = max(4 * M // channels, 512)
+    if wanted >= N:
+        return to_frames(read(0, length), M)
+    n = STRETCH * hop
+    starts = np.arange(0, max(length - n, 1), n)
+    chosen = np.sort(rng.choice(starts, min(max(1, wanted // STRETCH), len(starts)), replace=False))
+    # the first and the last frame of a stretch are half empty, which they are not in the signal
+    return np.concatenate([to_frames(read(int(s), n), M)[:, :, 1:-1] for s in chosen], axis=2)

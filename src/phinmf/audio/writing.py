@@ -1,0 +1,164 @@
+"""Files of parts that add up to the recording: bit for bit where samples are integers."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import soundfile
+from numpy.typing import NDArray
+
+from phinmf._types import Array
+from phinmf.audio.files import BITS, BLOCK, FLOATS, SUFFIXES, Sound
+
+LARGEST_WAV = 2**32 - 2**16  #: bytes; above, RF64
+LOSSY = {"OGG": "VORBIS", "MP3": "MPEG_LAYER_III", "OPUS": "OPUS"}
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the parts are written."""
+
+    format: str
+    subtype: str
+
+    @property
+    def bits(self) -> int | None:
+        """Of an integer sample."""
+        return BITS.get(self.subtype)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the parts add up to the recording."""
+        return self.subtype in BITS or self.subtype in FLOATS
+
+    @property
+    def suffix(self) -> str:
+        """Of a file name."""
+        return ".opus" if self.subtype == "OPUS" else SUFFIXES.get(self.format, ".wav")
+
+
+def encoding_for(
+    sound: Sound, length: int, format: str | None = None, subtype: str | None = None
+) -> Encoding:
+    """The input's own encoding, or 24-bit WAV if that was lossy, unless something else is asked."""
+    name = (format or (sound.format if sound.lossless else "WAV")).upper().lstrip(".")
+    if subtype is None:
+        if name in LOSSY:
+            subtype = LOSSY[name]
+        else:
+            subtype = sound.subtype if sound.lossless else "PCM_24"
+            if not soundfile.check_format(name, subtype):
+                subtype = "PCM_24"
+    subtype = subtype.upper()
+    name = "OGG" if name == "OPUS" else name
+    if name not in soundfile.available_formats() or not soundfile.check_format(name, subtype):
+        known = ", ".join(sorted({*SUFFIXES, "OPUS"}))
+        raise ValueError(
+            f"format {format or name} with subtype {subtype} is not known: choose one of {known},"
+            " and a subtype such as PCM_16, PCM_24 or FLOAT"
+        )
+    size = length * sound.channels * {"DOUBLE": 8}.get(subtype, -(-BITS.get(subtype, 32) // 8))
+    if name in ("WAV", "WAVEX") and size > LARGEST_WAV:
+        name = "RF64"
+    return Encoding(name, subtype)
+
+
+def quantised(parts: Array, signal: Array, bits: int) -> NDArray[np.int64]:
+    """Integers for each part whose sum is that of the signal, none of them out of range.
+
+    The last part is what the others leave; where that is out of range, the others take the excess.
+    """
+    full = 2 ** (bits - 1)
+    low, high = -full, full - 1
+    whole = np.rint(parts * full).clip(low, high).astype(np.int64)
+    rest = np.rint(signal * full).astype(np.int64) - whole[:-1].sum(axis=0)
+    whole[-1] = rest.clip(low, high)
+    excess = rest - whole[-1]
+    for part in whole[:-1] if excess.any() else ():
+        taken = (part + excess).clip(low, high) - part
+        part += taken
+        excess -= taken
+    return whole
+
+
+class Stems:
+    """Open files, one for each part; after the last block, how exactly they add up."""
+
+    def __init__(
+        self, paths: list[Path], encoding: Encoding, sound: Sound, gain: float = 1.0
+    ) -> None:
+        self.paths = paths
+        self.encoding = encoding
+        self.sound = sound
+        self.gain = gain
+        self.peaks = np.zeros(len(paths))
+        self.energies = np.zeros(len(paths))
+        self.energy, self.residual = 0.0, 0.0
+        self.files: list[soundfile.SoundFile] = []
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Stems:
+        how = {"format": self.encoding.format, "subtype": self.encoding.subtype}
+        try:
+            for path in self.paths:
+                file = soundfile.SoundFile(
+                    path,
+                    "w",
+                    samplerate=self.sound.sample_rate,
+                    channels=self.sound.channels,
+                    **how,
+                )
+                self.files.append(self._stack.enter_context(file))
+                for tag, text in self.sound.tags.items():
+                    with suppress(soundfile.LibsndfileError, RuntimeError):
+                        setattr(file, tag, text)
+        except soundfile.LibsndfileError as error:
+            self._stack.close()
+            raise ValueError(
+                f"{self.encoding.format} {self.encoding.subtype} cannot hold"
+                f" {self.sound.channels} channels at {self.sound.sample_rate} Hz"
+                f" ({error.error_string.strip()}): choose another --format"
+            ) from None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def write(self, signal: Array, parts: Array) -> None:
+        """Write the next samples (n, channels) of a signal, as its parts (K, n, channels)."""
+        signal, parts = self.gain * signal, self.gain * parts
+        bits = self.encoding.bits
+        out: NDArray[Any]
+        if bits is not None:
+            whole = quantised(parts, signal, bits)
+            heard = whole / 2 ** (bits - 1)
+            wanted = np.rint(signal * 2 ** (bits - 1)) / 2 ** (bits - 1)
+            out = (whole << (32 - bits)).astype(np.int32)
+        else:
+            out = parts.astype(np.float64 if self.encoding.subtype == "DOUBLE" else np.float32)
+            heard, wanted = out.astype(np.float64), signal
+        for k, file in enumerate(self.files):
+            for first in range(0, len(signal), BLOCK):
+                file.write(out[k, first : first + BLOCK])
+        self.peaks = np.maximum(self.peaks, np.abs(heard).max(axis=(1, 2), initial=0))
+        self.energies += np.square(heard).sum(axis=(1, 2))
+        self.energy += float(np.square(wanted).sum())
+        self.residual += float(np.square(heard.sum(axis=0) - wanted).sum())
+
+    @property
+    def null_db(self) -> float:
+        """Level of what remains if all parts are taken away, relative to the recording."""
+        if self.residual == 0 or self.energy == 0:
+            return -math.inf
+        return 10 * math.log10(self.residual / self.energy)
