@@ -64,16 +64,12 @@ def unmix_file(
         return files.read(sound, first + s, min(n, length - s))
 
     if model is None:
-        learned = learn(read, length, sound.sample_rate, options, callback)
+        learned = learn(read, length, sound.channels, sound.sample_rate, options, callback)
     else:
         learned = load_model(model, sound.sample_rate)
     seconds = {"learning": time.perf_counter() - clock}
-    facts = {
-        "source": describe(sound),
-        "start": first,
-        "length": length,
-        "options": asdict(options),
-    }
+    facts = {"source": describe(sound), "start": first, "length": length}
+    facts |= {"options": asdict(options), "model": None if model is None else model.name}
     blocks = files.blocks(sound, first, length)
     return stream(blocks, sound, length, learned, output, facts, seconds, options, progress)
 
@@ -122,6 +118,7 @@ def stream(
             "format": encoding.format,
             "subtype": encoding.subtype,
             "gain_db": output.gain,
+            "similarity": similarity(separation.activations, order).round(4).tolist(),
             "window": learned.M,
             "objective": learned.history[-1].objective if len(learned.history) else None,
             "n_iter": len(learned.history),
@@ -138,6 +135,15 @@ def stream(
         shutil.rmtree(working, ignore_errors=True)
         raise
     return {"folder": str(final), **result}
+
+
+def similarity(activations: list[Array], order: Any) -> Array:
+    """How alike the loudness of each pair of components is over time: a correlation."""
+    H = np.sqrt(np.concatenate(activations, axis=1)[order])
+    H = H - H.mean(axis=1, keepdims=True)
+    norms = np.linalg.norm(H, axis=1)
+    H /= np.where(norms > 0, norms, 1)[:, None]
+    return H @ H.T
 
 
 def component(name: str, stems: Stems, k: int, n: int) -> dict[str, Any]:
