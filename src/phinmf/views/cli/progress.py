@@ -1,0 +1,76 @@
+"""Progress on a terminal as a bar, elsewhere a line for every tenth."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TimeRemainingColumn
+
+LEARNING = 0.8  #: share of the bar for learning, before streaming
+USUAL_ITERATIONS = 40
+
+
+class Bar(AbstractContextManager["Bar"]):
+    """What is going on with one file: stage, objective, time left."""
+
+    def __init__(self, name: str, quiet: bool, learns: bool = True) -> None:
+        self.name = name
+        self.quiet = quiet
+        self.share = LEARNING if learns else 0.0
+        self.console = Console(file=sys.stderr, highlight=False)
+        self.bar: Progress | None = None
+        self.shown = 0
+        self.stopped = False  #: by Ctrl-C, once
+        self.clock = time.perf_counter()
+        if self.console.is_terminal and not quiet:
+            columns = ("{task.description}", BarColumn(), "{task.percentage:3.0f} %",
+                       TimeRemainingColumn(), "{task.fields[note]}")  # fmt: skip
+            self.bar = Progress(*columns, console=self.console, transient=True)
+            self.task = self.bar.add_task(f"{name}: learning", total=1.0, note="")
+
+    def __enter__(self) -> Bar:
+        if self.bar is not None:
+            self.bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def learning(self, state: Any) -> bool:
+        """After each outer iteration; True once Ctrl-C has been pressed."""
+        done = min(state.iteration / USUAL_ITERATIONS, 1.0)
+        cost = state.history[-1].target_objective / state.history.start
+        note = f"cost {100 * cost:.0f} % of that at the start"
+        self.show("learning", self.share * done, note)
+        return self.stopped
+
+    def streaming(self, done: float) -> None:
+        """After each block."""
+        self.show("writing", self.share + (1 - self.share) * done, "")
+
+    def show(self, stage: str, share: float, note: str) -> None:
+        """Draw, or print a line for the next tenth."""
+        if self.bar is not None:
+            self.bar.update(
+                self.task, completed=share, description=f"{self.name}: {stage}", note=note
+            )
+        elif not self.quiet and int(10 * share) > self.shown:
+            self.shown = int(10 * share)
+            seconds = time.perf_counter() - self.clock
+            self.console.print(f"{self.name}: {10 * self.shown} %, {stage}, {seconds:.0f} s {note}")
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        if not self.quiet:
+            self.console.print(text, markup=False, soft_wrap=True)
