@@ -3,6 +3,7 @@
 from phinmf.annealing import Anneal
 from phinmf.api import PAPER, learn_transform, sparsity_from_lambda, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
+from phinmf.audio.unmixing import Unmixing, unmix
 from phinmf.estimator import TLNMF
 from phinmf.result import History, Result, State, Status
 
@@ -16,10 +17,12 @@ __all__ = [
     "Result",
     "State",
     "Status",
+    "Unmixing",
     "__version__",
     "from_frames",
     "learn_transform",
     "sparsity_from_lambda",
     "tl_nmf",
     "to_frames",
+    "unmix",
 ]

@@ -23,6 +23,7 @@ LAYERS = [
     {"estimator", "analysis"},
     {"audio"},
     {"views"},
+    {"__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 

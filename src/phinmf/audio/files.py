@@ -105,10 +105,10 @@ def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[
     left = sound.length - start if length is None else min(length, sound.length - start)
     at = start
     with opened(sound.path) as file:
-        if start:
-            file.seek(start)
         while left > 0:
             try:
+                if at == start > 0:
+                    file.seek(start)
                 block = file.read(min(BLOCK, left), dtype="float64", always_2d=True)
             except soundfile.LibsndfileError as error:
                 raise ValueError(

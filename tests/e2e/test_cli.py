@@ -1,0 +1,150 @@
+"""The command line as people use it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sound_files import integers, tones, write
+
+from phinmf.views.cli import main
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+QUICK = ["-k", "2", "--window", "64", "--max-time", "0.3"]
+
+
+def test_one_line_takes_a_recording_apart(here, capsys):
+    write(here / "song.wav", tones(channels=2), subtype="PCM_16")
+    assert main(["unmix", "song.wav", *QUICK]) == 0
+    parts = [integers(here / "out/song" / f"component_0{k}.wav") for k in (1, 2)]
+    assert np.array_equal(sum(parts), integers(here / "song.wav"))
+    said = capsys.readouterr()
+    assert "bit for bit" in said.err
+    assert "components in out/song" in said.err
+    assert said.out == ""
+
+
+def test_one_bad_file_does_not_stop_the_others(here, capsys):
+    (here / "album").mkdir()
+    for name in ("a", "b"):
+        write(here / f"album/{name}.wav")
+    (here / "album/c.m4a").write_bytes(bytes(100))
+    assert main(["unmix", "album", *QUICK, "--json", "--quiet"]) == 1
+    said = capsys.readouterr()
+    assert len(json.loads(said.out)) == 2
+    assert said.err.count("\n") == 1
+    assert "ffmpeg" in said.err
+    assert {p.name for p in (here / "out").iterdir()} == {"a", "b"}
+
+
+def test_what_is_there_is_kept(here, capsys):
+    write(here / "song.wav")
+    assert main(["unmix", "song.wav", *QUICK]) == 0
+    assert main(["unmix", "song.wav", *QUICK]) == 1
+    assert "--overwrite" in capsys.readouterr().err
+    assert main(["unmix", "song.wav", *QUICK, "--overwrite", "--groups", "1"]) == 0
+    assert (here / "out/song/part_1.wav").exists()
+    assert main(["unmix", "out/song", "--group", "both=1,2"]) == 0
+    assert np.array_equal(integers(here / "out/song/both.wav"), integers(here / "song.wav"))
+
+
+def test_models_previews_and_the_fixed_transform(here):
+    write(here / "song.wav", tones(400_000))
+    assert main(["unmix", "song.wav", *QUICK, "--preview", "--fixed-transform"]) == 0
+    result = json.loads((here / "out/song/result.json").read_text())
+    assert result["length"] == 30 * 8000
+    assert result["options"]["solver"] is None
+    model = ["--model", "out/song/model.npz", "--format", "flac", "--duration", "1"]
+    assert main(["unmix", "song.wav", "-o", "again", *model]) == 0
+    assert (here / "again/song/component_02.flac").exists()
+
+
+NOT_UNDERSTOOD = [
+    "",
+    "unmix",
+    "nothing",
+    "unmix x.wav --window soon",
+    "unmix x.wav -k few",
+    "unmix x.wav --group drums",
+    "unmix x.wav --preview --start 1",
+]
+
+
+@pytest.mark.parametrize("command", NOT_UNDERSTOOD)
+def test_commands_that_are_not_understood(here, command, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(command.split())
+    assert stopped.value.code == 2
+    assert "usage: phinmf" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["unmix no.wav", "unmix .", "unmix out/x -k 2"])
+def test_files_that_are_not_there(here, command, capsys):
+    assert main(command.split()) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("phinmf: ")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes anywhere")
+def test_a_folder_that_cannot_be_written(here, capsys):
+    write(here / "song.wav")
+    (here / "locked").mkdir(mode=0o500)
+    assert main(["unmix", "song.wav", *QUICK, "-o", "locked"]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_env_and_version(capsys):
+    assert main(["env"]) == 0
+    assert "libsndfile" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+
+
+def test_help_imports_nothing_slow():
+    code = (
+        "import sys, contextlib, io\n"
+        "from phinmf.views.cli import main\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
+        "    main(['unmix', '--help'])\n"
+        "print([m for m in ('numba', 'matplotlib', 'soundfile', 'torch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_control_c(here, times):
+    """Once: what has been learned is written. Twice: nothing is."""
+    rng = np.random.default_rng(0)
+    write(here / "song.wav", 0.1 * rng.standard_normal(200_000))
+    command = [sys.executable, "-m", "phinmf", "unmix", "song.wav", "--window", "512", "-k", "4"]
+    process = subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True)
+    with process.stderr as lines:
+        for line in lines:
+            if "learning" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        if times == 2:
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+        rest = lines.read()
+    code = process.wait(timeout=60)
+    assert "Finishing with what has been learned so far" in rest
+    if times == 1:
+        assert code == 0
+        result = json.loads((here / "out/song/result.json").read_text())
+        assert "callback" in result["stop_reason"]
+    elif code != 0:  # unless it was done by then
+        assert not list((here / "out").iterdir())
