@@ -26,6 +26,7 @@ NMF_FIRST = 50  #: updates of plain NMF in the DCT, from which learning starts
 #: a lower objective is not by itself a better separation: starting from what plain NMF has found,
 #: and from a floor that is not too high, keeps it
 ANNEAL = Anneal(start=1e-2, length=30)
+TOLERANCE = 2e-3  #: after the schedule, what is still to be gained cannot be heard
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,7 @@ def learn(
         if options.solver is not None:
             how |= {"init": result.Phi, "W": result.W, "H": result.H}
             how |= {"solver": options.solver, "anneal": ANNEAL, "max_time": options.max_time}
+            how |= {"tol": TOLERANCE}
             result = tl_nmf(Y, K, callback=callback, **how)
     assert result.W is not None
     return Learned(
@@ -138,6 +140,11 @@ def learn(
     )
 
 
+def enough_frames(M: int, channels: int) -> int:
+    """Frames that say all there is to learn, as far as time allows."""
+    return max(4 * M // channels, 512)
+
+
 def some_frames(
     read: Callable[[int, int], Array],
     length: int,
@@ -149,8 +156,7 @@ def some_frames(
     """Frames (channels, M, N) of the whole signal, or of stretches of it drawn at random."""
     hop = M // 2
     N = -(-length // hop) + 1
-    if wanted is None:
-        wanted = max(4 * M // channels, 512)
+    wanted = wanted or enough_frames(M, channels)
     if wanted >= N:
         return to_frames(read(0, length), M)
     n = STRETCH * hop

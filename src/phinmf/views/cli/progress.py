@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TimeRemainingColumn
 
 LEARNING = 0.8  #: share of the bar for learning, before streaming
-USUAL_ITERATIONS = 40
+USUAL_ITERATIONS = 32
 
 
 class Bar(AbstractContextManager["Bar"]):
@@ -50,8 +50,7 @@ class Bar(AbstractContextManager["Bar"]):
     def learning(self, state: Any) -> bool:
         """After each outer iteration; True once Ctrl-C has been pressed."""
         done = min(state.iteration / USUAL_ITERATIONS, 1.0)
-        cost = state.history[-1].target_objective / state.history.start
-        note = f"cost {100 * cost:.0f} % of that at the start"
+        note = f"objective {state.objective:.5g}"
         self.show("learning", self.share * done, note)
         return self.stopped
 

@@ -126,6 +126,7 @@ def one(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
     )
     with Bar(path.name, options.quiet, learns=options.model is None) as bar, patient(bar):
         bar.say(f"{path.name}: {sound}")
+        bar.say(f"{path.name}: {expectation(sound, duration, options)}")
         result = unmix_file(
             path, output, how, start=start, duration=duration, model=options.model,
             callback=bar.learning, progress=bar.streaming,
@@ -136,6 +137,23 @@ def one(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
         bar.say(f"{path.name}: {result['adds_up']}")
         bar.say(f"{path.name}: {K} components in {output.folder}, {seconds:.0f} s")
     return result
+
+
+def expectation(sound: Any, duration: float | None, options: argparse.Namespace) -> str:
+    """The device and the time that it will take."""
+    from phinmf import threads
+    from phinmf.audio.estimate import expected_seconds
+    from phinmf.audio.learning import enough_frames, window_length
+
+    M = window_length(options.window, sound.sample_rate)
+    N = round(min(duration or sound.seconds, sound.seconds) * sound.sample_rate / (M / 2)) + 1
+    learns = options.model is None and not options.fixed_transform
+    few = min(N, enough_frames(M, sound.channels))
+    seconds = expected_seconds(M, few, N, sound.channels, options.components, learns)
+    if options.max_time is not None:
+        seconds = min(seconds, options.max_time + seconds / 3)
+    n = options.threads or threads.available()
+    return f"about {max(1, round(seconds))} s on {n} CPU thread{'s' if n > 1 else ''}"
 
 
 @contextmanager
