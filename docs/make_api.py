@@ -1,0 +1,63 @@
+"""Write docs/api.md from the docstrings: ``python docs/make_api.py``."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+
+PAGE = Path(__file__).with_name("api.md")
+MODULES = {
+    "phinmf": "The doors.",
+    "phinmf.analysis": "What a learned transform is like.",
+    "phinmf.solvers": "Ways to update the transform; give an instance as `solver`.",
+    "phinmf.manifold": "Orthogonal matrices.",
+}
+SOLVERS = ("LBFGS", "QuasiNewton", "ProjectedGradient", "Jacobi")
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [
+        "# API",
+        "",
+        "Every public name with its docstring, written by `docs/make_api.py`.",
+    ]
+    for name, summary in MODULES.items():
+        module = importlib.import_module(name)
+        lines += ["", f"## {name}", "", summary]
+        for public in sorted(names(module), key=str.lower):
+            lines += entry(f"{name}.{public}", getattr(module, public))
+    return "\n".join(lines) + "\n"
+
+
+def names(module) -> list[str]:
+    """Public names that a reader would look for."""
+    if module.__name__ == "phinmf.solvers":
+        return list(SOLVERS)
+    listed = getattr(module, "__all__", None) or [
+        name
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__
+    ]
+    return [name for name in listed if not name.startswith("_")]
+
+
+def entry(name: str, value: object) -> list[str]:
+    """A heading, the signature and the docstring."""
+    if not callable(value):
+        return ["", f"### `{name}`", "", f"`{value!r}`"]
+    try:
+        signature = str(inspect.signature(value)) if not isinstance(value, type) else ""
+    except ValueError:
+        signature = ""
+    arguments = ", ".join(
+        part.split(":")[0].strip() for part in signature.split(" -> ")[0].strip("()").split(", ")
+    )
+    head = f"{name}({arguments})" if signature and len(signature) < 90 else name
+    text = inspect.cleandoc(value.__doc__ or "")
+    return ["", f"### `{head}`", "", "```text", text, "```"]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
