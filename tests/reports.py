@@ -2,6 +2,7 @@
 
 import functools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -45,10 +46,22 @@ def example_report(seconds=10.0, n_components=5):
         H=r.H[order],
         history=r.history,
         facts=[
-            ("null test", f"{null:.0f} dB"),
+            ("null test", f"−{-null:.0f} dB"),
             ("window", "20 ms"),
             ("sparsity", "10"),
             ("seed", "0"),
             ("learning", r.status.value),
         ],
     )
+
+
+HOSTILE = "\"'><script>window.attacked = 1</script><img src=x onerror='window.attacked = 1'>"
+
+
+def hostile_report(report):
+    """The same report with names that would like to be more than names."""
+    parts = [replace(part, name=HOSTILE, file=HOSTILE) for part in report.parts]
+    parts[0] = replace(parts[0], file="javascript:window.attacked=1")
+    mixture = replace(report.mixture, name=HOSTILE, file="//elsewhere.invalid/x")
+    facts = [(HOSTILE, HOSTILE + "</table></script>${title}")] * len(report.facts)
+    return replace(report, title=HOSTILE, mixture=mixture, parts=parts, facts=facts)

@@ -36,7 +36,7 @@ def cost(report: Report) -> str:
     def draw(figure: Figure) -> None:
         ax = figure.subplots()
         style: dict[str, Any] = {"color": ACCENT, "lw": 1.8}
-        plots.plot_cost(ax, history, (history.start or 1.0) / 100, **style)  # type: ignore[arg-type]
+        plots.plot_cost(ax, history, (history.start or 1.0) / 100, **style)
         ax.set(ylabel="% of the first", ylim=(0, None))
 
     return _svg("cost", draw, 2.5)
@@ -51,7 +51,7 @@ def energy(report: Report, Y: Array) -> str:
         fixed, found = energy_curve(dct(M), Y), energy_curve(report.Phi, Y)
         plots.plot_energy(ax, fixed, color=OTHER, lw=1.6, ls="--")
         plots.plot_energy(ax, found, color=ACCENT, lw=1.8)
-        shown = max(4, int(1.3 * np.searchsorted(fixed, 0.97)))
+        shown = max(4, int(1.3 * np.searchsorted(fixed, 0.95)))
         ax.set_xlim(0, min(M, shown))
         at = min(M, shown) / 2
         for label, share, colour in (("learned", 0.93, ACCENT), ("DCT", 0.78, OTHER)):
@@ -74,8 +74,7 @@ def atoms(report: Report, Y: Array) -> str:
     n = 4 * M
     spectra = np.abs(np.fft.rfft(chosen, n))
     f = np.fft.rfftfreq(n, 1 / report.sample_rate)
-    heard = spectra.max(axis=0) > 0.1 * spectra.max()
-    top = min(f[-1], 1.2 * f[heard].max() + 50)
+    top = min(f[-1], 1.6 * peaks.max() + 100)  # room for the label
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots(len(chosen), 2, sharex="col", squeeze=False)
@@ -83,7 +82,7 @@ def atoms(report: Report, Y: Array) -> str:
             row[0].plot(1000 * np.arange(M) / report.sample_rate, atom, color=ACCENT, lw=1)
             row[1].fill_between(f, spectrum, color=ACCENT, lw=0)
             row[1].set_xlim(0, top)
-            row[1].text(0.99, 0.62, f"{peak:.0f} Hz", ha="right", transform=row[1].transAxes)
+            row[1].text(1, 0.6, f"{peak:.0f} Hz", ha="right", transform=row[1].transAxes)
             for ax in row:
                 ax.set_yticks([])
                 ax.spines["left"].set_visible(False)
@@ -99,7 +98,7 @@ def _svg(name: str, draw: Any, height: float) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    style = {
+    style: dict[Any, Any] = {
         "svg.fonttype": "none", "svg.hashsalt": name, "font.size": 11, "axes.labelsize": 11,
         "xtick.labelsize": 10, "ytick.labelsize": 10, "text.color": INK, "axes.labelcolor": INK,
         "xtick.labelcolor": INK, "ytick.labelcolor": INK, "xtick.color": SOFT, "ytick.color": SOFT,

@@ -6,15 +6,17 @@ import io
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from phinmf._types import Array
 from phinmf.analysis import atom_frequencies
 from phinmf.views.report.contents import Report
 
 COLUMNS, ROWS = 900, 240  #: pixels at most
-RANGE = 70.0  #: dB from the darkest to the brightest
-#: colour maps on a light and on a dark page: loud sounds stand out from the paper
-LIGHT, DARK = "magma_r", "magma"
+RANGE = 65.0  #: dB between silence and the loudest
+#: colours from silence to the loudest: what is silent looks like the page that it is on
+LIGHT = ("#f1efe9", "#c3d5e8", "#6fa0cf", "#1d5f9e", "#06182c")
+DARK = ("#1d2024", "#1f3c5c", "#3a78b4", "#86bbee", "#f7fbff")
 TICKS = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 
 
@@ -39,7 +41,7 @@ class Scale:
         """Labels and their places, not closer than the eye likes."""
         found: list[tuple[str, float]] = []
         for hertz in TICKS:
-            at = float(self.place(np.float64(hertz)))
+            at = float(self.place(np.array(float(hertz))))
             if at < 0.96 and (not found or at - found[-1][1] > 0.09):
                 found.append((f"{hertz // 1000} kHz" if hertz >= 1000 else f"{hertz} Hz", at))
         return found
@@ -89,13 +91,14 @@ def resampled(values: Array, places: Array, n: int) -> Array:
     return np.where((count > 0)[:, None], np.maximum(mean, 0), values[nearest])
 
 
-def _png(shades: Array, colours: str) -> bytes:
+def _png(shades: NDArray[np.uint8], colours: tuple[str, ...]) -> bytes:
     """A PNG of 256 colours."""
-    from matplotlib import colormaps
+    from matplotlib.colors import LinearSegmentedColormap
     from PIL import Image
 
+    palette = LinearSegmentedColormap.from_list("page", colours)(np.arange(256))[:, :3]
     image = Image.fromarray(shades)
-    image.putpalette((255 * colormaps[colours](np.arange(256))[:, :3]).astype(np.uint8).tobytes())
+    image.putpalette((255 * palette).astype(np.uint8).tobytes())
     file = io.BytesIO()
     image.save(file, "PNG", optimize=True)
     return file.getvalue()

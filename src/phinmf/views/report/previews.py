@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def encoded(samples: Array, sample_rate: int, coding: Coding) -> bytes:
     if (rate := _rate(sample_rate)) != sample_rate:
         samples = soxr.resample(samples, sample_rate, rate)
     file = io.BytesIO()
-    how = {} if coding.level is None else {"compression_level": coding.level}
+    how: dict[str, Any] = {} if coding.level is None else {"compression_level": coding.level}
     if coding.format == "MP3":
         how["bitrate_mode"] = "CONSTANT"  # frames of one size: no part can differ in its delay
     with soundfile.SoundFile(
@@ -117,5 +117,7 @@ def _words(report: Report, whole: float, coding: Coding, gain: float) -> str:
     if _rate(report.sample_rate) < report.sample_rate:
         words.append(f"They run at {_rate(report.sample_rate)} Hz.")
     if gain < 1:
-        words.append(f"All are {-20 * np.log10(gain):.1f} dB quieter, lest the loudest should clip.")
+        words.append(
+            f"All are {-20 * np.log10(gain):.1f} dB quieter, lest the loudest should clip."
+        )
     return " ".join(words)

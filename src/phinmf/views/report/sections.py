@@ -24,9 +24,13 @@ def rows(report: Report) -> Iterator[str]:
     hint = '<div class="controls"><span class="hint">the recording, to compare</span></div>'
     yield _row('class="part whole"', _name(report.mixture, ""), hint, report.mixture, peak)
     for i, part in enumerate(report.parts):
-        attributes = f'class="part" data-part="{i + 1}" style="--hue:{(250 + GOLDEN * i) % 360:.0f}"'
+        attributes = f'class="part" data-part="{i + 1}"{_hue(i)}'
         key = f'<kbd class="key" aria-hidden="true">{i + 1}</kbd>' if i < 9 else ""
         yield _row(attributes, _name(part, key), _controls(part), part, peak)
+
+
+def _hue(i: int) -> str:
+    return f' style="--hue:{(250 + GOLDEN * i) % 360:.0f}"'
 
 
 def _row(attributes: str, name: str, controls: str, part: Part, peak: float) -> str:
@@ -35,7 +39,7 @@ def _row(attributes: str, name: str, controls: str, part: Part, peak: float) -> 
 
 
 def _name(part: Part, key: str) -> str:
-    about = [f"{percent(part.share)} of the energy"] if key or part.share < 1 else []
+    about = [f"<span>{percent(part.share)} of the energy</span>"] if key or part.share < 1 else []
     if part.file is not None:
         about.append(link(part.file, "whole file", part.name))
     return f'<div class="name">{key}{shown(part.name)}<small>{" · ".join(about)}</small></div>'
@@ -69,21 +73,19 @@ def player_sections(report: Report) -> Iterator[str]:
     figures_ = "".join(_picture(report, *what) for what in seen)
     yield (
         "<section><h2>The recording, seen two ways</h2><p>From left to right is time, from bottom"
-        " to top is pitch; what stands out is loud. Click anywhere to hear it from there.</p>"
+        " to top is pitch; what stands out is loud. Click anywhere to go there.</p>"
         f'<div class="pair">{figures_}</div></section>'
     )
 
 
-def _picture(
-    report: Report, title: str, picture: pictures.Picture, caption: str, alt: str
-) -> str:
+def _picture(report: Report, title: str, picture: pictures.Picture, caption: str, alt: str) -> str:
     light, dark = (f"data:image/png;base64,{base64.b64encode(png).decode()}" for png in picture)
     ticks = "".join(
         f'<span style="bottom:{100 * at:.2f}%">{label}</span>'
         for label, at in pictures.Scale(report.sample_rate).ticks()
     )
     return (
-        f"<figure><figcaption><h3>{title}</h3>{caption}</figcaption><div class=\"plot\">"
+        f'<figure><figcaption><h3>{title}</h3>{caption}</figcaption><div class="plot">'
         f'<div class="hertz" aria-hidden="true">{ticks}</div><div class="timeline"><picture>'
         f'<source media="(prefers-color-scheme: dark)" srcset="{dark}">'
         f'<img src="{light}" alt="{alt}" draggable="false"></picture></div>'
@@ -109,16 +111,18 @@ def _components(report: Report) -> str:
     order = peaks.argsort(kind="stable")
     scale = pictures.Scale(report.sample_rate)
     spectra = pictures.resampled(report.W[order], scale.place(peaks[order]), 240)
+    own = [f"component {k}" for k in range(1, len(report.H) + 1)]
+    same = own == [part.name for part in report.parts]  # then the colours can be the same, too
     lines = []
     for k, (spectrum, activation) in enumerate(zip(spectra.T, report.H, strict=True), 1):
         hertz = peaks[report.W[:, k - 1].argmax()]
         second = report.start + report.seconds * activation.argmax() / max(1, len(activation) - 1)
+        pitch = f'role="img" aria-label="component {k} is strongest near {hertz:.0f} Hz"'
+        time = f'role="img" aria-label="component {k} is loudest at {clock(second, 1)}"'
         lines.append(
-            f'<div class="factor"><div class="name">component {k}</div><div class="spectrum"'
-            f' role="img" aria-label="component {k} is strongest near {hertz:.0f} Hz">'
-            f'{drawings.area(spectrum)}</div><div class="timeline" role="img" aria-label='
-            f'"component {k} is loudest at {clock(second, 1)}">{drawings.area(activation)}</div>'
-            "</div>"
+            f'<div class="factor"{_hue(k - 1) if same else ""}><div class="name">{own[k - 1]}</div>'
+            f'<div class="spectrum" {pitch}>{drawings.area(spectrum)}</div>'
+            f'<div class="timeline" {time}>{drawings.area(activation)}</div></div>'
         )
     ticks = "".join(
         f'<span style="left:{100 * at:.2f}%">{label}</span>' for label, at in scale.ticks()[::2]
@@ -143,7 +147,7 @@ def _learned(report: Report, Y: Array) -> str:
         ))  # fmt: skip
         right.append(_figure(
             "Fewer shapes say more", "How much of the energy the strongest building blocks carry:"
-            " learned from this recording, and in the fixed transform (DCT) that is used otherwise.",
+            " learned from this recording, and in the fixed transform (DCT) used otherwise.",
             figures.energy(report, Y),
             "Share of the energy in the strongest atoms, learned and DCT",
         ))  # fmt: skip
@@ -155,9 +159,7 @@ def _learned(report: Report, Y: Array) -> str:
         ))  # fmt: skip
     words = "" if left else "<p>The preview is silent, so there is nothing to draw.</p>"
     stacks = "".join(f'<div class="stack">{"".join(stack)}</div>' for stack in (left, right))
-    return (
-        f'<section><h2>What was learned</h2>{words}<div class="pair">{stacks}</div></section>'
-    )
+    return f'<section><h2>What was learned</h2>{words}<div class="pair">{stacks}</div></section>'
 
 
 def _figure(title: str, caption: str, svg: str, alt: str) -> str:
@@ -170,7 +172,7 @@ def _figure(title: str, caption: str, svg: str, alt: str) -> str:
 def time_ruler(report: Report) -> str:
     """Labels of time, as in the recording, along something as wide as the preview."""
     step = next((step for step in STEPS if report.seconds / step <= 6), STEPS[-1])
-    first = np.ceil(report.start / step - 1e-9)
+    first = max(0.0, np.ceil(report.start / step - 1e-9))
     at = np.arange(first, first + 8) * step
     at = at[at < report.start + 0.97 * report.seconds]
     digits = max(0, int(np.ceil(-np.log10(step))))

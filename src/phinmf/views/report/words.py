@@ -34,6 +34,8 @@ def clock(seconds: float, digits: int = 0) -> str:
 
 def percent(share: float) -> str:
     """A share of the energy in short."""
-    if 0 < share < 0.01:
+    if not share > 0:  # nor is 0/0, the share of silence
+        return "0 %"
+    if share < 0.01:
         return "below 1 %"
     return f"{100 * share:.0f} %"
