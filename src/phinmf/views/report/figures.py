@@ -75,12 +75,13 @@ def atoms(report: Report, Y: Array) -> str:
     spectra = np.abs(np.fft.rfft(chosen, n))
     f = np.fft.rfftfreq(n, 1 / report.sample_rate)
     top = min(f[-1], 1.6 * peaks.max() + 100)  # room for the label
+    f = f[f <= top]
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots(len(chosen), 2, sharex="col", squeeze=False)
         for row, atom, spectrum, peak in zip(axes, chosen, spectra, peaks, strict=True):
             row[0].plot(1000 * np.arange(M) / report.sample_rate, atom, color=ACCENT, lw=1)
-            row[1].fill_between(f, spectrum, color=ACCENT, lw=0)
+            row[1].fill_between(f, spectrum[: len(f)], color=ACCENT, lw=0)
             row[1].set_xlim(0, top)
             row[1].text(1, 0.6, f"{peak:.0f} Hz", ha="right", transform=row[1].transAxes)
             for ax in row:
