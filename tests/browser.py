@@ -83,11 +83,17 @@ class Browser:
         dx, dy = round((x - 0.5) * box["width"]), round((y - 0.5) * box["height"])
         ActionChains(self.driver).move_to_element_with_offset(element, dx, dy).click().perform()
 
-    def press(self, keys):
+    def press(self, keys, shift=False):
         """Press keys, wherever the focus is."""
-        from selenium.webdriver import ActionChains
+        from selenium.webdriver import ActionChains, Keys
 
-        ActionChains(self.driver).send_keys(keys).perform()
+        actions = ActionChains(self.driver)
+        if shift:
+            actions = actions.key_down(Keys.SHIFT)
+        actions = actions.send_keys(keys)
+        if shift:
+            actions = actions.key_up(Keys.SHIFT)
+        actions.perform()
 
     def look(self, width, height, scheme="light", mobile=False):
         """Set the size of the window and the colours the visitor prefers."""

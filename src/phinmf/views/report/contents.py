@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from phinmf._types import Array
+from phinmf.analysis import atom_frequencies
 from phinmf.audio.frames import to_frames
 from phinmf.result import History
 
@@ -77,6 +79,12 @@ class Report:
     def everything(self) -> list[Part]:
         """The mixture, then the parts."""
         return [self.mixture, *self.parts]
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """Peak of each atom, in Hz; of a few atoms at a time, for the spectra are fine and large."""
+        few = np.array_split(self.Phi, -(-len(self.Phi) // 64))
+        return np.concatenate([atom_frequencies(atoms, self.sample_rate).peak for atoms in few])
 
     def frames(self) -> Array:
         """Frames of the preview, (channels, M, N), as the transform sees them."""

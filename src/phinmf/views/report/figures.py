@@ -104,7 +104,7 @@ def _svg(name: str, draw: Any, height: float) -> str:
         "xtick.labelsize": 10, "ytick.labelsize": 10, "text.color": INK, "axes.labelcolor": INK,
         "xtick.labelcolor": INK, "ytick.labelcolor": INK, "xtick.color": SOFT, "ytick.color": SOFT,
         "axes.edgecolor": SOFT, "axes.spines.top": False, "axes.spines.right": False,
-        "font.family": "sans-serif",
+        "font.family": "sans-serif", "figure.constrained_layout.wspace": 0.09,
     }  # fmt: skip
     with mpl.rc_context(style):
         figure = Figure(figsize=(WIDTH, height), layout="constrained")

@@ -13,8 +13,8 @@ from string import Template
 
 import phinmf
 from phinmf.views.report import sections
-from phinmf.views.report.contents import Report, check
-from phinmf.views.report.previews import Previews, previews
+from phinmf.views.report.contents import Report, check, shortened
+from phinmf.views.report.previews import LONGEST, Previews, previews
 from phinmf.views.report.words import clean, clock
 
 LIMIT = 15_000_000  #: bytes of a page
@@ -69,16 +69,17 @@ def write(report: Report, path: str | Path) -> Path:
 def _page(report: Report, kind: str, limit: int) -> str:
     """Fill the template, with as much sound as there is room for."""
     check(report)
-    show = list(sections.player_sections(report))
-    if kind == "page":
-        show += sections.page_sections(report)
+    show = _sections(shortened(report, LONGEST), kind)
     room = limit - sum(map(len, show)) - 20_000 * (len(report.parts) + 10)  # for the rest
     heard = previews(report, max(0, room))
-    if heard.report is not report:  # shorter: its pictures are, too
-        show = list(sections.player_sections(heard.report))
-        if kind == "page":
-            show += sections.page_sections(heard.report)
+    if heard.report.seconds < min(LONGEST, report.seconds) - 0.01:  # the pictures follow
+        show = _sections(heard.report, kind)
     return _filled(heard, kind, "\n".join(show))
+
+
+def _sections(report: Report, kind: str) -> list[str]:
+    show = list(sections.player_sections(report))
+    return show + list(sections.page_sections(report)) if kind == "page" else show
 
 
 def _filled(heard: Previews, kind: str, show: str) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phinmf._types import Array
-from phinmf.analysis import atom_frequencies
 from phinmf.views.report.contents import Report
 
 COLUMNS, ROWS = 900, 240  #: pixels at most
@@ -50,7 +49,7 @@ class Scale:
 def learned(report: Report, Y: Array) -> Picture:
     """|ΦY|², the atoms ordered by the frequency of their peak."""
     power = np.square(report.Phi @ Y, dtype=np.float64).mean(axis=0)
-    peaks = atom_frequencies(report.Phi, report.sample_rate).peak
+    peaks = report.frequencies
     order = peaks.argsort(kind="stable")
     return _picture(report, power[order], peaks[order])
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.analysis import atom_frequencies
 from phinmf.views.report import drawings, figures, pictures
 from phinmf.views.report.contents import Part, Report
 from phinmf.views.report.words import clean, clock, link, percent, shown
@@ -64,10 +63,10 @@ def player_sections(report: Report) -> Iterator[str]:
     Y = report.frames()
     seen = (
         ("In the learned transform", pictures.learned(report, Y),
-         "Each row is one learned shape of sound, low ones at the bottom.",
+         "Each row is one shape of sound, learned.",
          "Power of the recording over time in the learned transform, ordered by frequency"),
         ("As an ordinary spectrogram", pictures.spectrogram(report, Y),
-         "Each row is one frequency, whatever the recording is like.",
+         "Each row is one frequency, given.",
          "Ordinary spectrogram of the recording"),
     )  # fmt: skip
     figures_ = "".join(_picture(report, *what) for what in seen)
@@ -107,7 +106,7 @@ def page_sections(report: Report) -> Iterator[str]:
 
 def _components(report: Report) -> str:
     """W and H, a row for each component."""
-    peaks = atom_frequencies(report.Phi, report.sample_rate).peak
+    peaks = report.frequencies
     order = peaks.argsort(kind="stable")
     scale = pictures.Scale(report.sample_rate)
     spectra = pictures.resampled(report.W[order], scale.place(peaks[order]), 240)
@@ -124,9 +123,7 @@ def _components(report: Report) -> str:
             f'<div class="spectrum" {pitch}>{drawings.area(spectrum)}</div>'
             f'<div class="timeline" {time}>{drawings.area(activation)}</div></div>'
         )
-    ticks = "".join(
-        f'<span style="left:{100 * at:.2f}%">{label}</span>' for label, at in scale.ticks()[::2]
-    )
+    ticks = _ruler(scale.ticks()[::2])
     return (
         "<section><h2>What each component is made of</h2><p>A component is a fixed mix of"
         " frequencies, on the left, that grows louder and softer over time, on the right.</p>"
@@ -176,8 +173,12 @@ def time_ruler(report: Report) -> str:
     at = np.arange(first, first + 8) * step
     at = at[at < report.start + 0.97 * report.seconds]
     digits = max(0, int(np.ceil(-np.log10(step))))
+    return _ruler((clock(float(t), digits), (float(t) - report.start) / report.seconds) for t in at)
+
+
+def _ruler(ticks: Iterable[tuple[str, float]]) -> str:
+    """Labels at shares of the width; one at the left edge begins there."""
     return "".join(
-        f'<span style="left:{100 * (t - report.start) / report.seconds:.4g}%">'
-        f"{clock(float(t), digits)}</span>"
-        for t in at
+        f'<span{" class=edge" if at < 0.06 else ""} style="left:{100 * at:.4g}%">{label}</span>'
+        for label, at in ticks
     )
