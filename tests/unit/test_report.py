@@ -15,6 +15,7 @@ from reports import HOSTILE, example_report, hostile_report
 from phinmf.result import History
 from phinmf.views import report as reports
 from phinmf.views.report import Part, Report, page, previews, words
+from phinmf.views.report.contents import seen
 from phinmf.views.report.pictures import resampled
 
 
@@ -138,7 +139,7 @@ def test_a_minute_is_the_longest():
     noise = np.random.default_rng(0).standard_normal((n, 1)) / 10
     heard = previews.previews(_plain(noise, 8000), 15_000_000)
     assert heard.report.seconds == 60
-    assert heard.report.H.shape[1] == heard.report.frames().shape[-1]
+    assert heard.report.H.shape[1] == seen(heard.report).frames.shape[-1]
     assert "60.0 of 70.0 seconds" in heard.words
 
 
@@ -151,6 +152,8 @@ def test_parts_stay_in_sync_in_every_format(without, short, monkeypatch):
     assert {len(sound) for sound in sounds} == {len(short.mixture.samples)}
     for part, sound in zip(short.everything, sounds, strict=True):
         assert lag(sound, part.samples[:, 0]) == 0
+        level = np.dot(sound, part.samples[:, 0]) / np.dot(part.samples[:, 0], part.samples[:, 0])
+        assert level == pytest.approx(1, abs=0.02)
     difference = sounds[0] - np.sum(sounds[1:], axis=0)
     assert np.square(difference).sum() < 0.02 * np.square(sounds[0]).sum()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -80,15 +79,23 @@ class Report:
         """The mixture, then the parts."""
         return [self.mixture, *self.parts]
 
-    @cached_property
-    def frequencies(self) -> Array:
-        """Peak of each atom, in Hz; of a few atoms at a time, for the spectra are fine and large."""
-        few = np.array_split(self.Phi, -(-len(self.Phi) // 64))
-        return np.concatenate([atom_frequencies(atoms, self.sample_rate).peak for atoms in few])
 
-    def frames(self) -> Array:
-        """Frames of the preview, (channels, M, N), as the transform sees them."""
-        return to_frames(self.mixture.samples, len(self.Phi))
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The preview as the transform sees it; what several pictures are drawn from."""
+
+    frames: Array  #: (channels, M, N)
+    power: Array  #: (M, N), |ΦY|², mean over channels
+    frequencies: Array  #: (M,), of the peaks of the atoms, in Hz
+
+
+def seen(report: Report) -> Seen:
+    """Transform the preview."""
+    Y = to_frames(report.mixture.samples, len(report.Phi))
+    power = np.square(report.Phi @ Y, dtype=np.float64).mean(axis=0)
+    few = np.array_split(report.Phi, -(-len(report.Phi) // 64))  # their fine spectra are large
+    peaks = [atom_frequencies(atoms, report.sample_rate).peak for atoms in few]
+    return Seen(Y, power, np.concatenate(peaks))
 
 
 def check(report: Report) -> None:

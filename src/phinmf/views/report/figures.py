@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phinmf._types import Array
-from phinmf.analysis import atom_energies, atom_frequencies, energy_curve
+from phinmf.analysis import energy_curve
 from phinmf.manifold import dct
 from phinmf.views import plots
-from phinmf.views.report.contents import Report
+from phinmf.views.report.contents import Report, Seen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,13 +41,15 @@ def cost(report: Report) -> str:
     return _svg("cost", draw, 2.5)
 
 
-def energy(report: Report, Y: Array) -> str:
+def energy(report: Report, seen: Seen) -> str:
     """The energy in few atoms: learned and DCT."""
 
     def draw(figure: Figure) -> None:
         ax = figure.subplots()
         M = len(report.Phi)
-        fixed, found = energy_curve(dct(M), Y), energy_curve(report.Phi, Y)
+        fixed = energy_curve(dct(M), seen.frames)
+        energies = np.sort(seen.power.sum(axis=1))[::-1]
+        found = np.cumsum(energies) / energies.sum()
         plots.plot_energy(ax, fixed, color=OTHER, lw=1.6, ls="--")
         plots.plot_energy(ax, found, color=ACCENT, lw=1.8)
         shown = max(4, int(1.3 * np.searchsorted(fixed, 0.95)))
@@ -65,11 +66,11 @@ def energy(report: Report, Y: Array) -> str:
     return _svg("energy", draw, 2.5)
 
 
-def atoms(report: Report, Y: Array) -> str:
+def atoms(report: Report, seen: Seen) -> str:
     """The strongest atoms beside their spectra."""
-    order = atom_energies(report.Phi, Y).argsort(kind="stable")[::-1][:ATOMS]
+    order = seen.power.sum(axis=1).argsort(kind="stable")[::-1][:ATOMS]
     chosen = report.Phi[order]
-    peaks = atom_frequencies(chosen, report.sample_rate).peak
+    peaks = seen.frequencies[order]
     M = chosen.shape[1]
     n = 4 * M
     spectra = np.abs(np.fft.rfft(chosen, n))

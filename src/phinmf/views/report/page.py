@@ -13,7 +13,7 @@ from string import Template
 
 import phinmf
 from phinmf.views.report import sections
-from phinmf.views.report.contents import Report, check, shortened
+from phinmf.views.report.contents import Report, check, seen, shortened
 from phinmf.views.report.previews import LONGEST, Previews, previews
 from phinmf.views.report.words import clean, clock
 
@@ -78,8 +78,9 @@ def _page(report: Report, kind: str, limit: int) -> str:
 
 
 def _sections(report: Report, kind: str) -> list[str]:
-    show = list(sections.player_sections(report))
-    return show + list(sections.page_sections(report)) if kind == "page" else show
+    preview = seen(report)
+    show = list(sections.player_sections(report, preview))
+    return show + list(sections.page_sections(report, preview)) if kind == "page" else show
 
 
 def _filled(heard: Previews, kind: str, show: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phinmf._types import Array
-from phinmf.views.report.contents import Report
+from phinmf.views.report.contents import Report, Seen
 
 COLUMNS, ROWS = 900, 240  #: pixels at most
 RANGE = 65.0  #: dB between silence and the loudest
@@ -46,18 +46,16 @@ class Scale:
         return found
 
 
-def learned(report: Report, Y: Array) -> Picture:
+def learned(report: Report, seen: Seen) -> Picture:
     """|ΦY|², the atoms ordered by the frequency of their peak."""
-    power = np.square(report.Phi @ Y, dtype=np.float64).mean(axis=0)
-    peaks = report.frequencies
-    order = peaks.argsort(kind="stable")
-    return _picture(report, power[order], peaks[order])
+    order = seen.frequencies.argsort(kind="stable")
+    return _picture(report, seen.power[order], seen.frequencies[order])
 
 
-def spectrogram(report: Report, Y: Array) -> Picture:
+def spectrogram(report: Report, seen: Seen) -> Picture:
     """The power of the Fourier transform of the same frames."""
-    power = np.square(np.abs(np.fft.rfft(Y, axis=1))).mean(axis=0)
-    return _picture(report, power, np.fft.rfftfreq(Y.shape[1], 1 / report.sample_rate))
+    power = np.square(np.abs(np.fft.rfft(seen.frames, axis=1))).mean(axis=0)
+    return _picture(report, power, np.fft.rfftfreq(len(report.Phi), 1 / report.sample_rate))
 
 
 def _picture(report: Report, power: Array, hertz: Array) -> Picture:

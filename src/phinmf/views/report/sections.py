@@ -8,9 +8,8 @@ from html import escape
 
 import numpy as np
 
-from phinmf._types import Array
 from phinmf.views.report import drawings, figures, pictures
-from phinmf.views.report.contents import Part, Report
+from phinmf.views.report.contents import Part, Report, Seen
 from phinmf.views.report.words import clean, clock, link, percent, shown
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
@@ -58,18 +57,17 @@ def _controls(part: Part) -> str:
     )
 
 
-def player_sections(report: Report) -> Iterator[str]:
+def player_sections(report: Report, seen: Seen) -> Iterator[str]:
     """What can be clicked to seek, below the player."""
-    Y = report.frames()
-    seen = (
-        ("In the learned transform", pictures.learned(report, Y),
+    both = (
+        ("In the learned transform", pictures.learned(report, seen),
          "Each row is one shape of sound, learned.",
          "Power of the recording over time in the learned transform, ordered by frequency"),
-        ("As an ordinary spectrogram", pictures.spectrogram(report, Y),
+        ("As an ordinary spectrogram", pictures.spectrogram(report, seen),
          "Each row is one frequency, given.",
          "Ordinary spectrogram of the recording"),
     )  # fmt: skip
-    figures_ = "".join(_picture(report, *what) for what in seen)
+    figures_ = "".join(_picture(report, *what) for what in both)
     yield (
         "<section><h2>The recording, seen two ways</h2><p>From left to right is time, from bottom"
         " to top is pitch; what stands out is loud. Click anywhere to go there.</p>"
@@ -92,10 +90,10 @@ def _picture(report: Report, title: str, picture: pictures.Picture, caption: str
     )
 
 
-def page_sections(report: Report) -> Iterator[str]:
+def page_sections(report: Report, seen: Seen) -> Iterator[str]:
     """What is to be looked at and read."""
-    yield _components(report)
-    yield _learned(report, report.frames())
+    yield _components(report, seen)
+    yield _learned(report, seen)
     if report.facts:
         facts = "".join(
             f'<tr><th scope="row">{shown(what)}</th><td>{shown(value)}</td></tr>'
@@ -104,9 +102,9 @@ def page_sections(report: Report) -> Iterator[str]:
         yield f"<section><h2>Facts</h2><table>{facts}</table></section>"
 
 
-def _components(report: Report) -> str:
+def _components(report: Report, seen: Seen) -> str:
     """W and H, a row for each component."""
-    peaks = report.frequencies
+    peaks = seen.frequencies
     order = peaks.argsort(kind="stable")
     scale = pictures.Scale(report.sample_rate)
     spectra = pictures.resampled(report.W[order], scale.place(peaks[order]), 240)
@@ -133,19 +131,19 @@ def _components(report: Report) -> str:
     )
 
 
-def _learned(report: Report, Y: Array) -> str:
+def _learned(report: Report, seen: Seen) -> str:
     """Atoms, cost and energy."""
     left, right = [], []
-    if Y.any():
+    if seen.power.any():
         left.append(_figure(
             "The strongest shapes", "The building blocks that carry the most energy, each with the"
-            " frequencies it contains.", figures.atoms(report, Y),
+            " frequencies it contains.", figures.atoms(report, seen),
             "Waveforms of the strongest learned atoms beside their spectra",
         ))  # fmt: skip
         right.append(_figure(
             "Fewer shapes say more", "How much of the energy the strongest building blocks carry:"
             " learned from this recording, and in the fixed transform (DCT) used otherwise.",
-            figures.energy(report, Y),
+            figures.energy(report, seen),
             "Share of the energy in the strongest atoms, learned and DCT",
         ))  # fmt: skip
     if len(report.history):
