@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+PLAYER = "window.phinmfPlayer"
+
 
 def missing(words):
     """Skip the test, saying why; in continuous integration it must not be missing."""
@@ -118,3 +120,21 @@ class Browser:
         events = [json.loads(e["message"])["message"] for e in self.driver.get_log("performance")]
         asked = [e["params"] for e in events if e["method"] == "Network.requestWillBeSent"]
         return [p["request"]["url"] for p in asked if not p["request"]["url"].startswith("data:")]
+
+
+def gains(page):
+    """Of the mixture and the parts, as they are wanted; while it plays, the nodes follow them."""
+    wanted = page.js(f"{PLAYER}.gains")
+    if page.js(f"{PLAYER}.playing"):
+        follow = f"{PLAYER}.volumes.every((v, i) => Math.abs(v - {PLAYER}.gains[i]) < 0.01)"
+        page.until(follow)
+    return wanted
+
+
+def position(page):
+    return page.js(f"{PLAYER}.position")
+
+
+def start(page):
+    page.click(".play")
+    page.until(f"{PLAYER}.playing && {PLAYER}.position > 0")

@@ -9,6 +9,7 @@ import numpy as np
 from phinmf._types import Array
 from phinmf.analysis import atom_frequencies
 from phinmf.audio.frames import to_frames
+from phinmf.manifold import dct
 from phinmf.result import History
 
 
@@ -87,6 +88,7 @@ class Seen:
     frames: Array  #: (channels, M, N)
     power: Array  #: (M, N), |ΦY|², mean over channels
     frequencies: Array  #: (M,), of the peaks of the atoms, in Hz
+    learned: bool  #: whether the transform is another than the DCT
 
 
 def seen(report: Report) -> Seen:
@@ -95,7 +97,8 @@ def seen(report: Report) -> Seen:
     power = np.square(report.Phi @ Y, dtype=np.float64).mean(axis=0)
     few = np.array_split(report.Phi, -(-len(report.Phi) // 64))  # their fine spectra are large
     peaks = [atom_frequencies(atoms, report.sample_rate).peak for atoms in few]
-    return Seen(Y, power, np.concatenate(peaks))
+    learned = not np.allclose(report.Phi, dct(len(report.Phi)), atol=1e-4)
+    return Seen(Y, power, np.concatenate(peaks), learned)
 
 
 def check(report: Report) -> None:

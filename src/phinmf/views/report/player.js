@@ -4,6 +4,12 @@
   const data = JSON.parse(document.getElementById("sound").textContent);
   const find = (selector, within = document) => within.querySelector(selector);
   const findAll = (selector) => [...document.querySelectorAll(selector)];
+  let rate = data.rate;
+  try {
+    new OfflineAudioContext(1, 1, rate);
+  } catch {
+    rate = 44100; // not every browser has the low ones
+  }
 
   // ---- what is to be heard -------------------------------------------------------------------
 
@@ -39,7 +45,7 @@
   }
 
   async function load() {
-    const decoder = new OfflineAudioContext(1, 1, data.rate);
+    const decoder = new OfflineAudioContext(1, 1, rate);
     for (const sound of data.sounds) {
       buffers.push(await decoder.decodeAudioData(bytes(sound)));
       say(`Loading the sound: ${buffers.length} of ${data.sounds.length} …`);
@@ -71,8 +77,8 @@
   }
 
   async function play() {
-    await ready;
-    context ??= new AudioContext({ sampleRate: data.rate });
+    if (!(await ready)) return;
+    context ??= new AudioContext({ sampleRate: rate });
     await context.resume();
     if (playing) return;
     if (!volumes.length) volumes = makeVolumes(context);
@@ -240,8 +246,10 @@
 
   // ---- begin ---------------------------------------------------------------------------------
 
-  const ready = load();
-  ready.catch(() => say("This browser cannot play the previews; the linked files can be played."));
+  const ready = load().then(() => true, () => {
+    say("This browser cannot play the previews. The linked files can be played.");
+    return false;
+  });
   update();
   showTransport();
   if (document.body.classList.contains("fragment")) {
@@ -264,8 +272,8 @@
     get buffers() { return [...buffers]; },
     /** What would be heard from a position on, computed rather than played. */
     render(from, seconds) {
-      const frames = Math.round(seconds * data.rate);
-      const offline = new OfflineAudioContext(buffers[0].numberOfChannels, frames, data.rate);
+      const frames = Math.round(seconds * rate);
+      const offline = new OfflineAudioContext(buffers[0].numberOfChannels, frames, rate);
       schedule(offline, makeVolumes(offline), 0, from);
       return offline.startRendering();
     },

@@ -59,10 +59,11 @@ def _controls(part: Part) -> str:
 
 def player_sections(report: Report, seen: Seen) -> Iterator[str]:
     """What can be clicked to seek, below the player."""
+    kind = "learned" if seen.learned else "fixed"
     both = (
-        ("In the learned transform", pictures.learned(report, seen),
-         "Each row is one shape of sound, learned.",
-         "Power of the recording over time in the learned transform, ordered by frequency"),
+        (f"In the {kind} transform", pictures.learned(report, seen),
+         f"Each row is one shape of sound, {kind}.",
+         f"Power of the recording over time in the {kind} transform, ordered by frequency"),
         ("As an ordinary spectrogram", pictures.spectrogram(report, seen),
          "Each row is one frequency, given.",
          "Ordinary spectrogram of the recording"),
@@ -138,10 +139,11 @@ def _learned(report: Report, seen: Seen) -> str:
         left.append(_figure(
             "The strongest shapes", "The building blocks that carry the most energy, each with the"
             " frequencies it contains.", figures.atoms(report, seen),
-            "Waveforms of the strongest learned atoms beside their spectra",
+            "Waveforms of the strongest atoms beside their spectra",
         ))  # fmt: skip
+    if seen.learned and seen.power.any():
         right.append(_figure(
-            "Fewer shapes say more", "How much of the energy the strongest building blocks carry:"
+            "Where the energy is", "How much of the energy the strongest building blocks carry:"
             " learned from this recording, and in the fixed transform (DCT) used otherwise.",
             figures.energy(report, seen),
             "Share of the energy in the strongest atoms, learned and DCT",
@@ -152,9 +154,10 @@ def _learned(report: Report, seen: Seen) -> str:
             " may rise while fine detail is let in.",
             figures.cost(report), "Cost against seconds of learning",
         ))  # fmt: skip
-    words = "" if left else "<p>The preview is silent, so there is nothing to draw.</p>"
+    words = "" if seen.power.any() else "<p>The preview is silent, so there is nothing to draw.</p>"
     stacks = "".join(f'<div class="stack">{"".join(stack)}</div>' for stack in (left, right))
-    return f'<section><h2>What was learned</h2>{words}<div class="pair">{stacks}</div></section>'
+    title = "What was learned" if seen.learned else "The transform"
+    return f'<section><h2>{title}</h2>{words}<div class="pair">{stacks}</div></section>'
 
 
 def _figure(title: str, caption: str, svg: str, alt: str) -> str:
@@ -177,6 +180,6 @@ def time_ruler(report: Report) -> str:
 def _ruler(ticks: Iterable[tuple[str, float]]) -> str:
     """Labels at shares of the width; one at the left edge begins there."""
     return "".join(
-        f'<span{" class=edge" if at < 0.06 else ""} style="left:{100 * at:.4g}%">{label}</span>'
+        f'<span{" class=edge" if at < 0.03 else ""} style="left:{100 * at:.4g}%">{label}</span>'
         for label, at in ticks
     )
