@@ -14,7 +14,7 @@ from phinmf._types import Array
 from phinmf.views.report.contents import Part, Report, shortened
 
 LONGEST = 60.0  #: seconds
-TRIAL = 5  #: seconds that are encoded to see how large the whole will be
+TRIAL = 4  #: seconds that are encoded to see how large the whole will be
 MP3_RATES = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000)
 BLOCK = 4096  #: samples written at a time: long blocks have crashed the OGG encoder
 BASE64 = 4 / 3
@@ -47,33 +47,32 @@ def previews(report: Report, room: int) -> Previews:
     report = shortened(report, LONGEST)
     gain = 1 / max(1.0, *(float(np.abs(part.samples).max()) for part in report.everything))
     for coding in _ladder():
-        needed = _expected_size(report, coding) * len(report.everything)
+        needed = _expected_size(report, gain, coding)
         if needed <= 0.95 * room:
             break
     while True:
         if needed > room:
             report = shortened(report, 0.95 * report.seconds * room / needed)
-        sounds = _all_encoded(report, gain, coding)
+        sounds = _all_encoded(report, slice(None), gain, coding)
         needed = sum(map(len, sounds)) * BASE64
         if needed <= room or report.seconds < 0.1:
             words = _words(report, whole, coding, gain)
             return Previews(report, sounds, _rate(report.sample_rate), words)
 
 
-def _expected_size(report: Report, coding: Coding) -> float:
-    """Bytes of one sound in base64, from some seconds in the middle of the mixture."""
-    samples = report.mixture.samples
-    n = min(len(samples), TRIAL * report.sample_rate)
-    begin = (len(samples) - n) // 2
-    trial = encoded(samples[begin : begin + n], report.sample_rate, coding)
-    return len(trial) * BASE64 * len(samples) / n
+def _expected_size(report: Report, gain: float, coding: Coding) -> float:
+    """Bytes of all sounds in base64, from some seconds in the middle."""
+    n = len(report.mixture.samples)
+    m = min(n, TRIAL * report.sample_rate)
+    middle = slice((n - m) // 2, (n - m) // 2 + m)
+    return sum(map(len, _all_encoded(report, middle, gain, coding))) * BASE64 * n / m
 
 
-def _all_encoded(report: Report, gain: float, coding: Coding) -> list[bytes]:
+def _all_encoded(report: Report, where: slice, gain: float, coding: Coding) -> list[bytes]:
     """Mixture and parts, several at a time: the encoder lets other threads run."""
 
     def one(part: Part) -> bytes:
-        return encoded(part.samples * gain, report.sample_rate, coding)
+        return encoded(part.samples[where] * gain, report.sample_rate, coding)
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:
         return list(workers.map(one, report.everything))
