@@ -34,3 +34,5 @@ def test_wheel_and_sdist(tmp_path):
     assert version == phinmf.__version__
     assert str(tmp_path) in file
     assert (Path(file).parent / "py.typed").exists()
+    for asset in ("template.html", "player.js", "style.css"):
+        assert (Path(file).parent / "views" / "report" / asset).exists()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
 
 
-def plot_cost(ax: Axes, history: History, entries: int, **style: Any) -> None:
+def plot_cost(ax: Axes, history: History, entries: float, **style: Any) -> None:
     """Objective per entry, at the target floor, against seconds."""
     seconds = np.concatenate([[0.0], history.seconds])
     ax.plot(seconds, np.concatenate([[history.start], history.target_objective]) / entries, **style)

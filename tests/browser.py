@@ -1,0 +1,140 @@
+"""A headless Chromium for the tests, and what to do where there is none."""
+
+import base64
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import time
+
+import pytest
+
+PLAYER = "window.phinmfPlayer"
+
+
+def missing(words):
+    """Skip the test, saying why; in continuous integration it must not be missing."""
+    if os.environ.get("PHINMF_CI"):
+        pytest.fail(f"{words}, and PHINMF_CI is set: install Debian's chromium and chromium-driver")
+    pytest.skip(words)
+
+
+@contextlib.contextmanager
+def chromium():
+    """Start Chromium; a gesture is needed before it makes a sound, as on a visitor's machine."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if not (browser and driver):
+        missing("chromium and chromedriver are not here")
+    try:
+        from selenium import webdriver
+    except ImportError:
+        missing("selenium is not here")
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        for argument in (
+            "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+            "--disable-dev-shm-usage", f"--user-data-dir={profile}",
+            "--autoplay-policy=document-user-activation-required",
+        ):  # fmt: skip
+            options.add_argument(argument)
+        started = webdriver.Chrome(options, webdriver.ChromeService(driver))
+        try:
+            yield Browser(started)
+        finally:
+            started.quit()
+
+
+class Browser:
+    """Chromium in the words of the tests."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def open(self, path):
+        """Open a file and wait until its sound is decoded."""
+        self.driver.get("about:blank")
+        self.errors(), self.requests()  # those of whatever was open before
+        self.driver.get(path.resolve().as_uri())
+
+    def js(self, code, *arguments):
+        return self.driver.execute_script(f"return {code}", *arguments)
+
+    def resolved(self, promise):
+        """What a promise comes to."""
+        code = f"const done = arguments[0]; ({promise}).then(done, (e) => done('failed: ' + e))"
+        return self.driver.execute_async_script(code)
+
+    def until(self, code, seconds=10):
+        end = time.monotonic() + seconds
+        while not (value := self.js(code)):
+            assert time.monotonic() < end, f"after {seconds} seconds still not: {code}"
+            time.sleep(0.02)
+        return value
+
+    def click(self, selector, x=0.5, y=0.5):
+        """Click with the mouse, at a share of the element's width and height."""
+        from selenium.webdriver import ActionChains
+
+        element = self.driver.find_element("css selector", selector)
+        self.js("arguments[0].scrollIntoView({block: 'center'})", element)
+        box = self.js("arguments[0].getBoundingClientRect().toJSON()", element)
+        dx, dy = round((x - 0.5) * box["width"]), round((y - 0.5) * box["height"])
+        ActionChains(self.driver).move_to_element_with_offset(element, dx, dy).click().perform()
+
+    def press(self, keys, shift=False):
+        """Press keys, wherever the focus is."""
+        from selenium.webdriver import ActionChains, Keys
+
+        actions = ActionChains(self.driver)
+        if shift:
+            actions = actions.key_down(Keys.SHIFT)
+        actions = actions.send_keys(keys)
+        if shift:
+            actions = actions.key_up(Keys.SHIFT)
+        actions.perform()
+
+    def look(self, width, height, scheme="light", mobile=False):
+        """Set the size of the window and the colours the visitor prefers."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+
+    def screenshot(self, path):
+        """The whole page, as long as it is."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        how = {"captureBeyondViewport": True, "format": "png"}
+        png = self.driver.execute_cdp_cmd("Page.captureScreenshot", how)["data"]
+        path.write_bytes(base64.b64decode(png))
+
+    def errors(self):
+        """What the console says, since the last time."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self):
+        """Addresses asked for, since the last time; not those whose contents they are."""
+        events = [json.loads(e["message"])["message"] for e in self.driver.get_log("performance")]
+        asked = [e["params"] for e in events if e["method"] == "Network.requestWillBeSent"]
+        return [p["request"]["url"] for p in asked if not p["request"]["url"].startswith("data:")]
+
+
+def gains(page):
+    """Of the mixture and the parts, as they are wanted; while it plays, the nodes follow them."""
+    wanted = page.js(f"{PLAYER}.gains")
+    if page.js(f"{PLAYER}.playing"):
+        follow = f"{PLAYER}.volumes.every((v, i) => Math.abs(v - {PLAYER}.gains[i]) < 0.01)"
+        page.until(follow)
+    return wanted
+
+
+def position(page):
+    return page.js(f"{PLAYER}.position")
+
+
+def start(page):
+    page.click(".play")
+    page.until(f"{PLAYER}.playing && {PLAYER}.position > 0")

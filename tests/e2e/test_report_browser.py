@@ -1,0 +1,164 @@
+"""The report played in a real browser, opened from disk."""
+
+import numpy as np
+import pytest
+from browser import PLAYER, gains, position, start
+
+
+def test_opens_from_disk_without_a_request_or_an_error(page, file):
+    page.click(".play")
+    page.until(f"{PLAYER}.position > 0.3")
+    assert page.requests() == [file.resolve().as_uri()]
+    assert page.errors() == []
+
+
+def test_every_part_is_decoded_in_time(page, report):
+    n = len(report.mixture.samples)
+    assert page.js(f"{PLAYER}.buffers.map(b => b.length)") == [n] * len(report.everything)
+    begin, end = 32_000, 48_000
+    for i, part in enumerate(report.everything):
+        code = (
+            f"Array.from({PLAYER}.buffers[{i}].getChannelData(0).slice({begin - 50}, {end + 50}))"
+        )
+        decoded = np.array(page.js(code))
+        exact = part.samples[begin:end, 0]
+        late = [np.dot(decoded[k : k + len(exact)], exact) for k in range(101)]
+        assert np.argmax(late) == 50, part.name  # a lag of 0 samples
+
+
+def rendered(page, begin, seconds):
+    """What would be heard."""
+    code = f"{PLAYER}.render({begin}, {seconds}).then(b => Array.from(b.getChannelData(0)))"
+    return np.array(page.resolved(code))
+
+
+def test_the_sum_of_the_parts_is_the_mixture(page, report):
+    total = rendered(page, 2, 1)
+    page.press("m")
+    mixture = rendered(page, 2, 1)
+    assert np.corrcoef(total, mixture)[0, 1] > 0.99
+    assert np.corrcoef(total, report.mixture.samples[32_000:48_000, 0])[0, 1] > 0.99
+
+
+def test_all_play_and_the_clock_runs(page, report):
+    start(page)
+    assert page.js(f"{PLAYER}.sources") == len(report.everything)
+    assert gains(page) == [0] + [1] * len(report.parts)
+    before = page.js(f"[{PLAYER}.position, performance.now()]")
+    page.until(f"{PLAYER}.position > {before[0]} + 0.5")
+    after = page.js(f"[{PLAYER}.position, performance.now()]")
+    assert after[0] - before[0] == pytest.approx((after[1] - before[1]) / 1000, abs=0.15)
+    page.click(".play")
+    still = position(page)
+    assert not page.js(f"{PLAYER}.playing")
+    assert position(page) == still > 0.5
+    assert page.js("document.querySelector('.play').getAttribute('aria-label')") == "Play"
+
+
+def test_solo_mute_and_gain_act(page, report):
+    start(page)
+    n = len(report.parts)
+    page.click("[data-part='2'] .solo")
+    assert gains(page) == [0, 0, 1] + [0] * (n - 2)
+    page.click("[data-part='3'] .solo")
+    assert gains(page) == [0, 0, 1, 1] + [0] * (n - 3)
+    page.click("[data-part='3'] .mute")
+    assert gains(page) == [0, 0, 1] + [0] * (n - 2)
+    page.click(".reset")
+    page.click("[data-part='1'] .mute")
+    assert gains(page) == [0, 0] + [1] * (n - 1)
+    assert page.js("document.querySelector(\"[data-part='1'] .mute\").ariaPressed") == "true"
+    page.click(".reset")
+    page.click("[data-part='1'] .gain input", x=0.02)
+    quiet = gains(page)[1]
+    assert 0.009 < quiet < 0.02  # about -40 dB
+    page.click(".switch label:nth-of-type(2)")
+    assert gains(page) == [1] + [0] * n
+    page.click(".switch label:nth-of-type(1)")
+    assert gains(page) == [0, quiet] + [1] * (n - 1)
+
+
+def test_solo_is_heard_alone(page, report):
+    page.press("2")
+    alone = rendered(page, 1, 1)
+    exact = report.parts[1].samples[16_000:32_000, 0]
+    assert np.corrcoef(alone, exact)[0, 1] > 0.98
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["[data-part='1'] .timeline", ".plot .timeline", ".factor .timeline", ".whole .timeline"],
+)
+@pytest.mark.parametrize("playing", [False, True])
+def test_seeking_moves_all(page, where, playing, report):
+    if playing:
+        start(page)
+    page.click(where, x=0.6)
+    assert position(page) == pytest.approx(6.0, abs=0.5 if playing else 0.05)
+    assert page.js(f"{PLAYER}.playing") == playing
+    assert page.js(f"{PLAYER}.sources") == (len(report.everything) if playing else 0)
+    at = float(page.js("document.body.style.getPropertyValue('--at')"))
+    assert at == pytest.approx(0.6, abs=0.06 if playing else 0.005)
+    if not playing:
+        assert page.js("document.querySelector('.now').textContent").startswith("0:06.0")
+
+
+def test_keys(page, report):
+    n = len(report.parts)
+    page.press(" ")
+    page.until(f"{PLAYER}.playing")
+    page.press(" ")
+    assert not page.js(f"{PLAYER}.playing")
+    page.press("\ue012" * 50)  # left, past the beginning
+    assert position(page) == 0
+    page.press("\ue014\ue014\ue014")  # right
+    assert position(page) == pytest.approx(3)
+    page.press("\ue011")  # home
+    assert position(page) == 0
+    page.press("1")
+    assert gains(page) == [0, 1] + [0] * (n - 1)
+    page.press("1")
+    assert gains(page) == [0] + [1] * n
+    page.press("1", shift=True)
+    assert gains(page) == [0, 0] + [1] * (n - 1)
+    page.press("m")
+    assert gains(page) == [1] + [0] * n
+    page.press("m")
+    assert gains(page) == [0, 0] + [1] * (n - 1)
+    page.press(" ")
+    page.until(f"{PLAYER}.playing")
+    assert gains(page) == [0, 0] + [1] * (n - 1)  # what was changed in silence is heard
+    page.press("0")
+    assert gains(page) == [0] + [1] * n
+
+
+def test_every_control_is_reached_by_tab_and_pressed_by_space(page, report):
+    controls = page.js(
+        "[...document.querySelectorAll('button, a, input:not([type=radio])')].length"
+    ) + 1  # fmt: skip
+    reached = set()
+    for _ in range(controls):
+        page.press("\ue004")  # tab
+        reached.add(page.js("document.activeElement.outerHTML.slice(0, 120)"))
+        outline = page.js(
+            "[document.activeElement, document.activeElement.nextElementSibling].some("
+            "e => e && parseFloat(getComputedStyle(e).outlineWidth) >= 2)"
+        )
+        assert outline, page.js("document.activeElement.outerHTML")
+        if "Mute component 1" in page.js("document.activeElement.ariaLabel || ''"):
+            page.press(" ")
+    assert page.js("document.activeElement.tagName") != "BODY"
+    assert len(reached) >= 4 * len(report.parts)
+    assert gains(page)[1] == 0
+    assert not page.js(f"{PLAYER}.playing")
+
+
+def test_the_end_is_the_beginning_and_repeat_repeats(page):
+    page.click(".whole .timeline", x=0.97)
+    start(page)
+    page.until(f"!{PLAYER}.playing")
+    assert position(page) == 0
+    page.press("r")
+    page.click(".whole .timeline", x=0.97)
+    page.click(".play")
+    page.until(f"{PLAYER}.playing && {PLAYER}.position < 5")
