@@ -8,7 +8,7 @@ import soundfile
 from sound_files import RATE, integers, tones, write
 
 import phinmf
-from phinmf.audio import files, grouping
+from phinmf.audio import files, groups
 from phinmf.audio.folder import Output, unmix_file
 from phinmf.audio.learning import Options
 
@@ -151,7 +151,7 @@ def test_groups_add_up_too(tmp_path):
     path = write(tmp_path / "song.wav", subtype="PCM_16")
     folder = tmp_path / "out"
     unmix_file(path, Output(folder), Options(4, **QUICK))
-    result = grouping.regroup(folder, grouping.parse("low=1,3 high=2"))
+    result = groups.regroup(folder, groups.parse("low=1,3 high=2"))
     assert {n: g["components"] for n, g in result["groups"].items()} == {
         "low": [1, 3], "high": [2], "rest": [4]}  # fmt: skip
     parts = {n: integers(folder / g["file"]) for n, g in result["groups"].items()}
@@ -159,21 +159,21 @@ def test_groups_add_up_too(tmp_path):
     one, three = (integers(folder / f"component_0{k}.wav") for k in (1, 3))
     assert np.array_equal(parts["low"], one + three)
     with pytest.raises(FileExistsError):
-        grouping.regroup(folder, {"low": [1]})
-    automatic = grouping.regroup(folder, 2)
+        groups.regroup(folder, {"low": [1]})
+    automatic = groups.regroup(folder, 2)
     assert sorted(k for g in automatic["groups"].values() for k in g["components"]) == [1, 2, 3, 4]
     with pytest.raises(ValueError, match="names component 9"):
-        grouping.regroup(folder, {"x": [9]})
+        groups.regroup(folder, {"x": [9]})
     with pytest.raises(ValueError, match="not a folder that phinmf unmix has written"):
-        grouping.regroup(tmp_path, 2)
+        groups.regroup(tmp_path, 2)
 
 
 def test_components_that_sound_together_are_put_together():
     S = np.array([[1, 0.9, 0, 0.1], [0.9, 1, 0.1, 0], [0, 0.1, 1, 0.8], [0.1, 0, 0.8, 1]])
-    assert list(grouping.clusters(S, 2).values()) == [[1, 2], [3, 4]]
-    assert len(grouping.clusters(S, 4)) == 4
+    assert list(groups.clusters(S, 2).values()) == [[1, 2], [3, 4]]
+    assert len(groups.clusters(S, 4)) == 4
     with pytest.raises(ValueError, match="4 components make 1 to 4 groups"):
-        grouping.clusters(S, 5)
+        groups.clusters(S, 5)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_components_that_sound_together_are_put_together():
 )
 def test_groups_that_are_none(text):
     with pytest.raises(ValueError, match="group is"):
-        grouping.parse(text)
+        groups.parse(text)
 
 
 def test_save_writes_the_same_folder(tmp_path):

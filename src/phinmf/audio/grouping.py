@@ -1,108 +1,129 @@
-"""Components taken together: by name, or those that sound at the same times."""
+"""Which component belongs to which source, chosen with the sources in hand: an oracle.
+
+Nobody who separates a recording has its sources, so scores of such a grouping say how good the
+components are for someone who puts them together by ear, not how good an automatic choice is.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
+from numpy.typing import ArrayLike
 
-from phinmf._types import Array
-from phinmf.audio import files
-from phinmf.audio.writing import Stems, encoding_for
+from phinmf._types import Array, Indices
+from phinmf.audio.scores import LIMIT, described, signals
 
-Groups = dict[str, list[int]]
+EXHAUSTIVE = 2**16  #: groupings up to which all are tried
 
 
-def parse(text: str) -> Groups:
-    """Read "drums=1,4 bass=2": names with numbers of components, counted from 1."""
-    groups: Groups = {}
-    for item in text.split():
-        found = re.fullmatch(r"([^=/\\]+)=(\d+(?:,\d+)*)", item)
-        if not found or found[1] in groups or found[1].startswith("."):
-            raise ValueError(
-                f'group is {text!r}, but names with numbers are needed, such as "drums=1,4 bass=2"'
-            )
-        groups[found[1]] = [int(number) for number in found[2].split(",")]
-    numbers = [number for group in groups.values() for number in group]
-    if not numbers or len(set(numbers)) < len(numbers):
-        raise ValueError(f"group is {text!r}, but each component can be in one group only")
-    return groups
+def oracle_grouping(
+    components: Sequence[ArrayLike] | Array, references: Sequence[ArrayLike] | Array
+) -> Indices:
+    """Give each component to a source, so that the mean SDR (gain-only) is the largest.
+
+    All groupings are tried if they are at most 65,536; otherwise each component begins at the
+    source it shares the most energy with, and single components move or swap as long as that
+    helps. The result is the same every time.
+
+    Parameters
+    ----------
+    components : sequence of K arrays of shape (n,) or (n, channels)
+        Parts of a recording.
+    references : sequence of J arrays of that shape
+        The true sources. A silent one is given nothing, unless all are silent.
+
+    Returns
+    -------
+    array of K whole numbers from 0 to J - 1
+    """
+    parts, truths = signals("components", components), signals("references", references)
+    if parts.shape[1:] != truths.shape[1:]:
+        raise ValueError(
+            f"components have {described(parts)}, but the references have {described(truths)}:"
+            " both need the same length and channels"
+        )
+    audible = np.flatnonzero(truths.any(axis=(1, 2)))
+    if len(audible) == 0:
+        return np.zeros(len(parts), dtype=np.intp)
+    search = _Search(parts, truths[audible])
+    return audible[search.best()]
 
 
-def clusters(similarity: Any, n: int) -> Groups:
-    """Put components that are loud at the same times into n groups."""
-    S = np.asarray(similarity, dtype=float)
-    K = len(S)
-    if not 1 <= n <= K:
-        raise ValueError(f"groups is {n}, but {K} components make 1 to {K} groups")
-    if K == 1:
-        return {"part_1": [1]}
-    distance = np.clip(1 - (S + S.T) / 2, 0, 2)
-    np.fill_diagonal(distance, 0)
-    labels = fcluster(linkage(squareform(distance, checks=False), "average"), n, "maxclust")
-    found = [[k + 1 for k in range(K) if labels[k] == label] for label in dict.fromkeys(labels)]
-    return {f"part_{i + 1}": members for i, members in enumerate(found)}
+def grouped(components: Sequence[ArrayLike] | Array, grouping: Indices, n_groups: int) -> Array:
+    """Add up the components of each group: (n_groups, n, channels)."""
+    parts = signals("components", components)
+    sums = np.zeros((n_groups, *parts.shape[1:]))
+    np.add.at(sums, grouping, parts)
+    return sums
 
 
-def complete(groups: Groups, K: int) -> Groups:
-    """Check the numbers; components that are in no group are "rest"."""
-    named = {number for group in groups.values() for number in group}
-    if not named <= set(range(1, K + 1)):
-        raise ValueError(f"group names component {max(named)}, but there are 1 to {K}")
-    rest = [number for number in range(1, K + 1) if number not in named]
-    return {**groups, "rest": rest} if rest else dict(groups)
+class _Search:
+    """The SDR of every group follows from inner products, so that no signal is added up."""
 
+    def __init__(self, parts: Array, truths: Array) -> None:
+        norms = np.linalg.norm(truths, axis=1)  # (J, channels)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            units = np.where(norms[:, None] > 0, truths / norms[:, None], 0)
+        self.shared = np.einsum("knc,jnc->kjc", parts, units)
+        flat = parts.reshape(len(parts), -1)
+        self.common = flat @ flat.T
+        self.K, self.J = len(parts), len(truths)
 
-def regroup(folder: Path, wanted: Groups | int, overwrite: bool = False) -> dict[str, Any]:
-    """Add up the components of a finished folder into groups; nothing is learned again."""
-    path = folder / "result.json"
-    try:
-        result = json.loads(path.read_text())
-        names = [component["file"] for component in result["components"]]
-        similarity = result["similarity"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise ValueError(f"{folder} is not a folder that phinmf unmix has written") from None
-    groups = clusters(similarity, wanted) if isinstance(wanted, int) else wanted
-    groups = complete(groups, len(names))
-    if any(os.path.basename(name) != name for name in names):
-        raise ValueError(f"{path} names files outside of its folder")
-    sounds = [files.probe(folder / name) for name in names]
-    first = sounds[0]
-    encoding = encoding_for(first, first.length, result["format"], result["subtype"])
-    targets = [folder / f"{name}{encoding.suffix}" for name in groups]
-    taken = [target.name for target in targets if target.exists() and not overwrite]
-    if taken or set(names) & {target.name for target in targets}:
-        raise FileExistsError(f"{folder} has {taken or names} already: add --overwrite, or rename")
-    partial = [target.with_name(f".{target.name}.partial") for target in targets]
-    try:
-        with Stems(partial, encoding, first) as stems:
-            for parts in zip(*(files.blocks(sound) for sound in sounds), strict=True):
-                stems.write(
-                    sum(parts, np.zeros_like(parts[0])), np.stack(list(sums(parts, groups)))
-                )
-        for source, target in zip(partial, targets, strict=True):
-            os.replace(source, target)
-    finally:
-        for source in partial:
-            source.unlink(missing_ok=True)
-    result["groups"] = {
-        name: {"file": target.name, "components": groups[name]}
-        for name, target in zip(groups, targets, strict=True)
-    }
-    temporary = path.with_suffix(".partial")
-    temporary.write_text(json.dumps(result, indent=2, ensure_ascii=False))
-    os.replace(temporary, path)
-    return {"folder": str(folder), **result}
+    def sdr(self, members: Array, source: int) -> Array:
+        """SDR of groups, given as rows of zeros and ones, for a source."""
+        target = np.square(members @ self.shared[:, source]).sum(axis=1)
+        energy = np.einsum("gk,kl,gl->g", members, self.common, members)
+        rest = np.maximum(energy - target, 0)
+        silent = target <= 1e-20 * np.trace(self.common)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = 10 * np.log10(target / rest)
+        return np.where(silent, -LIMIT, np.clip(ratio, -LIMIT, LIMIT))
 
+    def best(self) -> Indices:
+        if self.J == 1:
+            return np.zeros(self.K, dtype=np.intp)
+        return self.exact() if self.J**self.K <= EXHAUSTIVE else self.local()
 
-def sums(parts: tuple[Array, ...], groups: Groups) -> Iterator[Array]:
-    """The samples of each group."""
-    for members in groups.values():
-        yield np.sum([parts[number - 1] for number in members], axis=0)
+    def exact(self) -> Indices:
+        """The best of all groupings."""
+        subsets = (np.arange(2**self.K)[:, None] >> np.arange(self.K)) & 1
+        values = np.stack([self.sdr(subsets.astype(float), j) for j in range(self.J)])
+        groupings = np.indices((self.J,) * self.K).reshape(self.K, -1)
+        total = np.zeros(groupings.shape[1])
+        for j in range(self.J):
+            total += values[j, ((groupings == j) << np.arange(self.K)[:, None]).sum(axis=0)]
+        return groupings[:, total.argmax()]
+
+    def local(self) -> Indices:
+        """A grouping that no move of a component and no swap of two improves."""
+        grouping = np.square(self.shared).sum(axis=2).argmax(axis=1)
+        value = self.values(grouping[None])[0]
+        while True:
+            near = np.concatenate([self.moves(grouping), self.swaps(grouping)])
+            values = self.values(near)
+            best = int(values.argmax())
+            if values[best] <= value + 1e-9:
+                return grouping
+            grouping, value = near[best], values[best]
+
+    def values(self, groupings: Indices) -> Array:
+        """The sum of the SDR of each grouping (a row)."""
+        return sum(
+            (self.sdr((groupings == j).astype(float), j) for j in range(self.J)),
+            start=np.zeros(len(groupings)),
+        )
+
+    def moves(self, grouping: Indices) -> Indices:
+        near = np.repeat(grouping[None], self.K * self.J, axis=0)
+        near[np.arange(self.K * self.J), np.repeat(np.arange(self.K), self.J)] = np.tile(
+            np.arange(self.J), self.K
+        )
+        return near
+
+    def swaps(self, grouping: Indices) -> Indices:
+        first, second = np.triu_indices(self.K, 1)
+        near = np.repeat(grouping[None], len(first), axis=0)
+        rows = np.arange(len(first))
+        near[rows, first], near[rows, second] = grouping[second], grouping[first]
+        return near

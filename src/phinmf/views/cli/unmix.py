@@ -65,12 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Unmix every file; one that fails does not stop the others."""
-    from phinmf.audio import files, grouping
+    from phinmf.audio import files, groups as groupings
     from phinmf.audio.learning import window_length
     from phinmf.views.cli.main import FAILED, OK, sentence
 
     try:
-        groups: Any = grouping.parse(options.group) if options.group else options.groups
+        groups: Any = groupings.parse(options.group) if options.group else options.groups
         window_length(options.window, 44_100)
     except ValueError as error:
         options.parser.error(str(error))
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     results, failed = [], 0
     if finished and groups is not None:
         for folder in finished:
-            results.append(grouping.regroup(folder, groups, options.overwrite))
+            results.append(groupings.regroup(folder, groups, options.overwrite))
         paths = []
     else:
         paths = files.found_in(options.files)
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 
 def one(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
     """Unmix one file into its folder."""
-    from phinmf.audio import files, grouping
+    from phinmf.audio import files, groups as groupings
     from phinmf.audio.folder import TEMPLATE, Output, unmix_file
     from phinmf.audio.learning import Options
 
@@ -132,7 +132,7 @@ def one(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
             callback=bar.learning, progress=bar.streaming,
         )  # fmt: skip
         if groups is not None:
-            result = grouping.regroup(output.folder, groups, options.overwrite)
+            result = groupings.regroup(output.folder, groups, options.overwrite)
         seconds, K = sum(result["seconds"].values()), len(result["components"])
         bar.say(f"{path.name}: {result['adds_up']}")
         bar.say(f"{path.name}: {K} components in {output.folder}, {seconds:.0f} s")
