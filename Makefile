@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 .PHONY: demo test test-slow test-oldest lint format bench paper paper-quick dist clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m phinmf.views.demo --output out/demo
+	$(BIN)/phinmf demo --output out/demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest

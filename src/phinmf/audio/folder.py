@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import platform
@@ -50,8 +51,12 @@ def unmix_file(
     model: Path | None = None,
     callback: Callback | None = None,
     progress: Callable[[float], Any] = lambda share: None,
+    finish: Callable[[Path], Any] = lambda folder: None,
 ) -> dict[str, Any]:
-    """Unmix a file into a folder; returns what result.json says."""
+    """Unmix a file into a folder; returns what result.json says.
+
+    `finish` may add to the folder before it takes its name.
+    """
     clock = time.perf_counter()
     sound = files.probe(path)
     first = min(round(start * sound.sample_rate), sound.length - 1)
@@ -71,7 +76,7 @@ def unmix_file(
     facts = {"source": describe(sound), "start": first, "length": length}
     facts |= {"options": asdict(options), "model": None if model is None else model.name}
     blocks = files.blocks(sound, first, length)
-    return stream(blocks, sound, length, learned, output, facts, seconds, options, progress)
+    return stream(blocks, sound, length, learned, output, facts, seconds, options, progress, finish)
 
 
 def stream(
@@ -83,7 +88,8 @@ def stream(
     facts: dict[str, Any],
     seconds: dict[str, float],
     options: Options,
-    progress: Callable[[float], Any],
+    progress: Callable[[float], Any] = lambda share: None,
+    finish: Callable[[Path], Any] = lambda folder: None,
 ) -> dict[str, Any]:
     """Send samples through a model into a folder that takes its name when all is written."""
     clock = time.perf_counter()
@@ -130,6 +136,7 @@ def stream(
             | {"python": platform.python_version()},
         }
         (working / "result.json").write_text(json.dumps(result, indent=2, ensure_ascii=False))
+        finish(working)
         put_in_place(working, final, output.overwrite)
     except BaseException:
         shutil.rmtree(working, ignore_errors=True)
@@ -231,5 +238,7 @@ def save(unmixing: Unmixing, folder: str | os.PathLike[str], **how: Any) -> Path
     free_to_write(output)
     facts = {"source": None, "start": 0, "length": n}
     blocks = (signal[i : i + files.BLOCK] for i in range(0, n, files.BLOCK))
-    stream(blocks, sound, n, unmixing.model, output, facts, {}, Options(), lambda share: None)
+    views: Any = importlib.import_module("phinmf.views.folder_report")  # above us: when asked for
+    model = unmixing.model
+    stream(blocks, sound, n, model, output, facts, {}, Options(), finish=views.write_report)
     return output.folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,12 @@ class Unmixing:
         from phinmf.audio.folder import save
 
         return save(self, folder, **how)
+
+    def _repr_html_(self) -> str:
+        """The player of the report, in a notebook."""
+        views: Any = importlib.import_module("phinmf.views.folder_report")  # above us
+        page: Any = importlib.import_module("phinmf.views.report")
+        return str(page.fragment(views.report_of_unmixing(self)))
 
     def __repr__(self) -> str:
         K, n = self.components.shape[:2]

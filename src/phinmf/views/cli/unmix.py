@@ -65,7 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Unmix every file; one that fails does not stop the others."""
-    from phinmf.audio import files, groups as groupings
+    from phinmf.audio import files
+    from phinmf.audio import groups as groupings
     from phinmf.audio.learning import window_length
     from phinmf.views.cli.main import FAILED, OK, sentence
 
@@ -97,9 +98,11 @@ def run(options: argparse.Namespace) -> int:
 
 def one(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
     """Unmix one file into its folder."""
-    from phinmf.audio import files, groups as groupings
+    from phinmf.audio import files
+    from phinmf.audio import groups as groupings
     from phinmf.audio.folder import TEMPLATE, Output, unmix_file
     from phinmf.audio.learning import Options
+    from phinmf.views.folder_report import write_report
 
     sound = files.probe(path)
     start, duration = options.start, options.duration
@@ -129,14 +132,20 @@ def one(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
         bar.say(f"{path.name}: {expectation(sound, duration, options)}")
         result = unmix_file(
             path, output, how, start=start, duration=duration, model=options.model,
-            callback=bar.learning, progress=bar.streaming,
+            callback=bar.learning, progress=bar.streaming, finish=nothing if options.no_report else write_report,
         )  # fmt: skip
         if groups is not None:
             result = groupings.regroup(output.folder, groups, options.overwrite)
         seconds, K = sum(result["seconds"].values()), len(result["components"])
         bar.say(f"{path.name}: {result['adds_up']}")
         bar.say(f"{path.name}: {K} components in {output.folder}, {seconds:.0f} s")
+        if not options.no_report:
+            bar.say(f"{path.name}: listen to {output.folder / 'report.html'}")
     return result
+
+
+def nothing(folder: Path) -> None:
+    """Add nothing to a folder."""
 
 
 def expectation(sound: Any, duration: float | None, options: argparse.Namespace) -> str:
