@@ -122,6 +122,7 @@ def test_fragments_share_no_names(short):
     assert "id" not in attributes
     inner = Reader(attributes["srcdoc"])
     assert inner.count("input") == len(short.parts) + 3
+    assert inner.count("a") == 0  # files are not beside a notebook
     assert "<h2>Facts" not in attributes["srcdoc"]  # the player, not the whole page
 
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -36,14 +37,17 @@ def fragment(report: Report) -> str:
     """The player alone, for a notebook: an element that holds a page of its own.
 
     Being a page of its own, it takes nothing from those beside it and gives them nothing:
-    names, styles and keys of several on one page do not meet.
+    names, styles and keys of several on one page do not meet. It has no links to files, since
+    a notebook is not where they are.
 
     Parameters
     ----------
     report : Report
         What to show.
     """
-    page = _page(report, "fragment", NOTEBOOK_LIMIT)
+    mixture, *parts = (replace(part, file=None) for part in report.everything)
+    unlinked = replace(report, mixture=mixture, parts=parts)
+    page = _page(unlinked, "fragment", NOTEBOOK_LIMIT)
     height = 500 + 70 * len(report.parts)  # until the page inside has measured itself
     return (
         f'<iframe title="Player: {escape(clean(report.title))}" allow="autoplay" srcdoc="'

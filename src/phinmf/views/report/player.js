@@ -247,7 +247,7 @@
   // ---- begin ---------------------------------------------------------------------------------
 
   const ready = load().then(() => true, () => {
-    say("This browser cannot play the previews. The linked files can be played.");
+    say("This browser cannot play the previews.");
     return false;
   });
   update();

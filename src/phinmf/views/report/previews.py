@@ -122,9 +122,10 @@ def _rate(sample_rate: int) -> int:
 
 def _words(report: Report, whole: float, coding: Coding, gain: float) -> str:
     """What a listener should know about the previews."""
-    words = [f"You hear {coding.format} previews; the linked files are the exact ones."]
-    if coding.format == "WAV":
-        words = ["You hear 16-bit previews; the linked files are the exact ones."]
+    kind = "16-bit" if coding.format == "WAV" else coding.format
+    linked = any(part.file is not None for part in report.everything)
+    exact = "; the linked files are the exact ones" if linked else ""
+    words = [f"You hear {kind} previews{exact}."]
     if report.seconds < whole - 0.05:
         words.append(
             f"They were cut to the first {report.seconds:.1f} of {whole:.1f} seconds,"
