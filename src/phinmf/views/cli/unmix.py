@@ -132,7 +132,8 @@ def one(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
         bar.say(f"{path.name}: {expectation(sound, duration, options)}")
         result = unmix_file(
             path, output, how, start=start, duration=duration, model=options.model,
-            callback=bar.learning, progress=bar.streaming, finish=nothing if options.no_report else write_report,
+            callback=bar.learning, progress=bar.streaming,
+            finish=nothing if options.no_report else write_report,
         )  # fmt: skip
         if groups is not None:
             result = groupings.regroup(output.folder, groups, options.overwrite)
