@@ -20,12 +20,13 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-QUICK = ["-k", "2", "--window", "64", "--max-time", "0.3"]
+QUICK = ["-k", "2", "--window", "64", "--max-time", "0.3", "--no-report"]
 
 
 def test_one_line_takes_a_recording_apart(here, capsys):
     write(here / "song.wav", tones(channels=2), subtype="PCM_16")
-    assert main(["unmix", "song.wav", *QUICK]) == 0
+    assert main(["unmix", "song.wav", *QUICK[:-1]]) == 0
+    assert (here / "out/song/report.html").stat().st_size > 10_000
     parts = [integers(here / "out/song" / f"component_0{k}.wav") for k in (1, 2)]
     assert np.array_equal(sum(parts), integers(here / "song.wav"))
     said = capsys.readouterr()
@@ -67,6 +68,30 @@ def test_models_previews_and_the_fixed_transform(here):
     model = ["--model", "out/song/model.npz", "--format", "flac", "--duration", "1"]
     assert main(["unmix", "song.wav", "-o", "again", *model]) == 0
     assert (here / "again/song/component_02.flac").exists()
+
+
+def test_the_page_can_be_written_again(here, capsys):
+    write(here / "song.wav")
+    assert main(["unmix", "song.wav", *QUICK]) == 0
+    page = here / "out/song/report.html"
+    assert not page.exists()
+    assert main(["report", "out/song"]) == 0
+    assert page.exists()
+    assert capsys.readouterr().out.strip() == "out/song/report.html"
+    assert main(["report", "."]) == 1
+
+
+def test_scores(here, capsys):
+    stems = {"low": tones(4000), "high": tones(4000, seed=1)[::-1]}
+    for name, y in stems.items():
+        write(here / f"{name}.wav", y, subtype="FLOAT")
+    assert main(["score", "low.wav", "high.wav", "--reference", "low.wav", "high.wav"]) == 0
+    assert "SI-SDR" in capsys.readouterr().out
+    command = ["score", "low.wav", "--reference", "low.wav", "high.wav", "--json"]
+    assert main(command) == 0
+    rows = json.loads(capsys.readouterr().out)["scores"]
+    best = next(r for r in rows if r["source"] == "low" and r["method"] == "estimate")
+    assert best["sdr"] > 60
 
 
 NOT_UNDERSTOOD = [

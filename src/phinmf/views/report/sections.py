@@ -150,8 +150,8 @@ def _learned(report: Report, seen: Seen) -> str:
         ))  # fmt: skip
     if len(report.history):
         right.append(_figure(
-            "How it was learned", "The lower the curve, the better the recording is explained; it"
-            " may rise while fine detail is let in.",
+            "How it was learned", "The lower, the better the recording is explained. At first"
+            " only what is loud counts; then finer and finer detail is let in, which costs more.",
             figures.cost(report), "Cost against seconds of learning",
         ))  # fmt: skip
     words = "" if seen.power.any() else "<p>The preview is silent, so there is nothing to draw.</p>"
