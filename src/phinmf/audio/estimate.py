@@ -6,8 +6,9 @@ import time
 
 import numpy as np
 
-EVALUATIONS = 90  #: of loss and gradient in a usual fit
+EVALUATIONS = 40  #: of loss and gradient in a usual fit, the last ones twice as long
 UPDATES = 40  #: of the activations of a frame
+NMF_UPDATES = 900  #: of the factors, before and after learning the transform
 SLOWER = 8  #: times, of elementwise work beside products
 
 
@@ -15,7 +16,8 @@ def expected_seconds(
     M: int, n_learn: int, n_frames: int, channels: int, K: int, learns: bool = True
 ) -> float:
     """Seconds to learn on some frames and take all of them apart, roughly."""
-    learning = EVALUATIONS * (4 * M**2 * n_learn * channels + 6 * M**3) if learns else 0.0
+    learning = EVALUATIONS * (4.0 * M**2 * n_learn * channels + 6.0 * M**3) if learns else 0.0
+    learning += 12.0 * NMF_UPDATES * K * M * n_learn
     products = 4.0 * M**2 * (K + 1) * n_frames * channels  # in double precision
     activations = 6.0 * UPDATES * SLOWER * K * M * n_frames
     return (learning + products + activations) / product_rate()

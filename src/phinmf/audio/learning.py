@@ -22,11 +22,10 @@ from phinmf.manifold import exactly_orthogonal
 from phinmf.result import History, Result
 
 STRETCH = 64  #: frames in a row that are read together
-NMF_FIRST = 50  #: updates of plain NMF in the DCT, from which learning starts
-#: a lower objective is not by itself a better separation: starting from what plain NMF has found,
-#: and from a floor that is not too high, keeps it
-ANNEAL = Anneal(start=1e-2, length=30)
-TOLERANCE = 2e-3  #: after the schedule, what is still to be gained cannot be heard
+NMF_STEPS: dict[str, Any] = {"solver": None, "max_iter": 200, "tol": 1e-5}
+#: A lower objective is not by itself a better separation: plain NMF in the DCT comes first, the
+#: transform is learned from there, gently, and the factors once more in it (docs/separation.md).
+LEARNING: dict[str, Any] = {"anneal": Anneal(start=3e-4, length=6), "max_iter": 9, "tol": 0}
 
 
 @dataclass(frozen=True)
@@ -119,14 +118,13 @@ def learn(
         "n_threads": options.n_threads,
     }
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        result: Result = tl_nmf(
-            Y, K, solver=None, init=options.init, max_iter=NMF_FIRST, tol=0, **how
-        )
+        result: Result = tl_nmf(Y, K, init=options.init, callback=callback, **NMF_STEPS, **how)
+        history, status = result.history, result.status
         if options.solver is not None:
-            how |= {"init": result.Phi, "W": result.W, "H": result.H}
-            how |= {"solver": options.solver, "anneal": ANNEAL, "max_time": options.max_time}
-            how |= {"tol": TOLERANCE}
-            result = tl_nmf(Y, K, callback=callback, **how)
+            fit = {**LEARNING, "solver": options.solver, "max_time": options.max_time}
+            result = tl_nmf(Y, K, callback=callback, **fit, **start_of(result), **how)
+            history, status = result.history, result.status
+            result = tl_nmf(Y, K, callback=callback, **NMF_STEPS, **start_of(result), **how)
     assert result.W is not None
     return Learned(
         Phi=exactly_orthogonal(result.Phi, np.float64),
@@ -135,9 +133,14 @@ def learn(
         floor=result.floor,
         sparsity=options.sparsity,
         sample_rate=sample_rate,
-        history=result.history,
-        stop_reason=result.status.value,
+        history=history,
+        stop_reason=status.value,
     )
+
+
+def start_of(result: Result) -> dict[str, Any]:
+    """Where another fit goes on."""
+    return {"init": result.Phi, "W": result.W, "H": result.H}
 
 
 def enough_frames(M: int, channels: int) -> int:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TimeRemainingColumn
 
 LEARNING = 0.8  #: share of the bar for learning, before streaming
-USUAL_ITERATIONS = 32
+USUAL_STEPS = 100
 
 
 class Bar(AbstractContextManager["Bar"]):
@@ -24,7 +24,7 @@ class Bar(AbstractContextManager["Bar"]):
         self.share = LEARNING if learns else 0.0
         self.console = Console(file=sys.stderr, highlight=False)
         self.bar: Progress | None = None
-        self.shown = 0
+        self.shown, self.steps = 0, 0
         self.stopped = False  #: by Ctrl-C, once
         self.clock = time.perf_counter()
         if self.console.is_terminal and not quiet:
@@ -49,9 +49,9 @@ class Bar(AbstractContextManager["Bar"]):
 
     def learning(self, state: Any) -> bool:
         """After each outer iteration; True once Ctrl-C has been pressed."""
-        done = min(state.iteration / USUAL_ITERATIONS, 1.0)
-        note = f"objective {state.objective:.5g}"
-        self.show("learning", self.share * done, note)
+        self.steps += 1
+        done = 1 - 0.5 ** (self.steps / USUAL_STEPS)  # how many there will be is not known
+        self.show("learning", self.share * done, f"objective {state.objective:.5g}")
         return self.stopped
 
     def streaming(self, done: float) -> None:
