@@ -146,7 +146,8 @@ def draw(rows: list[dict[str, Any]]) -> None:
     left.set_xticks(range(len(parts)), list(parts))
     left.set(ylabel="mean SNR, dB", title="components grouped by an oracle")
     left.axhline(0, color="black", lw=0.6)
-    left.legend(frameon=False, fontsize=7)
+    left.set_ylim(top=22)  # room for the legend
+    left.legend(frameon=False, fontsize=7, ncols=3, loc="upper left")
     rng = np.random.default_rng(0)
     for i, some in enumerate(parts.values()):
         change = differences(some, "snr")
