@@ -85,12 +85,14 @@ TABLES = {
         "kind": "sound", "pieces": "pieces", "mixture snr": "mixture", "TL-NMF snr": "TL-NMF",
         "DCT IS-NMF snr": "DCT IS-NMF", "STFT IS-NMF snr": "STFT IS-NMF",
         "oracle mask snr": "oracle mask", "to DCT snr": "TL-NMF less DCT IS-NMF",
+        "by piece snr": "p over pieces",
         "to STFT snr": "TL-NMF less STFT IS-NMF", "fewer atoms": "fewer atoms than the DCT",
     },
     "separation_sdr": {
         "kind": "sound", "mixture sdr": "mixture", "TL-NMF sdr": "TL-NMF",
         "DCT IS-NMF sdr": "DCT IS-NMF", "STFT IS-NMF sdr": "STFT IS-NMF",
         "oracle mask sdr": "oracle mask", "to DCT sdr": "TL-NMF less DCT IS-NMF",
+        "by piece sdr": "p over pieces",
         "to STFT sdr": "TL-NMF less STFT IS-NMF",
     },
     "separation_settings": {

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from _common import RESULTS, machine, save, write_csv
 from _pieces import RATE, Piece, pieces
+from _report import read
 from _separators import DCT, LEARNED, METHODS, Setting, dct_atoms, even
 from scipy.stats import t as student
-from scipy.stats import wilcoxon
+from scipy.stats import ttest_1samp, wilcoxon
 from sklearn.exceptions import ConvergenceWarning
 
 from phinmf.audio.grouping import grouped, oracle_grouping
@@ -32,6 +33,9 @@ TRIED = {
     "transform kept: more NMF alone": CHOSEN._replace(learn=False),
     "W and H at random, floor from 0.05, 50 iterations": CHOSEN._replace(
         from_dct=False, start=0.05, length=40, max_iter=50
+    ),
+    "the same, transform kept": CHOSEN._replace(
+        from_dct=False, start=0.05, length=40, max_iter=50, learn=False
     ),
     "sparsity 1": CHOSEN._replace(sparsity=1.0),
     "sparsity 50": CHOSEN._replace(sparsity=50.0),
@@ -84,6 +88,13 @@ def paired(difference: np.ndarray) -> str:
     return f"{difference.mean():+.2f} ± {half:.2f} (p = {wilcoxon(difference).pvalue:.2g})"
 
 
+def by_piece(rows: list[dict[str, Any]], measure: str) -> str:
+    """The p of Student's test over pieces, each with the mean of its seeds."""
+    names = dict.fromkeys(r["piece"] for r in rows)
+    means = [differences([r for r in rows if r["piece"] == n], measure).mean() for n in names]
+    return f"{ttest_1samp(means, 0).pvalue:.2g}" if len(means) > 1 else ""
+
+
 def fewer_atoms(rows: list[dict[str, Any]]) -> float:
     """Mean share of the DCT's atoms that the learned transform does without."""
     learned = [r for r in rows if r["method"] == LEARNED]
@@ -107,16 +118,19 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for measure in ("sdr", "snr"):
             row[f"to DCT {measure}"] = paired(differences(some, measure))
             row[f"to STFT {measure}"] = paired(differences(some, measure, "STFT IS-NMF"))
+            row[f"by piece {measure}"] = by_piece(some, measure)
         row["fewer atoms"] = f"{100 * fewer_atoms(some):.0f} %"
         told.append(row)
     return told
 
 
-def try_settings(seeds: int) -> None:
+def try_settings(names: list[str], seeds: int = 1) -> None:
     """What else could be the defaults: TL-NMF against the NMF in the DCT with the same."""
-    rows, all_pieces = [], list(pieces())
-    for name, setting in TRIED.items():
-        found = [r for p in all_pieces for r in runs(p, setting, seeds, (LEARNED, DCT))]
+    done = RESULTS / "separation_settings.csv"
+    known = {r["setting"]: r for r in read(done.stem)[1]} if names and done.exists() else {}
+    all_pieces = list(pieces())
+    for name in names or TRIED:
+        found = [r for p in all_pieces for r in runs(p, TRIED[name], seeds, (LEARNED, DCT))]
         row: dict[str, Any] = {"setting": name}
         for kind, some in kinds(found).items():
             row[kind] = f"{differences(some, 'snr').mean():+.2f}"
@@ -126,9 +140,9 @@ def try_settings(seeds: int) -> None:
         row["snr"] = f"{np.mean([r['snr'] for r in learned]):.2f}"
         row["fewer atoms"] = f"{100 * fewer_atoms(found):.0f} %"
         row["seconds"] = f"{np.mean([r['seconds'] for r in learned]):.1f}"
-        rows.append(row)
+        known[name] = row
         print(row, flush=True)
-        write_csv("separation_settings", rows)
+        write_csv(done.stem, [known[name] for name in TRIED if name in known])
 
 
 def draw(rows: list[dict[str, Any]]) -> None:
@@ -165,22 +179,33 @@ def draw(rows: list[dict[str, Any]]) -> None:
     save(figure, "separation")
 
 
+def number(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--settings", action="store_true", help="try other defaults, one seed")
+    parser.add_argument("--settings", nargs="*", help="try other defaults: these, or all")
+    parser.add_argument("--draw", action="store_true", help="from the results that are there")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine())
-    if options.settings:
-        try_settings(1)
+    if options.settings is not None:
+        try_settings(options.settings)
         return
     rows: list[dict[str, Any]] = []
-    for piece in pieces():
+    if options.draw:
+        rows = [{k: number(v) for k, v in r.items()} for r in read("separation")[1]]
+    for piece in [] if options.draw else pieces():
         found = list(runs(piece, CHOSEN, options.seeds, METHODS))
         print(piece.kind, piece.name, f"{differences(found, 'snr').mean():+.2f} dB", flush=True)
         rows += found
-    write_csv("separation", rows)
+    if not options.draw:
+        write_csv("separation", rows)
     told = summary(rows)
     write_csv("separation_summary", told)
     draw(rows)
