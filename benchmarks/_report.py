@@ -81,6 +81,25 @@ TABLES = {
         "seconds_per_evaluation": "s per evaluation",
     },
     "estimator": {"what": "the paper's recording, K = 10", "value": "measured", "goal": "goal"},
+    "separation_snr": {
+        "kind": "sound", "pieces": "pieces", "mixture snr": "mixture", "TL-NMF snr": "TL-NMF",
+        "DCT IS-NMF snr": "DCT IS-NMF", "STFT IS-NMF snr": "STFT IS-NMF",
+        "oracle mask snr": "oracle mask", "to DCT snr": "TL-NMF less DCT IS-NMF",
+        "by piece snr": "p over pieces",
+        "to STFT snr": "TL-NMF less STFT IS-NMF", "fewer atoms": "fewer atoms than the DCT",
+    },
+    "separation_sdr": {
+        "kind": "sound", "mixture sdr": "mixture", "TL-NMF sdr": "TL-NMF",
+        "DCT IS-NMF sdr": "DCT IS-NMF", "STFT IS-NMF sdr": "STFT IS-NMF",
+        "oracle mask sdr": "oracle mask", "to DCT sdr": "TL-NMF less DCT IS-NMF",
+        "by piece sdr": "p over pieces",
+        "to STFT sdr": "TL-NMF less STFT IS-NMF",
+    },
+    "separation_settings": {
+        "setting": "setting", "chorale": "chorales", "piano": "piano", "drums": "drums",
+        "example": "example", "paired snr": "all, SNR", "paired sdr": "all, SI-SDR",
+        "snr": "SNR itself", "fewer atoms": "fewer atoms", "seconds": "s",
+    },
     "armstrong": {
         "threads": "threads", "sparsity": "sparsity", "start": "start", "method": "method",
         "objective_per_entry": "objective per entry", "seconds": "s",
@@ -89,15 +108,22 @@ TABLES = {
 }  # fmt: skip
 
 
-OTHER_PAGES = {"estimator": "docs/estimator.md"}
+OTHER_PAGES = {
+    "estimator": "docs/estimator.md",
+    "separation_snr": "docs/separation.md",
+    "separation_sdr": "docs/separation.md",
+    "separation_settings": "docs/separation.md",
+}
+SAME_FILE = {"separation_snr": "separation_summary", "separation_sdr": "separation_summary"}
 
 
 def main() -> None:
     for name, columns in TABLES.items():
-        if not (RESULTS / f"{name}.csv").exists():
-            print(f"no results of {name}: its table stays as it is")
+        result = SAME_FILE.get(name, name)
+        if not (RESULTS / f"{result}.csv").exists():
+            print(f"no results of {result}: its table stays as it is")
             continue
-        machine, rows = read(name)
+        machine, rows = read(result)
         fill(OTHER_PAGES.get(name, PAGE), name, f"{table(rows, columns)}\n\n{machine}\n")
         if name == "headline":
             fill("README.md", name, readme(rows))

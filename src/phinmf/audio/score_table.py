@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from phinmf._types import Array, Indices
 from phinmf.audio.grouping import grouped, oracle_grouping
 from phinmf.audio.oracles import dct_nmf, oracle_mask
-from phinmf.audio.scores import Scores, described, score, signals
+from phinmf.audio.scores import LIMIT, Scores, described, score, signals
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,6 +52,7 @@ class ScoreTable:
         return {
             "grouping": GROUPING,
             "unit": "dB",
+            "limit": LIMIT,
             "settings": self.settings,
             "scores": [
                 {

