@@ -105,7 +105,9 @@ def stream(
     working.mkdir(parents=True)
     try:
         raw = [working / f"{k}{encoding.suffix}" for k in range(learned.K)]
-        separation = Separation(learned, sound.channels, options.n_threads)
+        fine = encoding.subtype in ("DOUBLE", "PCM_32")
+        dtype = np.float64 if fine else np.float32  # whose 24 bits are all that is written
+        separation = Separation(learned, sound.channels, options.n_threads, dtype)
         with Stems(raw, encoding, sound, 10 ** (output.gain / 20)) as stems:
             done = 0
             for signal, parts in separation(blocks):

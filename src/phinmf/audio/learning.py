@@ -156,14 +156,21 @@ def some_frames(
     wanted: int | None,
     rng: np.random.Generator,
 ) -> Array:
-    """Frames (channels, M, N) of the whole signal, or of stretches of it drawn at random."""
+    """Frames (channels, M, N) of the whole signal, or of stretches of it drawn at random.
+
+    In single precision, which is enough to learn from and half as large.
+    """
     hop = M // 2
     N = -(-length // hop) + 1
     wanted = wanted or enough_frames(M, channels)
     if wanted >= N:
-        return to_frames(read(0, length), M)
+        return to_frames(read(0, length).astype(np.float32), M)
     n = STRETCH * hop
     starts = np.arange(0, max(length - n, 1), n)
     chosen = np.sort(rng.choice(starts, min(max(1, wanted // STRETCH), len(starts)), replace=False))
-    # the first and the last frame of a stretch are half empty, which they are not in the signal
-    return np.concatenate([to_frames(read(int(s), n), M)[:, :, 1:-1] for s in chosen], axis=2)
+
+    def frames_at(s: int) -> Array:
+        """Those of a stretch but the first and the last, which it fills only by half."""
+        return to_frames(read(s, n).astype(np.float32), M)[:, :, 1:-1]
+
+    return np.concatenate([frames_at(int(s)) for s in chosen], axis=2)

@@ -29,7 +29,7 @@ def component_frames(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> 
     K = W.shape[1]
     X = Phi @ Y
     with np.errstate(divide="ignore", invalid="ignore"):
-        X = X / (W @ H + floor)
+        X = X / (W @ H + X.dtype.type(floor))
     X[~np.isfinite(X)] = 0  # 0/0: nothing there to be shared
     for k in range(K):
-        yield Phi.T @ (X * (np.outer(W[:, k], H[k]) + floor / K))
+        yield Phi.T @ (X * (np.outer(W[:, k], H[k]) + X.dtype.type(floor / K)))

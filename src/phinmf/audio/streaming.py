@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from phinmf._types import Array
 from phinmf.audio.frames import window
@@ -20,9 +21,17 @@ FRAMES = 256  #: that are transformed at a time
 class Separation:
     """The components of a signal as it comes in; afterwards their energies and activations."""
 
-    def __init__(self, model: Learned, channels: int, n_threads: int | None = None) -> None:
+    def __init__(
+        self,
+        model: Learned,
+        channels: int,
+        n_threads: int | None = None,
+        dtype: DTypeLike = np.float64,
+    ) -> None:
         self.model = model
         self.n_threads = n_threads
+        self.dtype = np.dtype(dtype)
+        self._factors = model.Phi.astype(dtype), model.W.astype(dtype)
         self.hop = model.M // 2
         self.energies = np.zeros(model.K)
         self.activations: list[Array] = []  #: (K, N) of each block
@@ -56,11 +65,11 @@ class Separation:
         hop, model = self.hop, self.model
         halves = np.concatenate([self._before, block]).reshape(-1, hop, block.shape[1])
         frames = np.concatenate([halves[:-1], halves[1:]], axis=1)  # (N, M, channels)
-        Y = (frames * self._window[:, None]).transpose(2, 1, 0)
+        Y = (frames * self._window[:, None]).transpose(2, 1, 0).astype(self.dtype)
         H = model.activations(Y, self.n_threads)
         self.activations.append(H)
         parts = np.empty((model.K, *block.shape))
-        for k, Yk in enumerate(component_frames(Y, model.Phi, model.W, H, model.floor)):
+        for k, Yk in enumerate(component_frames(Y, *self._factors, H, model.floor)):
             windowed = Yk.transpose(2, 1, 0) * self._window[:, None]
             added = windowed[:, :hop]
             added[0] += self._carry[k]
