@@ -184,6 +184,15 @@ def test_groups_that_are_none(text):
         groups.parse(text)
 
 
+def test_pictures_and_the_player_of_a_notebook():
+    u = phinmf.unmix(tones(3000, 2), RATE, 3, **QUICK)
+    for figure in (u.plot_atoms(5), u.plot_activations(), u.plot_energy(), u.plot_cost()):
+        figure.canvas.draw()
+        assert figure.axes
+    assert len(u.plot_activations().axes) == 3
+    assert u._repr_html_().startswith("<iframe")
+
+
 def test_save_writes_the_same_folder(tmp_path):
     u = phinmf.unmix(tones(2000, 2), RATE, 2, **QUICK)
     folder = u.save(tmp_path / "x")

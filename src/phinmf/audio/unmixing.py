@@ -81,11 +81,25 @@ class Unmixing:
 
         return save(self, folder, **how)
 
+    def plot_atoms(self, n: int = 6) -> Any:
+        """Draw the atoms that carry the most energy; returns a matplotlib figure."""
+        return view("unmixing_plots").atoms(self, n)
+
+    def plot_activations(self) -> Any:
+        """Draw how loud each component is over time; returns a matplotlib figure."""
+        return view("unmixing_plots").activations(self)
+
+    def plot_energy(self) -> Any:
+        """Draw how few atoms carry the energy; returns a matplotlib figure."""
+        return view("unmixing_plots").energy(self)
+
+    def plot_cost(self) -> Any:
+        """Draw the objective against seconds of learning; returns a matplotlib figure."""
+        return view("unmixing_plots").cost(self)
+
     def _repr_html_(self) -> str:
         """The player of the report, in a notebook."""
-        views: Any = importlib.import_module("phinmf.views.folder_report")  # above us
-        page: Any = importlib.import_module("phinmf.views.report")
-        return str(page.fragment(views.report_of_unmixing(self)))
+        return str(view("report").fragment(view("folder_report").report_of_unmixing(self)))
 
     def __repr__(self) -> str:
         K, n = self.components.shape[:2]
@@ -93,6 +107,11 @@ class Unmixing:
             f"<Unmixing: {K} components of {n / self.sample_rate:.1f} s,"
             f" null test {self.null_db:.0f} dB>"
         )
+
+
+def view(name: str) -> Any:
+    """A module of the views, which are above this one: imported when someone looks."""
+    return importlib.import_module(f"phinmf.views.{name}")
 
 
 def unmix(
