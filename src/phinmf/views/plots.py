@@ -45,6 +45,7 @@ def plot_atom(ax: Axes, atom: Array, sample_rate: float, **style: Any) -> None:
     spectrum = np.abs(np.fft.rfft(atom, 16 * len(atom)))
     peak = spectrum.argmax() * sample_rate / (16 * len(atom))
     ax.plot(1000 * np.arange(len(atom)) / sample_rate, atom, **style)
+    ax.set_ylim(*(np.array([-1.1, 1.1]) * np.abs(atom).max()))  # a constant is a straight line
     ax.set_title(f"{peak:.0f} Hz", fontsize=9)
     ax.set_yticks([])
     ax.spines[["left", "right", "top"]].set_visible(False)
