@@ -1,11 +1,12 @@
 """NMF with transform learning: the transform of a recording, learned with its factors."""
 
 from phinmf.annealing import Anneal
-from phinmf.api import PAPER, learn_transform, sparsity_from_lambda, tl_nmf
+from phinmf.api import PAPER, sparsity_from_lambda, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.audio.unmixing import Unmixing, unmix
 from phinmf.estimator import TLNMF
 from phinmf.result import History, Result, State, Status
+from phinmf.transform_alone import learn_transform
 
 __version__ = "0.1.0"
 

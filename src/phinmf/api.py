@@ -1,4 +1,4 @@
-"""The paper's functions: transform-learning NMF, and the transform alone."""
+"""The paper's function: NMF with transform learning."""
 
 from __future__ import annotations
 
@@ -197,73 +197,6 @@ def with_the_other_frames(result: Result, Y: Array, used: Indices, **how: Any) -
     H[:, used] = result.H
     H[:, others] = encode(Y[:, :, others], result.Phi, result.W, scale=result.scale, **how).H
     return replace(result, H=H)
-
-
-def learn_transform(
-    Y: ArrayLike,
-    V_hat: ArrayLike,
-    *,
-    solver: str | Solver = "lbfgs",
-    init: str | ArrayLike = "dct",
-    divergence: str | Divergence = "itakura-saito",
-    floor: float = 1e-8,
-    anneal: bool | Anneal | None = None,
-    n_iter_transform: int = 5,
-    max_iter: int = 200,
-    max_time: float | None = None,
-    tol: float = 1e-6,
-    random_state: Any = None,
-    callback: Callback | None = None,
-    engine: str = "auto",
-    n_threads: int | None = None,
-) -> Result:
-    """Learn Φ alone, so that the power of ΦY fits a given model V̂: the paper's first experiments.
-
-    Parameters
-    ----------
-    Y : array of shape (M, N) or (C, M, N)
-        Frames.
-    V_hat : array of shape (M, N)
-        The model of |ΦY|², in the units of Y²; the floor is added to it.
-    solver, init, divergence, floor, anneal, n_iter_transform, max_time, random_state, callback
-        As in `tl_nmf`.
-    max_iter : int
-        Most outer iterations, of `n_iter_transform` solver steps each.
-    tol : float
-        Stop when the gradient or the decrease of an outer iteration, both relative, is below.
-    engine, n_threads
-        As in `tl_nmf`.
-
-    Returns
-    -------
-    Result
-        With W and H None; the penalty is 0.
-    """
-    frames = checks.frames(Y)
-    _, M, N = frames.shape
-    if solver is None:
-        raise ValueError("solver is None, which leaves Φ alone: name a solver to learn it")
-    rng_Phi, rng_frames = assembly.streams(random_state, 2)
-    run = assembly.settings(
-        frames.shape, solver, floor, anneal, max_iter, max_time, n_iter_transform, tol,
-        mu=0.0, gamma=1.0, n_iter_nmf=0, callback=callback, rng=rng_frames,
-    )  # fmt: skip
-    checks.floor_of(run.schedule.target, frames)
-    frames, scale = checks.unit_power(frames)
-    dtype = frames.dtype
-    V_unit = checks.factor("V_hat", V_hat, (M, N), np.float64) / scale**2
-    V_unit = np.asfortranarray(V_unit, dtype=dtype)
-    if run.schedule.target == 0 and not V_unit.all():
-        raise ValueError(
-            f"floor is 0 but V_hat has {int((V_unit == 0).sum())} zeros, which cost infinitely"
-            " much: set floor to a small number such as 1e-8"
-        )
-    Phi = checks.transform(init, M, rng_Phi, dtype)
-    if run.schedule.target == 0:
-        checks.entries(Phi, frames)
-    no_factors = np.zeros((M, 0), dtype), np.zeros((0, N), dtype)
-    with assembly.engine_of(engine, frames, divergence, n_threads) as held:
-        return assembly.solve(Model(held, 0.0, V_unit), Iterate(Phi, *no_factors), run, scale)
 
 
 def sparsity_from_lambda(lam: float, Y: ArrayLike, n_components: int) -> float:

@@ -10,12 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from phinmf import checks, model_file
+from phinmf import checks, fitting, model_file
 from phinmf._types import Array
 from phinmf.annealing import Anneal
-from phinmf.encoding import Encoding, encode
-from phinmf.restarts import restarts
-from phinmf.sklearn_callbacks import CallbackSupportMixin, Task, with_callbacks
+from phinmf.sklearn_callbacks import CallbackSupportMixin
 
 
 class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -173,7 +171,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Learn, and return the activations of the frames; the same as `fit`, then `transform`."""
         frames = validate_data(self, X, dtype=(np.float64, np.float32))
         weights = checks.weights(sample_weight, frame_mask, len(frames))
-        return self._fit(frames, weights, activations).H.T
+        return fitting.fit(self, frames, weights, activations).H.T
 
     def transform(self, X: ArrayLike) -> Array:
         """Return the activations of frames, each found by itself with all else fixed.
@@ -189,7 +187,9 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             Activations, in the units of X².
         """
         check_is_fitted(self)
-        return self._encode(validate_data(self, X, dtype=(np.float64, np.float32), reset=False)).H.T
+        return fitting.encoded(
+            self, validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        ).H.T
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the power that activations stand for: what is expected of |Φy|² in each atom.
@@ -220,7 +220,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Return minus the divergence of frames from the model, per entry."""
         check_is_fitted(self)
         frames = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        return -self._encode(frames).divergence / frames.size
+        return -fitting.encoded(self, frames).divergence / frames.size
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one .npz file, without pickle; `load` reads it."""
@@ -231,70 +231,6 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def load(cls, path: str | os.PathLike[str]) -> TLNMF:
         """Read a model that `save` wrote; a file that is not one is a ValueError."""
         return model_file.load(cls, path)
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Array, weights: Array | None, activations: ArrayLike | None) -> Encoding:
-        how = self._arguments(X, activations)
-        how["sample_weight"] = weights
-        task = Task.of_fit(self, X, checks.count("n_init", self.n_init, 1))
-        results = restarts(self, X.T, how, task)
-        best = min(results, key=lambda result: result.objective)
-        learned = self._attributes(best.Phi, best.W, best.scale)
-        for name, value in learned.items():
-            setattr(self, name, value)
-        self.n_iter_ = best.n_iter
-        self.history_ = best.history
-        self.stop_reason_ = best.status.value
-        self.converged_ = best.converged
-        self.objectives_ = np.array([result.objective for result in results])
-        found = self._encode(X, weights)
-        self.reconstruction_err_ = found.divergence
-        self.objective_ = found.divergence + found.penalty
-        self.atom_energies_ = found.energies * best.scale**2
-        task.end(lambda: learned)
-        return found
-
-    def _encode(self, X: Array, weights: Array | None = None) -> Encoding:
-        return encode(
-            X.T[None],
-            self.transform_matrix_,
-            self.components_.T,
-            scale=self.scale_,
-            sparsity=self.sparsity,
-            floor=self.floor,
-            divergence=self.divergence,
-            weights=weights,
-            engine=self.engine,
-            n_threads=self.n_threads,
-        )
-
-    def _arguments(self, X: Array, activations: ArrayLike | None) -> dict[str, Any]:
-        """The arguments of `tl_nmf` that are the same for every restart."""
-        own = ("components", "warm_start", "n_init", "n_jobs", "random_state", "callback")
-        how = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
-        given: Array = np.zeros((0, X.shape[1]))  # none of them: any number is allowed
-        K = checks.count("n_components", self.n_components, 1)
-        if self.components is not None:
-            n = min(len(np.atleast_1d(self.components)), K)
-            given = checks.factor("components", self.components, (n, X.shape[1]), np.float64)
-        how["W"] = given.T
-        if self.warm_start and hasattr(self, "components_"):
-            how |= {"init": self.transform_matrix_, "W": self.components_.T}
-            how["H"] = self._encode(X).H
-            how["anneal"] = False if self.anneal is None else self.anneal
-        if activations is not None:
-            how["H"] = checks.factor("activations", activations, (len(X), K), np.float64).T
-        return how
-
-    def _attributes(self, Phi: Array, W: Any, scale: float) -> dict[str, Any]:
-        """What `transform` needs."""
-        return {
-            "transform_matrix_": Phi,
-            "components_": np.ascontiguousarray(W.T),
-            "n_components_": W.shape[1],
-            "scale_": scale,
-            "floor_": float(self.floor) * scale**2,
-        }
 
     @property
     def _n_features_out(self) -> int:

@@ -119,7 +119,7 @@ def test_missing_and_broken_files_are_refused_in_a_sentence(files):
     (files / "no.wav").write_bytes(b"this is not sound")
     with pytest.raises(ValueError, match=r"no\.wav cannot be read as sound"):
         score_files([files / "no.wav"], [files / "a.wav"])
-    with pytest.raises(FileNotFoundError, match=r"none\.wav is not a file"):
+    with pytest.raises(FileNotFoundError, match=r"none\.wav does not exist"):
         score_files([files / "none.wav"], [files / "a.wav"])
     with pytest.raises(ValueError, match="no references are given"):
         score_files([files / "a.wav"], [])

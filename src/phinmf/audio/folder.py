@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import platform
@@ -23,7 +22,7 @@ from phinmf.audio.files import Sound
 from phinmf.audio.learning import Learned, Options, learn
 from phinmf.audio.model_files import load_model, save_model
 from phinmf.audio.streaming import Separation
-from phinmf.audio.unmixing import Unmixing
+from phinmf.audio.unmixing import Unmixing, view
 from phinmf.audio.writing import Stems, encoding_for
 
 TEMPLATE = "component_{number:02d}"
@@ -240,7 +239,16 @@ def save(unmixing: Unmixing, folder: str | os.PathLike[str], **how: Any) -> Path
     free_to_write(output)
     facts = {"source": None, "start": 0, "length": n}
     blocks = (signal[i : i + files.BLOCK] for i in range(0, n, files.BLOCK))
-    views: Any = importlib.import_module("phinmf.views.folder_report")  # above us: when asked for
     model = unmixing.model
-    stream(blocks, sound, n, model, output, facts, {}, Options(), finish=views.write_report)
+    stream(
+        blocks,
+        sound,
+        n,
+        model,
+        output,
+        facts,
+        {},
+        Options(),
+        finish=view("folder_report").write_report,
+    )
     return output.folder

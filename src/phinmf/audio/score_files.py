@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from phinmf._types import Array
+from phinmf.audio import files
 from phinmf.audio.score_table import ScoreTable, score_components
 from phinmf.audio.scores import described
 
@@ -54,17 +55,11 @@ def score_files(
 
 def _read_alike(paths: list[Path]) -> tuple[list[Array], int]:
     """Read files that must have one rate, length and number of channels."""
-    import soundfile
-
     sounds: list[Array] = []
     rates: list[int] = []
     for path in paths:
-        if not path.is_file():
-            raise FileNotFoundError(f"{path} is not a file: a sound file is needed")
-        try:
-            y, rate = soundfile.read(path, always_2d=True)
-        except soundfile.LibsndfileError as error:
-            raise ValueError(f"{path} cannot be read as sound: {error.error_string}") from None
+        sound = files.probe(path)
+        y, rate = files.read(sound), sound.sample_rate
         sounds.append(y)
         rates.append(rate)
         if rate != rates[0] or y.shape != sounds[0].shape:
