@@ -100,6 +100,11 @@ TABLES = {
         "example": "example", "paired snr": "all, SNR", "paired sdr": "all, SI-SDR",
         "snr": "SNR itself", "fewer atoms": "fewer atoms", "seconds": "s",
     },
+    "unmix": {
+        "minutes": "minutes of 44.1 kHz stereo", "seconds": "s in all",
+        "share_of_its_length": "share of its length", "learning": "learning, s",
+        "streaming": "streaming, s", "peak_gigabytes": "peak memory, GB", "null_test": "null test",
+    },
     "armstrong": {
         "threads": "threads", "sparsity": "sparsity", "start": "start", "method": "method",
         "objective_per_entry": "objective per entry", "seconds": "s",
@@ -109,6 +114,7 @@ TABLES = {
 
 
 OTHER_PAGES = {
+    "unmix": "docs/unmix.md",
     "estimator": "docs/estimator.md",
     "separation_snr": "docs/separation.md",
     "separation_sdr": "docs/separation.md",
