@@ -147,6 +147,20 @@ def test_names_cannot_leave_their_folder(tmp_path, name):
     assert {p.name for p in tmp_path.iterdir()} == {"song.wav"}
 
 
+def test_what_cannot_be_written_is_said_before_learning(tmp_path):
+    path = write(tmp_path / "song.wav")
+
+    def fail(state):
+        raise AssertionError("learning has begun")
+
+    for how in ({"format": "m4a"}, {"filename": "same"}, {"filename": "../x"}):
+        with pytest.raises(ValueError, match="format m4a|filename is"):
+            unmix_file(
+                path, Output(tmp_path / "deep/out", **how), Options(2, **QUICK), callback=fail
+            )
+    assert {p.name for p in tmp_path.iterdir()} == {"song.wav"}
+
+
 def test_groups_add_up_too(tmp_path):
     path = write(tmp_path / "song.wav", subtype="PCM_16")
     folder = tmp_path / "out"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from phinmf.audio.learning import Learned, Options, learn
 from phinmf.audio.model_files import load_model, save_model
 from phinmf.audio.streaming import Separation
 from phinmf.audio.unmixing import Unmixing, view
-from phinmf.audio.writing import Stems, encoding_for
+from phinmf.audio.writing import Encoding, Stems, encoding_for
 
 TEMPLATE = "component_{number:02d}"
 
@@ -38,6 +38,14 @@ class Output:
     filename: str = TEMPLATE
     gain: float = 0.0  #: dB, the same for all parts
     overwrite: bool = False
+
+
+class Plan(NamedTuple):
+    """What will be written, found possible before any work is done."""
+
+    output: Output
+    encoding: Encoding
+    names: list[str]  #: of the components' files
 
 
 def unmix_file(
@@ -62,20 +70,19 @@ def unmix_file(
     length = sound.length - first
     if duration is not None:
         length = min(length, max(1, round(duration * sound.sample_rate)))
-    free_to_write(output)
+    saved = None if model is None else load_model(model, sound.sample_rate)
+    K = options.n_components if saved is None else saved.K
+    plan = planned(output, sound, length, K)
 
     def read(s: int, n: int) -> Array:
         return files.read(sound, first + s, min(n, length - s))
 
-    if model is None:
-        learned = learn(read, length, sound.channels, sound.sample_rate, options, callback)
-    else:
-        learned = load_model(model, sound.sample_rate)
+    learned = saved or learn(read, length, sound.channels, sound.sample_rate, options, callback)
     seconds = {"learning": time.perf_counter() - clock}
     facts = {"source": describe(sound), "start": first, "length": length}
     facts |= {"options": asdict(options), "model": None if model is None else model.name}
     blocks = files.blocks(sound, first, length)
-    return stream(blocks, sound, length, learned, output, facts, seconds, options, progress, finish)
+    return stream(blocks, sound, length, learned, plan, facts, seconds, options, progress, finish)
 
 
 def stream(
@@ -83,7 +90,7 @@ def stream(
     sound: Sound,
     length: int,
     learned: Learned,
-    output: Output,
+    plan: Plan,
     facts: dict[str, Any],
     seconds: dict[str, float],
     options: Options,
@@ -92,14 +99,8 @@ def stream(
 ) -> dict[str, Any]:
     """Send samples through a model into a folder that takes its name when all is written."""
     clock = time.perf_counter()
-    encoding = encoding_for(sound, length, output.format, output.subtype)
+    output, encoding, names = plan
     final = output.folder
-    names = [named(output.filename, final.name, k + 1) + encoding.suffix for k in range(learned.K)]
-    if len(set(names)) < len(names):
-        raise ValueError(
-            f"filename is {output.filename!r}, which gives every component the same name: add"
-            " {number}"
-        )
     working = final.with_name(f".{final.name}.{os.getpid()}.partial")
     working.mkdir(parents=True)
     try:
@@ -199,19 +200,22 @@ def named(template: str, track: str, number: int) -> str:
     return name
 
 
-def free_to_write(output: Output) -> None:
-    """Raise, before any work is done, if the folder is there already or cannot be made."""
-    if output.folder.exists() and not output.overwrite:
-        raise FileExistsError(
-            f"{output.folder} exists already: choose another folder, or add --overwrite"
-        )
-    above = output.folder.parent
-    try:
-        above.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(f"{above} cannot be made ({error.strerror})") from None
-    if not os.access(above, os.W_OK):
+def planned(output: Output, sound: Sound, length: int, K: int) -> Plan:
+    """Raise, before any work is done, if the folder, the format or the names cannot be."""
+    final = output.folder
+    if final.exists() and not output.overwrite:
+        raise FileExistsError(f"{final} exists already: choose another folder, or add --overwrite")
+    above = next(folder for folder in final.absolute().parents if folder.exists())
+    if not (above.is_dir() and os.access(above, os.W_OK)):
         raise PermissionError(f"{above} cannot be written to: choose another folder")
+    encoding = encoding_for(sound, length, output.format, output.subtype)
+    names = [named(output.filename, final.name, k + 1) + encoding.suffix for k in range(K)]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"filename is {output.filename!r}, which gives every component the same name: add"
+            " {number}"
+        )
+    return Plan(output, encoding, names)
 
 
 def put_in_place(working: Path, final: Path, overwrite: bool) -> None:
@@ -236,19 +240,9 @@ def save(unmixing: Unmixing, folder: str | os.PathLike[str], **how: Any) -> Path
     output = Output(Path(folder), **how)
     if output.subtype is None and output.format is None:
         output = replace(output, subtype="FLOAT")
-    free_to_write(output)
+    plan = planned(output, sound, n, unmixing.model.K)
     facts = {"source": None, "start": 0, "length": n}
     blocks = (signal[i : i + files.BLOCK] for i in range(0, n, files.BLOCK))
-    model = unmixing.model
-    stream(
-        blocks,
-        sound,
-        n,
-        model,
-        output,
-        facts,
-        {},
-        Options(),
-        finish=view("folder_report").write_report,
-    )
+    finish = view("folder_report").write_report
+    stream(blocks, sound, n, unmixing.model, plan, facts, {}, Options(), finish=finish)
     return output.folder
