@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TimeRemainingColumn
 
 LEARNING = 0.8  #: share of the bar for learning, before streaming
 USUAL_STEPS = 100
+FINISHING = "Finishing with what has been learned so far; Ctrl-C again leaves nothing behind."
 
 
 class Bar(AbstractContextManager["Bar"]):
@@ -25,7 +26,8 @@ class Bar(AbstractContextManager["Bar"]):
         self.console = Console(file=sys.stderr, highlight=False)
         self.bar: Progress | None = None
         self.shown, self.steps = 0, 0
-        self.stopped = False  #: by Ctrl-C, once
+        self.stopped = self.answered = False  #: by Ctrl-C, once
+        self.left = False  #: by Ctrl-C, twice
         self.clock = time.perf_counter()
         if self.console.is_terminal and not quiet:
             columns = ("{task.description}", BarColumn(), "{task.percentage:3.0f} %",
@@ -59,7 +61,12 @@ class Bar(AbstractContextManager["Bar"]):
         self.show("writing", self.share + (1 - self.share) * done, "")
 
     def show(self, stage: str, share: float, note: str) -> None:
-        """Draw, or print a line for the next tenth."""
+        """Draw, or print a line for the next tenth; and answer to Ctrl-C."""
+        if self.left:
+            raise KeyboardInterrupt
+        if self.stopped and not self.answered:
+            self.answered = True
+            self.say(FINISHING)
         if self.bar is not None:
             self.bar.update(
                 self.task, completed=share, description=f"{self.name}: {stage}", note=note

@@ -172,9 +172,9 @@ def patient(bar: Bar) -> Iterator[None]:
 
     def ask(*_: Any) -> None:
         if bar.stopped:
+            bar.left = True  # learning takes an interrupt for the first one, and goes on to write
             raise KeyboardInterrupt
-        bar.stopped = True
-        bar.say("Finishing with what has been learned so far; Ctrl-C again leaves nothing behind.")
+        bar.stopped = True  # the bar says so: nothing may be printed while something else is
 
     try:
         before = signal.signal(signal.SIGINT, ask)
