@@ -71,12 +71,15 @@ def alternate(
         here = whole.part(at.sample, at.last.Phi.dtype)
         here.stand_at(at.last)
     history, status = at.history, Status.MAX_ITER
+    flat_below = -1.0
+    if whole.V_hat is not None:  # G_ii: N terms of order 1
+        flat_below = run.tol * float(whole.engine.weights.sum()) * whole.engine.shape[1] ** 0.5
     clock = time.perf_counter() - (history[-1].seconds if len(history) else 0.0)
     try:
         for t in range(len(history), run.max_iter):
             now = run.schedule.at(t, time.perf_counter() - clock)
-            if at.stage != stage(now, run, whole):
-                at.stage = stage(now, run, whole)
+            if at.stage != stage_of(now, run, whole.engine.dtype):
+                at.stage = stage_of(now, run, whole.engine.dtype)
                 n = at.stage.n_frames
                 at.sample = None if n is None else draw(whole.engine.weights, n, run.rng)
                 here = whole.part(at.sample, at.stage.dtype)
@@ -111,7 +114,7 @@ def alternate(
                     floor=now.floor,
                 )
             )
-            reason = reason_to_stop(history, at.last, run, now, whole)
+            reason = reason_to_stop(history, at.last, run, now, flat_below)
             if reason is not None:
                 status = reason
                 break
@@ -130,10 +133,10 @@ class Stage(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def stage(now: Setting, run: Settings, whole: Model) -> Stage:
-    """The stage that a setting belongs to."""
+def stage_of(now: Setting, run: Settings, dtype: np.dtype[Any]) -> Stage:
+    """The stage that a setting belongs to, for data of some precision."""
     n = run.schedule.sample_size if now.high else None
-    return Stage(n, np.dtype(np.float32) if now.single else whole.engine.dtype)
+    return Stage(n, np.dtype(np.float32) if now.single else dtype)
 
 
 def transform_step(run: Settings, Phi: Array, objective: Objective, memory: Any) -> Descent:
@@ -164,18 +167,19 @@ def reason_to_stop(
     last: Iterate,
     run: Settings,
     now: Setting,
-    whole: Model,
+    flat_below: float = -1.0,
 ) -> Status | None:
-    """The first reason to stop after an outer iteration, if there is one."""
+    """The first reason to stop after an outer iteration, if there is one.
+
+    A gradient of at most `flat_below` is one where nothing but the transform is learned.
+    """
     row = history[-1]
     if run.callback is not None:
         seen = State(len(history), row.objective, history, last.Phi, last.W, run.scale)
         if run.callback(seen):
             return Status.CALLBACK
     if now.settled:
-        _, M, _ = whole.engine.shape
-        small = run.tol * whole.engine.weights.sum() * np.sqrt(M)  # G_ii: N terms of order 1
-        if whole.V_hat is not None and row.gradient <= small:
+        if row.gradient <= flat_below:
             return Status.SMALL_GRADIENT
         if len(history) == 1:
             before = history.start

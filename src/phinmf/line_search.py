@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 
 class Point(Protocol):
@@ -34,39 +34,61 @@ class Origin(NamedTuple):
     eta: float = 0.0
 
 
-def strong_wolfe(
-    trial: Callable[[float], P],
-    start: Origin,
-    eta: float = 1.0,
-    c1: float = 1e-4,
-    c2: float = 0.9,
-    max_trials: int = 20,
-) -> P | None:
-    """Find a point that satisfies the strong Wolfe conditions.
+class StrongWolfe(Generic[P]):
+    """A search for a point that satisfies the strong Wolfe conditions, one trial at a time.
 
     Nocedal & Wright, Numerical Optimization, Algorithms 3.5 (bracket) and 3.6 (zoom), with
     cubic interpolation (pp. 59-60). When `max_trials` run out, the best point of sufficient
-    decrease is returned; None means that there was none.
+    decrease is found; None means that there was none.
     """
-    if not start.slope < 0:
-        return None
-    low: P | Origin = start  # lowest point of sufficient decrease so far
-    high: P | Origin | None = None  # with `low`, brackets an acceptable point
-    for _ in range(max_trials):
-        here = trial(eta)
-        if not (here.loss <= start.loss + c1 * eta * start.slope and here.loss < low.loss):
-            high = here  # too far, or not finite
-        elif abs(here.slope) <= -c2 * start.slope:
-            return here
+
+    def __init__(
+        self,
+        start: Origin,
+        eta: float = 1.0,
+        c1: float = 1e-4,
+        c2: float = 0.9,
+        max_trials: int = 20,
+    ) -> None:
+        self.start, self.c1, self.c2, self.left = start, c1, c2, max_trials
+        self.eta: float | None = eta if start.slope < 0 else None  #: to try next; None at the end
+        self.low: P | Origin = start  #: lowest point of sufficient decrease so far
+        self.high: P | Origin | None = None  #: with `low`, brackets an acceptable point
+
+    @property
+    def found(self) -> P | None:
+        """What the search has found."""
+        return None if isinstance(self.low, Origin) else self.low
+
+    def tell(self, here: P) -> None:
+        """Take note of the trial at η, and choose the next."""
+        start, low, eta = self.start, self.low, here.eta
+        self.left -= 1
+        if not (here.loss <= start.loss + self.c1 * eta * start.slope and here.loss < low.loss):
+            self.high = here  # too far, or not finite
         else:
-            turned = here.slope * ((high.eta if high else math.inf) - low.eta) >= 0
-            if turned:
-                high = low
-            low = here
-        eta = 4 * eta if high is None else _between(low, high)
-        if high is not None and abs(high.eta - low.eta) <= 1e-12 * max(high.eta, low.eta):
-            break
-    return None if isinstance(low, Origin) else low
+            self.low = here
+            if abs(here.slope) <= -self.c2 * start.slope:
+                self.eta = None
+                return
+            if here.slope * ((self.high.eta if self.high else math.inf) - low.eta) >= 0:
+                self.high = low  # it has turned
+        low, high = self.low, self.high
+        over = high is not None and abs(high.eta - low.eta) <= 1e-12 * max(high.eta, low.eta)
+        if over or self.left == 0:
+            self.eta = None
+        else:
+            self.eta = 4 * eta if high is None else _between(low, high)
+
+
+def strong_wolfe(
+    trial: Callable[[float], P], start: Origin, eta: float = 1.0, **how: Any
+) -> P | None:
+    """Search along a curve; `how` are further arguments of `StrongWolfe`."""
+    search: StrongWolfe[P] = StrongWolfe(start, eta, **how)
+    while search.eta is not None:
+        search.tell(trial(search.eta))
+    return search.found
 
 
 def backtracking(

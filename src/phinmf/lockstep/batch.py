@@ -1,0 +1,242 @@
+"""Restarts in one batch on the frames of one stage: what Algorithm 1 does to them, all at once.
+
+Everything is held in memory that stays in place, so that the work can be recorded and replayed.
+Each method takes the batch from one consistent iterate to another.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from phinmf.lockstep import operations
+from phinmf.lockstep.exponential import exponential
+from phinmf.lockstep.formulas import multiply, power
+from phinmf.lockstep.graphs import Replay
+from phinmf.lockstep.memory import Memory
+from phinmf.solvers.base import FARTHEST
+from phinmf.solvers.metric import FLOOR
+
+Tensor = torch.Tensor
+
+GRAPHS_PAY = 2**25  #: entries up to which the host, not the device, would set the pace
+
+#: Columns of the report that the host reads after each trial.
+LOSS, SLOPE, TRIAL_LOSS, TRIAL_SLOPE, NORM, PAIRS, PENALTY, TARGET, GRADIENT = range(9)
+
+
+class Batch:
+    """Memory for B restarts on N frames, and the steps on them."""
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int, int, int],
+        dtype: torch.dtype,
+        device: torch.device,
+        shared: bool,
+        kappa: float,
+        gamma: float,
+        metric: str,
+        memory_size: int,
+    ) -> None:
+        B, C, M, N, K = self.shape = shape
+        self.dtype, self.kappa, self.gamma, self.exact = dtype, kappa, gamma, metric == "exact"
+        self.ops = operations.best(device, K)
+
+        def empty(*size: int, dtype: torch.dtype = dtype) -> Tensor:
+            return torch.zeros(size, dtype=dtype, device=device)
+
+        self.Y = empty(1 if shared else B, C, M, N)
+        self.weights = empty(1 if shared else B, N, dtype=torch.float64)
+        self.X, self.X_trial, self.F = (empty(B, C, M, N) for _ in range(3))
+        self.WH, self.W, self.H = empty(B, M, N), empty(B, M, K), empty(B, K, N)
+        self.Phi, self.G, self.E, self.T, self.G_trial = (empty(B, M, M) for _ in range(5))
+        self.memory = Memory(B, memory_size, M, dtype, device)
+        self.report = empty(B, 9, dtype=torch.float64)
+        self.eps, self.mu, self.target = (empty(1, dtype=torch.float64) for _ in range(3))
+        self.eta, self.accepted = empty(B, 1, 1), empty(B, dtype=torch.bool)
+        self._accepted = [False] * B
+        self.free = torch.ones(K, dtype=torch.bool, device=device)  # columns of W that may change
+        self.replay = Replay(device.type == "cuda" and self.X.numel() <= GRAPHS_PAY)
+
+        self.key: Any = None  # by which the workspace knows it
+        held = (v for owner in (self, self.memory) for v in vars(owner).values())
+        self.nbytes = sum(v.numel() * v.element_size() for v in held if isinstance(v, Tensor))
+
+    def load(
+        self, Y: Tensor, weights: Tensor, mu: float, eps: float, target: float, kept: Any
+    ) -> None:
+        """Take these frames and settings; no restart stands anywhere yet."""
+        self.Y.copy_(Y)
+        self.weights.copy_(weights)
+        self.mu.fill_(mu)
+        self.eps.fill_(eps)
+        self.target.fill_(target)
+        self.free.fill_(True)
+        if kept is not None:
+            self.free[torch.as_tensor(kept, device=self.free.device)] = False
+        self.memory.clear(torch.ones_like(self.accepted))
+
+    def stand_at(self, Phi: Tensor, W: Tensor) -> None:
+        """Go to these transforms, made orthogonal in double precision."""
+        self.Phi.copy_(polish(polish(Phi.double())))
+        self.W.copy_(W)
+        self.rotate()
+
+    def take_over(self, other: Batch, places: Tensor) -> None:
+        """Stand where some restarts of another batch on the same frames stand."""
+        for name in ("X", "WH", "W", "H", "Phi", "G"):
+            getattr(self, name).copy_(getattr(other, name)[places])
+        self.memory.take_over(other.memory, places)
+
+    def refresh(self) -> None:
+        """Polish Φ and make X afresh from it, so that rounding does not build up."""
+        self.Phi.copy_(polish(self.Phi))
+        self.rotate()
+
+    def rotate(self) -> None:
+        """X ← ΦY."""
+        B, C, M, N, _ = self.shape
+        if len(self.Y) == B:
+            torch.matmul(self.Phi[:, None], self.Y, out=self.X)
+        else:  # one product for all restarts, without copies of Y
+            for c in range(C):
+                product = self.Phi.view(B * M, M) @ self.Y[0, c]
+                self.X[:, c] = product.view(B, M, N)
+
+    def activate(self, n_iter: int = 10) -> None:
+        """Give every frame activations for W: from its best flat model, some updates."""
+        _, _, M, _, K = self.shape
+        powers = power(self.Y).mean(dim=1)[:, None]
+        flat = 2 * powers / (1 + (1 + 4 * self.mu * powers).sqrt())
+        self.H.copy_(flat * (M / K))
+        for _ in range(n_iter):
+            self.ops.update_activations(self.X, self.W, self.H, self.mu, self.eps, 1.0)
+
+    def nmf_step(self) -> None:
+        """Step ⋆: update H, then W, then normalise both."""
+        ops, H, W = self.ops, self.H, self.W
+        ops.update_activations(self.X, W, H, self.mu, self.eps, self.gamma)
+        numerator, denominator = ops.dictionary_sums(self.X, W, H, self.weights, self.eps)
+        activation = (H * self.weights[:, None]).sum(dim=2)[:, None]
+        before = W.clone()
+        multiply(W, numerator, (denominator + self.mu * activation).to(W.dtype), self.gamma)
+        W.copy_(torch.where(self.free, W, before))
+        s = W.sum(dim=1, keepdim=True)
+        s = torch.where((s == 0) | ~self.free, 1, s)
+        W.div_(s)
+        H.mul_(s.mT)
+
+    def model(self) -> None:
+        """WH, which is fixed during a transform step."""
+        torch.matmul(self.W, self.H, out=self.WH)
+
+    def begin(self) -> None:
+        """Fix the model; loss and gradient at X."""
+        torch.matmul(self.W, self.H, out=self.WH)
+        self.report[:, LOSS] = self.gradient(self.X, self.WH, self.weights, self.F, self.G)
+
+    def gradient(self, X: Tensor, WH: Tensor, weights: Tensor, F: Tensor, G: Tensor) -> Tensor:
+        """Loss at X; G receives (8)."""
+        loss = self.ops.loss_and_slope(X, WH, weights, self.eps, self.kappa, F)
+        if X.shape[1] == 1:
+            torch.matmul(F[:, 0], X[:, 0].mT, out=G)
+        else:
+            torch.mean(F @ X.mT, dim=1, out=G)
+        return loss
+
+    def measure_curvature(self) -> None:
+        """The initial metric of L-BFGS, (9) floored at a share of (12), or (12) itself."""
+        exact, bound, V = self.ops.curvatures(
+            self.X, self.WH, self.weights, self.eps, self.kappa
+        )
+        h = bound @ V.mT
+        h = h + h.mT
+        if self.exact:
+            c = exact @ V.mT
+            d = self.G.diagonal(dim1=-2, dim2=-1)
+            h = torch.maximum(c + c.mT - (d[:, :, None] + d[:, None]), FLOOR * h)
+        self.memory.set_metric(h)
+
+    def aim(self) -> None:
+        """E ← the direction of L-BFGS, and its slope."""
+        g = self.G - self.G.mT
+        direction, pairs = self.memory.direction(g)
+        torch.clamp(-direction, -FARTHEST, FARTHEST, out=self.E)
+        self.report[:, SLOPE] = inner(self.G, self.E)
+        self.report[:, PAIRS] = pairs
+        self.eta.fill_(1)
+
+    def trial(self, squarings: int) -> None:
+        """Loss, slope and gradient at R(ηE)X for every restart."""
+        T, norm = exponential(self.eta * self.E, squarings, self.ops.combinations)
+        self.T.copy_(T)
+        torch.matmul(T[:, None], self.X, out=self.X_trial)
+        loss = self.gradient(self.X_trial, self.WH, self.weights, self.F, self.G_trial)
+        self.report[:, TRIAL_LOSS] = loss
+        self.report[:, TRIAL_SLOPE] = inner(self.G_trial, self.E)
+        self.report[:, NORM] = norm
+
+    def trial_of(self, some: Tensor, squarings: int) -> None:
+        """The same for some of the restarts."""
+        E, WH = self.E[some], self.WH[some]
+        T, norm = exponential(self.eta[some] * E, squarings, self.ops.combinations)
+        X = T[:, None] @ self.X[some]
+        G = torch.empty_like(E)
+        weights = self.weights if len(self.weights) == 1 else self.weights[some]
+        loss = self.gradient(X, WH, weights, torch.empty_like(X), G)
+        self.T[some], self.X_trial[some], self.G_trial[some] = T, X, G
+        self.report[some, TRIAL_LOSS] = loss
+        self.report[some, TRIAL_SLOPE] = inner(G, E)
+        self.report[some, NORM] = norm
+
+    def try_again(self, some: list[int], etas: list[float], squarings: int) -> None:
+        """Trials at other step lengths, for some of the restarts."""
+        index = torch.tensor(some, device=self.X.device)
+        self.eta[index, 0, 0] = torch.tensor(etas, dtype=self.dtype, device=self.X.device)
+        if len(some) == self.shape[0]:
+            self.replay(f"trial {squarings}", lambda: self.trial(squarings))
+        else:
+            self.trial_of(index, squarings)
+
+    def set_accepted(self, which: list[bool]) -> None:
+        """Say whose trial `accept` takes."""
+        if which != self._accepted:
+            self.accepted.copy_(torch.tensor(which))
+            self._accepted = which
+
+    def accept(self) -> None:
+        """Move those restarts whose trial was accepted."""
+        chosen = self.accepted[:, None, None]
+        y = self.G_trial - self.G
+        self.memory.push(self.eta * self.E, y - y.mT, self.accepted)
+        self.G.copy_(torch.where(chosen, self.G_trial, self.G))
+        self.Phi.copy_(torch.where(chosen, self.T @ self.Phi, self.Phi))
+        self.X.copy_(torch.where(chosen[..., None], self.X_trial, self.X))
+        loss = torch.where(self.accepted, self.report[:, TRIAL_LOSS], self.report[:, LOSS])
+        self.report[:, LOSS] = loss
+
+    def summarise(self) -> None:
+        """What the history wants to know at the end of an outer iteration."""
+        self.report[:, PENALTY] = self.penalty()
+        self.report[:, TARGET] = self.ops.loss(
+            self.X, self.WH, self.weights, self.target, self.kappa
+        )
+        skew = (self.G - self.G.mT) / 2
+        self.report[:, GRADIENT] = inner(skew, skew).sqrt()
+
+    def penalty(self) -> Tensor:
+        """μ Σ_k ‖w_k‖₁ ‖h_k‖₁."""
+        activation = (self.H * self.weights[:, None]).sum(dim=2)
+        return self.mu * (self.W.sum(dim=1, dtype=torch.float64) * activation).sum(dim=1)
+
+
+def polish(Phi: Tensor) -> Tensor:
+    """One Newton–Schulz step ½ (3I - ΦΦᵀ) Φ."""
+    return 1.5 * Phi - 0.5 * (Phi @ Phi.mT @ Phi)
+
+
+def inner(A: Tensor, B: Tensor) -> Tensor:
+    """⟨A|B⟩ of each restart, summed in double precision."""
+    return (A * B).sum(dim=(1, 2), dtype=torch.float64)
