@@ -12,9 +12,9 @@ import torch
 
 from phinmf.lockstep import operations
 from phinmf.lockstep.exponential import exponential
-from phinmf.lockstep.formulas import multiply, power
+from phinmf.lockstep.formulas import power
 from phinmf.lockstep.graphs import Replay
-from phinmf.lockstep.memory import Memory
+from phinmf.lockstep.memory import Memory, set_metric
 from phinmf.solvers.base import FARTHEST
 from phinmf.solvers.metric import FLOOR
 
@@ -35,6 +35,7 @@ class Batch:
         dtype: torch.dtype,
         device: torch.device,
         shared: bool,
+        equal: bool,
         kappa: float,
         gamma: float,
         metric: str,
@@ -42,7 +43,8 @@ class Batch:
     ) -> None:
         B, C, M, N, K = self.shape = shape
         self.dtype, self.kappa, self.gamma, self.exact = dtype, kappa, gamma, metric == "exact"
-        self.ops = operations.best(device, K)
+        self.equal = equal  # weights
+        self.ops = operations.best(device, K, memory_size)
 
         def empty(*size: int, dtype: torch.dtype = dtype) -> Tensor:
             return torch.zeros(size, dtype=dtype, device=device)
@@ -51,10 +53,11 @@ class Batch:
         self.weights = empty(1 if shared else B, N, dtype=torch.float64)
         self.X, self.X_trial, self.F = (empty(B, C, M, N) for _ in range(3))
         self.WH, self.W, self.H = empty(B, M, N), empty(B, M, K), empty(B, K, N)
-        self.Phi, self.G, self.E, self.T, self.G_trial = (empty(B, M, M) for _ in range(5))
+        self.Phi, self.T, self.E = (empty(B, M, M) for _ in range(3))
+        self.G, self.g, self.G_trial = (empty(B, M, M) for _ in range(3))  # g = G - Gᵀ
         self.memory = Memory(B, memory_size, M, dtype, device)
         self.report = empty(B, 9, dtype=torch.float64)
-        self.eps, self.mu, self.target = (empty(1, dtype=torch.float64) for _ in range(3))
+        self.eps, self.mu, self.target = (empty(dtype=torch.float64) for _ in range(3))
         self.eta, self.accepted = empty(B, 1, 1), empty(B, dtype=torch.bool)
         self._accepted = [False] * B
         self.free = torch.ones(K, dtype=torch.bool, device=device)  # columns of W that may change
@@ -86,7 +89,7 @@ class Batch:
 
     def take_over(self, other: Batch, places: Tensor) -> None:
         """Stand where some restarts of another batch on the same frames stand."""
-        for name in ("X", "WH", "W", "H", "Phi", "G"):
+        for name in ("X", "WH", "W", "H", "Phi", "G", "g"):
             getattr(self, name).copy_(getattr(other, name)[places])
         self.memory.take_over(other.memory, places)
 
@@ -115,31 +118,20 @@ class Batch:
             self.ops.update_activations(self.X, self.W, self.H, self.mu, self.eps, 1.0)
 
     def nmf_step(self) -> None:
-        """Step ⋆: update H, then W, then normalise both."""
-        ops, H, W = self.ops, self.H, self.W
-        ops.update_activations(self.X, W, H, self.mu, self.eps, self.gamma)
-        numerator, denominator = ops.dictionary_sums(self.X, W, H, self.weights, self.eps)
-        activation = (H * self.weights[:, None]).sum(dim=2)[:, None]
-        before = W.clone()
-        multiply(W, numerator, (denominator + self.mu * activation).to(W.dtype), self.gamma)
-        W.copy_(torch.where(self.free, W, before))
-        s = W.sum(dim=1, keepdim=True)
-        s = torch.where((s == 0) | ~self.free, 1, s)
-        W.div_(s)
-        H.mul_(s.mT)
-
-    def model(self) -> None:
-        """WH, which is fixed during a transform step."""
-        torch.matmul(self.W, self.H, out=self.WH)
+        """Step ⋆."""
+        self.ops.nmf_step(
+            self.X, self.W, self.H, self.weights, self.mu, self.eps, self.gamma, self.free
+        )
 
     def begin(self) -> None:
         """Fix the model; loss and gradient at X."""
         torch.matmul(self.W, self.H, out=self.WH)
         self.report[:, LOSS] = self.gradient(self.X, self.WH, self.weights, self.F, self.G)
+        torch.sub(self.G, self.G.mT, out=self.g)
 
     def gradient(self, X: Tensor, WH: Tensor, weights: Tensor, F: Tensor, G: Tensor) -> Tensor:
         """Loss at X; G receives (8)."""
-        loss = self.ops.loss_and_slope(X, WH, weights, self.eps, self.kappa, F)
+        loss = self.ops.loss_and_slope(X, WH, weights, self.equal, self.eps, self.kappa, F)
         if X.shape[1] == 1:
             torch.matmul(F[:, 0], X[:, 0].mT, out=G)
         else:
@@ -157,14 +149,12 @@ class Batch:
             c = exact @ V.mT
             d = self.G.diagonal(dim1=-2, dim2=-1)
             h = torch.maximum(c + c.mT - (d[:, :, None] + d[:, None]), FLOOR * h)
-        self.memory.set_metric(h)
+        set_metric(self.memory, h)
 
     def aim(self) -> None:
         """E ← the direction of L-BFGS, and its slope."""
-        g = self.G - self.G.mT
-        direction, pairs = self.memory.direction(g)
-        torch.clamp(-direction, -FARTHEST, FARTHEST, out=self.E)
-        self.report[:, SLOPE] = inner(self.G, self.E)
+        slope, pairs = self.ops.aim(self.memory, self.g, FARTHEST, self.E)
+        self.report[:, SLOPE] = slope
         self.report[:, PAIRS] = pairs
         self.eta.fill_(1)
 
@@ -208,23 +198,22 @@ class Batch:
 
     def accept(self) -> None:
         """Move those restarts whose trial was accepted."""
-        chosen = self.accepted[:, None, None]
-        y = self.G_trial - self.G
-        self.memory.push(self.eta * self.E, y - y.mT, self.accepted)
-        self.G.copy_(torch.where(chosen, self.G_trial, self.G))
-        self.Phi.copy_(torch.where(chosen, self.T @ self.Phi, self.Phi))
-        self.X.copy_(torch.where(chosen[..., None], self.X_trial, self.X))
-        loss = torch.where(self.accepted, self.report[:, TRIAL_LOSS], self.report[:, LOSS])
-        self.report[:, LOSS] = loss
+        ops, report, accepted = self.ops, self.report, self.accepted
+        curved = report[:, TRIAL_SLOPE] > report[:, SLOPE]  # that is ⟨s|y⟩ > 0
+        ops.remember(
+            self.memory, self.g, self.G, self.G_trial, self.E, self.eta, accepted, curved
+        )
+        ops.take(self.Phi, self.T @ self.Phi, accepted)
+        ops.take(self.X, self.X_trial, accepted)
+        report[:, LOSS] = torch.where(accepted, report[:, TRIAL_LOSS], report[:, LOSS])
 
     def summarise(self) -> None:
         """What the history wants to know at the end of an outer iteration."""
         self.report[:, PENALTY] = self.penalty()
         self.report[:, TARGET] = self.ops.loss(
-            self.X, self.WH, self.weights, self.target, self.kappa
+            self.X, self.WH, self.weights, self.equal, self.target, self.kappa
         )
-        skew = (self.G - self.G.mT) / 2
-        self.report[:, GRADIENT] = inner(skew, skew).sqrt()
+        self.report[:, GRADIENT] = inner(self.g, self.g).sqrt() / 2
 
     def penalty(self) -> Tensor:
         """μ Σ_k ‖w_k‖₁ ‖h_k‖₁."""

@@ -1,7 +1,7 @@
 """The sums over frames, for a batch of restarts: plain PyTorch, which the fused kernels follow.
 
 Shapes are X (B, C, M, N), W (B, M, K), H (B, K, N), WH (B, M, N) and weights (B or 1, N); ε and μ
-are tensors of one number. Both divergences belong to one family, (v+ε)/v̂ + log v̂ - κ (log(v+ε)
+are tensors of no dimension. Both divergences belong to one family, (v+ε)/v̂ + log v̂ - κ (log(v+ε)
 + 1): the readable formulas stand in `phinmf.divergences`, and these are tested against them.
 """
 
@@ -19,21 +19,24 @@ def power(X: Tensor) -> Tensor:
     return X.square().mean(dim=1)
 
 
-def loss(X: Tensor, WH: Tensor, weights: Tensor, eps: Tensor, kappa: float) -> Tensor:
-    """Weighted sum of f over all entries, of each restart, in double precision."""
+def loss(X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float) -> Tensor:
+    """Weighted sum of f over all entries, of each restart, in double precision.
+
+    Whether weights are `equal` is for those to know who can make use of it.
+    """
     a, v_hat = power(X) + eps, WH + eps
     values = a / v_hat + v_hat.log() - kappa * (a.log() + 1)
     return (values.sum(dim=1, dtype=torch.float64) * weights).sum(dim=1)
 
 
 def loss_and_slope(
-    X: Tensor, WH: Tensor, weights: Tensor, eps: Tensor, kappa: float, F: Tensor
+    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float, F: Tensor
 ) -> Tensor:
     """The loss; F receives the weighted f'(x)."""
     a, v_hat = power(X) + eps, WH + eps
     slope = 2 * (1 / v_hat - kappa / a) * weights[:, None].to(X.dtype)
     torch.mul(slope[:, None], X, out=F)
-    return loss(X, WH, weights, eps, kappa)
+    return loss(X, WH, weights, equal, eps, kappa)
 
 
 def curvatures(
@@ -61,13 +64,22 @@ def update_activations(
     multiply(H, W.mT @ P, W.mT @ Q + mu, gamma)
 
 
-def dictionary_sums(
-    X: Tensor, W: Tensor, H: Tensor, weights: Tensor, eps: Tensor
-) -> tuple[Tensor, Tensor]:
-    """PHᵀ and QHᵀ, weighted."""
+def nmf_step(
+    X: Tensor, W: Tensor, H: Tensor, weights: Tensor, mu: Tensor, eps: Tensor, gamma: float,
+    free: Tensor,
+) -> None:  # fmt: skip
+    """Step ⋆: update H, then the free columns of W, then normalise both."""
+    update_activations(X, W, H, mu, eps, gamma)
     P, Q = split(power(X), W @ H, eps)
     weighted = (H * weights[:, None].to(H.dtype)).mT
-    return P @ weighted, Q @ weighted
+    pressure = mu * (H * weights[:, None]).sum(dim=2)[:, None]
+    before = W.clone()
+    multiply(W, P @ weighted, (Q @ weighted + pressure).to(W.dtype), gamma)
+    W.copy_(torch.where(free, W, before))
+    s = W.sum(dim=1, keepdim=True)
+    s = torch.where((s == 0) | ~free, 1, s)
+    W.div_(s)
+    H.mul_(s.mT)
 
 
 def multiply(F: Tensor, numerator: Tensor, denominator: Tensor, gamma: float) -> None:

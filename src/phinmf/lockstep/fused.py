@@ -12,13 +12,17 @@ import torch
 import triton
 import triton.language as tl
 
-from phinmf.lockstep.exponential import _A, _B, _I
 from phinmf.multiplicative import LEAST
 
 Tensor = torch.Tensor
 
 ENTRIES = 1024  #: of an elementwise program
+GROUP = 4  #: entries of equal weight whose product is taken before its logarithm
+LANES = 256  #: groups of a program
 MOST_COMPONENTS = 128  #: that the NMF kernels hold in registers
+UPDATE_TILE = 32, 16, 4  #: atoms, frames and warps of a program
+SUMS_TILE = 32, 32, 4
+PROGRAMS = 528  #: that the sums over frames are shared out to
 
 
 @triton.jit
@@ -38,30 +42,44 @@ def _entry(X, WH, weights, eps, place, b, MN, N, share, C: tl.constexpr, W_ROW):
 
 
 @triton.jit
+def _times(a, b):  # type: ignore[no-untyped-def]
+    return a * b
+
+
+@triton.jit
 def _loss_kernel(  # type: ignore[no-untyped-def]
     X, WH, weights, EPS, F, parts, MN, N, W_ROW, share, C: tl.constexpr, IS: tl.constexpr,
-    SLOPE: tl.constexpr, BLOCK: tl.constexpr,
+    SLOPE: tl.constexpr, GROUP: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
+    """One division gives both reciprocals; a logarithm of a product stands in for GROUP of them."""
     b = tl.program_id(1).to(tl.int64)
-    place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    first = tl.program_id(0).to(tl.int64) * GROUP * BLOCK
+    place = first + tl.arange(0, GROUP)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
     inside = place < MN
     eps = tl.load(EPS).to(X.dtype.element_ty)
     v, v_hat, weight = _entry(X, WH, weights, eps, place, b, MN, N, share, C, W_ROW)
     a = v + eps
-    inverse = 1.0 / v_hat
+    both = 1.0 / (a * v_hat)
+    inverse = a * both
     ratio = a * inverse
     if IS:
-        value = ratio - tl.log(ratio) - 1.0
+        of_a = v_hat * both
+        argument = tl.where(inside, ratio, 1.0).to(tl.float64)
+        value = ratio.to(tl.float64) - 1.0
     else:
-        value = ratio + tl.log(v_hat)
-    total = tl.sum(tl.where(inside, value.to(tl.float64) * weight, 0.0), axis=0)
+        argument = tl.where(inside, 1.0 / v_hat, 1.0).to(tl.float64)
+        value = ratio.to(tl.float64)
+    total = tl.sum(tl.where(inside, value * weight, 0.0))
+    if GROUP > 1:  # of equal weight
+        total -= tl.sum(tl.log(tl.reduce(argument, 0, _times))) * tl.load(weights + b * W_ROW)
+    else:
+        total -= tl.sum(tl.log(argument) * weight)
     tl.store(parts + b * tl.num_programs(0) + tl.program_id(0), total)
     if SLOPE:
         if IS:
-            slope = inverse - 1.0 / a
+            slope = 2.0 * weight.to(v.dtype) * (inverse - of_a)
         else:
-            slope = inverse
-        slope = 2.0 * weight.to(v.dtype) * slope
+            slope = 2.0 * weight.to(v.dtype) * inverse
         for c in tl.static_range(0, C):
             x = tl.load(X + (b * C + c) * MN + place, inside, 0.0)
             tl.store(F + (b * C + c) * MN + place, slope * x, inside)
@@ -73,7 +91,7 @@ def _curvature_kernel(  # type: ignore[no-untyped-def]
     BLOCK: tl.constexpr,
 ):  # fmt: skip
     b = tl.program_id(1).to(tl.int64)
-    place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = place < MN
     eps = tl.load(EPS).to(X.dtype.element_ty)
     v, v_hat, weight = _entry(X, WH, weights, eps, place, b, MN, N, share, C, W_ROW)
@@ -173,50 +191,69 @@ def _sums_kernel(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _combine_kernel(  # type: ignore[no-untyped-def]
-    A, A2, A3, A6, B1, B2, B3, B4, B5, M, MM, a: tl.constexpr, b: tl.constexpr, i: tl.constexpr,
-    BLOCK: tl.constexpr,
+def _dictionary_kernel(  # type: ignore[no-untyped-def]
+    W, H, weights, sums, MU, FREE, M, N, K, W_ROW, least, gamma, ME: tl.constexpr,
+    TILES: tl.constexpr, BM: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    inside = place < MM
-    one, two = tl.load(A + place, inside, 0.0), tl.load(A2 + place, inside, 0.0)
-    three, six = tl.load(A3 + place, inside, 0.0), tl.load(A6 + place, inside, 0.0)
-    in_matrix = place % (M * M)
-    diagonal = ((in_matrix // M) == (in_matrix % M)).to(one.dtype)
-    tl.store(B1 + place, a[0] * one + a[1] * two + a[2] * three, inside)
-    tl.store(B2 + place, b[0] * one + b[1] * two + b[2] * three + b[3] * six, inside)
-    third = b[4] * one + b[5] * two + b[6] * three + b[7] * six + i[0] * diagonal
-    tl.store(B3 + place, third, inside)
-    fourth = b[8] * one + b[9] * two + b[10] * three + b[11] * six + i[1] * diagonal
-    tl.store(B4 + place, fourth, inside)
-    tl.store(B5 + place, b[13] * two + b[14] * three + b[15] * six, inside)
+    """W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ for one component, then the scale of W goes to H."""
+    k = tl.program_id(0)
+    b = tl.program_id(1).to(tl.int64)
+    lanes = tl.arange(0, BLOCK)
+    if tl.load(FREE + k):
+        activation = tl.zeros((BLOCK,), tl.float64)
+        for tile in range(0, TILES):
+            n = tile * BLOCK + lanes
+            h = tl.load(H + (b * K + k) * N + n, n < N, 0.0).to(tl.float64)
+            activation += h * tl.load(weights + b * W_ROW + n, n < N, 0.0)
+        pressure = tl.load(MU) * tl.sum(activation)
+        m = tl.arange(0, BM)
+        inside = m < M
+        at = m * K + k
+        w = tl.load(W + b * M * K + at, inside, 0.0)
+        numerator = tl.load(sums + b * 2 * M * K + at, inside, 0.0)
+        denominator = tl.load(sums + b * 2 * M * K + M * K + at, inside, 0.0)
+        denominator = (denominator + pressure).to(w.dtype)
+        ratio = tl.where(denominator > 0, numerator / denominator, 1.0)
+        if not ME:
+            ratio = tl.exp(gamma * tl.log(ratio)).to(w.dtype)
+        w = tl.maximum(w * ratio, tl.minimum(w, least))
+        s = tl.sum(w)
+        s = tl.where(s == 0, 1.0, s).to(w.dtype)
+        tl.store(W + b * M * K + at, w / s, inside)
+        for tile in range(0, TILES):
+            n = tile * BLOCK + lanes
+            h = tl.load(H + (b * K + k) * N + n, n < N, 0.0)
+            tl.store(H + (b * K + k) * N + n, h * s, n < N)
 
 
-def _entries(X: Tensor, weights: Tensor) -> tuple[Any, ...]:
+def _entries(X: Tensor, weights: Tensor, block: int) -> tuple[Any, ...]:
     B, C, M, N = X.shape
-    grid = (triton.cdiv(M * N, ENTRIES), B)
+    grid = (triton.cdiv(M * N, block), B)
     return grid, M * N, N, N if len(weights) > 1 else 0, 1.0 / C, C
 
 
-def loss(X: Tensor, WH: Tensor, weights: Tensor, eps: Tensor, kappa: float) -> Tensor:
+def loss(X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float) -> Tensor:
     """Weighted sum of f over all entries, of each restart, in double precision."""
-    grid, MN, N, row, share, C = _entries(X, weights)
-    parts = torch.empty(grid[::-1], dtype=torch.float64, device=X.device)
-    _loss_kernel[grid](
-        X, WH, weights, eps, X, parts, MN, N, row, share, C, kappa == 1, SLOPE=False, BLOCK=ENTRIES
-    )
-    return parts.sum(dim=1)
+    return _losses(X, WH, weights, equal, eps, kappa, None)
 
 
 def loss_and_slope(
-    X: Tensor, WH: Tensor, weights: Tensor, eps: Tensor, kappa: float, F: Tensor
+    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float, F: Tensor
 ) -> Tensor:
     """The loss; F receives the weighted f'(x)."""
-    grid, MN, N, row, share, C = _entries(X, weights)
+    return _losses(X, WH, weights, equal, eps, kappa, F)
+
+
+def _losses(
+    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float, F: Any
+) -> Tensor:
+    group = GROUP if equal else 1
+    grid, MN, N, row, share, C = _entries(X, weights, group * LANES)
     parts = torch.empty(grid[::-1], dtype=torch.float64, device=X.device)
     _loss_kernel[grid](
-        X, WH, weights, eps, F, parts, MN, N, row, share, C, kappa == 1, SLOPE=True, BLOCK=ENTRIES
-    )
+        X, WH, weights, eps, X if F is None else F, parts, MN, N, row, share, C, kappa == 1,
+        SLOPE=F is not None, GROUP=group, BLOCK=LANES,
+    )  # fmt: skip
     return parts.sum(dim=1)
 
 
@@ -224,12 +261,16 @@ def curvatures(
     X: Tensor, WH: Tensor, weights: Tensor, eps: Tensor, kappa: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The weighted f''(x), its weighted bound b(x), and the power."""
-    grid, MN, N, row, share, C = _entries(X, weights)
+    grid, MN, N, row, share, C = _entries(X, weights, ENTRIES)
     exact, bound, V = torch.empty_like(WH), torch.empty_like(WH), torch.empty_like(WH)
     _curvature_kernel[grid](
         X, WH, weights, eps, exact, bound, V, MN, N, row, share, C, kappa == 1, BLOCK=ENTRIES
     )
     return exact, bound, V
+
+
+def _padded(K: int) -> int:
+    return max(16, triton.next_power_of_2(K))
 
 
 def update_activations(
@@ -238,40 +279,44 @@ def update_activations(
     """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, in place."""
     B, C, M, N = X.shape
     K = H.shape[1]
-    BK = max(16, triton.next_power_of_2(K))
-    BN = 32 if B * N >= 8192 else 16
+    BM, BN, warps = UPDATE_TILE
     _update_kernel[(triton.cdiv(N, BN), B)](
-        X, W, H, mu, eps, M, N, K, 1.0 / C, LEAST, gamma, C, gamma == 1, BM=32, BN=BN, BK=BK
-    )
+        X, W, H, mu, eps, M, N, K, 1.0 / C, LEAST, gamma, C, gamma == 1, BM=BM, BN=BN,
+        BK=_padded(K), num_warps=warps,
+    )  # fmt: skip
 
 
 def dictionary_sums(
     X: Tensor, W: Tensor, H: Tensor, weights: Tensor, eps: Tensor
-) -> tuple[Tensor, Tensor]:
-    """PHᵀ and QHᵀ, weighted."""
+) -> Tensor:
+    """PHᵀ and QHᵀ, weighted: (B, 2, M, K)."""
     B, C, M, N = X.shape
     K = H.shape[1]
-    BK = max(16, triton.next_power_of_2(K))
-    BM = BN = 32
+    BM, BN, warps = SUMS_TILE
     rows = triton.cdiv(M, BM)
-    splits = max(1, min(triton.cdiv(N, BN), triton.cdiv(528, rows * B)))
+    splits = max(1, min(triton.cdiv(N, BN), triton.cdiv(PROGRAMS, rows * B)))
     tiles = triton.cdiv(triton.cdiv(N, splits), BN)
     splits = triton.cdiv(N, tiles * BN)
     parts = torch.empty((B, splits, 2, M, K), dtype=X.dtype, device=X.device)
     row = N if len(weights) > 1 else 0
     _sums_kernel[(rows, splits, B)](
-        X, W, H, weights, eps, parts, M, N, K, row, 1.0 / C, tiles, C, BM=BM, BN=BN, BK=BK
-    )
-    sums = parts.sum(dim=1)
-    return sums[:, 0], sums[:, 1]
+        X, W, H, weights, eps, parts, M, N, K, row, 1.0 / C, tiles, C, BM=BM, BN=BN,
+        BK=_padded(K), num_warps=warps,
+    )  # fmt: skip
+    return parts.sum(dim=1)
 
 
-def combinations(A: Tensor, A2: Tensor, A3: Tensor, A6: Tensor) -> tuple[Tensor, ...]:
-    """B₁ … B₅ of the exponential."""
-    outputs = [torch.empty_like(A) for _ in range(5)]
-    M, MM = A.shape[-1], A.numel()
-    b = tuple(x for row in _B for x in row)
-    _combine_kernel[(triton.cdiv(MM, ENTRIES),)](
-        A, A2, A3, A6, *outputs, M, MM, _A, b, _I, BLOCK=ENTRIES
-    )
-    return tuple(outputs)
+def nmf_step(
+    X: Tensor, W: Tensor, H: Tensor, weights: Tensor, mu: Tensor, eps: Tensor, gamma: float,
+    free: Tensor,
+) -> None:  # fmt: skip
+    """Step ⋆: update H, then the free columns of W, then normalise both."""
+    update_activations(X, W, H, mu, eps, gamma)
+    sums = dictionary_sums(X, W, H, weights, eps)
+    B, _, M, N = X.shape
+    K = H.shape[1]
+    row = N if len(weights) > 1 else 0
+    _dictionary_kernel[(K, B)](
+        W, H, weights, sums, mu, free, M, N, K, row, LEAST, gamma, gamma == 1,
+        TILES=triton.cdiv(N, ENTRIES), BM=triton.next_power_of_2(M), BLOCK=ENTRIES,
+    )  # fmt: skip

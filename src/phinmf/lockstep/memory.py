@@ -2,7 +2,7 @@
 
 The same direction as the two loops of `phinmf.solvers.lbfgs`, from two products with all pairs at
 once and a triangular system as small as the memory. Matrices are held whole: every inner product
-counts a pair of atoms twice, which cancels.
+counts a pair of atoms twice, which cancels. Plain PyTorch, which `fused_memory` follows.
 """
 
 from __future__ import annotations
@@ -15,54 +15,71 @@ Tensor = torch.Tensor
 
 
 class Memory:
-    """Steps and changes of the gradient, the newest last; empty places are zero."""
+    """Steps and changes of the gradient in a ring; empty places are zero."""
 
     def __init__(self, B: int, size: int, M: int, dtype: torch.dtype, device: torch.device) -> None:
         self.S = torch.zeros(B, size, M * M, dtype=dtype, device=device)
         self.Y = torch.zeros_like(self.S)
-        self.inverse = torch.zeros(B, M, M, dtype=dtype, device=device)  # of the metric
-        self.eye = torch.eye(size, dtype=dtype, device=device)
+        self.oldest = torch.zeros(B, dtype=torch.int64, device=device)  # to be replaced next
+        self.inverse = torch.zeros(B, M * M, dtype=dtype, device=device)  # of the metric
 
     def take_over(self, other: Memory, places: Any = slice(None)) -> None:
         """Remember what some restarts of another memory do."""
-        self.S.copy_(other.S[places])
-        self.Y.copy_(other.Y[places])
-        self.inverse.copy_(other.inverse[places])
-
-    def set_metric(self, curvature: Tensor) -> None:
-        """Weigh by the curvature of each pair; 0 where that is 0."""
-        positive = curvature > 0
-        self.inverse.copy_(torch.where(positive, 1 / curvature, 0))
-
-    def direction(self, g: Tensor) -> tuple[Tensor, Tensor]:
-        """Inverse-Hessian approximation times g, and how many pairs it rests on."""
-        S, Y, g = self.S, self.Y, g.flatten(1)[:, None]
-        inverse = self.inverse.flatten(1)[:, None]
-        Z = torch.cat([Y, g], dim=1)
-        DZ = inverse * Z
-        SZ, ZDZ = S @ Z.mT, Z @ DZ.mT
-        SY, Sg, YDY, YDg = SZ[:, :, :-1], SZ[:, :, -1:], ZDZ[:, :-1, :-1], ZDZ[:, :-1, -1:]
-        sy = SY.diagonal(dim1=-2, dim2=-1)  # 0 where there is no pair, else positive
-        yDy = YDY[:, -1, -1]
-        gamma = torch.where((sy[:, -1] > 0) & (yDy > 0), sy[:, -1] / yDy, 1)[:, None, None]
-        R = torch.triu(SY) + self.eye * (sy == 0)[:, None]
-        u = torch.linalg.solve_triangular(R, Sg, upper=True)
-        inside = sy[:, :, None] * u + gamma * (YDY @ u - YDg)
-        p = torch.linalg.solve_triangular(R.mT, inside, upper=False)
-        weights = torch.cat([-gamma * u, gamma], dim=1)
-        r = p.mT @ S + weights.mT @ DZ
-        M = self.inverse.shape[-1]
-        return r.view(-1, M, M), (sy != 0).sum(dim=1)
-
-    def push(self, s: Tensor, y: Tensor, accepted: Tensor) -> None:
-        """Remember a pair where it was accepted and curves upwards."""
-        s, y = s.flatten(1), y.flatten(1)
-        take = (accepted & ((s * y).sum(dim=1) > 0))[:, None, None]
-        for kept, new in ((self.S, s), (self.Y, y)):
-            moved = torch.cat([kept[:, 1:], new[:, None]], dim=1)
-            kept.copy_(torch.where(take, moved, kept))
+        for name, kept in vars(self).items():
+            kept.copy_(getattr(other, name)[places])
 
     def clear(self, which: Tensor) -> None:
         """Forget the pairs of some restarts."""
-        for kept in (self.S, self.Y):
-            kept.mul_(~which[:, None, None])
+        self.S.mul_(~which[:, None, None])
+        self.Y.mul_(~which[:, None, None])
+
+
+def set_metric(memory: Memory, curvature: Tensor) -> None:
+    """Weigh by the curvature of each pair of atoms; 0 where that is 0."""
+    inverse = torch.where(curvature > 0, 1 / curvature, 0)
+    memory.inverse.copy_(inverse.flatten(1))
+
+
+def aim(memory: Memory, g: Tensor, farthest: float, E: Tensor) -> tuple[Tensor, Tensor]:
+    """E ← minus the inverse Hessian times g, within reach; its slope, and the number of pairs."""
+    size = memory.S.shape[1]
+    order = (memory.oldest[:, None] + torch.arange(size, device=g.device)) % size
+    S, Y = (x.gather(1, order[:, :, None].expand_as(x)) for x in (memory.S, memory.Y))
+    Z = torch.cat([Y, g.flatten(1)[:, None]], dim=1)
+    DZ = memory.inverse[:, None] * Z
+    SZ, ZDZ = (S @ Z.mT).double(), (Z @ DZ.mT).double()
+    SY, Sg, YDY, YDg = SZ[:, :, :-1], SZ[:, :, -1:], ZDZ[:, :-1, :-1], ZDZ[:, :-1, -1:]
+    sy = SY.diagonal(dim1=-2, dim2=-1)  # 0 where there is no pair, else positive
+    newest, yDy = sy[:, -1], YDY[:, -1, -1]
+    scale = torch.where((newest > 0) & (yDy > 0), newest / yDy, 1)[:, None, None]
+    R = torch.triu(SY) + torch.diag_embed((sy == 0).double())
+    u = torch.linalg.solve_triangular(R, Sg, upper=True)
+    inside = sy[:, :, None] * u + scale * (YDY @ u - YDg)
+    p = torch.linalg.solve_triangular(R.mT, inside, upper=False)
+    weights = torch.cat([-scale * u, scale], dim=1)
+    direction = p.mT.to(g.dtype) @ S + weights.mT.to(g.dtype) @ DZ
+    torch.clamp(-direction.view_as(g), -farthest, farthest, out=E)
+    return (g * E).sum(dim=(1, 2), dtype=torch.float64) / 2, (sy != 0).sum(dim=1)
+
+
+def remember(
+    memory: Memory, g: Tensor, G: Tensor, G_trial: Tensor, E: Tensor, eta: Tensor,
+    accepted: Tensor, curved: Tensor,
+) -> None:  # fmt: skip
+    """Move to the trial where it was accepted; keep the pair where it curves upwards, too."""
+    chosen = accepted[:, None, None]
+    g_trial = G_trial - G_trial.mT
+    size = memory.S.shape[1]
+    here = torch.arange(size, device=g.device) == memory.oldest[:, None]
+    here = (here & (accepted & curved)[:, None])[:, :, None]
+    memory.S.copy_(torch.where(here, (eta * E).flatten(1)[:, None], memory.S))
+    memory.Y.copy_(torch.where(here, (g_trial - g).flatten(1)[:, None], memory.Y))
+    memory.oldest.copy_((memory.oldest + (accepted & curved)) % size)
+    g.copy_(torch.where(chosen, g_trial, g))
+    G.copy_(torch.where(chosen, G_trial, G))
+
+
+def take(target: Tensor, source: Tensor, accepted: Tensor) -> None:
+    """Target ← source, for those restarts whose trial was accepted."""
+    chosen = accepted.view(-1, *(1 for _ in target.shape[1:]))
+    target.copy_(torch.where(chosen, source, target))

@@ -1,37 +1,43 @@
-"""Which implementation of the sums over frames is used: fused kernels on a GPU, else plain ones."""
+"""Which implementation of the work on a batch is used: fused kernels on a GPU, else plain ones."""
 
 from __future__ import annotations
 
-import functools
 import importlib
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 
-from phinmf.lockstep import exponential, formulas
+NAMES = {
+    "": ("loss", "loss_and_slope", "curvatures", "update_activations", "nmf_step"),
+    "memory": ("aim", "remember", "take"),
+    "exponential": ("combinations",),
+}
 
 
-class Plain:
-    """The functions of `formulas`."""
-
-    loss = staticmethod(formulas.loss)
-    loss_and_slope = staticmethod(formulas.loss_and_slope)
-    curvatures = staticmethod(formulas.curvatures)
-    update_activations = staticmethod(formulas.update_activations)
-    dictionary_sums = staticmethod(formulas.dictionary_sums)
-    combinations = staticmethod(exponential.combinations)
+def plain() -> Any:
+    """The readable functions, for any device."""
+    return _collected("formulas", "memory", "exponential")
 
 
-@functools.cache
 def fused() -> Any:
-    """The Triton kernels, or None where Triton is missing."""
-    try:
-        return importlib.import_module("phinmf.lockstep.fused")
-    except ImportError:
-        return None
+    """The Triton kernels; ImportError where Triton is missing."""
+    return _collected("fused", "fused_memory", "fused_memory")
 
 
-def best(device: torch.device, K: int) -> Any:
-    """The fastest functions for tensors on this device."""
-    kernels = fused() if device.type == "cuda" else None
-    return kernels if kernels is not None and K <= kernels.MOST_COMPONENTS else Plain
+def _collected(*modules: str) -> Any:
+    functions = {}
+    for module, names in zip(modules, NAMES.values(), strict=True):
+        source = importlib.import_module(f"phinmf.lockstep.{module}")
+        functions |= {name: getattr(source, name) for name in names}
+    return SimpleNamespace(**functions)
+
+
+def best(device: torch.device, K: int, memory_size: int) -> Any:
+    """The fastest functions for a batch of this kind."""
+    if device.type == "cuda" and K <= 128 and memory_size <= 15:
+        try:
+            return fused()
+        except ImportError:
+            pass
+    return plain()

@@ -201,6 +201,7 @@ class Together:
         solver = self.run.solver
         batch = workspace.take(
             (B, C, M, N, K), getattr(torch, dtype.name), Y.device, samples is None,
+            bool((weights == weights[:, :1]).all()),
             self.frames.kappa, self.run.nmf_exponent, solver.metric, solver.memory_size,
         )  # fmt: skip
         batch.load(Y, weights, self.run.mu, floor, self.run.schedule.target, self.frames.kept)
