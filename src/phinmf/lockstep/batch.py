@@ -15,11 +15,13 @@ from phinmf.lockstep.exponential import exponential
 from phinmf.lockstep.formulas import power
 from phinmf.lockstep.graphs import Replay
 from phinmf.lockstep.memory import Memory, set_metric
+from phinmf.model import Iterate
 from phinmf.solvers.base import FARTHEST
 from phinmf.solvers.metric import FLOOR
 
 Tensor = torch.Tensor
 
+ALIGNED = 8  #: rows are filled up to a multiple of so many frames, which speeds products up
 GRAPHS_PAY = 2**25  #: entries up to which the host, not the device, would set the pace
 
 #: Columns of the report that the host reads after each trial.
@@ -27,7 +29,7 @@ LOSS, SLOPE, TRIAL_LOSS, TRIAL_SLOPE, NORM, PAIRS, PENALTY, TARGET, GRADIENT = r
 
 
 class Batch:
-    """Memory for B restarts on N frames, and the steps on them."""
+    """Memory for B restarts on the frames of a stage, and the steps on them."""
 
     def __init__(
         self,
@@ -41,7 +43,9 @@ class Batch:
         metric: str,
         memory_size: int,
     ) -> None:
-        B, C, M, N, K = self.shape = shape
+        B, C, M, self.n_frames, K = shape
+        N = -(-self.n_frames // ALIGNED) * ALIGNED
+        self.shape = B, C, M, N, K
         self.dtype, self.kappa, self.gamma, self.exact = dtype, kappa, gamma, metric == "exact"
         self.equal = equal  # weights
         self.ops = operations.best(device, K, memory_size)
@@ -71,8 +75,8 @@ class Batch:
         self, Y: Tensor, weights: Tensor, mu: float, eps: float, target: float, kept: Any
     ) -> None:
         """Take these frames and settings; no restart stands anywhere yet."""
-        self.Y.copy_(Y)
-        self.weights.copy_(weights)
+        self.Y[..., : self.n_frames] = Y  # beyond, all is zero and stays so
+        self.weights[:, : self.n_frames] = weights
         self.mu.fill_(mu)
         self.eps.fill_(eps)
         self.target.fill_(target)
@@ -86,6 +90,10 @@ class Batch:
         self.Phi.copy_(polish(polish(Phi.double())))
         self.W.copy_(W)
         self.rotate()
+
+    def iterate(self, place: int) -> Iterate:
+        """Where one restart stands: views of the memory of the batch."""
+        return Iterate(self.Phi[place], self.W[place], self.H[place, :, : self.n_frames])
 
     def take_over(self, other: Batch, places: Tensor) -> None:
         """Stand where some restarts of another batch on the same frames stand."""

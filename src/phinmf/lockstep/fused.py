@@ -18,11 +18,12 @@ Tensor = torch.Tensor
 
 ENTRIES = 1024  #: of an elementwise program
 GROUP = 4  #: entries of equal weight whose product is taken before its logarithm
-LANES = 256  #: groups of a program
 MOST_COMPONENTS = 128  #: that the NMF kernels hold in registers
-UPDATE_TILE = 32, 16, 4  #: atoms, frames and warps of a program
-SUMS_TILE = 32, 32, 4
 PROGRAMS = 528  #: that the sums over frames are shared out to
+MANY = 2**16  #: frames of all restarts, from which on there is work for every processor
+
+# atoms, frames and warps of a program, as measured on an H200
+UPDATE_TILE, SUMS_TILE, TILE_OF_MANY = (64, 16, 2), (32, 32, 2), (16, 64, 1)
 
 
 @triton.jit
@@ -51,7 +52,10 @@ def _loss_kernel(  # type: ignore[no-untyped-def]
     X, WH, weights, EPS, F, parts, MN, N, W_ROW, share, C: tl.constexpr, IS: tl.constexpr,
     SLOPE: tl.constexpr, GROUP: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """One division gives both reciprocals; a logarithm of a product stands in for GROUP of them."""
+    """One division gives both reciprocals; a logarithm of a product stands in for GROUP of them.
+
+    Equal weights are those of frames that count; the others, of weight 0, fill up the rows.
+    """
     b = tl.program_id(1).to(tl.int64)
     first = tl.program_id(0).to(tl.int64) * GROUP * BLOCK
     place = first + tl.arange(0, GROUP)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
@@ -64,10 +68,10 @@ def _loss_kernel(  # type: ignore[no-untyped-def]
     ratio = a * inverse
     if IS:
         of_a = v_hat * both
-        argument = tl.where(inside, ratio, 1.0).to(tl.float64)
+        argument = tl.where(weight > 0, ratio, 1.0).to(tl.float64)
         value = ratio.to(tl.float64) - 1.0
     else:
-        argument = tl.where(inside, 1.0 / v_hat, 1.0).to(tl.float64)
+        argument = tl.where(weight > 0, 1.0 / v_hat, 1.0).to(tl.float64)
         value = ratio.to(tl.float64)
     total = tl.sum(tl.where(inside, value * weight, 0.0))
     if GROUP > 1:  # of equal weight
@@ -248,11 +252,12 @@ def _losses(
     X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float, F: Any
 ) -> Tensor:
     group = GROUP if equal else 1
-    grid, MN, N, row, share, C = _entries(X, weights, group * LANES)
+    lanes = 256 if X.dtype == torch.float64 else 512
+    grid, MN, N, row, share, C = _entries(X, weights, group * lanes)
     parts = torch.empty(grid[::-1], dtype=torch.float64, device=X.device)
     _loss_kernel[grid](
         X, WH, weights, eps, X if F is None else F, parts, MN, N, row, share, C, kappa == 1,
-        SLOPE=F is not None, GROUP=group, BLOCK=LANES,
+        SLOPE=F is not None, GROUP=group, BLOCK=lanes,
     )  # fmt: skip
     return parts.sum(dim=1)
 
@@ -279,7 +284,7 @@ def update_activations(
     """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, in place."""
     B, C, M, N = X.shape
     K = H.shape[1]
-    BM, BN, warps = UPDATE_TILE
+    BM, BN, warps = UPDATE_TILE if B * N < MANY else TILE_OF_MANY
     _update_kernel[(triton.cdiv(N, BN), B)](
         X, W, H, mu, eps, M, N, K, 1.0 / C, LEAST, gamma, C, gamma == 1, BM=BM, BN=BN,
         BK=_padded(K), num_warps=warps,
@@ -292,7 +297,7 @@ def dictionary_sums(
     """PHᵀ and QHᵀ, weighted: (B, 2, M, K)."""
     B, C, M, N = X.shape
     K = H.shape[1]
-    BM, BN, warps = SUMS_TILE
+    BM, BN, warps = SUMS_TILE if B * N < MANY else TILE_OF_MANY
     rows = triton.cdiv(M, BM)
     splits = max(1, min(triton.cdiv(N, BN), triton.cdiv(PROGRAMS, rows * B)))
     tiles = triton.cdiv(triton.cdiv(N, splits), BN)

@@ -168,7 +168,7 @@ def aim(memory: Memory, g: Tensor, farthest: float, E: Tensor) -> tuple[Tensor, 
     B, size, P = memory.S.shape
     held: tuple[Any, ...] = (memory.S, memory.Y, g, memory.inverse, memory.oldest)
     block = 128
-    tiles = triton.cdiv(P, block * max(1, 264 // B))
+    tiles = triton.cdiv(P, block * max(32, 264 // B))
     n = triton.cdiv(P, tiles * block)
     parts = torch.empty(B, n, 512, dtype=torch.float64, device=g.device)
     _gram_kernel[(n, B)](*held, parts, P, tiles, size, BLOCK=block)

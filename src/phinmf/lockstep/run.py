@@ -124,7 +124,7 @@ class Together:
                     steps=tuple(step.steps),
                     search_failed=step.failed,
                     evaluations=before + step.evaluations,
-                    frames=self.batch.shape[3],
+                    frames=self.batch.n_frames,
                     seconds=seconds,
                     floor=floor,
                 )
@@ -135,7 +135,7 @@ class Together:
         batch, ended = self.batch, []
         for place, number in enumerate(self.alive):
             run, history = self.runs[number], self.histories[number]
-            last = Iterate(batch.Phi[place], batch.W[place], batch.H[place])
+            last = batch.iterate(place)
             if run.callback is not None:  # which may keep what it sees
                 last = Iterate(last.Phi.clone(), last.W.clone(), last.H)
             reason = reason_to_stop(history, last, run, now)
@@ -151,7 +151,7 @@ class Together:
         """Note where these restarts ended."""
         batch = self.batch
         for place in places:
-            last = Iterate(batch.Phi[place], batch.W[place], batch.H[place])
+            last = batch.iterate(place)
             copies = Iterate(last.Phi.clone(), last.W.clone(), last.H.clone())
             self.ends[self.alive[place]] = copies, status
         if leave:
@@ -178,7 +178,7 @@ class Together:
             rngs = (self.runs[number].rng for number in self.alive)
             self.samples = [draw(self.frames.weights, wanted.n_frames, rng) for rng in rngs]
         self.batch = self.open(self.samples, wanted.dtype, floor, len(self.alive))
-        H: Sequence[Tensor] = old.H
+        H: Sequence[Tensor] = old.H[..., : old.n_frames]
         if before is None and self.samples is not None:
             H = [h[:, torch.as_tensor(s.frames, device=h.device)] for h, s in zip(H, self.samples, strict=True)]
         self.enter(self.batch, [Iterate(*at) for at in zip(old.Phi, old.W, H, strict=True)])
@@ -210,12 +210,12 @@ class Together:
     def enter(self, batch: Batch, at: Sequence[Iterate]) -> None:
         """Go to these iterates, made orthogonal; frames without activations get them from W."""
         batch.stand_at(torch.stack([a.Phi for a in at]), torch.stack([a.W for a in at]))
-        N = batch.shape[3]
+        N = batch.n_frames
         if any(a.H.shape[1] != N for a in at):
             batch.activate()
         for place, a in enumerate(at):
             if a.H.shape[1] == N:
-                batch.H[place] = a.H
+                batch.H[place, :, :N] = a.H
 
     def costs(self, batch: Batch) -> list[tuple[float, float, float]]:
         """Objective, divergence and penalty of each restart at the floor of the batch."""
@@ -255,7 +255,10 @@ class Together:
         costs = self.costs(batch)
         iterates = [
             Iterate(*copies)
-            for copies in zip(batch.Phi.clone(), batch.W.clone(), batch.H.clone(), strict=True)
-        ]
+            for copies in zip(
+                batch.Phi.clone(), batch.W.clone(), batch.H[..., : batch.n_frames].clone(),
+                strict=True,
+            )
+        ]  # fmt: skip
         workspace.give(batch)
         return list(zip(iterates, costs, strict=True))
