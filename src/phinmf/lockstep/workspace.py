@@ -36,6 +36,11 @@ def give(batch: Batch) -> None:
             _kept.popitem(last=False)
 
 
+def kept() -> list[Batch]:
+    """What is kept for the next fit."""
+    return list(_kept.values())
+
+
 def clear() -> None:
     """Give back the memory that is kept for the next fit."""
     with _lock:

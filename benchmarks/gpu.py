@@ -1,0 +1,206 @@
+"""The fit on a GPU: its pieces beside the products they rest on, time to an objective, restarts.
+
+Needs a CUDA device. Times are medians by device events over recorded work, contestants in turns;
+fits are timed by the clock of the host, from the call to its return, after a first one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+from _common import recording, timed, write_csv
+
+import phinmf
+from phinmf.lockstep.batch import Batch
+from phinmf.lockstep.exponential import SQUARINGS, exponential
+
+K, EPS, MU = 10, 1e-8, 150.0
+
+
+def device_ms(contestants: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """Median milliseconds of each, recorded as a graph and replayed in turns."""
+    graphs = {}
+    for name, work in contestants.items():
+        work()
+        torch.cuda.synchronize()
+        graphs[name] = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graphs[name]):
+            work()
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(repeats + 3):
+        for name, graph in graphs.items():
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            graph.replay()
+            end.record()
+            torch.cuda.synchronize()
+            seconds[name].append(start.elapsed_time(end))
+    return {name: statistics.median(values[3:]) for name, values in seconds.items()}
+
+
+def pieces(B: int, M: int, N: int, dtype: torch.dtype, repeats: int) -> dict[str, Any]:
+    """One evaluation, NMF step and retraction of B restarts beside the two products."""
+    device = torch.device("cuda")
+    generator = torch.Generator(device).manual_seed(0)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, dtype=dtype, device=device, generator=generator)
+
+    batch = Batch((B, 1, M, N, K), dtype, device, True, True, 1.0, 1.0, "exact", 5)
+    weights = torch.ones(1, N, dtype=torch.float64)
+    batch.load(normal(1, 1, M, N), weights, MU, EPS, EPS, None)
+    Phi = torch.linalg.qr(normal(M, M).double())[0].expand(B, M, M)
+    batch.stand_at(Phi, normal(B, M, K).abs())
+    batch.activate()
+    batch.begin()
+    E = normal(B, M, M) * (0.3 / M**0.5)
+    batch.E.copy_(E - E.mT)
+    batch.eta.fill_(1)
+    first = SQUARINGS[0]
+    A, X, F = normal(B, M, M), normal(B, M, N), normal(B, M, N)
+    TX, G = torch.empty_like(X), torch.empty_like(A)
+    T, _ = exponential(batch.E, first, batch.ops.combinations)
+
+    def products() -> None:
+        torch.matmul(T, X, out=TX)
+        torch.matmul(F, X.mT, out=G)
+
+    def evaluation() -> None:
+        torch.matmul(T[:, None], batch.X, out=batch.X_trial)
+        batch.gradient(batch.X_trial, batch.WH, batch.weights, batch.F, batch.G_trial)
+
+    def outer_iteration() -> None:
+        """What is done on all frames: three NMF steps, two transform steps, the metric."""
+        for _ in range(3):
+            batch.nmf_step()
+        batch.begin()
+        batch.measure_curvature()
+        for _ in range(2):
+            batch.aim()
+            batch.trial(first)
+            batch.accept()
+        batch.summarise()
+
+    ms = device_ms(
+        {
+            "products": products,
+            "evaluation": evaluation,
+            "nmf": batch.nmf_step,
+            "retraction": lambda: exponential(batch.E, first, batch.ops.combinations),
+            "outer": outer_iteration,
+        },
+        repeats,
+    )
+    flops = 4.0 * B * M * M * N
+    outer_flops = 4 * flops  # three evaluations, and as much again for the metric
+    return {
+        "restarts": B,
+        "M": M,
+        "N": N,
+        "dtype": str(dtype).removeprefix("torch."),
+        "gemm_tflops": round(flops / ms["products"] / 1e9, 1),
+        "products_ms": round(ms["products"], 4),
+        "evaluation_ms": round(ms["evaluation"], 4),
+        "evaluation_rate": round(ms["products"] / ms["evaluation"], 3),
+        "nmf_ms": round(ms["nmf"], 4),
+        "retraction_ms": round(ms["retraction"], 4),
+        "outer_ms": round(ms["outer"], 3),
+        "outer_rate": round(outer_flops / ms["outer"] / (flops / ms["products"]), 3),
+    }
+
+
+def fits(Y: np.ndarray, dtype: torch.dtype, seeds: range) -> list[dict[str, Any]]:
+    """Time to an objective from random starts, warm, frames on the device."""
+    frames = torch.as_tensor(Y, dtype=dtype, device="cuda")
+    rows = []
+    for seed in (0, *seeds):  # the first one warms up
+        torch.cuda.synchronize()
+        result, seconds = timed(
+            lambda: phinmf.tl_nmf(  # noqa: B023
+                frames, K, sparsity=MU, init="random", random_state=seed  # noqa: B023
+            )
+        )
+        per_entry = result.history.target_objective / Y.size
+
+        def time_to(objective: float) -> float:
+            return round(float(result.history.seconds[per_entry <= objective].min()), 4)  # noqa: B023
+
+        rows.append(
+            {
+                "what": "single",
+                "dtype": str(dtype).removeprefix("torch."),
+                "seed": seed,
+                "objective": round(result.objective / Y.size, 3),
+                "to_10.57_s": time_to(10.57),
+                "to_8.90_s": time_to(8.90),
+                "call_s": round(seconds, 4),
+                "outer_iterations": result.n_iter,
+                "evaluations": int(result.history.evaluations[-1]),
+            }
+        )
+    return rows[1:]
+
+
+def restarts(Y: np.ndarray, n: int, repeats: int) -> dict[str, Any]:
+    """Restarts in one batch beside as many single fits, float64."""
+    frames = torch.as_tensor(Y.T.copy(), device="cuda")
+
+    def model(n: int, seed: int) -> Any:
+        how = {"sparsity": MU, "init": "random", "n_init": n, "random_state": seed}
+        return phinmf.TLNMF(K, device="cuda", **how).fit(frames)
+
+    model(n, 0), model(1, 0)
+    batched, single = [], []
+    for seed in range(repeats):
+        fitted, seconds = timed(lambda: model(n, seed))  # noqa: B023
+        batched.append(seconds)
+        single.append(timed(lambda: model(1, seed))[1])  # noqa: B023
+    objectives = fitted.objectives_ / Y.size
+    return {
+        "what": f"{n} restarts",
+        "dtype": "float64",
+        "seed": "",
+        "objective": round(float(objectives.min()), 3),
+        "to_10.57_s": "",
+        "to_8.90_s": "",
+        "call_s": round(statistics.median(batched), 3),
+        "outer_iterations": round(statistics.median(batched) / statistics.median(single), 2),
+        "evaluations": round(float(objectives.max()), 3),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=50)
+    arguments = parser.parse_args()
+    name = torch.cuda.get_device_name()
+    device = f"{name}; torch {torch.__version__}, triton {triton.__version__}"
+    print(device)
+    rows = []
+    for B, M, N, dtype in (
+        (1, 440, 5418, torch.float64),
+        (1, 440, 5418, torch.float32),
+        (32, 440, 5418, torch.float64),
+        (32, 440, 5418, torch.float32),
+        (1, 1024, 50_000, torch.float32),
+        (1, 2048, 100_000, torch.float32),
+        (1, 2048, 100_000, torch.float64),
+    ):
+        rows.append(pieces(B, M, N, dtype, arguments.repeats if M == 440 else 5))
+        print(rows[-1], flush=True)
+    write_csv("gpu_pieces", rows, device)
+    Y = recording()
+    runs = fits(Y, torch.float64, range(6)) + fits(Y, torch.float32, range(3))
+    for row in runs:
+        print(row)
+    write_csv("gpu_fits", runs, device)
+
+
+if __name__ == "__main__":
+    main()
