@@ -123,7 +123,7 @@ def progress_of(stored: storage.Stored, solver: Solver | None) -> Progress:
         start=Iterate(**group("start_")),
         last=last,
         history=History.from_json(stored.header["history"]),
-        memory=None if solver is None else solver.unpack(memory, len(last.Phi)),
+        memory=None if solver is None else solver.unpack(memory, last.Phi),
         sample=Sample(**sample) if sample else None,
         stage=Stage(stored.header["n_frames"], last.Phi.dtype),
     )

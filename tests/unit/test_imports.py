@@ -8,7 +8,7 @@ from pathlib import Path
 SRC = Path(__file__).parents[2] / "src" / "phinmf"
 LAYERS = [
     {"_types"},
-    {"threads"},
+    {"arrays", "threads"},
     {"algebra"},
     {"result", "divergences", "manifold", "line_search", "multiplicative"},
     {"engines", "checks"},
