@@ -7,6 +7,7 @@ who have it can have a tensor. Precisions are spoken of as NumPy dtypes, whateve
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,16 @@ def to_numpy(x: Any) -> Any:
     return x.detach().cpu().numpy() if is_torch_array(x) else np.asarray(x)
 
 
+def on_device(x: Any, device: Any) -> Any:
+    """The same numbers as a tensor; of an array in memory it may share what it can."""
+    if isinstance(x, np.ndarray) and (not x.flags.writeable or min(x.strides, default=0) < 0):
+        x = x.copy()  # PyTorch wants them otherwise
+    return importlib.import_module("array_api_compat.torch").asarray(x, device=device)
+
+
 def like(x: Any, other: Any, dtype: DTypeLike | None = None) -> Any:
     """The same numbers as an array of the kind and on the device of another."""
-    if is_torch_array(other):
-        wanted = namespace(other).asarray(x, device=other.device)
-        return wanted if dtype is None else cast(wanted, dtype)
-    wanted = to_numpy(x)
+    wanted = on_device(x, other.device) if is_torch_array(other) else to_numpy(x)
     return wanted if dtype is None else cast(wanted, dtype)
 
 
@@ -134,6 +139,11 @@ def frame_energies(Y: Any) -> Array:
         return np.einsum("cmn,cmn->n", Y, Y, dtype=np.float64)
     xp = namespace(Y)
     return xp.sum(Y * Y, axis=(0, 1), dtype=xp.float64)
+
+
+def contiguous(x: Any) -> Array:
+    """The same numbers, rows contiguous in memory."""
+    return np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x.contiguous()
 
 
 def frames_contiguous(V: Any, dtype: DTypeLike) -> Array:

@@ -12,6 +12,7 @@ LAYERS = [
     {"algebra"},
     {"result", "divergences", "manifold", "line_search", "multiplicative"},
     {"engines", "checks"},
+    {"devices"},
     {"nmf", "solvers", "annealing"},
     {"model"},
     {"algorithm", "storage", "sklearn_callbacks"},

@@ -56,7 +56,7 @@ class ArrayEngine(Engine):
         self.X = Y
         self.H: Array = zeros((0, Y.shape[2]), Y)
         self.divergence = divergence
-        self.shape = Y.shape
+        self.shape = tuple(Y.shape)
         self.dtype = dtype_of(Y)
         self.weights = np.ones(Y.shape[2]) if weights is None else weights
         self.w64 = like(self.weights, Y)
