@@ -13,10 +13,10 @@ import pytest
 PLAYER = "window.phinmfPlayer"
 
 
-def missing(words):
+def missing(words, what="Debian's chromium and chromium-driver"):
     """Skip the test, saying why; in continuous integration it must not be missing."""
     if os.environ.get("PHINMF_CI"):
-        pytest.fail(f"{words}, and PHINMF_CI is set: install Debian's chromium and chromium-driver")
+        pytest.fail(f"{words}, and PHINMF_CI is set: install {what}")
     pytest.skip(words)
 
 

@@ -1,0 +1,20 @@
+"""Tensors of PyTorch for the tests, and what to do where it is not installed."""
+
+from browser import missing
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+def tensor(x):
+    """The same numbers as a tensor in memory of its own; the test is skipped without PyTorch."""
+    if torch is None:
+        missing("PyTorch is not here", "torch")
+    return torch.tensor(x)
+
+
+def host(x):
+    """The same numbers as an array of NumPy."""
+    return x.numpy() if torch is not None and isinstance(x, torch.Tensor) else x
