@@ -58,11 +58,12 @@ class Place:
         except RuntimeError as error:  # PyTorch has its own, of this kind
             if type(error).__name__ != "OutOfMemoryError":
                 raise
-            raise MemoryError(self.sentence(arrays.dtype_of(self.given).itemsize)) from error
+            raise MemoryError(self.sentence()) from error
 
-    def sentence(self, itemsize: int) -> str:
+    def sentence(self) -> str:
         """How much is needed, how much is free, and what to do."""
         shape = tuple(self.given.shape)
+        itemsize = 4 if str(self.given.dtype).endswith("float32") else 8
         free = free_memory(self.device)
         have = "" if free is None else f", and {size(free)} are free now"
         return (

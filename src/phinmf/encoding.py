@@ -47,12 +47,14 @@ def encode(
     Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
     heard = xp.any(Y, axis=(0, 1)) if floor == 0 else None
     if heard is not None and not xp.all(heard):  # silence is explained by nothing
+        H = arrays.zeros((W.shape[1], Y.shape[2]), Y)
+        if not xp.any(heard):
+            return Encoding(H, 0.0, 0.0, arrays.zeros((len(W),), Y))
         some = None if weights is None else weights[arrays.to_numpy(heard)]
         found = encode(
             Y[:, :, heard], Phi, W, scale=scale, sparsity=sparsity, floor=floor,
             divergence=divergence, weights=some, engine=engine, n_threads=n_threads,
         )  # fmt: skip
-        H = arrays.zeros((W.shape[1], Y.shape[2]), Y)
         H[:, heard] = found.H
         return found._replace(H=H)
     with np.errstate(over="ignore"):
