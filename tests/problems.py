@@ -4,17 +4,27 @@ import itertools
 
 import hypothesis.strategies as st
 import numpy as np
+from tensors import tensor
 
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines import ENGINES
 from phinmf.manifold import random_orthogonal, skew
 
+#: every registered engine, and each that knows tensors once more as "name on tensors"
+HOLDING = {name: (kind, False) for name, kind in ENGINES.items()}
+HOLDING |= {f"{name} on tensors": (kind, True) for name, kind in ENGINES.items() if kind.tensors}
+
 #: (divergence, engine): every registered pair that works together
 SUPPORTED = [
     (divergence, engine)
-    for divergence, engine in itertools.product(DIVERGENCES, ENGINES)
-    if ENGINES[engine].supports(DIVERGENCES[divergence])
+    for divergence, engine in itertools.product(DIVERGENCES, HOLDING)
+    if HOLDING[engine][0].supports(DIVERGENCES[divergence])
 ]
+
+
+def frames_for(Y, engine):
+    """Frames as an engine holds them, and its name at the doors."""
+    return (tensor(Y) if HOLDING[engine][1] else Y), engine.removesuffix(" on tensors")
 
 
 class Problem:
@@ -40,13 +50,18 @@ class Problem:
         self.W = self.rng.random((M, K)).astype(dtype)
         self.W /= self.W.sum(axis=0)
         self.H = (M * self.rng.random((K, N)) / K).astype(dtype)
-        self.engine = ENGINES[engine](self.Y, self.divergence)
-        self.engine.rotate(self.Phi)
-        self.engine.set_activations(self.H)
+        kind, self.on_tensors = HOLDING[engine]
+        self.engine = kind(self.give(self.Y), self.divergence)
+        self.engine.rotate(self.give(self.Phi))
+        self.engine.set_activations(self.give(self.H))
+
+    def give(self, x):
+        """An array as the engine wants it."""
+        return tensor(x) if self.on_tensors else x
 
     @property
     def objective(self):
-        return self.engine.objective(self.W, self.eps)
+        return self.engine.objective(self.give(self.W), self.eps)
 
     def antisymmetric(self, norm=1.0):
         E = skew(self.rng.standard_normal((self.M, self.M)))

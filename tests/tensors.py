@@ -6,6 +6,8 @@ try:
     import torch
 except ImportError:
     torch = None
+else:
+    torch.set_num_threads(1)  # problems are small, and its threads wait by spinning
 
 
 def tensor(x):

@@ -1,4 +1,4 @@
-"""The one array type of the package."""
+"""The one array type of the package; tensors of PyTorch take part under its name."""
 
 from typing import Any, TypeAlias
 

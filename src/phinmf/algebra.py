@@ -1,4 +1,4 @@
-"""Products and inverses of M×M matrices, on the threads of an engine."""
+"""Products, inverses and exponentials of M×M matrices, where an engine computes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from scipy.linalg.lapack import get_lapack_funcs
 
 from phinmf._types import Array
+from phinmf.arrays import is_tensor, namespace
 from phinmf.threads import Workers
 
 PIECE = 192  #: rows of a product that are worth a worker's while
@@ -52,6 +54,10 @@ class Algebra:
         B[:p, :p] += P
         return B
 
+    def exponential(self, A: Array) -> Array:
+        """exp(A)."""
+        return np.asarray(scipy.linalg.expm(A), dtype=A.dtype)
+
     def _products(self, wanted: Sequence[tuple[Array, Array, Array]]) -> None:
         """Compute each C ← AB, by pieces of A's rows."""
         pieces = []
@@ -61,6 +67,30 @@ class Algebra:
                 piece = slice(rows[0], rows[-1] + 1)
                 pieces.append((A[piece], B, C[piece]))
         self.workers.each(lambda piece: np.matmul(piece[0], piece[1], out=piece[2]), pieces)
+
+
+class TensorAlgebra(Algebra):
+    """The same for tensors, one or a batch of them, on their device."""
+
+    def product(self, A: Array, B: Array) -> Array:
+        """AB."""
+        return A @ B
+
+    def inverse(self, A: Array) -> Array:
+        """A⁻¹."""
+        return namespace(A).linalg.inv(A)
+
+    def exponential(self, A: Array) -> Array:
+        """exp(A)."""
+        return namespace(A).linalg.matrix_exp(A)
+
+
+PLAIN, OF_TENSORS = Algebra(), TensorAlgebra()
+
+
+def algebra_of(x: Array) -> Algebra:
+    """The algebra of arrays of this kind, without workers."""
+    return OF_TENSORS if is_tensor(x) else PLAIN
 
 
 def _lapack_inverse(A: Array) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 
 from phinmf._types import Array
 from phinmf.annealing import Schedule, Setting
+from phinmf.arrays import dtype_of, namespace
 from phinmf.engines import Objective
 from phinmf.manifold import polish, skew
 from phinmf.model import Iterate, Model, Sample, draw
@@ -68,7 +69,7 @@ def alternate(
         last = whole.restore(start, target)
         at = Progress(start, last, History(whole.cost(start.W, target)))
     else:
-        here = whole.part(at.sample, at.last.Phi.dtype)
+        here = whole.part(at.sample, dtype_of(at.last.Phi))
         here.stand_at(at.last)
     history, status = at.history, Status.MAX_ITER
     flat_below = -1.0
@@ -105,7 +106,7 @@ def alternate(
                     divergence=step.loss,
                     penalty=sparsity,
                     target_objective=cost if now.settled else here.cost(W, target),
-                    gradient=float(np.linalg.norm(skew(step.G))),
+                    gradient=float(namespace(step.G).linalg.norm(skew(step.G))),
                     steps=tuple(step.steps),
                     search_failed=step.failed,
                     evaluations=evaluations,
@@ -142,7 +143,7 @@ def stage_of(now: Setting, run: Settings, dtype: np.dtype[Any]) -> Stage:
 def transform_step(run: Settings, Phi: Array, objective: Objective, memory: Any) -> Descent:
     """Update Φ by the solver; without one, only measure where we are."""
     if run.solver is None:
-        return Descent(Phi, objective.loss(), np.full_like(Phi, np.nan))
+        return Descent(Phi, objective.loss(), namespace(Phi).full_like(Phi, np.nan))
     return run.solver.update(Phi, objective, run.n_iter_transform, memory)
 
 

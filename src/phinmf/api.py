@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import assembly, checks, starts
+from phinmf import arrays, assembly, checks, devices, starts
 from phinmf._types import Array, Indices
 from phinmf.algorithm import Callback
 from phinmf.annealing import Anneal
@@ -32,6 +32,7 @@ PAPER: dict[str, Any] = {
 }
 
 
+@devices.door
 def tl_nmf(
     Y: ArrayLike,
     n_components: int,
@@ -59,6 +60,7 @@ def tl_nmf(
     checkpoint_every: float = 10.0,
     resume: str | os.PathLike[str] | bool = False,
     engine: str = "auto",
+    device: Any = None,
     n_threads: int | None = None,
 ) -> Result:
     """Learn an orthogonal transform Φ together with the factors W and H of the power of ΦY.
@@ -127,7 +129,13 @@ def tl_nmf(
         Continue from a checkpoint of a run with the same frames and settings: the result has
         the same bits as without the interruption. True means `checkpoint` itself, if it exists.
     engine : {"auto", "blocked", "array"}
-        How frames are held: "blocked" is the fast one, "array" its readable reference.
+        How frames are held: "blocked" is the fast one, "array" its readable reference, and the
+        one for tensors.
+    device : str, optional
+        Where to compute: "cuda", "cuda:1" or another device of PyTorch; by default where Y is. Y
+        may be a tensor: Φ, W and H are then tensors on its device. An array of NumPy is moved to
+        the device once, and the result is one of NumPy. Random starts are drawn on the host: a
+        seed means the same start everywhere.
     n_threads : int, optional
         Threads of the blocked engine; all available by default. The result does not depend on it.
 
@@ -162,20 +170,22 @@ def tl_nmf(
         n_iter_nmf=n_iter_nmf, callback=callback, rng=rng_frames, weights=data.weights,
         scale=data.scale,
     )  # fmt: skip
-    Phi = checks.transform(init, M, rng_Phi, data.Y.dtype)
+    Phi = arrays.like(checks.transform(init, M, rng_Phi, given.dtype), data.Y)
     if run.schedule.target == 0:
-        checks.entries(Phi, data.Y[:, :, data.place])
+        checks.entries(Phi, arrays.frames_of(data.Y, data.place))
     with assembly.engine_of(engine, data.Y, divergence, n_threads, data.weights) as held:
         start = Iterate(Phi, *given.start(held.powers(), mu, rng_W))
-        if run.schedule.target == 0 and not (start.W @ start.H).all():
+        if run.schedule.target == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(
                 "floor is 0 but the given W and H model some entries as 0, which costs infinitely"
                 " much: set floor to a small number such as 1e-8"
             )
         at = None
         if checkpoint is not None or resume is not False:
-            problem = assembly.description(run, data, K, divergence, given.kept)
-            run, at = attach(run, problem, checkpoint, every, resume)
+            problem = assembly.description(
+                run, frames, weights, K, divergence, given.kept, given.H_as_given
+            )
+            run, at = attach(run, problem, checkpoint, every, resume, data.Y)
         model = Model(held, mu, kept=given.kept)
         result = assembly.solve(model, start, run, data.scale, at)
     result = given.in_its_units(result, data.place)
@@ -193,9 +203,11 @@ def with_the_other_frames(result: Result, Y: Array, used: Indices, **how: Any) -
     assert result.H is not None
     N = Y.shape[2]
     others = np.setdiff1d(np.arange(N), used)
-    H = np.empty((len(result.H), N), result.H.dtype)
-    H[:, used] = result.H
-    H[:, others] = encode(Y[:, :, others], result.Phi, result.W, scale=result.scale, **how).H
+    H = arrays.zeros((len(result.H), N), result.H)
+    H[:, arrays.indices(used, H)] = result.H
+    left_out = arrays.frames_of(Y, others)
+    found = encode(left_out, result.Phi, result.W, scale=result.scale, **how)
+    H[:, arrays.indices(others, H)] = found.H
     return replace(result, H=H)
 
 
@@ -213,6 +225,6 @@ def sparsity_from_lambda(lam: float, Y: ArrayLike, n_components: int) -> float:
     """
     frames = checks.frames(Y)
     M = frames.shape[1]
-    mean_power = float(np.square(frames, dtype=np.float64).mean())
+    mean_power = float(arrays.namespace(frames).mean(arrays.cast(frames, np.float64) ** 2))
     K = checks.count("n_components", n_components, 1)
     return checks.number("lam", lam, 0) * M / K * mean_power

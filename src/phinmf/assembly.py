@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from phinmf import checks
+from phinmf import arrays, checks
 from phinmf._types import Array, Indices
 from phinmf.algorithm import Callback, Progress, Settings, alternate
 from phinmf.annealing import SINGLE_PAYS, Anneal, Schedule
@@ -37,11 +38,11 @@ def data_of(Y: Array, weights: Array | None, floor: float, may_merge: bool) -> D
     place: Indices | slice = slice(None)
     if weights is not None and not weights.all():
         used = np.flatnonzero(weights)
-        Y, weights = Y[:, :, used], weights[used]
-        if not Y.any():
+        Y, weights = arrays.frames_of(Y, used), weights[used]
+        if not arrays.namespace(Y).any(Y):
             raise ValueError("the frames that are not masked are all zero: nothing can be learned")
     checks.floor_of(floor, Y)
-    if may_merge and Y.size < SINGLE_PAYS:
+    if may_merge and math.prod(Y.shape) < SINGLE_PAYS:
         Y, weights, place = merge(Y, weights)
     return Data(*checks.unit_power(Y, weights), weights, used, place)
 
@@ -50,14 +51,16 @@ def merge(Y: Array, weights: Array | None) -> tuple[Array, Array | None, Indices
     """Take equal frames as one of their joint weight, in an order that only the frames decide.
 
     The rounding of a sum depends on the order of its terms, and many iterations make much of it:
-    so a small problem gives the same bits in any order, for repeated or for weighted frames.
+    so a small problem gives the same bits in any order, for repeated or for weighted frames. The
+    order is found on the host.
     """
     N = Y.shape[2]
-    rows = Y.transpose(2, 0, 1).reshape(N, -1)
+    rows = arrays.to_numpy(Y).transpose(2, 0, 1).reshape(N, -1)
     _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     place = place.ravel()
     joint = np.bincount(place, weights=weights)
-    return Y[:, :, first], None if (joint == 1).all() else joint.astype(np.float64), place
+    weights = None if (joint == 1).all() else joint.astype(np.float64)
+    return arrays.frames_of(Y, first), weights, place
 
 
 def settings(
@@ -113,12 +116,13 @@ def solve(
     asked_for = (Status.CALLBACK, Status.INTERRUPTED)
     if run.tol > 0 and not status.converged and status not in asked_for:
         message = f"not converged to tol={run.tol:g}; {status.value}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)
     factors = model.V_hat is None
+    unit = float(arrays.dtype_of(last.H).type(scale) ** 2)
     return Result(
         Phi=last.Phi,
         W=last.W if factors else None,
-        H=last.H * last.H.dtype.type(scale) ** 2 if factors else None,
+        H=last.H * unit if factors else None,
         objective=divergence + sparse,
         divergence=divergence,
         penalty=sparse,
@@ -162,7 +166,9 @@ def engine_of(
     if n_threads is not None:
         checks.count("n_threads", n_threads, 1)
     if name == "auto":
-        name = next(n for n, kind in ENGINES.items() if kind.supports(divergence))
+        tensors = arrays.is_tensor(Y)
+        able = [n for n, kind in ENGINES.items() if kind.tensors or not tensors]
+        name = next(n for n in able if ENGINES[n].supports(divergence))
     elif not ENGINES[name].supports(divergence):
         raise ValueError(f"engine {name!r} does not know this divergence: use engine='auto'")
     return ENGINES[name](Y, divergence, n_threads, weights)
@@ -183,12 +189,21 @@ def streams(random_state: Any, n: int) -> list[np.random.Generator]:
 
 
 def description(
-    run: Settings, data: Data, K: int, divergence: str | Divergence, kept: Kept
+    run: Settings,
+    frames: Array,
+    weights: Array | None,
+    K: int,
+    divergence: str | Divergence,
+    kept: Kept,
+    H: Array | None,
 ) -> dict[str, Any]:
-    """What a checkpoint must agree with, in words that JSON knows."""
+    """What a checkpoint must agree with, in words that JSON knows.
+
+    Of arrays, those that were given: what is made of them may differ in the last bit elsewhere.
+    """
     columns = None if kept.columns is None else kept.columns.tolist()
     return {
-        "frames": digest(data.Y, data.weights),
+        "frames": digest(frames, weights),
         "n_components": K,
         "divergence": getattr(divergence, "__name__", str(divergence)),
         "sparsity": run.mu,
@@ -198,5 +213,5 @@ def description(
         "n_iter_nmf": run.n_iter_nmf,
         "n_iter_transform": run.n_iter_transform,
         "nmf_exponent": run.nmf_exponent,
-        "fixed": {"W": columns, "H": None if kept.H is None else digest(kept.H)},
+        "fixed": {"W": columns, "H": None if kept.H is None else digest(H)},
     }

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phinmf import storage
+from phinmf import arrays, storage
 from phinmf._types import Array
 from phinmf.algorithm import Progress, Settings, Stage
 from phinmf.model import Iterate, Sample
@@ -52,8 +52,9 @@ def attach(
     path: str | os.PathLike[str] | None,
     every: float,
     resume: str | os.PathLike[str] | bool,
+    where: Array,
 ) -> tuple[Settings, Progress | None]:
-    """Let a run keep checkpoints, and find where it continues."""
+    """Let a run keep checkpoints, and find where it continues, with arrays like `where`."""
     if path is not None:
         if not Path(path).parent.is_dir():
             raise ValueError(f"checkpoint is {path}, but its folder does not exist: make it first")
@@ -66,29 +67,30 @@ def attach(
         source = resume
     else:
         raise TypeError(f"resume is {resume!r}, but True, False or the path of a file is needed")
-    return run, None if source is None else read(source, run.solver, problem)
+    return run, None if source is None else read(source, run.solver, problem, where)
 
 
 def write(
     path: str | os.PathLike[str], at: Progress, solver: Solver | None, problem: Mapping[str, Any]
 ) -> None:
     """Write a checkpoint; the one before is kept beside it."""
-    arrays = {f"start_{k}": v for k, v in vars(at.start).items()}
-    arrays |= {f"last_{k}": v for k, v in vars(at.last).items()}
+    parts = {f"start_{k}": v for k, v in vars(at.start).items()}
+    parts |= {f"last_{k}": v for k, v in vars(at.last).items()}
     if at.sample is not None:
-        arrays |= {f"sample_{k}": v for k, v in at.sample._asdict().items()}
+        parts |= {f"sample_{k}": v for k, v in at.sample._asdict().items()}
     if solver is not None:
-        arrays |= {f"memory_{k}": v for k, v in solver.pack(at.memory).items()}
+        parts |= {f"memory_{k}": v for k, v in solver.pack(at.memory).items()}
+    parts = {name: arrays.to_numpy(array) for name, array in parts.items()}
     header = {
         "problem": dict(problem),
         "history": at.history.to_json(),
         "n_frames": at.stage.n_frames if at.stage else None,
     }
-    storage.write(path, "checkpoint", header, arrays, keep_previous=True)
+    storage.write(path, "checkpoint", header, parts, keep_previous=True)
 
 
 def read(
-    path: str | os.PathLike[str], solver: Solver | None, problem: Mapping[str, Any]
+    path: str | os.PathLike[str], solver: Solver | None, problem: Mapping[str, Any], where: Array
 ) -> Progress:
     """Read a checkpoint of this very problem; if it is damaged, the one before."""
     try:
@@ -106,26 +108,29 @@ def read(
                 f" {value!r}; resume with the same frames and settings"
             )
     try:
-        return progress_of(stored, solver)
+        return progress_of(stored, solver, where)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{path} is not a complete checkpoint ({error!r})") from error
 
 
-def progress_of(stored: storage.Stored, solver: Solver | None) -> Progress:
-    """The progress of a run from the contents of its checkpoint."""
+def progress_of(stored: storage.Stored, solver: Solver | None, where: Array) -> Progress:
+    """The progress of a run from the contents of its checkpoint, with arrays like `where`."""
 
     def group(prefix: str) -> dict[str, Any]:
-        arrays = stored.arrays.items()
-        return {name.removeprefix(prefix): a for name, a in arrays if name.startswith(prefix)}
+        parts = stored.arrays.items()
+        return {name.removeprefix(prefix): a for name, a in parts if name.startswith(prefix)}
 
-    last, sample, memory = Iterate(**group("last_")), group("sample_"), group("memory_")
+    def moved(prefix: str) -> dict[str, Any]:
+        return {name: arrays.like(a, where) for name, a in group(prefix).items()}
+
+    last, sample, memory = Iterate(**moved("last_")), group("sample_"), moved("memory_")
     return Progress(
-        start=Iterate(**group("start_")),
+        start=Iterate(**moved("start_")),
         last=last,
         history=History.from_json(stored.header["history"]),
-        memory=None if solver is None else solver.unpack(memory, len(last.Phi)),
+        memory=None if solver is None else solver.unpack(memory, last.Phi),
         sample=Sample(**sample) if sample else None,
-        stage=Stage(stored.header["n_frames"], last.Phi.dtype),
+        stage=Stage(stored.header["n_frames"], arrays.dtype_of(last.Phi)),
     )
 
 
@@ -134,11 +139,12 @@ def found(path: str | os.PathLike[str]) -> bool:
     return Path(path).exists() or storage.previous(path).exists()
 
 
-def digest(*arrays: Array | None) -> str:
-    """A short text that tells these arrays from others."""
+def digest(*given: Array | None) -> str:
+    """A short text that tells these arrays from others, wherever they are."""
     text = hashlib.blake2b(digest_size=12)
-    for array in arrays:
+    for array in given:
         if array is not None:
+            array = arrays.to_numpy(array)
             text.update(f"{array.shape} {array.dtype}".encode())
             text.update(np.ascontiguousarray(array.T).data)
     return text.hexdigest()

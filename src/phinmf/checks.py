@@ -9,23 +9,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf._types import Array, Indices
+from phinmf import arrays
+from phinmf._types import Array
+from phinmf.arrays import dtype_of, namespace
 from phinmf.manifold import dct, orthogonality_error, random_orthogonal
 
 
 def real_array(name: str, given: ArrayLike) -> Array:
-    """Return a finite real array: float32 and float64 are kept, other numbers become float64."""
-    array = np.asarray(given)
-    if np.iscomplexobj(array):
+    """Return a finite real array: float32 and float64 are kept, other numbers become float64.
+
+    A tensor stays one, on its device, without its gradient.
+    """
+    array = tensor(name, given) if arrays.is_tensor(given) else np.asarray(given)
+    xp = namespace(array)
+    if xp.isdtype(array.dtype, "complex floating"):
         raise ValueError(f"{name} is complex, but real numbers are needed: pass {name}.real")
-    if array.dtype.kind not in "fiub":
+    if isinstance(array, np.ndarray) and array.dtype.kind not in "fiub":
         raise TypeError(f"{name} has dtype {array.dtype}, but real numbers are needed")
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    bad = array.size - int(np.isfinite(array).sum())
+    if array.dtype not in (xp.float32, xp.float64):
+        array = arrays.cast(array, np.float64)
+    bad = math.prod(array.shape) - int(xp.sum(xp.isfinite(array)))
     if bad:
         raise ValueError(f"{name} has {bad} NaN or infinite values: remove or replace them")
     return array
+
+
+def tensor(name: str, given: Any) -> Any:
+    """Return a tensor that holds numbers, without its gradient."""
+    if given.device.type == "meta" or given.is_sparse:
+        what = "sparse" if given.is_sparse else "on the device 'meta'"
+        raise ValueError(f"{name} is {what}, but numbers are needed: pass a dense tensor of them")
+    return given.detach()
 
 
 def frames(Y: ArrayLike) -> Array:
@@ -36,48 +50,54 @@ def frames(Y: ArrayLike) -> Array:
             f"Y has {array.ndim} dimensions, but frames of shape (M, N) or (C, M, N) are needed:"
             " phinmf.to_frames makes them from a signal"
         )
-    if array.size == 0:
-        raise ValueError(f"Y has shape {array.shape}, but at least one sample is needed")
-    if not array.any():
+    if 0 in array.shape:
+        raise ValueError(f"Y has shape {tuple(array.shape)}, but at least one sample is needed")
+    if not namespace(array).any(array):
         raise ValueError("Y is all zero: there is nothing to learn from silence")
     return array if array.ndim == 3 else array[None]
 
 
 def floor_of(floor: float, Y: Array) -> None:
     """Raise if the floor is lost in rounding, or if a frame is exactly zero and the floor, too."""
-    silent = int((~Y.any(axis=(0, 1))).sum())
+    xp = namespace(Y)
+    silent = int(xp.sum(~xp.any(Y, axis=(0, 1))))
     if floor == 0 and silent:
         raise ValueError(
             f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
             " set floor to a small number such as 1e-8, or leave these frames out"
         )
-    least = 100 * float(np.finfo(Y.dtype).eps) ** 2  # of the rounding of |ΦY|², and some
-    if floor < least and not (floor == 0 and Y.dtype == np.float64):
+    dtype = dtype_of(Y)
+    least = 100 * float(np.finfo(dtype).eps) ** 2  # of the rounding of |ΦY|², and some
+    if floor < least and not (floor == 0 and dtype == np.float64):
         raise ValueError(
-            f"floor is {floor:g}, but in {Y.dtype} at least {least:.2g} is needed to be more than"
+            f"floor is {floor:g}, but in {dtype} at least {least:.2g} is needed to be more than"
             " rounding: raise it, or pass Y as float64"
         )
 
 
 def unit_power(Y: Array, weights: Array | None = None) -> tuple[Array, float]:
-    """Return a copy of Y at mean power 1, frames contiguous, and the root mean square it had.
+    """Return a copy of Y at mean power 1, in the engines' layout, and the root mean square it had.
 
     Scaling by a power of two first avoids overflow and makes the result the same, to the bit,
     for every power-of-two multiple of Y.
     """
-    _, exponent = math.frexp(max(float(Y.max()), -float(Y.min())))
-    scaled = np.empty(Y.transpose(0, 2, 1).shape, dtype=Y.dtype).transpose(0, 2, 1)
-    np.ldexp(Y, -exponent, out=scaled)
-    powers = np.einsum("cmn,cmn->n", scaled, scaled, dtype=np.float64)
-    mean = powers.mean() if weights is None else powers @ (weights / weights.sum())
-    rms = math.sqrt(mean / (Y.size // Y.shape[2]))
-    scaled /= scaled.dtype.type(rms)
+    xp, dtype = namespace(Y), dtype_of(Y)
+    C, M, _ = Y.shape
+    _, exponent = math.frexp(max(float(xp.max(Y)), -float(xp.min(Y))))
+    scaled = arrays.times_power_of_two(Y, -exponent)
+    powers = arrays.frame_energies(scaled)
+    if weights is not None:
+        shares = arrays.like(weights / weights.sum(), powers)
+    mean = float(xp.mean(powers) if weights is None else powers @ shares)
+    rms = math.sqrt(mean / (C * M))
+    scaled /= float(dtype.type(rms))
     root = math.ldexp(rms, exponent)
-    largest = float(np.finfo(Y.dtype).max) ** 0.5
-    loudest = math.log2(powers.max()) / 2 + exponent  # of a frame, which its activations add up to
+    largest = float(np.finfo(dtype).max) ** 0.5
+    # of a frame, which its activations add up to
+    loudest = math.log2(float(xp.max(powers))) / 2 + exponent
     if not 1 / largest < root or loudest > math.log2(largest) - 2:
         raise ValueError(
-            f"Y has root mean square {root:.3g}, whose square leaves the range of {Y.dtype}:"
+            f"Y has root mean square {root:.3g}, whose square leaves the range of {dtype}:"
             " scale Y nearer to 1"
         )
     return scaled, root
@@ -85,7 +105,8 @@ def unit_power(Y: Array, weights: Array | None = None) -> tuple[Array, float]:
 
 def entries(Phi: Array, Y: Array) -> None:
     """Refuse a floor of 0 if an entry of ΦY has no power."""
-    silent = int((~np.square(Phi @ Y).any(axis=0)).sum())
+    xp, X = namespace(Y), Phi @ Y
+    silent = int(xp.sum(~xp.any(X * X, axis=0)))
     if silent:
         raise ValueError(
             f"floor is 0 but {silent} entries of ΦY are zero at the start, which costs infinitely"
@@ -94,10 +115,15 @@ def entries(Phi: Array, Y: Array) -> None:
 
 
 def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | None:
-    """Return the weight of each frame, 0 for frames that are masked; None if all are 1."""
+    """Return the weight of each frame, 0 for frames that are masked; None if all are 1.
+
+    They are needed on the host, where frames are drawn by them.
+    """
     if given is None and mask is None:
         return None
-    weight = np.ones(N) if given is None else real_array("sample_weight", given).astype(np.float64)
+    weight = np.ones(N)
+    if given is not None:
+        weight = arrays.to_numpy(real_array("sample_weight", given)).astype(np.float64)
     if weight.ndim == 0:
         weight = np.full(N, float(weight))
     if weight.shape != (N,) or (weight < 0).any():
@@ -106,7 +132,7 @@ def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | 
             f"sample_weight has {what}, but one number ≥ 0 for each of the {N} frames is needed"
         )
     if mask is not None:
-        left_out = np.asarray(mask)
+        left_out = arrays.to_numpy(mask)
         if left_out.shape != (N,) or left_out.dtype != bool:
             raise ValueError(
                 f"frame_mask has shape {left_out.shape} and dtype {left_out.dtype}, but one bool"
@@ -118,39 +144,6 @@ def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | 
             "every frame is masked or has a weight of zero: there is nothing to learn from"
         )
     return None if (weight == 1).all() else weight
-
-
-def fixed(given: Any, n_columns: int, has_H: bool) -> tuple[bool, Indices | None, bool]:
-    """Return whether Φ stays, which of the given columns of W do, and whether H does."""
-    names = () if given is None else (given,) if isinstance(given, str) else given
-    if not isinstance(names, (dict, list, tuple, set)):
-        raise TypeError(
-            f"fixed is {given!r}, but 'Phi', 'W', 'H', a list of them or a dict such as"
-            " {'W': [0, 1]} is needed"
-        )
-    for name in names:
-        known("fixed", name, ("Phi", "W", "H"))
-    chosen = dict(names) if isinstance(names, dict) else dict.fromkeys(names, True)
-    if chosen.get("H") and not has_H:
-        raise ValueError(
-            "fixed asks for H to stay, but no H is given: pass it as H, or as activations to fit"
-        )
-    columns = chosen.get("W", False)
-    if columns is False:
-        return bool(chosen.get("Phi")), None, bool(chosen.get("H"))
-    if n_columns == 0:
-        raise ValueError(
-            "fixed asks for W to stay, but no W is given: pass it as W, or as components of TLNMF"
-        )
-    listed = np.arange(n_columns) if columns is True else np.asarray(columns)
-    if listed.dtype == bool and listed.shape == (n_columns,):
-        listed = np.flatnonzero(listed)
-    if listed.dtype.kind not in "iu" or not ((listed >= 0) & (listed < n_columns)).all():
-        raise ValueError(
-            f"fixed asks for columns {columns!r} of W to stay, but those that are given are"
-            f" 0 to {n_columns - 1}"
-        )
-    return bool(chosen.get("Phi")), np.unique(listed), bool(chosen.get("H"))
 
 
 def number(name: str, given: Any, least: float, strict: bool = False) -> float:
@@ -214,26 +207,28 @@ def transform(init: Any, M: int, rng: np.random.Generator, dtype: Any) -> Array:
     Phi = real_array("init", init)
     if Phi.shape != (M, M):
         raise ValueError(
-            f"init has shape {Phi.shape}, but a transform of frames of length {M} has shape"
+            f"init has shape {tuple(Phi.shape)}, but a transform of frames of length {M} has shape"
             f" {(M, M)}; or choose 'dct' or 'random'"
         )
-    error = orthogonality_error(Phi.astype(np.float64))
+    error = orthogonality_error(arrays.cast(Phi, np.float64))
     if error > 1e-4:
         raise ValueError(
             f"init is not orthogonal: |ΦΦᵀ - I| reaches {error:.2g}, but at most 1e-4 is accepted;"
             " phinmf.manifold.polar gives the nearest orthogonal matrix"
         )
-    return Phi.astype(dtype)
+    return arrays.copied(Phi, dtype)
 
 
 def factor(name: str, given: ArrayLike, shape: tuple[int, int], dtype: Any) -> Array:
     """Return a copy of a nonnegative factor of the right shape."""
     array = real_array(name, given)
-    if array.shape != shape:
-        raise ValueError(f"{name} has shape {array.shape}, but {shape} is needed")
-    if (array < 0).any():
+    if tuple(array.shape) != shape:
+        raise ValueError(f"{name} has shape {tuple(array.shape)}, but {shape} is needed")
+    xp = namespace(array)
+    if xp.any(array < 0):
+        least = float(xp.min(array))
         raise ValueError(
-            f"{name} has {int((array < 0).sum())} negative values, the least {array.min():.3g}:"
+            f"{name} has {int(xp.sum(array < 0))} negative values, the least {least:.3g}:"
             " factors are nonnegative"
         )
-    return array.astype(dtype)
+    return arrays.copied(array, dtype)

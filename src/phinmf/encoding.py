@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from phinmf import assembly
+from phinmf import arrays, assembly
 from phinmf._types import Array
 from phinmf.divergences import Divergence
 from phinmf.nmf import flat_activations, normalise, penalty
@@ -40,30 +40,35 @@ def encode(
     """Find the activations of frames Y (C, M, N), given Φ, W and the scale they were learned at.
 
     Each frame starts from its own best flat model and stops by its own convergence: the result
-    for a frame does not depend on which other frames there are.
+    for a frame does not depend on which other frames there are. (For tensors, but for rounding: a
+    product of matrices may round a column otherwise beside other columns.)
     """
-    dtype = Y.dtype
-    if floor == 0 and not (heard := Y.any(axis=(0, 1))).all():  # silence is explained by nothing
-        some = None if weights is None else weights[heard]
+    xp, dtype = arrays.namespace(Y), arrays.dtype_of(Y)
+    Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
+    heard = xp.any(Y, axis=(0, 1)) if floor == 0 else None
+    if heard is not None and not xp.all(heard):  # silence is explained by nothing
+        H = arrays.zeros((W.shape[1], Y.shape[2]), Y)
+        if not xp.any(heard):
+            return Encoding(H, 0.0, 0.0, arrays.zeros((len(W),), Y))
+        some = None if weights is None else weights[arrays.to_numpy(heard)]
         found = encode(
             Y[:, :, heard], Phi, W, scale=scale, sparsity=sparsity, floor=floor,
             divergence=divergence, weights=some, engine=engine, n_threads=n_threads,
         )  # fmt: skip
-        H = np.zeros((W.shape[1], Y.shape[2]), dtype)
         H[:, heard] = found.H
         return found._replace(H=H)
     with np.errstate(over="ignore"):
-        unit = np.asarray(Y / dtype.type(scale), order="K")
-    if not np.abs(unit).max() < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
+        unit = Y / float(dtype.type(scale))
+    if not xp.max(xp.abs(unit)) < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
         raise ValueError(
-            f"the frames reach {np.abs(Y).max():.3g}, which leaves the range of {dtype} at the"
-            f" scale of the fit, {scale:.3g}: scale them as the frames of the fit were"
+            f"the frames reach {float(xp.max(xp.abs(Y))):.3g}, which leaves the range of {dtype} at"
+            f" the scale of the fit, {scale:.3g}: scale them as the frames of the fit were"
         )
-    columns, s = normalise(W.astype(np.float64))
+    columns, s = normalise(arrays.cast(W, np.float64))
     with assembly.engine_of(engine, unit, divergence, n_threads, weights) as held:
-        held.rotate(Phi.astype(dtype))
+        held.rotate(Phi)
         held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], sparsity))
         held.settle_activations(columns, sparsity, floor, TOLERANCE, MOST_UPDATES)
-        fit = held.objective(columns.astype(dtype), floor).loss()
-        H = held.activations() * (dtype.type(scale) ** 2 / s.astype(dtype))[:, None]
+        fit = held.objective(arrays.cast(columns, dtype), floor).loss()
+        H = held.activations() * (float(dtype.type(scale) ** 2) / arrays.cast(s, dtype))[:, None]
         return Encoding(H, fit, penalty(held, columns, sparsity), held.energies())

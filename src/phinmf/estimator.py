@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from phinmf import checks, fitting, model_file
+from phinmf import arrays, checks, devices, fitting, model_file
 from phinmf._types import Array
 from phinmf.annealing import Anneal
 from phinmf.sklearn_callbacks import CallbackSupportMixin
@@ -31,6 +32,9 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         As in `tl_nmf`.
     max_iter, max_time, tol, random_state, callback, engine, n_threads
         As in `tl_nmf`.
+    device : str, optional
+        Where to compute, as in `tl_nmf`. Frames may be a tensor of PyTorch: what is learned and
+        what is returned are then tensors on its device.
     components : array of shape (n_components, n_features), optional
         Where the components start: Wᵀ of `tl_nmf`, or its first rows.
     fixed : str, sequence or dict, optional
@@ -103,6 +107,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         checkpoint_every: float = 10.0,
         resume: Any = False,
         engine: str = "auto",
+        device: Any = None,
         n_threads: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -129,6 +134,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.checkpoint_every = checkpoint_every
         self.resume = resume
         self.engine = engine
+        self.device = device
         self.n_threads = n_threads
 
     def fit(
@@ -169,7 +175,10 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         activations: ArrayLike | None = None,
     ) -> Array:
         """Learn, and return the activations of the frames; the same as `fit`, then `transform`."""
-        frames = validate_data(self, X, dtype=(np.float64, np.float32))
+        frames = fitting.validated(self, X)
+        others = {"sample_weight": sample_weight, "frame_mask": frame_mask}
+        others |= {"activations": activations, "components": self.components, "init": self.init}
+        devices.together("X", frames, others)
         weights = checks.weights(sample_weight, frame_mask, len(frames))
         return fitting.fit(self, frames, weights, activations).H.T
 
@@ -187,9 +196,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             Activations, in the units of X².
         """
         check_is_fitted(self)
-        return fitting.encoded(
-            self, validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        ).H.T
+        return fitting.encoded(self, fitting.validated(self, X, reset=False)).H.T
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the power that activations stand for: what is expected of |Φy|² in each atom.
@@ -208,19 +215,23 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             Wh + ε for each frame.
         """
         check_is_fitted(self)
-        H = check_array(X, dtype=(np.float64, np.float32))
+        if arrays.is_tensor(X):
+            H = checks.real_array("X", X)
+        else:
+            H = check_array(X, dtype=(np.float64, np.float32))
         if H.shape[1] != self.n_components_:
             raise ValueError(
                 f"X has {H.shape[1]} columns, but activations of {self.n_components_} components"
                 " are needed"
             )
-        return H @ self.components_.astype(H.dtype) + H.dtype.type(self.floor_)
+        dtype = arrays.dtype_of(H)
+        return H @ arrays.like(self.components_, H, dtype) + float(dtype.type(self.floor_))
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return minus the divergence of frames from the model, per entry."""
         check_is_fitted(self)
-        frames = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        return -fitting.encoded(self, frames).divergence / frames.size
+        frames = fitting.validated(self, X, reset=False)
+        return -fitting.encoded(self, frames).divergence / math.prod(frames.shape)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one .npz file, without pickle; `load` reads it."""

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import validate_data
 
-from phinmf import checks, threads
+from phinmf import arrays, checks, threads
 from phinmf._types import Array
 from phinmf.api import tl_nmf
+from phinmf.devices import Place
 from phinmf.encoding import Encoding, encode
 from phinmf.result import Result, State, Status
 from phinmf.sklearn_callbacks import Task, with_callbacks
@@ -22,12 +24,21 @@ from phinmf.sklearn_callbacks import Task, with_callbacks
 @with_callbacks  # type: ignore[untyped-decorator]
 def fit(estimator: Any, X: Array, weights: Array | None, activations: ArrayLike | None) -> Encoding:
     """Fit a TLNMF to validated frames, and find their activations."""
+    place = Place("X", X, estimator.device)
+    with place.enough_memory():
+        return fit_here(estimator, place.take(X), place, weights, activations)
+
+
+def fit_here(
+    estimator: Any, X: Array, place: Place, weights: Array | None, activations: ArrayLike | None
+) -> Encoding:
+    """Fit to frames that are where they are computed with; what is learned goes back."""
     how = arguments(estimator, X, activations)
     how["sample_weight"] = weights
-    task = Task.of_fit(estimator, X, checks.count("n_init", estimator.n_init, 1))
-    results = restarts(estimator, X.T, how, task)
+    task = Task.of_fit(estimator, place.given, checks.count("n_init", estimator.n_init, 1))
+    results = restarts(estimator, X.T, how, task, place)
     best = min(results, key=lambda result: result.objective)
-    learned = attributes(estimator, best.Phi, best.W, best.scale)
+    learned = attributes(estimator, place.back(best.Phi), place.back(best.W), best.scale)
     for name, value in learned.items():
         setattr(estimator, name, value)
     estimator.n_iter_ = best.n_iter
@@ -35,7 +46,7 @@ def fit(estimator: Any, X: Array, weights: Array | None, activations: ArrayLike 
     estimator.stop_reason_ = best.status.value
     estimator.converged_ = best.converged
     estimator.objectives_ = np.array([result.objective for result in results])
-    found = encoded(estimator, X, weights)
+    found = found_back(encoded(estimator, X, weights), place)
     estimator.reconstruction_err_ = found.divergence
     estimator.objective_ = found.divergence + found.penalty
     estimator.atom_energies_ = found.energies * best.scale**2
@@ -44,37 +55,48 @@ def fit(estimator: Any, X: Array, weights: Array | None, activations: ArrayLike 
 
 
 def encoded(estimator: Any, X: Array, weights: Array | None = None) -> Encoding:
-    """Activations of frames by a fitted TLNMF."""
-    return encode(
-        X.T[None],
-        estimator.transform_matrix_,
-        estimator.components_.T,
-        scale=estimator.scale_,
-        sparsity=estimator.sparsity,
-        floor=estimator.floor,
-        divergence=estimator.divergence,
-        weights=weights,
-        engine=estimator.engine,
-        n_threads=estimator.n_threads,
-    )
+    """Activations of frames by a fitted TLNMF, as arrays like the frames."""
+    place = Place("X", X, estimator.device)
+    with place.enough_memory():
+        found = encode(
+            place.take(X).T[None],
+            estimator.transform_matrix_,
+            estimator.components_.T,
+            scale=estimator.scale_,
+            sparsity=estimator.sparsity,
+            floor=estimator.floor,
+            divergence=estimator.divergence,
+            weights=weights,
+            engine=estimator.engine,
+            n_threads=estimator.n_threads,
+        )
+        return found_back(found, place)
+
+
+def found_back(found: Encoding, place: Place) -> Encoding:
+    """Activations where the frames came from."""
+    return found._replace(H=place.back(found.H), energies=place.back(found.energies))
 
 
 def arguments(estimator: Any, X: Array, activations: ArrayLike | None) -> dict[str, Any]:
     """The arguments of `tl_nmf` that are the same for every restart."""
-    own = ("components", "warm_start", "n_init", "n_jobs", "random_state", "callback")
+    own = ("components", "warm_start", "n_init", "n_jobs", "random_state", "callback", "device")
     how = {k: v for k, v in estimator.get_params(deep=False).items() if k not in own}
     given: Array = np.zeros((0, X.shape[1]))  # none of them: any number is allowed
     K = checks.count("n_components", estimator.n_components, 1)
     if estimator.components is not None:
-        n = min(len(np.atleast_1d(estimator.components)), K)
+        shape = checks.real_array("components", estimator.components).shape
+        n = min(shape[0] if shape else 1, K)
         given = checks.factor("components", estimator.components, (n, X.shape[1]), np.float64)
-    how["W"] = given.T
+    how["W"] = arrays.like(given.T, X)
     if estimator.warm_start and hasattr(estimator, "components_"):
-        how |= {"init": estimator.transform_matrix_, "W": estimator.components_.T}
+        learned = estimator.transform_matrix_, estimator.components_.T
+        how["init"], how["W"] = (arrays.like(a, X) for a in learned)
         how["H"] = encoded(estimator, X).H
         how["anneal"] = False if estimator.anneal is None else estimator.anneal
     if activations is not None:
-        how["H"] = checks.factor("activations", activations, (len(X), K), np.float64).T
+        H = checks.factor("activations", activations, (len(X), K), np.float64).T
+        how["H"] = arrays.like(H, X)
     return how
 
 
@@ -82,14 +104,16 @@ def attributes(estimator: Any, Phi: Array, W: Any, scale: float) -> dict[str, An
     """What `transform` needs."""
     return {
         "transform_matrix_": Phi,
-        "components_": np.ascontiguousarray(W.T),
+        "components_": arrays.contiguous(W.T),
         "n_components_": W.shape[1],
         "scale_": scale,
         "floor_": float(estimator.floor) * scale**2,
     }
 
 
-def restarts(estimator: Any, Y: Array, how: dict[str, Any], task: Task) -> list[Result]:
+def restarts(
+    estimator: Any, Y: Array, how: dict[str, Any], task: Task, place: Place
+) -> list[Result]:
     """Fit from `n_init` starts, whose seeds are independent."""
     n = estimator.n_init
     callback = checks.function("callback", estimator.callback)
@@ -103,6 +127,9 @@ def restarts(estimator: Any, Y: Array, how: dict[str, Any], task: Task) -> list[
 
     over = threading.Event()
 
+    def told(at: State | Result) -> dict[str, Any]:
+        return attributes(estimator, place.back(at.Phi), place.back(at.W), at.scale)
+
     def one(number: int, seed: Any) -> Result:
         part = task.part("restart", number, checks.count("max_iter", how["max_iter"], 0))
         own = files_of(how, number) if n > 1 else {}
@@ -111,11 +138,11 @@ def restarts(estimator: Any, Y: Array, how: dict[str, Any], task: Task) -> list[
             if over.is_set():
                 raise KeyboardInterrupt
             iteration = part.part("iteration", state.iteration - 1)
-            stop = iteration.end(lambda: attributes(estimator, state.Phi, state.W, state.scale))
-            return bool(callback is not None and callback(state)) or stop
+            stop = iteration.end(lambda: told(state))
+            return bool(callback is not None and callback(place.seen(state))) or stop
 
         result = tl_nmf(Y, random_state=seed, callback=watch, **how | own)
-        part.end(lambda: attributes(estimator, result.Phi, result.W, result.scale))
+        part.end(lambda: told(result))
         return result
 
     if n_jobs > 1:
@@ -142,3 +169,26 @@ def files_of(how: dict[str, Any], number: int) -> dict[str, Any]:
     if not isinstance(how["resume"], bool):
         own["resume"] = f"{how['resume']}.{number}"
     return own
+
+
+def validated(estimator: Any, X: Any, reset: bool = True) -> Array:
+    """Frames as scikit-learn wants them; a tensor is checked where it is."""
+    if not arrays.is_tensor(X):
+        return validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)
+    frames = checks.real_array("X", X)
+    if len(frames.shape) != 2 or 0 in frames.shape:
+        raise ValueError(
+            f"X has shape {tuple(frames.shape)}, but frames of shape (n_frames, n_features) are"
+            " needed, at least one"
+        )
+    M = frames.shape[1]
+    if reset:
+        estimator.n_features_in_ = M
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+    elif estimator.n_features_in_ != M:
+        name = type(estimator).__name__
+        raise ValueError(
+            f"X has {M} features, but {name} is expecting {estimator.n_features_in_} features"
+        )
+    return frames

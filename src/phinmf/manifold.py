@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike, DTypeLike
 
 from phinmf._types import Array, Indices
-from phinmf.algebra import Algebra
-
-PLAIN = Algebra()
+from phinmf.algebra import Algebra, algebra_of
+from phinmf.arrays import cast, diagonal, double_sum, dtype_of, identity, indices, like, namespace
 
 
 def skew(C: Array) -> Array:
     """Π_A(C) = (C - Cᵀ)/2, equation (10)."""
-    return (C - C.T) / 2
+    return (C - C.mT) / 2
 
 
 def inner(A: Array, B: Array) -> float:
     """⟨A|B⟩ = Σ a_ij b_ij, summed in double precision."""
-    return float(np.einsum("ij,ij->", A, B, dtype=np.float64))
+    return double_sum(A, B)
 
 
 class Exponential:
     """The geodesic R(η) = exp(ηE), equation (4)."""
 
     @staticmethod
-    def point(E: Array, eta: float, algebra: Algebra = PLAIN) -> Array:
+    def point(E: Array, eta: float, algebra: Algebra | None = None) -> Array:
         """R(η)."""
-        return np.asarray(scipy.linalg.expm(eta * E), dtype=E.dtype)
+        return (algebra or algebra_of(E)).exponential(eta * E)
 
     @staticmethod
     def slope(G: Array, E: Array, eta: float, R: Array) -> float:
@@ -40,13 +38,13 @@ class Cayley:
     """R(η) = (I - ηE/2)⁻¹ (I + ηE/2): agrees with exp(ηE) to second order, error (ηE)³/12."""
 
     @staticmethod
-    def point(E: Array, eta: float, algebra: Algebra = PLAIN) -> Array:
+    def point(E: Array, eta: float, algebra: Algebra | None = None) -> Array:
         """R(η) = 2 (I - ηE/2)⁻¹ - I: one inverse, a tenth of the cost of exp."""
         A = (-eta / 2) * E
-        np.einsum("ii->i", A)[:] += 1
-        R = algebra.inverse(A)
+        diagonal(A)[...] += 1
+        R = (algebra or algebra_of(A)).inverse(A)
         R *= 2
-        np.einsum("ii->i", R)[:] -= 1
+        diagonal(R)[...] -= 1
         return R
 
     @staticmethod
@@ -61,32 +59,38 @@ RETRACTIONS: dict[str, Retraction] = {"exp": Exponential, "cayley": Cayley}
 
 def polar(C: Array) -> Array:
     """Π(C) = (CCᵀ)^(-1/2) C, the nearest orthogonal matrix, by its singular vectors."""
-    U, _, Vt = np.linalg.svd(C)
-    return np.asarray(U @ Vt)
+    U, _, Vt = namespace(C).linalg.svd(C)
+    return U @ Vt
 
 
-def polish(Phi: Array, algebra: Algebra = PLAIN) -> Array:
+def polish(Phi: Array, algebra: Algebra | None = None) -> Array:
     """One Newton–Schulz step ½ (3I - ΦΦᵀ) Φ: squares a small distance from orthogonality."""
-    return 1.5 * Phi - 0.5 * algebra.product(algebra.product(Phi, Phi.T), Phi)
+    product = (algebra or algebra_of(Phi)).product
+    return 1.5 * Phi - 0.5 * product(product(Phi, Phi.mT), Phi)
 
 
-def exactly_orthogonal(Phi: Array, dtype: DTypeLike, algebra: Algebra = PLAIN) -> Array:
+def exactly_orthogonal(Phi: Array, dtype: DTypeLike, algebra: Algebra | None = None) -> Array:
     """Polish in double precision, then go to the wanted one."""
-    return polish(polish(Phi.astype(np.float64), algebra), algebra).astype(dtype)
+    return cast(polish(polish(cast(Phi, np.float64), algebra), algebra), dtype)
 
 
 def orthogonality_error(Phi: Array) -> float:
     """Largest entry of |ΦΦᵀ - I|."""
-    return float(np.abs(Phi @ Phi.T - np.eye(len(Phi))).max())
+    xp, error = namespace(Phi), Phi @ Phi.mT
+    return float(xp.max(xp.abs(error - identity(len(Phi), Phi, np.float64))))
 
 
-def givens(M: int, p: int | Indices, q: int | Indices, theta: ArrayLike) -> Array:
+def givens(
+    M: int, p: int | Indices, q: int | Indices, theta: ArrayLike, where: Array | None = None
+) -> Array:
     """R_pq(θ) of (6): row p ← cos θ row p + sin θ row q, row q ← cos θ row q - sin θ row p.
 
-    Arrays of disjoint pairs give their product.
+    Arrays of disjoint pairs give their product. The result has the kind, device and precision of
+    `where`, if that is given.
     """
-    R = np.eye(M)
-    c, s = np.cos(theta), np.sin(theta)
+    R = np.eye(M) if where is None else identity(M, where)
+    c, s = (like(f(theta), R, dtype_of(R)) for f in (np.cos, np.sin))
+    p, q = (indices(np.asarray(i), R) for i in (p, q))
     R[p, p] = R[q, q] = c
     R[p, q], R[q, p] = s, -s
     return R

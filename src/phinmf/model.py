@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phinmf._types import Array, Indices
+from phinmf.arrays import copied, frames_contiguous, frames_of
 from phinmf.engines import Engine, Objective
 from phinmf.manifold import exactly_orthogonal
 from phinmf.nmf import Kept, activate, nmf_step, penalty
@@ -23,9 +24,9 @@ class Iterate:
 
 
 class Sample(NamedTuple):
-    """Some of the frames, and how many each stands for."""
+    """Some of the frames, and how many each stands for; on the host, where they are drawn."""
 
-    frames: Indices
+    frames: Indices | slice
     weights: Array
 
 
@@ -47,7 +48,7 @@ class Model:
         mu: float,
         V_hat: Array | None = None,
         kept: Kept | None = None,
-        frames: Indices | None = None,
+        frames: Indices | slice | None = None,
     ) -> None:
         self.engine = engine
         self.frames = frames  #: which of the whole these are, if not all
@@ -63,13 +64,13 @@ class Model:
         if sample is None:
             if dtype == self.engine.dtype:
                 return self
-            sample = Sample(np.arange(self.engine.shape[2]), self.engine.weights)
+            sample = Sample(slice(None), self.engine.weights)
         self.engine.rest()
         V_hat, kept = self.V_hat, self.kept
         if V_hat is not None:
-            V_hat = np.asfortranarray(V_hat[:, sample.frames], dtype=dtype)
+            V_hat = frames_contiguous(frames_of(V_hat, sample.frames), dtype)
         if kept.H is not None:
-            kept = kept._replace(H=kept.H[:, sample.frames])
+            kept = kept._replace(H=frames_of(kept.H, sample.frames))
         engine = self.engine.subset(sample.frames, dtype, sample.weights)
         return Model(engine, self.mu, V_hat, kept, sample.frames)
 
@@ -93,7 +94,7 @@ class Model:
         """Go to an iterate, made orthogonal; frames without activations get them from W."""
         dtype = self.engine.dtype
         at = Iterate(
-            exactly_orthogonal(at.Phi, dtype, self.engine.algebra), at.W.astype(dtype), at.H
+            exactly_orthogonal(at.Phi, dtype, self.engine.algebra), copied(at.W, dtype), at.H
         )
         self.stand_at(at)
         if self.kept.H is None and at.H.shape[1] < self.engine.shape[2]:
@@ -105,6 +106,7 @@ class Model:
         self.engine.rotate(at.Phi)
         H = at.H if self.kept.H is None else self.kept.H
         if H.shape[1] > self.engine.shape[2]:  # those of the whole
-            H = H[:, self.frames]
+            assert self.frames is not None
+            H = frames_of(H, self.frames)
         if H.shape[1] == self.engine.shape[2]:
             self.engine.set_activations(H)

@@ -13,6 +13,7 @@ import sklearn
 from phinmf import storage
 from phinmf._types import Array
 from phinmf.annealing import Anneal
+from phinmf.arrays import to_numpy
 from phinmf.manifold import orthogonality_error
 from phinmf.result import History
 from phinmf.solvers import SOLVERS
@@ -43,7 +44,7 @@ def save(model: Any, path: str | os.PathLike[str], **more: Any) -> None:
                      "scikit-learn": sklearn.__version__},
         **more,
     }  # fmt: skip
-    arrays = {name: getattr(model, name) for name in ARRAYS}
+    arrays = {name: to_numpy(getattr(model, name)) for name in ARRAYS}
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in_"] = model.feature_names_in_.astype(str)
     storage.write(path, "model", header, arrays)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from phinmf._types import Array
+from phinmf.arrays import divided, namespace
 
 LEAST = 1e-20  #: what is positive stays above this, so that it can grow again when the floor falls
 
@@ -14,6 +13,6 @@ def multiply(F: Array, numerator: Array, denominator: Array, gamma: float) -> Ar
 
     γ = ½ is majorisation–minimisation, γ = 1 majorisation–equalisation: both monotone.
     """
-    ratio = np.ones_like(F)
-    np.divide(numerator, denominator, out=ratio, where=denominator > 0)
-    return np.maximum(F * (ratio if gamma == 1 else ratio**gamma), np.minimum(F, LEAST))
+    xp = namespace(F)
+    ratio = divided(numerator, denominator, xp.ones_like(F))
+    return xp.maximum(F * (ratio if gamma == 1 else ratio**gamma), xp.clip(F, max=LEAST))

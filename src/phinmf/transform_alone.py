@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import assembly, checks
+from phinmf import arrays, assembly, checks, devices
 from phinmf.algorithm import Callback
 from phinmf.annealing import Anneal
 from phinmf.divergences import Divergence
@@ -16,6 +16,7 @@ from phinmf.result import Result
 from phinmf.solvers import Solver
 
 
+@devices.door
 def learn_transform(
     Y: ArrayLike,
     V_hat: ArrayLike,
@@ -32,6 +33,7 @@ def learn_transform(
     random_state: Any = None,
     callback: Callback | None = None,
     engine: str = "auto",
+    device: Any = None,
     n_threads: int | None = None,
 ) -> Result:
     """Learn Φ alone, so that the power of ΦY fits a given model V̂: the paper's first experiments.
@@ -48,7 +50,7 @@ def learn_transform(
         Most outer iterations, of `n_iter_transform` solver steps each.
     tol : float
         Stop when the gradient or the decrease of an outer iteration, both relative, is below.
-    engine, n_threads
+    engine, device, n_threads
         As in `tl_nmf`.
 
     Returns
@@ -67,17 +69,17 @@ def learn_transform(
     )  # fmt: skip
     checks.floor_of(run.schedule.target, frames)
     frames, scale = checks.unit_power(frames)
-    dtype = frames.dtype
-    V_unit = checks.factor("V_hat", V_hat, (M, N), np.float64) / scale**2
-    V_unit = np.asfortranarray(V_unit, dtype=dtype)
-    if run.schedule.target == 0 and not V_unit.all():
+    dtype = arrays.dtype_of(frames)
+    V_unit = arrays.like(checks.factor("V_hat", V_hat, (M, N), np.float64), frames) / scale**2
+    V_unit = arrays.frames_contiguous(V_unit, dtype)
+    if run.schedule.target == 0 and (zeros := int(arrays.namespace(V_unit).sum(V_unit == 0))):
         raise ValueError(
-            f"floor is 0 but V_hat has {int((V_unit == 0).sum())} zeros, which cost infinitely"
+            f"floor is 0 but V_hat has {zeros} zeros, which cost infinitely"
             " much: set floor to a small number such as 1e-8"
         )
-    Phi = checks.transform(init, M, rng_Phi, dtype)
+    Phi = arrays.like(checks.transform(init, M, rng_Phi, dtype), frames)
     if run.schedule.target == 0:
         checks.entries(Phi, frames)
-    no_factors = np.zeros((M, 0), dtype), np.zeros((0, N), dtype)
+    no_factors = arrays.zeros((M, 0), frames), arrays.zeros((0, N), frames)
     with assembly.engine_of(engine, frames, divergence, n_threads) as held:
         return assembly.solve(Model(held, 0.0, V_unit), Iterate(Phi, *no_factors), run, scale)

@@ -8,10 +8,11 @@ from pathlib import Path
 SRC = Path(__file__).parents[2] / "src" / "phinmf"
 LAYERS = [
     {"_types"},
-    {"threads"},
+    {"arrays", "threads"},
     {"algebra"},
     {"result", "divergences", "manifold", "line_search", "multiplicative"},
     {"engines", "checks"},
+    {"devices"},
     {"nmf", "solvers", "annealing"},
     {"model"},
     {"algorithm", "storage", "sklearn_callbacks"},

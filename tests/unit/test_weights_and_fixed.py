@@ -17,12 +17,13 @@ def test_weighted_sums_are_those_of_repeated_frames(divergence, engine, C):
     counts = few.rng.integers(1, 4, few.N)
     many = np.repeat(np.arange(few.N), counts)
     kind = type(few.engine)
-    weighted = kind(few.Y, few.divergence, None, counts.astype(float))
-    repeated = kind(few.Y[:, :, many], few.divergence)
+    weighted = kind(few.give(few.Y), few.divergence, None, counts.astype(float))
+    repeated = kind(few.give(few.Y[:, :, many]), few.divergence)
     for e, H in ((weighted, few.H), (repeated, few.H[:, many])):
-        e.rotate(few.Phi)
-        e.set_activations(H)
-    a, b = (e.objective(few.W, few.eps) for e in (weighted, repeated))
+        e.rotate(few.give(few.Phi))
+        e.set_activations(few.give(H))
+    W = few.give(few.W)
+    a, b = (e.objective(W, few.eps) for e in (weighted, repeated))
     assert a.loss() == pytest.approx(b.loss(), rel=1e-13)
     assert a.at().loss == pytest.approx(b.at().loss, rel=1e-13)
     assert np.allclose(a.at().G, b.at().G, rtol=1e-12)
@@ -33,7 +34,7 @@ def test_weighted_sums_are_those_of_repeated_frames(divergence, engine, C):
     assert np.allclose(weighted.energies(), repeated.energies())
     assert np.allclose(weighted.activation_sums(), repeated.activation_sums())
     for gamma in (0.0, 0.5, 1.0):
-        sums = (e.nmf_pass(few.W, 2.0, few.eps, gamma) for e in (weighted, repeated))
+        sums = (e.nmf_pass(W, 2.0, few.eps, gamma) for e in (weighted, repeated))
         for one, other in zip(*sums, strict=True):
             assert np.allclose(one, other, rtol=1e-12)
     assert np.allclose(weighted.activations()[:, many], repeated.activations(), rtol=1e-12)

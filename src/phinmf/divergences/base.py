@@ -11,8 +11,8 @@ class Divergence(Protocol):
     """Elementwise formulas in the power v, the model v̂ = [WH] + ε and the floor ε.
 
     One coefficient x has v = x²; channels that share Φ, W and H have v = mean_c x_c², and
-    f' x = slope · x holds for each of them. Written with `np` functions only, so that the
-    same lines act on numbers and on arrays.
+    f' x = slope · x holds for each of them. Written with functions of the array API only
+    (`phinmf.arrays.namespace`), so that the same lines act on numbers, arrays and tensors.
 
     A divergence of the form (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1) also says its κ as `log_share`:
     the compiled engines know this family.

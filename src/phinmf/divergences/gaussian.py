@@ -6,8 +6,7 @@ identify Φ from second moments. The factors see no difference, so the NMF split
 
 from __future__ import annotations
 
-import numpy as np
-
+from phinmf.arrays import namespace
 from phinmf.divergences.base import Entries
 from phinmf.divergences.itakura_saito import nmf_split
 
@@ -18,7 +17,7 @@ log_share = 0.0  #: of log(v+ε) + 1: none
 
 def value(v: Entries, v_hat: Entries, eps: float) -> Entries:
     """f(x) = (x²+ε)/v̂ + log v̂."""
-    return (v + eps) / v_hat + np.log(v_hat)
+    return (v + eps) / v_hat + namespace(v_hat).log(v_hat)
 
 
 def slope(v: Entries, v_hat: Entries, eps: float) -> Entries:

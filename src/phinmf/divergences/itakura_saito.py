@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from phinmf.arrays import namespace
 from phinmf.divergences.base import Entries
 
 log_share = 1.0  #: of log(v+ε) + 1 beside the Gaussian likelihood
@@ -12,7 +11,7 @@ log_share = 1.0  #: of log(v+ε) + 1 beside the Gaussian likelihood
 def value(v: Entries, v_hat: Entries, eps: float) -> Entries:
     """f(x) = (x²+ε)/v̂ - log((x²+ε)/v̂) - 1, the summand of (3)."""
     ratio = (v + eps) / v_hat
-    return ratio - np.log(ratio) - 1
+    return ratio - namespace(ratio).log(ratio) - 1
 
 
 def slope(v: Entries, v_hat: Entries, eps: float) -> Entries:

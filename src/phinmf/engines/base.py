@@ -63,7 +63,7 @@ class Objective(ABC):
 
     @abstractmethod
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
-        """Loss of rows p and q after R_pq(θ), for each pair and each of its angles."""
+        """Loss of rows p and q after R_pq(θ), for each pair and each of its angles; on the host."""
 
 
 class Engine(ABC):
@@ -74,7 +74,8 @@ class Engine(ABC):
 
     dtype: np.dtype[Any]
     algebra: Algebra
-    weights: Array  #: (N,): how many frames each frame stands for in every sum
+    weights: Array  #: (N,): how many frames each frame stands for in every sum; on the host
+    tensors: bool = False  #: whether frames may be a tensor of PyTorch
 
     @abstractmethod
     def __init__(
@@ -100,7 +101,10 @@ class Engine(ABC):
 
     @abstractmethod
     def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> Engine:
-        """Return an engine of the same kind on some of the frames, in another precision."""
+        """Return an engine of the same kind on some of the frames, in another precision.
+
+        Indices and weights are on the host.
+        """
 
     @abstractmethod
     def rest(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phinmf._types import Array
+from phinmf.arrays import namespace
 from phinmf.engines import Objective
 from phinmf.manifold import Retraction
 
@@ -65,25 +66,28 @@ class Solver(ABC):
         """The memory as arrays, for a checkpoint; here for None or a number."""
         return {} if memory is None else {"value": np.array(memory)}
 
-    def unpack(self, arrays: dict[str, Array], M: int) -> Any:
-        """The memory again."""
+    def unpack(self, arrays: dict[str, Array], Phi: Array) -> Any:
+        """The memory again, from arrays where Φ is."""
         return arrays["value"].item() if arrays else None
 
 
 def within_reach(E: Array) -> Array:
     """A direction whose unit step turns no pair too far, which next to no curvature may ask for."""
-    return np.clip(E, -FARTHEST, FARTHEST)
+    return namespace(E).clip(E, -FARTHEST, FARTHEST)
 
 
 def curve(objective: Objective, E: Array, retraction: Retraction) -> Callable[[float], Trial]:
-    """η ↦ L(R(ηE)Φ), as a line search wants it.
+    """η ↦ L(R(ηE)Φ) for E within reach, as a line search wants it.
 
     Turned too far, R(ηE) is orthogonal no more, for rounding, and its loss would say nothing.
     """
-    largest = float(np.abs(E).max())
+    xp = namespace(E)
+
+    def too_far(eta: float) -> bool:
+        return eta > 1 and eta * float(xp.max(xp.abs(E))) > FARTHEST
 
     def trial(eta: float) -> Trial:
-        if eta * largest > FARTHEST:
+        if too_far(eta):
             return Trial(eta, np.inf, np.nan, E, E)  # no step: nothing looks at its T and G
         T = retraction.point(E, eta, objective.algebra)
         here = objective.at(T)

@@ -36,7 +36,7 @@ class Jacobi(Solver):
             at.memory += 1
             theta = self.best_angles(objective, p, q)
             if theta.any():
-                T = givens(M, p, q, theta).astype(Phi.dtype)
+                T = givens(M, p, q, theta, where=Phi)
                 objective.move(T)
                 at.Phi = T @ at.Phi
             at.steps.append(float(np.abs(theta).max(initial=0)))

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from phinmf._types import Array, Indices
+from phinmf.arrays import cast, copied, divided, dtype_of, like, namespace, zeros
 from phinmf.engines import Objective
 from phinmf.line_search import Origin, strong_wolfe
 from phinmf.manifold import RETRACTIONS
@@ -36,42 +37,44 @@ class Memory:
     def stale(self, metric_every: int, dtype: np.dtype[Any]) -> bool:
         """Whether the metric is to be computed again: in time, or for another precision."""
         c = self.curvature
-        return c is None or c.dtype != dtype or self.age % metric_every == 0
+        return c is None or dtype_of(c) != dtype or self.age % metric_every == 0
 
     def pack(self, E: Array) -> Array:
         """The entries above the diagonal: all there is to know of an antisymmetric matrix."""
-        return E.ravel().take(self.upper)
+        return namespace(E).take(E.reshape(-1), self.upper)
 
     def unpack(self, e: Array, M: int) -> Array:
         """The antisymmetric matrix with these entries."""
-        E = np.zeros((M, M), e.dtype)
-        E.ravel()[self.upper] = e
-        return E - E.T
+        E = zeros((M, M), e)
+        E.reshape(-1)[self.upper] = e
+        return E - E.mT
 
     def two_loop(self, g: Array) -> Array:
         """Inverse-Hessian approximation times g (Nocedal & Wright, Algorithm 7.4).
 
         The initial metric is scaled to the last pair, ⟨s|y⟩ / ⟨y|y⟩ in that metric, which makes
-        the unit step a good one.
+        the unit step a good one. Pairs may be of a lower precision than g. No number leaves the
+        device.
         """
-        q, alphas = g.copy(), []
+        dtype = dtype_of(g)
+        q, alphas = copied(g), []
         for s, y, rho in reversed(self.pairs):
-            alphas.append(rho * (s @ q))
-            q -= alphas[-1] * y
+            alphas.append(rho * (cast(s, dtype) @ q))
+            q -= alphas[-1] * cast(y, dtype)
         r = self.weigh(q)
         if self.pairs:
             _, y, rho = self.pairs[-1]
             scale = rho * (y @ self.weigh(y))
-            r /= scale if scale > 0 else 1
+            r /= namespace(g).where(scale > 0, scale, 1)
         for (s, y, rho), alpha in zip(self.pairs, reversed(alphas), strict=True):
-            r += (alpha - rho * (y @ r)) * s
+            r += (alpha - rho * (cast(y, dtype) @ r)) * cast(s, dtype)
         return r
 
     def weigh(self, q: Array) -> Array:
         """Divide by the curvature of each pair; 0 where that is 0."""
         c = self.curvature
         assert c is not None
-        return np.divide(q, c, out=np.zeros_like(q), where=c > 0)
+        return divided(q, c, namespace(q).zeros_like(q))
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,10 @@ class LBFGS(Solver):
     metric_every: int = 3
     retraction: Literal["exp", "cayley"] = "cayley"
 
-    def empty(self, M: int) -> Memory:
-        """No pairs yet."""
-        return Memory(deque(maxlen=self.memory_size), np.flatnonzero(np.tri(M, k=-1).T))
+    def empty(self, where: Array) -> Memory:
+        """No pairs yet, for an M×M transform."""
+        upper = np.flatnonzero(np.tri(len(where), k=-1).T)
+        return Memory(deque(maxlen=self.memory_size), like(upper, where))
 
     def pack(self, memory: Memory | None) -> dict[str, Array]:
         """Pairs, metric and age as arrays."""
@@ -108,11 +112,11 @@ class LBFGS(Solver):
             arrays |= {f"s{i}": pair.s, f"y{i}": pair.y, f"rho{i}": np.array(pair.rho)}
         return arrays
 
-    def unpack(self, arrays: dict[str, Array], M: int) -> Memory | None:
+    def unpack(self, arrays: dict[str, Array], Phi: Array) -> Memory | None:
         """The memory again."""
         if not arrays:
             return None
-        memory = self.empty(M)
+        memory = self.empty(Phi)
         memory.curvature, memory.age = arrays["curvature"], int(arrays["age"])
         for i in range((len(arrays) - 2) // 3):
             memory.pairs.append(Pair(arrays[f"s{i}"], arrays[f"y{i}"], float(arrays[f"rho{i}"])))
@@ -122,12 +126,12 @@ class LBFGS(Solver):
         """Make at most `n_iter` steps; `memory` holds the pairs of earlier updates."""
         M = len(Phi)
         if memory is None:
-            memory = self.empty(M)
+            memory = self.empty(Phi)
         at = Descent.start(Phi, objective, memory)
-        if memory.stale(self.metric_every, at.G.dtype):
+        if memory.stale(self.metric_every, dtype_of(at.G)):
             memory.curvature = memory.pack(METRICS[self.metric](objective, at.G))
         memory.age += 1
-        g = memory.pack(at.G - at.G.T)
+        g = memory.pack(at.G - at.G.mT)
         while len(at.steps) < n_iter:
             e = within_reach(-memory.two_loop(g))
             E = memory.unpack(e, M)
@@ -140,7 +144,7 @@ class LBFGS(Solver):
                 memory.pairs.clear()  # try again along the preconditioned gradient
                 continue
             at.accept(objective, best)
-            g, before = memory.pack(at.G - at.G.T), g
+            g, before = memory.pack(at.G - at.G.mT), g
             s, y = best.eta * e, g - before
             if (sy := float(s @ y)) > 0:
                 memory.pairs.append(Pair(s, y, 1 / sy))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from phinmf._types import Array
+from phinmf.arrays import divided, namespace
 from phinmf.engines import Objective
 
 FLOOR = 0.2  #: the exact curvature is kept above this share of its bound
@@ -13,7 +12,7 @@ FLOOR = 0.2  #: the exact curvature is kept above this share of its bound
 def bounded(objective: Objective, G: Array) -> Array:
     """h_ij + h_ji: the paper's sparse Hessian (12), as it acts on antisymmetric matrices."""
     h = objective.bound()
-    return h + h.T
+    return h + h.mT
 
 
 def exact(objective: Objective, G: Array) -> Array:
@@ -23,9 +22,10 @@ def exact(objective: Objective, G: Array) -> Array:
     channels Σ f''v is an upper bound of the first two terms, by Cauchy-Schwarz.)
     """
     c = objective.curvature()
-    diagonal = np.diagonal(G)
-    pairs = c + c.T - (diagonal[:, None] + diagonal)
-    return np.maximum(pairs, FLOOR * bounded(objective, G))
+    xp = namespace(G)
+    diagonal = xp.linalg.diagonal(G)
+    pairs = c + c.mT - (diagonal[..., :, None] + diagonal[..., None, :])
+    return xp.maximum(pairs, FLOOR * bounded(objective, G))
 
 
 METRICS = {"bound": bounded, "exact": exact}
@@ -37,5 +37,4 @@ def precondition(G: Array, pair_curvature: Array) -> Array:
     -E minimises the quadratic model ⟨G|E⟩ + ½ Σ_{i<j} pair_curvature_ij e_ij² over the
     antisymmetric matrices, so it always points downhill.
     """
-    E = np.zeros_like(G)
-    return np.divide(G - G.T, pair_curvature, out=E, where=pair_curvature > 0)
+    return divided(G - G.mT, pair_curvature, namespace(G).zeros_like(G))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import Array
+from phinmf.arrays import identity, namespace
 from phinmf.engines import Objective
 from phinmf.line_search import Origin, backtracking
 from phinmf.manifold import inner, polar, skew
@@ -24,7 +25,9 @@ class ProjectedGradient(Solver):
         for _ in range(n_iter):
             slope = -inner(at.G, skew(at.G))
             if at.memory is None:  # the first trial turns the fastest atom by about 0.1
-                eta = 0.1 / max(float(np.linalg.norm(skew(at.G), axis=1).max()), 1e-300)
+                xp = namespace(at.G)
+                turns = xp.linalg.vector_norm(skew(at.G), axis=-1)
+                eta = 0.1 / max(float(xp.max(turns)), 1e-300)
             else:
                 eta = 2 * at.memory
             best = backtracking(self.curve(objective, at.G), Origin(at.loss, slope), eta)
@@ -37,10 +40,10 @@ class ProjectedGradient(Solver):
 
     def curve(self, objective: Objective, G: Array) -> Any:
         """η ↦ L(Π(I - ηG)Φ); backtracking asks for no slope."""
-        identity = np.eye(len(G), dtype=G.dtype)
+        I = identity(len(G), G)
 
         def trial(eta: float) -> Trial:
-            T = polar(identity - eta * G)
+            T = polar(I - eta * G)
             here = objective.at(T)
             return Trial(eta, here.loss, np.nan, T, here.G)
 

@@ -1,0 +1,151 @@
+"""Arrays of NumPy and tensors of PyTorch, told apart here and nowhere else.
+
+Formulas are written with the array API (`namespace`), which both know. What it does not say, or
+what has another best way on a processor, is a function here. Nothing imports PyTorch: only those
+who have it can have a tensor. Precisions are spoken of as NumPy dtypes, whatever the array.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_torch_array
+from numpy.typing import DTypeLike
+
+from phinmf._types import Array, Indices
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether this is a tensor of PyTorch."""
+    return is_torch_array(x)
+
+
+def namespace(x: Any) -> Any:
+    """The functions of the array API for an array; those of NumPy for anything but a tensor."""
+    return array_namespace(x) if is_torch_array(x) else np
+
+
+def dtype_of(x: Any) -> np.dtype[Any]:
+    """The precision of an array, in NumPy's words."""
+    return np.dtype(str(x.dtype).removeprefix("torch."))
+
+
+def cast(x: Any, dtype: DTypeLike) -> Array:
+    """The array in another precision; itself if that is no change."""
+    if isinstance(x, np.ndarray):
+        return x.astype(dtype, copy=False)
+    xp = namespace(x)
+    return xp.astype(x, getattr(xp, np.dtype(dtype).name), copy=False)
+
+
+def copied(x: Any, dtype: DTypeLike | None = None) -> Array:
+    """A copy of an array, in another precision if one is named."""
+    if isinstance(x, np.ndarray):
+        return x.astype(dtype or x.dtype)
+    xp = namespace(x)
+    return xp.astype(x, getattr(xp, np.dtype(dtype or dtype_of(x)).name), copy=True)
+
+
+def to_numpy(x: Any) -> Any:
+    """The same numbers on the host; an array of NumPy is handed back as it is."""
+    return x.detach().cpu().numpy() if is_torch_array(x) else np.asarray(x)
+
+
+def on_device(x: Any, device: Any) -> Any:
+    """The same numbers as a tensor; of an array in memory it may share what it can."""
+    if isinstance(x, np.ndarray) and (not x.flags.writeable or min(x.strides, default=0) < 0):
+        x = x.copy()  # PyTorch wants them otherwise
+    return importlib.import_module("array_api_compat.torch").asarray(x, device=device)
+
+
+def like(x: Any, other: Any, dtype: DTypeLike | None = None) -> Any:
+    """The same numbers as an array of the kind and on the device of another."""
+    wanted = on_device(x, other.device) if is_torch_array(other) else to_numpy(x)
+    return wanted if dtype is None else cast(wanted, dtype)
+
+
+def zeros(shape: tuple[int, ...], other: Any, dtype: DTypeLike | None = None) -> Array:
+    """Zeros of the kind, on the device and in the precision of another array."""
+    xp = namespace(other)
+    wanted = other.dtype if dtype is None else getattr(xp, np.dtype(dtype).name)
+    return xp.zeros(shape, dtype=wanted, device=other.device)
+
+
+def identity(M: int, other: Any, dtype: DTypeLike | None = None) -> Array:
+    """I, M×M, of the kind, on the device and in the precision of another array."""
+    xp = namespace(other)
+    wanted = other.dtype if dtype is None else getattr(xp, np.dtype(dtype).name)
+    return xp.eye(M, dtype=wanted, device=other.device)
+
+
+def indices(which: Indices | slice, other: Any) -> Any:
+    """Indices from the host, to index an array where it is."""
+    return which if isinstance(which, slice) else like(which, other)
+
+
+def frames_of(x: Any, which: Indices | slice) -> Array:
+    """Some of the frames, which are the last axis; indices are on the host."""
+    return x[..., indices(which, x)]
+
+
+def diagonal(A: Any) -> Array:
+    """The diagonal of M×M matrices, to be written to."""
+    if isinstance(A, np.ndarray):
+        return np.einsum("...ii->...i", A)
+    return namespace(A).linalg.diagonal(A)
+
+
+def divided(numerator: Any, denominator: Any, otherwise: Any) -> Array:
+    """Numerator / denominator, in the precision of `otherwise`, which stands where that is 0/0.
+
+    An array of NumPy is written to `otherwise`, so that it has its layout.
+    """
+    if isinstance(otherwise, np.ndarray):
+        return np.divide(numerator, denominator, out=otherwise, where=denominator > 0)
+    where = namespace(otherwise).where
+    ratio = where(denominator > 0, numerator / denominator, otherwise)
+    return cast(ratio, dtype_of(otherwise))
+
+
+def double_sum(A: Any, B: Any) -> float:
+    """Σ a_ij b_ij in double precision."""
+    if isinstance(A, np.ndarray):
+        return float(np.einsum("ij,ij->", A, B, dtype=np.float64))
+    return float(namespace(A).sum(cast(A, np.float64) * B))
+
+
+def times_power_of_two(Y: Any, exponent: int) -> Array:
+    """2^exponent Y, a copy: exact where nothing leaves the range of numbers.
+
+    Arrays of NumPy have their frames contiguous, as the blocked engine wants them, and tensors
+    their rows.
+    """
+    if isinstance(Y, np.ndarray):
+        scaled = np.empty(Y.transpose(0, 2, 1).shape, dtype=Y.dtype).transpose(0, 2, 1)
+        return np.ldexp(Y, exponent, out=scaled)
+    copy = zeros(Y.shape, Y)
+    copy[...] = Y
+    half = exponent // 2  # in two steps, neither of which is out of range
+    copy *= 2.0**half
+    copy *= 2.0 ** (exponent - half)
+    return copy
+
+
+def frame_energies(Y: Any) -> Array:
+    """(N,): Σ_cm y²_cmn in double precision."""
+    if isinstance(Y, np.ndarray):
+        return np.einsum("cmn,cmn->n", Y, Y, dtype=np.float64)
+    xp = namespace(Y)
+    return xp.sum(Y * Y, axis=(0, 1), dtype=xp.float64)
+
+
+def contiguous(x: Any) -> Array:
+    """The same numbers, rows contiguous in memory."""
+    return np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x.contiguous()
+
+
+def frames_contiguous(V: Any, dtype: DTypeLike) -> Array:
+    """An (M, N) array in the layout that engines read fastest."""
+    return np.asfortranarray(V, dtype=dtype) if isinstance(V, np.ndarray) else cast(V, dtype)
