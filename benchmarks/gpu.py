@@ -123,7 +123,11 @@ def fits(Y: np.ndarray, dtype: torch.dtype, seeds: range) -> list[dict[str, Any]
         torch.cuda.synchronize()
         result, seconds = timed(
             lambda: phinmf.tl_nmf(  # noqa: B023
-                frames, K, sparsity=MU, init="random", random_state=seed  # noqa: B023
+                frames,
+                K,
+                sparsity=MU,
+                init="random",
+                random_state=seed,  # noqa: B023
             )
         )
         per_entry = result.history.target_objective / Y.size

@@ -34,8 +34,19 @@ def seeded(Y, seeds, K=3, mu=5.0, weights=None, kept=None, divergence="itakura-s
         rng_Phi, rng_W, rng_frames = assembly.streams(seed, 3)
         runs.append(
             assembly.settings(
-                data.Y.shape, solver, 1e-8, how["anneal"], how["max_iter"], how["max_time"], 2,
-                how["tol"], mu=mu, gamma=1.0, n_iter_nmf=3, callback=callback, rng=rng_frames,
+                data.Y.shape,
+                solver,
+                1e-8,
+                how["anneal"],
+                how["max_iter"],
+                how["max_time"],
+                2,
+                how["tol"],
+                mu=mu,
+                gamma=1.0,
+                n_iter_nmf=3,
+                callback=callback,
+                rng=rng_frames,
                 weights=data.weights,
             )  # fmt: skip
         )

@@ -148,9 +148,7 @@ class Batch:
 
     def measure_curvature(self) -> None:
         """The initial metric of L-BFGS, (9) floored at a share of (12), or (12) itself."""
-        exact, bound, V = self.ops.curvatures(
-            self.X, self.WH, self.weights, self.eps, self.kappa
-        )
+        exact, bound, V = self.ops.curvatures(self.X, self.WH, self.weights, self.eps, self.kappa)
         h = bound @ V.mT
         h = h + h.mT
         if self.exact:
@@ -208,9 +206,7 @@ class Batch:
         """Move those restarts whose trial was accepted."""
         ops, report, accepted = self.ops, self.report, self.accepted
         curved = report[:, TRIAL_SLOPE] > report[:, SLOPE]  # that is ⟨s|y⟩ > 0
-        ops.remember(
-            self.memory, self.g, self.G, self.G_trial, self.E, self.eta, accepted, curved
-        )
+        ops.remember(self.memory, self.g, self.G, self.G_trial, self.E, self.eta, accepted, curved)
         ops.take(self.Phi, self.T @ self.Phi, accepted)
         ops.take(self.X, self.X_trial, accepted)
         report[:, LOSS] = torch.where(accepted, report[:, TRIAL_LOSS], report[:, LOSS])

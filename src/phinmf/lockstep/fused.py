@@ -291,9 +291,7 @@ def update_activations(
     )  # fmt: skip
 
 
-def dictionary_sums(
-    X: Tensor, W: Tensor, H: Tensor, weights: Tensor, eps: Tensor
-) -> Tensor:
+def dictionary_sums(X: Tensor, W: Tensor, H: Tensor, weights: Tensor, eps: Tensor) -> Tensor:
     """PHᵀ and QHᵀ, weighted: (B, 2, M, K)."""
     B, C, M, N = X.shape
     K = H.shape[1]

@@ -72,9 +72,7 @@ def run_together(
 class Together:
     """Restarts on their way through the stages of one schedule."""
 
-    def __init__(
-        self, frames: Frames, starts: Sequence[Iterate], runs: Sequence[Settings]
-    ) -> None:
+    def __init__(self, frames: Frames, starts: Sequence[Iterate], runs: Sequence[Settings]) -> None:
         self.frames, self.starts, self.runs, self.run = frames, starts, runs, runs[0]
         self.alive = list(range(len(starts)))  #: which restart each place of the batch holds
         self.ends: dict[int, tuple[Iterate, Status]] = {}
@@ -180,7 +178,10 @@ class Together:
         self.batch = self.open(self.samples, wanted.dtype, floor, len(self.alive))
         H: Sequence[Tensor] = old.H[..., : old.n_frames]
         if before is None and self.samples is not None:
-            H = [h[:, torch.as_tensor(s.frames, device=h.device)] for h, s in zip(H, self.samples, strict=True)]
+            H = [
+                h[:, torch.as_tensor(s.frames, device=h.device)]
+                for h, s in zip(H, self.samples, strict=True)
+            ]
         self.enter(self.batch, [Iterate(*at) for at in zip(old.Phi, old.W, H, strict=True)])
         self.batch.memory.take_over(old.memory)
         workspace.give(old)
