@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf._types import Array, Indices
+from phinmf.lazy import is_lazy, lazy_array, unchunked
+from phinmf.levels import Levels, each, levels
 from phinmf.manifold import dct, orthogonality_error, random_orthogonal
 
 
@@ -28,9 +30,9 @@ def real_array(name: str, given: ArrayLike) -> Array:
     return array
 
 
-def frames(Y: ArrayLike) -> Array:
-    """Return frames of shape (C, M, N)."""
-    array = real_array("Y", Y)
+def frames(Y: Any) -> Any:
+    """Return frames of shape (C, M, N); a dask array stays one, its values are looked at later."""
+    array = lazy_array("Y", Y) if is_lazy(Y) else real_array("Y", Y)
     if array.ndim not in (2, 3):
         raise ValueError(
             f"Y has {array.ndim} dimensions, but frames of shape (M, N) or (C, M, N) are needed:"
@@ -38,54 +40,74 @@ def frames(Y: ArrayLike) -> Array:
         )
     if array.size == 0:
         raise ValueError(f"Y has shape {array.shape}, but at least one sample is needed")
+    if is_lazy(array):
+        return unchunked("Y", array, array.ndim - 1)
     if not array.any():
         raise ValueError("Y is all zero: there is nothing to learn from silence")
     return array if array.ndim == 3 else array[None]
 
 
-def floor_of(floor: float, Y: Array) -> None:
+def audible(known: Levels) -> Levels:
+    """Refuse frames of a dask array that other frames are refused for at once."""
+    if known.bad:
+        raise ValueError(f"Y has {known.bad} NaN or infinite values: remove or replace them")
+    if known.silent.all():
+        raise ValueError("Y is all zero: there is nothing to learn from silence")
+    return known
+
+
+def floor_of(floor: float, known: Levels, dtype: Any) -> None:
     """Raise if the floor is lost in rounding, or if a frame is exactly zero and the floor, too."""
-    silent = int((~Y.any(axis=(0, 1))).sum())
+    silent = int(known.silent.sum())
     if floor == 0 and silent:
         raise ValueError(
             f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
             " set floor to a small number such as 1e-8, or leave these frames out"
         )
-    least = 100 * float(np.finfo(Y.dtype).eps) ** 2  # of the rounding of |ΦY|², and some
-    if floor < least and not (floor == 0 and Y.dtype == np.float64):
+    least = 100 * float(np.finfo(dtype).eps) ** 2  # of the rounding of |ΦY|², and some
+    if floor < least and not (floor == 0 and dtype == np.float64):
         raise ValueError(
-            f"floor is {floor:g}, but in {Y.dtype} at least {least:.2g} is needed to be more than"
+            f"floor is {floor:g}, but in {dtype} at least {least:.2g} is needed to be more than"
             " rounding: raise it, or pass Y as float64"
         )
 
 
-def unit_power(Y: Array, weights: Array | None = None) -> tuple[Array, float]:
+def unit_power(
+    Y: Any, weights: Array | None = None, known: Levels | None = None
+) -> tuple[Any, float]:
     """Return a copy of Y at mean power 1, frames contiguous, and the root mean square it had.
 
     Scaling by a power of two first avoids overflow and makes the result the same, to the bit,
     for every power-of-two multiple of Y.
     """
-    _, exponent = math.frexp(max(float(Y.max()), -float(Y.min())))
-    scaled = np.empty(Y.transpose(0, 2, 1).shape, dtype=Y.dtype).transpose(0, 2, 1)
-    np.ldexp(Y, -exponent, out=scaled)
-    powers = np.einsum("cmn,cmn->n", scaled, scaled, dtype=np.float64)
-    mean = powers.mean() if weights is None else powers @ (weights / weights.sum())
-    rms = math.sqrt(mean / (Y.size // Y.shape[2]))
-    scaled /= scaled.dtype.type(rms)
+    known = known or levels(Y)
+    energies, exponent = known.energies, known.exponent
+    mean = energies.mean() if weights is None else energies @ (weights / weights.sum())
+    rms = math.sqrt(mean / (Y.shape[0] * Y.shape[1]))
     root = math.ldexp(rms, exponent)
     largest = float(np.finfo(Y.dtype).max) ** 0.5
-    loudest = math.log2(powers.max()) / 2 + exponent  # of a frame, which its activations add up to
+    loudest = math.log2(energies.max()) / 2 + exponent  # of a frame, as its activations add up to
     if not 1 / largest < root or loudest > math.log2(largest) - 2:
         raise ValueError(
             f"Y has root mean square {root:.3g}, whose square leaves the range of {Y.dtype}:"
             " scale Y nearer to 1"
         )
-    return scaled, root
+    if is_lazy(Y):
+        return Y.map_blocks(at_scale, exponent, rms, dtype=Y.dtype), root
+    return at_scale(Y, exponent, rms), root
 
 
-def entries(Phi: Array, Y: Array) -> None:
+def at_scale(Y: Array, exponent: int, rms: float) -> Array:
+    """Y · 2^-exponent / rms, frames contiguous."""
+    scaled = np.empty(Y.transpose(0, 2, 1).shape, dtype=Y.dtype).transpose(0, 2, 1)
+    np.ldexp(Y, -exponent, out=scaled)
+    scaled /= scaled.dtype.type(rms)
+    return scaled
+
+
+def entries(Phi: Array, Y: Any) -> None:
     """Refuse a floor of 0 if an entry of ΦY has no power."""
-    silent = int((~np.square(Phi @ Y).any(axis=0)).sum())
+    silent = sum(each(lambda y: int((~np.square(Phi @ y).any(axis=0)).sum()), Y))
     if silent:
         raise ValueError(
             f"floor is 0 but {silent} entries of ΦY are zero at the start, which costs infinitely"

@@ -11,6 +11,7 @@ from phinmf import assembly, checks
 from phinmf.algorithm import Callback
 from phinmf.annealing import Anneal
 from phinmf.divergences import Divergence
+from phinmf.levels import levels
 from phinmf.model import Iterate, Model
 from phinmf.result import Result
 from phinmf.solvers import Solver
@@ -65,8 +66,9 @@ def learn_transform(
         frames.shape, solver, floor, anneal, max_iter, max_time, n_iter_transform, tol,
         mu=0.0, gamma=1.0, n_iter_nmf=0, callback=callback, rng=rng_frames,
     )  # fmt: skip
-    checks.floor_of(run.schedule.target, frames)
-    frames, scale = checks.unit_power(frames)
+    known = checks.audible(levels(frames))
+    checks.floor_of(run.schedule.target, known, frames.dtype)
+    frames, scale = checks.unit_power(frames, None, known)
     dtype = frames.dtype
     V_unit = checks.factor("V_hat", V_hat, (M, N), np.float64) / scale**2
     V_unit = np.asfortranarray(V_unit, dtype=dtype)
