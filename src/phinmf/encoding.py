@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from phinmf import assembly
 from phinmf._types import Array
 from phinmf.divergences import Divergence
+from phinmf.levels import levels
 from phinmf.nmf import flat_activations, normalise, penalty
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry
@@ -25,7 +26,7 @@ class Encoding(NamedTuple):
 
 
 def encode(
-    Y: Array,
+    Y: Any,
     Phi: Array,
     W: Array,
     *,
@@ -43,7 +44,11 @@ def encode(
     for a frame does not depend on which other frames there are.
     """
     dtype = Y.dtype
-    if floor == 0 and not (heard := Y.any(axis=(0, 1))).all():  # silence is explained by nothing
+    known = levels(Y)
+    if known.bad:
+        raise ValueError(f"the frames have {known.bad} NaN or infinite values: remove them")
+    heard = ~known.silent
+    if floor == 0 and not heard.all():  # silence is explained by nothing
         some = None if weights is None else weights[heard]
         found = encode(
             Y[:, :, heard], Phi, W, scale=scale, sparsity=sparsity, floor=floor,
@@ -53,10 +58,12 @@ def encode(
         H[:, heard] = found.H
         return found._replace(H=H)
     with np.errstate(over="ignore"):
-        unit = np.asarray(Y / dtype.type(scale), order="K")
-    if not np.abs(unit).max() < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
+        unit = Y / dtype.type(scale)
+        loudest = known.largest.max()
+        reach = dtype.type(loudest) / dtype.type(scale)
+    if not reach < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
         raise ValueError(
-            f"the frames reach {np.abs(Y).max():.3g}, which leaves the range of {dtype} at the"
+            f"the frames reach {loudest:.3g}, which leaves the range of {dtype} at the"
             f" scale of the fit, {scale:.3g}: scale them as the frames of the fit were"
         )
     columns, s = normalise(W.astype(np.float64))

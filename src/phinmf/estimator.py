@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from phinmf import checks, fitting, model_file
+from phinmf import checks, fitting, lazy, model_file
 from phinmf._types import Array
 from phinmf.annealing import Anneal
 from phinmf.sklearn_callbacks import CallbackSupportMixin
@@ -145,7 +145,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Parameters
         ----------
         X : array of shape (n_frames, n_features)
-            Frames, as ``to_frames(...).T``.
+            Frames, as ``to_frames(...).T``; a dask array, chunked along frames, is fitted where
+            it is: on the workers of the current ``distributed.Client``, or from disk.
         y : ignored
         sample_weight : array of shape (n_frames,), optional
             How often each frame counts; 0 leaves it out.
@@ -169,9 +170,10 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         activations: ArrayLike | None = None,
     ) -> Array:
         """Learn, and return the activations of the frames; the same as `fit`, then `transform`."""
-        frames = validate_data(self, X, dtype=(np.float64, np.float32))
+        frames = self._frames(X, reset=True)
         weights = checks.weights(sample_weight, frame_mask, len(frames))
-        return fitting.fit(self, frames, weights, activations).H.T
+        H = fitting.fit(self, frames, weights, activations).H.T
+        return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
     def transform(self, X: ArrayLike) -> Array:
         """Return the activations of frames, each found by itself with all else fixed.
@@ -184,12 +186,14 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Returns
         -------
         array of shape (n_frames, n_components)
-            Activations, in the units of X².
+            Activations, in the units of X²; of a dask array, a dask array that is computed when
+            it is asked for.
         """
         check_is_fitted(self)
-        return fitting.encoded(
-            self, validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        ).H.T
+        frames = self._frames(X)
+        if lazy.is_lazy(frames):
+            return fitting.encoded_lazily(self, frames)
+        return fitting.encoded(self, frames).H.T
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the power that activations stand for: what is expected of |Φy|² in each atom.
@@ -219,7 +223,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return minus the divergence of frames from the model, per entry."""
         check_is_fitted(self)
-        frames = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        frames = self._frames(X)
         return -fitting.encoded(self, frames).divergence / frames.size
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -231,6 +235,21 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def load(cls, path: str | os.PathLike[str]) -> TLNMF:
         """Read a model that `save` wrote; a file that is not one is a ValueError."""
         return model_file.load(cls, path)
+
+    def _frames(self, X: Any, reset: bool = False) -> Any:
+        """Validated frames; a dask array is left where it is."""
+        if not lazy.is_lazy(X):
+            return validate_data(self, X, dtype=(np.float64, np.float32), reset=reset)
+        frames = lazy.rows(X)
+        if reset:
+            self.n_features_in_ = frames.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        elif frames.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {frames.shape[1]} features, but TLNMF is expecting {self.n_features_in_}"
+                " features as input"
+            )
+        return frames
 
     @property
     def _n_features_out(self) -> int:

@@ -15,12 +15,13 @@ from phinmf import checks, threads
 from phinmf._types import Array
 from phinmf.api import tl_nmf
 from phinmf.encoding import Encoding, encode
+from phinmf.lazy import dask
 from phinmf.result import Result, State, Status
 from phinmf.sklearn_callbacks import Task, with_callbacks
 
 
 @with_callbacks  # type: ignore[untyped-decorator]
-def fit(estimator: Any, X: Array, weights: Array | None, activations: ArrayLike | None) -> Encoding:
+def fit(estimator: Any, X: Any, weights: Array | None, activations: ArrayLike | None) -> Encoding:
     """Fit a TLNMF to validated frames, and find their activations."""
     how = arguments(estimator, X, activations)
     how["sample_weight"] = weights
@@ -43,7 +44,7 @@ def fit(estimator: Any, X: Array, weights: Array | None, activations: ArrayLike 
     return found
 
 
-def encoded(estimator: Any, X: Array, weights: Array | None = None) -> Encoding:
+def encoded(estimator: Any, X: Any, weights: Array | None = None, **how: Any) -> Encoding:
     """Activations of frames by a fitted TLNMF."""
     return encode(
         X.T[None],
@@ -54,12 +55,25 @@ def encoded(estimator: Any, X: Array, weights: Array | None = None) -> Encoding:
         floor=estimator.floor,
         divergence=estimator.divergence,
         weights=weights,
-        engine=estimator.engine,
-        n_threads=estimator.n_threads,
+        **{"engine": estimator.engine, "n_threads": estimator.n_threads} | how,
     )
 
 
-def arguments(estimator: Any, X: Array, activations: ArrayLike | None) -> dict[str, Any]:
+def encoded_lazily(estimator: Any, X: Any) -> Any:
+    """A dask array of the activations of one, each chunk by itself when it is asked for."""
+    K = estimator.n_components_
+    return X.map_blocks(
+        activations_of_rows, dask().delayed(estimator), dtype=X.dtype,
+        chunks=(X.chunks[0], (K,)), meta=np.empty((0, 0), X.dtype),
+    )  # fmt: skip
+
+
+def activations_of_rows(X: Array, estimator: Any) -> Array:
+    """Those of a chunk of frames, on one thread: chunks run side by side."""
+    return encoded(estimator, X, engine="auto", n_threads=estimator.n_threads or 1).H.T
+
+
+def arguments(estimator: Any, X: Any, activations: ArrayLike | None) -> dict[str, Any]:
     """The arguments of `tl_nmf` that are the same for every restart."""
     own = ("components", "warm_start", "n_init", "n_jobs", "random_state", "callback")
     how = {k: v for k, v in estimator.get_params(deep=False).items() if k not in own}
@@ -89,7 +103,7 @@ def attributes(estimator: Any, Phi: Array, W: Any, scale: float) -> dict[str, An
     }
 
 
-def restarts(estimator: Any, Y: Array, how: dict[str, Any], task: Task) -> list[Result]:
+def restarts(estimator: Any, Y: Any, how: dict[str, Any], task: Task) -> list[Result]:
     """Fit from `n_init` starts, whose seeds are independent."""
     n = estimator.n_init
     callback = checks.function("callback", estimator.callback)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any
 
@@ -47,8 +48,32 @@ def unchunked(name: str, Y: Any, frames: int) -> Any:
 
 def dask() -> Any:
     """The package, which is an extra."""
+    return extra("dask.array", "dask")
+
+
+def distributed() -> Any:
+    """Its clusters."""
+    return extra("distributed", "distributed")
+
+
+def extra(module: str, name: str) -> Any:
+    """A package that may be missing."""
     try:
-        import dask.array
+        importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"dask is needed for this, which is not installed: {HINT}") from error
-    return dask
+        raise ImportError(f"{name} is needed for this and is not installed: {HINT}") from error
+    return importlib.import_module(name)
+
+
+def rows(X: Any) -> Any:
+    """Return a dask array of frames (n_frames, M), as scikit-learn has them."""
+    X = lazy_array("X", X)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"X has shape {X.shape}, but frames of shape (n_frames, M) are needed")
+    unchunked("X", X, 0)
+    return X
+
+
+def like(H: Any, X: Any) -> Any:
+    """Activations (n_frames, K) in chunks like those of the frames."""
+    return dask().array.from_array(H, chunks=(X.chunks[0], -1))

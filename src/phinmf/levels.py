@@ -28,7 +28,7 @@ class Levels(NamedTuple):
     bad: int  #: number of values that are NaN or infinite
 
     @property
-    def silent(self) -> Array:
+    def silent(self) -> Any:
         """(N,): whether a frame is exactly zero."""
         return self.largest == 0
 

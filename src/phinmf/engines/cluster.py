@@ -7,7 +7,6 @@ again on another one, from the source of its frames and the journal: with the sa
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 import pydoc
 import time
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import phinmf
+from phinmf import lazy
 from phinmf._types import Array
 from phinmf.engines.journal import CHANGES, Change, Journal
 from phinmf.engines.run import Place, Run
@@ -26,6 +26,7 @@ from phinmf.lazy import is_lazy
 from phinmf.threads import Workers
 
 log = logging.getLogger("phinmf")
+CONNECT = 10.0  #: seconds to wait for a scheduler
 PATIENCE = 30.0  #: seconds to wait for a worker where there is none
 
 
@@ -90,7 +91,7 @@ class Cluster:
         shape = (self.source.shape[0], frames.stop - frames.start, self.source.shape[1])
         cut = pieces(self.source, frames)
         if is_lazy(self.source):
-            here = self.client.compute(cut, workers=where)
+            here = self.client.compute(cut, workers=where, allow_other_workers=True)
         else:
             here = self.client.scatter(cut, workers=where, hash=False)
         n_threads = members(self.client).get(self.at[i], 1)
@@ -101,7 +102,7 @@ class Cluster:
 
     def finish(self, i: int) -> None:
         """Wait for a run; if its worker is lost meanwhile, for another one."""
-        wait: Any = importlib.import_module("distributed").wait
+        wait = lazy.distributed().wait
         while True:
             try:
                 wait(self.actors[i], timeout=2)
@@ -121,6 +122,7 @@ class Cluster:
         others = {a: n for a, n in members(self.client, gone).items() if a != gone}
         self.at[i] = min(others, key=lambda address: (self.at.count(address), address))
         log.warning("worker %s is lost: its frames go to %s", gone, self.at[i])
+        self.actors[i] = None  # the scheduler would wait for its worker
         self.actors[i] = self.begin(i)
 
     def again(self, i: int, change: Change) -> Any:
@@ -162,7 +164,7 @@ class Cluster:
 
     def call(self, i: int, name: str, args: tuple[Any, ...]) -> Future[Any]:
         """Send a question to a run; the future has its answer."""
-        serialised: Any = importlib.import_module("distributed.protocol").to_serialize
+        serialised = lazy.distributed().protocol.to_serialize
         address, key = self.at[i], self.actors[i].key
         self.sent += size(args)
 
@@ -180,6 +182,18 @@ class Cluster:
             return reply["result"]
 
         return asyncio.run_coroutine_threadsafe(answer(), self.client.loop.asyncio_loop)
+
+
+def connect(address: str, patience: float = CONNECT) -> Any:
+    """A client of the cluster at an address."""
+    distributed = lazy.distributed()
+    try:
+        return distributed.Client(address, timeout=patience)
+    except (TimeoutError, OSError, ValueError) as error:
+        raise ConnectionError(
+            f"no Dask scheduler answers at {address} within {patience:g} s: start one with dask"
+            " scheduler, and pass the address that it prints, such as tcp://10.0.0.1:8786"
+        ) from error
 
 
 def size(value: Any) -> int:
