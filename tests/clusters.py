@@ -21,6 +21,6 @@ def cluster(n_workers, **how):
     """A client of a cluster of worker processes with one thread each."""
     from distributed import Client, LocalCluster
 
-    how = {"threads_per_worker": 1, "processes": True, "dashboard_address": None} | how
+    how = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"} | how
     with LocalCluster(n_workers=n_workers, silence_logs=50, **how) as local, Client(local) as client:
         yield client

@@ -53,10 +53,10 @@ def place(request):
 
 
 @pytest.mark.parametrize(
-    ("C", "dtype", "weighted"), itertools.product((1, 2), (np.float32, np.float64), (False, True))
+    ("C", "dtype", "weighted"), [*itertools.product((1, 2), (np.float32, np.float64), (False, True))]
 )
 def test_same_bits_as_blocked(place, C, dtype, weighted):
-    Y = frames(C=C, dtype=dtype)
+    Y = frames(C=C, N=6000, dtype=dtype)
     weights = np.arange(Y.shape[2]) % 3 if weighted else None
     expected = tl_nmf(Y, engine="blocked", sample_weight=weights, **HOW)
     assert expected.history.frames[0] < expected.history.frames[-1]
