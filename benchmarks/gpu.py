@@ -122,7 +122,7 @@ def fits(Y: np.ndarray, dtype: torch.dtype, seeds: range) -> list[dict[str, Any]
     for seed in (0, *seeds):  # the first one warms up
         torch.cuda.synchronize()
         result, seconds = timed(
-            lambda: phinmf.tl_nmf(  # noqa: B023
+            lambda: phinmf.tl_nmf(
                 frames,
                 K,
                 sparsity=MU,

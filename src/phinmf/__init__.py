@@ -3,6 +3,7 @@
 from phinmf.annealing import Anneal
 from phinmf.api import PAPER, sparsity_from_lambda, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
+from phinmf.audio.many_files import frames_from_files
 from phinmf.audio.unmixing import Unmixing, unmix
 from phinmf.estimator import TLNMF
 from phinmf.result import History, Result, State, Status
@@ -20,6 +21,7 @@ __all__ = [
     "Status",
     "Unmixing",
     "__version__",
+    "frames_from_files",
     "from_frames",
     "learn_transform",
     "sparsity_from_lambda",

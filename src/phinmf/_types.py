@@ -7,3 +7,4 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.floating[Any]]  #: float32 or float64
 Indices: TypeAlias = NDArray[np.intp]
+Tensor = Any  #: of PyTorch, which may be missing; never an array of NumPy

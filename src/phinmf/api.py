@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, assembly, checks, devices, starts
-from phinmf._types import Array, Indices
+from phinmf._types import Indices
 from phinmf.algorithm import Callback
 from phinmf.annealing import Anneal
 from phinmf.checkpoint import attach
@@ -34,7 +34,7 @@ PAPER: dict[str, Any] = {
 
 @devices.door
 def tl_nmf(
-    Y: ArrayLike,
+    Y: Any,
     n_components: int,
     *,
     solver: str | Solver | None = "lbfgs",
@@ -73,7 +73,8 @@ def tl_nmf(
     ----------
     Y : array of shape (M, N) or (C, M, N)
         Frames, as made by `to_frames`: M samples each, N of them, on C channels that share Φ,
-        W and H. float32 and float64 are kept, other numbers are converted to float64.
+        W and H. float32 and float64 are kept, other numbers are converted to float64. A dask
+        array, chunked along frames, is fitted where it is; `frames_from_files` makes one.
     n_components : int
         Number K of components, at most min(M, N) unless W is given.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
@@ -128,9 +129,10 @@ def tl_nmf(
     resume : path or bool
         Continue from a checkpoint of a run with the same frames and settings: the result has
         the same bits as without the interruption. True means `checkpoint` itself, if it exists.
-    engine : {"auto", "blocked", "array"}
-        How frames are held: "blocked" is the fast one, "array" its readable reference, and the
-        one for tensors.
+    engine : {"auto", "blocked", "array", "dask"}
+        How frames are held: "blocked" is the fast one, "array" its readable reference, also for
+        tensors, "dask" on the workers of the current ``distributed.Client``, or within the memory
+        that ``dask.config.set({"phinmf.memory": "2GB"})`` allows; with the bits of "blocked".
     device : str, optional
         Where to compute: "cuda", "cuda:1" or another device of PyTorch; by default where Y is. Y
         may be a tensor: Φ, W and H are then tensors on its device. An array of NumPy is moved to
@@ -197,7 +199,7 @@ def tl_nmf(
     return with_the_other_frames(result, frames, data.used, sparsity=mu, floor=floor, **how)
 
 
-def with_the_other_frames(result: Result, Y: Array, used: Indices, **how: Any) -> Result:
+def with_the_other_frames(result: Result, Y: Any, used: Indices, **how: Any) -> Result:
     """The result with activations of all frames, found for those that were left out of the fit."""
     assert result.W is not None
     assert result.H is not None

@@ -68,16 +68,18 @@ def like(x: Any, other: Any, dtype: DTypeLike | None = None) -> Any:
 
 def zeros(shape: tuple[int, ...], other: Any, dtype: DTypeLike | None = None) -> Array:
     """Zeros of the kind, on the device and in the precision of another array."""
+    wanted = dtype_of(other) if dtype is None else np.dtype(dtype)
+    if not is_torch_array(other):
+        return np.zeros(shape, wanted)
     xp = namespace(other)
-    wanted = other.dtype if dtype is None else getattr(xp, np.dtype(dtype).name)
-    return xp.zeros(shape, dtype=wanted, device=other.device)
+    return xp.zeros(shape, dtype=getattr(xp, wanted.name), device=other.device)
 
 
 def identity(M: int, other: Any, dtype: DTypeLike | None = None) -> Array:
     """I, M×M, of the kind, on the device and in the precision of another array."""
-    xp = namespace(other)
-    wanted = other.dtype if dtype is None else getattr(xp, np.dtype(dtype).name)
-    return xp.eye(M, dtype=wanted, device=other.device)
+    one = zeros((M, M), other, dtype)
+    diagonal(one)[...] = 1
+    return one
 
 
 def indices(which: Indices | slice, other: Any) -> Any:

@@ -13,9 +13,11 @@ from phinmf import arrays, checks
 from phinmf._types import Array, Indices
 from phinmf.algorithm import Callback, Progress, Settings, alternate
 from phinmf.annealing import SINGLE_PAYS, Anneal, Schedule
-from phinmf.checkpoint import digest
+from phinmf.checkpoint import digest, digest_of_frames
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
+from phinmf.lazy import is_lazy
+from phinmf.levels import levels
 from phinmf.model import Iterate, Model
 from phinmf.nmf import Kept, penalty
 from phinmf.result import Result, Status
@@ -25,26 +27,28 @@ from phinmf.solvers import LBFGS, SOLVERS, Solver
 class Data(NamedTuple):
     """The frames of a fit at unit power."""
 
-    Y: Array  #: (C, M, N)
+    Y: Any  #: (C, M, N), an array or a dask array
     scale: float  #: the root mean square they had
     weights: Array | None  #: of each frame, all positive
     used: Indices | slice  #: which of the given frames are used
     place: Indices | slice  #: where each of those is here
 
 
-def data_of(Y: Array, weights: Array | None, floor: float, may_merge: bool) -> Data:
+def data_of(Y: Any, weights: Array | None, floor: float, may_merge: bool) -> Data:
     """Leave out what has no weight, merge what is equal if that is cheap, and scale the rest."""
     used: Indices | slice = slice(None)
     place: Indices | slice = slice(None)
     if weights is not None and not weights.all():
         used = np.flatnonzero(weights)
         Y, weights = arrays.frames_of(Y, used), weights[used]
-        if not arrays.namespace(Y).any(Y):
-            raise ValueError("the frames that are not masked are all zero: nothing can be learned")
-    checks.floor_of(floor, Y)
-    if may_merge and math.prod(Y.shape) < SINGLE_PAYS:
+    known = levels(Y)
+    if not isinstance(used, slice) and known.silent.all():
+        raise ValueError("the frames that are not masked are all zero: nothing can be learned")
+    checks.floor_of(floor, checks.audible(known), arrays.dtype_of(Y))
+    if may_merge and math.prod(Y.shape) < SINGLE_PAYS and not is_lazy(Y):
         Y, weights, place = merge(Y, weights)
-    return Data(*checks.unit_power(Y, weights), weights, used, place)
+        known = levels(Y)
+    return Data(*checks.unit_power(Y, weights, known), weights, used, place)
 
 
 def merge(Y: Array, weights: Array | None) -> tuple[Array, Array | None, Indices]:
@@ -153,7 +157,7 @@ def schedule_of(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal |
 
 def engine_of(
     name: str,
-    Y: Array,
+    Y: Any,
     divergence: str | Divergence,
     n_threads: int | None,
     weights: Array | None = None,
@@ -165,11 +169,18 @@ def engine_of(
     assert not isinstance(divergence, str)
     if n_threads is not None:
         checks.count("n_threads", n_threads, 1)
-    if name == "auto":
+    if is_lazy(Y) and name in ("auto", "dask"):
+        name = "dask"
+    elif is_lazy(Y):
+        raise ValueError(
+            f"engine is {name!r}, which does not hold dask arrays: use engine='auto', or pass"
+            " Y.compute() if it fits into memory"
+        )
+    elif name == "auto":
         tensors = arrays.is_tensor(Y)
         able = [n for n, kind in ENGINES.items() if kind.tensors or not tensors]
         name = next(n for n in able if ENGINES[n].supports(divergence))
-    elif not ENGINES[name].supports(divergence):
+    if not ENGINES[name].supports(divergence):
         raise ValueError(f"engine {name!r} does not know this divergence: use engine='auto'")
     return ENGINES[name](Y, divergence, n_threads, weights)
 
@@ -203,7 +214,7 @@ def description(
     """
     columns = None if kept.columns is None else kept.columns.tolist()
     return {
-        "frames": digest(frames, weights),
+        "frames": digest_of_frames(frames, weights),
         "n_components": K,
         "divergence": getattr(divergence, "__name__", str(divergence)),
         "sparsity": run.mu,

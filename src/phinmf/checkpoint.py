@@ -16,6 +16,8 @@ import numpy as np
 from phinmf import arrays, storage
 from phinmf._types import Array
 from phinmf.algorithm import Progress, Settings, Stage
+from phinmf.engines.summation import blocks_of
+from phinmf.levels import each
 from phinmf.model import Iterate, Sample
 from phinmf.result import History
 from phinmf.solvers import Solver
@@ -147,4 +149,12 @@ def digest(*given: Array | None) -> str:
             array = arrays.to_numpy(array)
             text.update(f"{array.shape} {array.dtype}".encode())
             text.update(np.ascontiguousarray(array.T).data)
+    return text.hexdigest()
+
+
+def digest_of_frames(Y: Any, weights: Array | None) -> str:
+    """The same for frames (C, M, N), block by block: they may be anywhere, in any chunks."""
+    text = hashlib.blake2b(digest(weights).encode(), digest_size=12)
+    for block in each(digest, Y, blocks_of(Y.shape[2])):
+        text.update(block.encode())
     return text.hexdigest()

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from phinmf import arrays
 from phinmf._types import Array
 from phinmf.arrays import dtype_of, namespace
+from phinmf.lazy import is_lazy, lazy_array, unchunked
+from phinmf.levels import Levels, each, levels
 from phinmf.manifold import dct, orthogonality_error, random_orthogonal
 
 
@@ -42,9 +44,9 @@ def tensor(name: str, given: Any) -> Any:
     return given.detach()
 
 
-def frames(Y: ArrayLike) -> Array:
-    """Return frames of shape (C, M, N)."""
-    array = real_array("Y", Y)
+def frames(Y: Any) -> Any:
+    """Return frames of shape (C, M, N); a dask array stays one, its values are looked at later."""
+    array = lazy_array("Y", Y) if is_lazy(Y) else real_array("Y", Y)
     if array.ndim not in (2, 3):
         raise ValueError(
             f"Y has {array.ndim} dimensions, but frames of shape (M, N) or (C, M, N) are needed:"
@@ -52,21 +54,30 @@ def frames(Y: ArrayLike) -> Array:
         )
     if 0 in array.shape:
         raise ValueError(f"Y has shape {tuple(array.shape)}, but at least one sample is needed")
+    if is_lazy(array):
+        return unchunked("Y", array, array.ndim - 1)
     if not namespace(array).any(array):
         raise ValueError("Y is all zero: there is nothing to learn from silence")
     return array if array.ndim == 3 else array[None]
 
 
-def floor_of(floor: float, Y: Array) -> None:
+def audible(known: Levels) -> Levels:
+    """Refuse frames of a dask array that other frames are refused for at once."""
+    if known.bad:
+        raise ValueError(f"Y has {known.bad} NaN or infinite values: remove or replace them")
+    if known.silent.all():
+        raise ValueError("Y is all zero: there is nothing to learn from silence")
+    return known
+
+
+def floor_of(floor: float, known: Levels, dtype: Any) -> None:
     """Raise if the floor is lost in rounding, or if a frame is exactly zero and the floor, too."""
-    xp = namespace(Y)
-    silent = int(xp.sum(~xp.any(Y, axis=(0, 1))))
+    silent = int(known.silent.sum())
     if floor == 0 and silent:
         raise ValueError(
             f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
             " set floor to a small number such as 1e-8, or leave these frames out"
         )
-    dtype = dtype_of(Y)
     least = 100 * float(np.finfo(dtype).eps) ** 2  # of the rounding of |ΦY|², and some
     if floor < least and not (floor == 0 and dtype == np.float64):
         raise ValueError(
@@ -75,38 +86,44 @@ def floor_of(floor: float, Y: Array) -> None:
         )
 
 
-def unit_power(Y: Array, weights: Array | None = None) -> tuple[Array, float]:
+def unit_power(
+    Y: Any, weights: Array | None = None, known: Levels | None = None
+) -> tuple[Any, float]:
     """Return a copy of Y at mean power 1, in the engines' layout, and the root mean square it had.
 
     Scaling by a power of two first avoids overflow and makes the result the same, to the bit,
     for every power-of-two multiple of Y.
     """
-    xp, dtype = namespace(Y), dtype_of(Y)
-    C, M, _ = Y.shape
-    _, exponent = math.frexp(max(float(xp.max(Y)), -float(xp.min(Y))))
-    scaled = arrays.times_power_of_two(Y, -exponent)
-    powers = arrays.frame_energies(scaled)
-    if weights is not None:
-        shares = arrays.like(weights / weights.sum(), powers)
-    mean = float(xp.mean(powers) if weights is None else powers @ shares)
-    rms = math.sqrt(mean / (C * M))
-    scaled /= float(dtype.type(rms))
+    known = known or levels(Y)
+    energies, exponent, dtype = known.energies, known.exponent, dtype_of(Y)
+    shares = None if weights is None else arrays.like(weights / weights.sum(), energies)
+    mean = float(energies.mean() if shares is None else energies @ shares)
+    rms = math.sqrt(mean / (Y.shape[0] * Y.shape[1]))
     root = math.ldexp(rms, exponent)
     largest = float(np.finfo(dtype).max) ** 0.5
     # of a frame, which its activations add up to
-    loudest = math.log2(float(xp.max(powers))) / 2 + exponent
+    loudest = math.log2(float(energies.max())) / 2 + exponent
     if not 1 / largest < root or loudest > math.log2(largest) - 2:
         raise ValueError(
             f"Y has root mean square {root:.3g}, whose square leaves the range of {dtype}:"
             " scale Y nearer to 1"
         )
-    return scaled, root
+    if is_lazy(Y):
+        return Y.map_blocks(at_scale, exponent, rms, dtype=Y.dtype), root
+    return at_scale(Y, exponent, rms), root
 
 
-def entries(Phi: Array, Y: Array) -> None:
+def at_scale(Y: Array, exponent: int, rms: float) -> Array:
+    """Y · 2^-exponent / rms, in the engines' layout."""
+    scaled = arrays.times_power_of_two(Y, -exponent)
+    scaled /= float(dtype_of(Y).type(rms))
+    return scaled
+
+
+def entries(Phi: Array, Y: Any) -> None:
     """Refuse a floor of 0 if an entry of ΦY has no power."""
-    xp, X = namespace(Y), Phi @ Y
-    silent = int(xp.sum(~xp.any(X * X, axis=0)))
+    xp = namespace(Phi)
+    silent = sum(each(lambda y: int(xp.sum(~xp.any((Phi @ y) ** 2, axis=0))), Y))
     if silent:
         raise ValueError(
             f"floor is 0 but {silent} entries of ΦY are zero at the start, which costs infinitely"

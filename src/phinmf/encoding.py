@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from phinmf import arrays, assembly
 from phinmf._types import Array
 from phinmf.divergences import Divergence
+from phinmf.levels import levels
 from phinmf.nmf import flat_activations, normalise, penalty
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry
@@ -25,7 +26,7 @@ class Encoding(NamedTuple):
 
 
 def encode(
-    Y: Array,
+    Y: Any,
     Phi: Array,
     W: Array,
     *,
@@ -43,13 +44,16 @@ def encode(
     for a frame does not depend on which other frames there are. (For tensors, but for rounding: a
     product of matrices may round a column otherwise beside other columns.)
     """
-    xp, dtype = arrays.namespace(Y), arrays.dtype_of(Y)
+    dtype = arrays.dtype_of(Y)
     Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
-    heard = xp.any(Y, axis=(0, 1)) if floor == 0 else None
-    if heard is not None and not xp.all(heard):  # silence is explained by nothing
-        H = arrays.zeros((W.shape[1], Y.shape[2]), Y)
-        if not xp.any(heard):
-            return Encoding(H, 0.0, 0.0, arrays.zeros((len(W),), Y))
+    known = levels(Y)
+    if known.bad:
+        raise ValueError(f"the frames have {known.bad} NaN or infinite values: remove them")
+    heard = ~known.silent
+    if floor == 0 and not heard.all():  # silence is explained by nothing
+        H = arrays.zeros((W.shape[1], Y.shape[2]), W, dtype)
+        if not heard.any():
+            return Encoding(H, 0.0, 0.0, arrays.zeros((len(W),), W, dtype))
         some = None if weights is None else weights[arrays.to_numpy(heard)]
         found = encode(
             Y[:, :, heard], Phi, W, scale=scale, sparsity=sparsity, floor=floor,
@@ -59,10 +63,12 @@ def encode(
         return found._replace(H=H)
     with np.errstate(over="ignore"):
         unit = Y / float(dtype.type(scale))
-    if not xp.max(xp.abs(unit)) < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
+        loudest = float(known.largest.max())
+        reach = dtype.type(loudest) / dtype.type(scale)
+    if not reach < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
         raise ValueError(
-            f"the frames reach {float(xp.max(xp.abs(Y))):.3g}, which leaves the range of {dtype} at"
-            f" the scale of the fit, {scale:.3g}: scale them as the frames of the fit were"
+            f"the frames reach {loudest:.3g}, which leaves the range of {dtype} at the scale of"
+            f" the fit, {scale:.3g}: scale them as the frames of the fit were"
         )
     columns, s = normalise(arrays.cast(W, np.float64))
     with assembly.engine_of(engine, unit, divergence, n_threads, weights) as held:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from phinmf import arrays, checks, devices, fitting, model_file
+from phinmf import arrays, checks, devices, fitting, lazy, model_file
 from phinmf._types import Array
 from phinmf.annealing import Anneal
 from phinmf.sklearn_callbacks import CallbackSupportMixin
@@ -151,7 +151,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Parameters
         ----------
         X : array of shape (n_frames, n_features)
-            Frames, as ``to_frames(...).T``.
+            Frames, as ``to_frames(...).T``; a dask array, chunked along frames, is fitted where
+            it is: on the workers of the current ``distributed.Client``, or from disk.
         y : ignored
         sample_weight : array of shape (n_frames,), optional
             How often each frame counts; 0 leaves it out.
@@ -180,7 +181,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         others |= {"activations": activations, "components": self.components, "init": self.init}
         devices.together("X", frames, others)
         weights = checks.weights(sample_weight, frame_mask, len(frames))
-        return fitting.fit(self, frames, weights, activations).H.T
+        H = fitting.fit(self, frames, weights, activations).H.T
+        return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
     def transform(self, X: ArrayLike) -> Array:
         """Return the activations of frames, each found by itself with all else fixed.
@@ -193,10 +195,14 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Returns
         -------
         array of shape (n_frames, n_components)
-            Activations, in the units of X².
+            Activations, in the units of X²; of a dask array, a dask array that is computed when
+            it is asked for.
         """
         check_is_fitted(self)
-        return fitting.encoded(self, fitting.validated(self, X, reset=False)).H.T
+        frames = fitting.validated(self, X, reset=False)
+        if lazy.is_lazy(frames):
+            return fitting.encoded_lazily(self, frames)
+        return fitting.encoded(self, frames).H.T
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the power that activations stand for: what is expected of |Φy|² in each atom.

@@ -17,12 +17,13 @@ from phinmf._types import Array
 from phinmf.api import tl_nmf
 from phinmf.devices import Place
 from phinmf.encoding import Encoding, encode
+from phinmf.lazy import dask, is_lazy, rows
 from phinmf.result import Result, State, Status
 from phinmf.sklearn_callbacks import Task, with_callbacks
 
 
 @with_callbacks  # type: ignore[untyped-decorator]
-def fit(estimator: Any, X: Array, weights: Array | None, activations: ArrayLike | None) -> Encoding:
+def fit(estimator: Any, X: Any, weights: Array | None, activations: ArrayLike | None) -> Encoding:
     """Fit a TLNMF to validated frames, and find their activations."""
     place = Place("X", X, estimator.device)
     with place.enough_memory():
@@ -54,7 +55,7 @@ def fit_here(
     return found
 
 
-def encoded(estimator: Any, X: Array, weights: Array | None = None) -> Encoding:
+def encoded(estimator: Any, X: Any, weights: Array | None = None, **how: Any) -> Encoding:
     """Activations of frames by a fitted TLNMF, as arrays like the frames."""
     place = Place("X", X, estimator.device)
     with place.enough_memory():
@@ -67,8 +68,7 @@ def encoded(estimator: Any, X: Array, weights: Array | None = None) -> Encoding:
             floor=estimator.floor,
             divergence=estimator.divergence,
             weights=weights,
-            engine=estimator.engine,
-            n_threads=estimator.n_threads,
+            **{"engine": estimator.engine, "n_threads": estimator.n_threads} | how,
         )
         return found_back(found, place)
 
@@ -78,7 +78,21 @@ def found_back(found: Encoding, place: Place) -> Encoding:
     return found._replace(H=place.back(found.H), energies=place.back(found.energies))
 
 
-def arguments(estimator: Any, X: Array, activations: ArrayLike | None) -> dict[str, Any]:
+def encoded_lazily(estimator: Any, X: Any) -> Any:
+    """A dask array of the activations of one, each chunk by itself when it is asked for."""
+    K = estimator.n_components_
+    return X.map_blocks(
+        activations_of_rows, dask().delayed(estimator), dtype=X.dtype,
+        chunks=(X.chunks[0], (K,)), meta=np.empty((0, 0), X.dtype),
+    )  # fmt: skip
+
+
+def activations_of_rows(X: Array, estimator: Any) -> Array:
+    """Those of a chunk of frames, on one thread: chunks run side by side."""
+    return encoded(estimator, X, engine="auto", n_threads=estimator.n_threads or 1).H.T
+
+
+def arguments(estimator: Any, X: Any, activations: ArrayLike | None) -> dict[str, Any]:
     """The arguments of `tl_nmf` that are the same for every restart."""
     own = ("components", "warm_start", "n_init", "n_jobs", "random_state", "callback", "device")
     how = {k: v for k, v in estimator.get_params(deep=False).items() if k not in own}
@@ -111,9 +125,7 @@ def attributes(estimator: Any, Phi: Array, W: Any, scale: float) -> dict[str, An
     }
 
 
-def restarts(
-    estimator: Any, Y: Array, how: dict[str, Any], task: Task, place: Place
-) -> list[Result]:
+def restarts(estimator: Any, Y: Any, how: dict[str, Any], task: Task, place: Place) -> list[Result]:
     """Fit from `n_init` starts, whose seeds are independent."""
     n = estimator.n_init
     callback = checks.function("callback", estimator.callback)
@@ -171,11 +183,11 @@ def files_of(how: dict[str, Any], number: int) -> dict[str, Any]:
     return own
 
 
-def validated(estimator: Any, X: Any, reset: bool = True) -> Array:
-    """Frames as scikit-learn wants them; a tensor is checked where it is."""
-    if not arrays.is_tensor(X):
+def validated(estimator: Any, X: Any, reset: bool = True) -> Any:
+    """Frames as scikit-learn wants them; a tensor or a dask array stays where it is."""
+    if not (arrays.is_tensor(X) or is_lazy(X)):
         return validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)
-    frames = checks.real_array("X", X)
+    frames = rows(X) if is_lazy(X) else checks.real_array("X", X)
     if len(frames.shape) != 2 or 0 in frames.shape:
         raise ValueError(
             f"X has shape {tuple(frames.shape)}, but frames of shape (n_frames, n_features) are"

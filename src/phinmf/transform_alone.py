@@ -11,6 +11,7 @@ from phinmf import arrays, assembly, checks, devices
 from phinmf.algorithm import Callback
 from phinmf.annealing import Anneal
 from phinmf.divergences import Divergence
+from phinmf.levels import levels
 from phinmf.model import Iterate, Model
 from phinmf.result import Result
 from phinmf.solvers import Solver
@@ -67,9 +68,9 @@ def learn_transform(
         frames.shape, solver, floor, anneal, max_iter, max_time, n_iter_transform, tol,
         mu=0.0, gamma=1.0, n_iter_nmf=0, callback=callback, rng=rng_frames,
     )  # fmt: skip
-    checks.floor_of(run.schedule.target, frames)
-    frames, scale = checks.unit_power(frames)
-    dtype = arrays.dtype_of(frames)
+    known, dtype = checks.audible(levels(frames)), arrays.dtype_of(frames)
+    checks.floor_of(run.schedule.target, known, dtype)
+    frames, scale = checks.unit_power(frames, None, known)
     V_unit = arrays.like(checks.factor("V_hat", V_hat, (M, N), np.float64), frames) / scale**2
     V_unit = arrays.frames_contiguous(V_unit, dtype)
     if run.schedule.target == 0 and (zeros := int(arrays.namespace(V_unit).sum(V_unit == 0))):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from problems import SUPPORTED, Problem, notes, seeds
 
 import phinmf
-from phinmf.engines.blocked import MOST_FRAMES, blocks_of
+from phinmf.engines.summation import MOST_FRAMES, blocks_of
 from phinmf.manifold import random_orthogonal
 
 

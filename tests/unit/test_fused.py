@@ -2,20 +2,13 @@
 
 import os
 
-import numpy as np
 import pytest
-from browser import missing
-from tensors import tensor, torch
 
-if torch is None:
-    tensor(np.zeros(1))  # says what is missing, and skips or fails
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 if DEVICE == "cpu":
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are imported, here first
-try:
-    import triton  # noqa: F401
-except ImportError:
-    missing("Triton is not here", "triton")
 
 from phinmf.lockstep import operations
 from phinmf.lockstep.exponential import exponential

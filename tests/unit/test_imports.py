@@ -8,7 +8,8 @@ from pathlib import Path
 SRC = Path(__file__).parents[2] / "src" / "phinmf"
 LAYERS = [
     {"_types"},
-    {"arrays", "threads"},
+    {"arrays", "threads", "lazy"},
+    {"levels"},
     {"algebra"},
     {"result", "divergences", "manifold", "line_search", "multiplicative"},
     {"engines", "checks"},
@@ -16,7 +17,7 @@ LAYERS = [
     {"nmf", "solvers", "annealing"},
     {"model"},
     {"algorithm", "storage", "sklearn_callbacks"},
-    {"checkpoint", "model_file"},
+    {"checkpoint", "lockstep", "model_file"},
     {"assembly"},
     {"encoding", "starts"},
     {"api", "transform_alone"},
@@ -50,7 +51,7 @@ def test_no_module_is_unplaced_and_none_is_a_drawer():
 
 
 def test_importing_phinmf_loads_nothing_slow():
-    slow = ("numba", "matplotlib", "torch", "soundfile")
+    slow = ("numba", "matplotlib", "torch", "soundfile", "dask")
     code = f"import sys, phinmf; print([m for m in {slow} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from problems import notes
 from scipy.linalg import expm
-from tensors import tensor, torch
+from tensors import tensor
 
 from phinmf import Anneal, assembly, checks, starts
 from phinmf.divergences import DIVERGENCES
 from phinmf.model import Iterate
 from phinmf.nmf import flat_activations
 from phinmf.solvers import LBFGS
+from phinmf.solvers.lbfgs import Pair
 
-if torch is None:
-    tensor(np.zeros(1))  # says what is missing, and skips or fails
+torch = pytest.importorskip("torch")
 
 from phinmf.lockstep import formulas, workspace
 from phinmf.lockstep.exponential import SQUARINGS, exponential, reach
@@ -48,7 +48,7 @@ def seeded(Y, seeds, K=3, mu=5.0, weights=None, kept=None, divergence="itakura-s
                 callback=callback,
                 rng=rng_frames,
                 weights=data.weights,
-            )  # fmt: skip
+            )
         )
         Phi = checks.transform(init, data.Y.shape[1], rng_Phi, data.Y.dtype)
         W, H = given.start(powers, mu, rng_W)
@@ -77,17 +77,8 @@ def alone(data, iterate, run, mu=5.0, divergence="itakura-saito", kept=None):
         return alternate(Model(engine, mu, kept=Kept(columns=kept)), iterate, run)
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads cost more than they save on problems of this size."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def check_same(outcome, expected, rtol=1e-9, iterations=8, final=1e-3):
-    last, history, status = expected
+    _, history, status = expected
     n = min(iterations, len(history))
     np.testing.assert_allclose(outcome.history.start, history.start, rtol=1e-12)
     for column in ("objective", "penalty", "target_objective", "gradient"):
@@ -275,13 +266,7 @@ def test_the_compact_form_is_the_two_loops(rng):
         for b, loop in enumerate(loops):
             if accepted[b] and curved[b]:
                 s, y = (eta[b] * E[b]).numpy()[upper], (g[b] - before[b]).numpy()[upper]
-                loop.pairs.append(type_of_pair()(s, y, 1 / (s @ y)))
-
-
-def type_of_pair():
-    from phinmf.solvers.lbfgs import Pair
-
-    return Pair
+                loop.pairs.append(Pair(s, y, 1 / (s @ y)))
 
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)

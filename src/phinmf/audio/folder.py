@@ -19,7 +19,8 @@ from phinmf._types import Array
 from phinmf.algorithm import Callback
 from phinmf.audio import files
 from phinmf.audio.files import Sound
-from phinmf.audio.learning import Learned, Options, learn
+from phinmf.audio.learning import Learned, Options, learn, window_length
+from phinmf.audio.many_files import frames_of
 from phinmf.audio.model_files import load_model, save_model
 from phinmf.audio.streaming import Separation
 from phinmf.audio.unmixing import Unmixing, view
@@ -56,13 +57,15 @@ def unmix_file(
     start: float = 0.0,
     duration: float | None = None,
     model: Path | None = None,
+    on_cluster: bool = False,
     callback: Callback | None = None,
     progress: Callable[[float], Any] = lambda share: None,
     finish: Callable[[Path], Any] = lambda folder: None,
 ) -> dict[str, Any]:
     """Unmix a file into a folder; returns what result.json says.
 
-    `finish` may add to the folder before it takes its name.
+    On a cluster it is learned on all frames, by the current client. `finish` may add to the folder
+    before it takes its name.
     """
     clock = time.perf_counter()
     sound = files.probe(path)
@@ -77,7 +80,12 @@ def unmix_file(
     def read(s: int, n: int) -> Array:
         return files.read(sound, first + s, min(n, length - s))
 
-    learned = saved or learn(read, length, sound.channels, sound.sample_rate, options, callback)
+    frames = None
+    if on_cluster and saved is None:
+        M = window_length(options.window, sound.sample_rate)
+        frames = frames_of(sound, first, length, M, np.float32)
+    how = (length, sound.channels, sound.sample_rate, options, callback, frames)
+    learned = saved or learn(read, *how)
     seconds = {"learning": time.perf_counter() - clock}
     facts = {"source": describe(sound), "start": first, "length": length}
     facts |= {"options": asdict(options), "model": None if model is None else model.name}

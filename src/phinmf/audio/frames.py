@@ -35,7 +35,7 @@ def to_frames(y: ArrayLike, M: int) -> Array:
         raise ValueError(
             f"y has shape {signal.shape}, but (n,) or (n, channels) with n ≥ 1 is needed"
         )
-    hop = _even(M) // 2
+    hop = even(M) // 2
     channels = signal.reshape(len(signal), -1).T
     C, n = channels.shape
     N = -(-n // hop) + 1
@@ -66,7 +66,7 @@ def from_frames(Y: ArrayLike, length: int) -> Array:
     if frames.ndim not in (2, 3):
         raise ValueError(f"Y has shape {frames.shape}, but (M, N) or (channels, M, N) is needed")
     M, N = frames.shape[-2:]
-    hop = _even(M) // 2
+    hop = even(M) // 2
     most = (N - 1) * hop
     checks.count("length", length, max(1, most - hop + 1), most, f" for {N} frames of {M} samples")
     windowed = frames.reshape(-1, M, N).transpose(0, 2, 1) * window(M).astype(frames.dtype)
@@ -75,7 +75,8 @@ def from_frames(Y: ArrayLike, length: int) -> Array:
     return y[:, 0] if frames.ndim == 2 else y
 
 
-def _even(M: int) -> int:
+def even(M: int) -> int:
+    """Check a frame length."""
     M = checks.count("M", M, 2)
     if M % 2:
         raise ValueError(

@@ -102,12 +102,18 @@ def learn(
     sample_rate: int,
     options: Options,
     callback: Callback | None = None,
+    frames: Any = None,
 ) -> Learned:
-    """Learn from a signal; `read(start, n)` gives samples (n, channels) of it."""
+    """Learn from a signal; `read(start, n)` gives samples (n, channels) of it.
+
+    If a dask array of all its frames is given, it is learned on all of them, where they are.
+    """
     M = window_length(options.window, sample_rate)
     rng = checks.generator(options.seed)
-    Y = some_frames(read, length, channels, M, options.learn_on, rng)
-    if not Y.any():
+    Y = frames
+    if Y is None:
+        Y = some_frames(read, length, channels, M, options.learn_on, rng)
+    if frames is None and not Y.any():
         raise ValueError("the recording is silent: there is nothing to take apart")
     K = checks.count(
         "n_components", options.n_components, 1, min(Y.shape[1:]), " for this recording and window"

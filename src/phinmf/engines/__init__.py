@@ -6,7 +6,12 @@ The first that knows the divergence is the default.
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
 from phinmf.engines.blocked import BlockedEngine
+from phinmf.engines.dask import DaskEngine
 
-ENGINES: dict[str, type[Engine]] = {"blocked": BlockedEngine, "array": ArrayEngine}
+ENGINES: dict[str, type[Engine]] = {
+    "blocked": BlockedEngine,
+    "array": ArrayEngine,
+    "dask": DaskEngine,
+}
 
 __all__ = ["ENGINES", "DictionarySums", "Engine", "Evaluation", "Objective"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from phinmf._types import Tensor
 from phinmf.lockstep import operations
 from phinmf.lockstep.exponential import exponential
 from phinmf.lockstep.formulas import power
@@ -18,8 +19,6 @@ from phinmf.lockstep.memory import Memory, set_metric
 from phinmf.model import Iterate
 from phinmf.solvers.base import FARTHEST
 from phinmf.solvers.metric import FLOOR
-
-Tensor = torch.Tensor
 
 ALIGNED = 8  #: rows are filled up to a multiple of so many frames, which speeds products up
 GRAPHS_PAY = 2**25  #: entries up to which the host, not the device, would set the pace
@@ -69,7 +68,7 @@ class Batch:
 
         self.key: Any = None  # by which the workspace knows it
         held = (v for owner in (self, self.memory) for v in vars(owner).values())
-        self.nbytes = sum(v.numel() * v.element_size() for v in held if isinstance(v, Tensor))
+        self.nbytes = sum(v.numel() * v.element_size() for v in held if isinstance(v, torch.Tensor))
 
     def load(
         self, Y: Tensor, weights: Tensor, mu: float, eps: float, target: float, kept: Any

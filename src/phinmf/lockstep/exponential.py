@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-Tensor = torch.Tensor
+from phinmf._types import Tensor
 
 SQUARINGS = (1, 4, 7)  #: tried in turn; the first serves nearly always
 

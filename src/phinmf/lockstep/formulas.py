@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import torch
 
+from phinmf._types import Tensor
 from phinmf.multiplicative import LEAST
-
-Tensor = torch.Tensor
 
 
 def power(X: Tensor) -> Tensor:
-    """v = mean_c x_c²."""
+    """V = mean_c x_c²."""
     return X.square().mean(dim=1)
 
 

@@ -1,7 +1,7 @@
 """The sums over frames as Triton kernels: one pass over memory for each question.
 
-The same functions as in `formulas`, which they are tested against, for tensors on a GPU (or anywhere
-in Triton's interpreter). Sums run in a fixed order: the same input gives the same bits.
+The same functions as in `formulas`, which they are tested against, for tensors on a GPU (or
+anywhere in Triton's interpreter). Sums run in a fixed order: the same input gives the same bits.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import torch
 import triton
 import triton.language as tl
 
+from phinmf._types import Tensor
 from phinmf.multiplicative import LEAST
-
-Tensor = torch.Tensor
 
 ENTRIES = 1024  #: of an elementwise program
 GROUP = 4  #: entries of equal weight whose product is taken before its logarithm
@@ -27,7 +26,7 @@ UPDATE_TILE, SUMS_TILE, TILE_OF_MANY = (64, 16, 2), (32, 32, 2), (16, 64, 1)
 
 
 @triton.jit
-def _entry(X, WH, weights, eps, place, b, MN, N, share, C: tl.constexpr, W_ROW):  # type: ignore[no-untyped-def]
+def _entry(X, WH, weights, eps, place, b, MN, N, share, C: tl.constexpr, W_ROW):
     """Power, model and weight of some entries of restart b."""
     inside = place < MN
     v = tl.load(X + b * C * MN + place, inside, 0.0)
@@ -43,12 +42,12 @@ def _entry(X, WH, weights, eps, place, b, MN, N, share, C: tl.constexpr, W_ROW):
 
 
 @triton.jit
-def _times(a, b):  # type: ignore[no-untyped-def]
+def _times(a, b):
     return a * b
 
 
 @triton.jit
-def _loss_kernel(  # type: ignore[no-untyped-def]
+def _loss_kernel(
     X, WH, weights, EPS, F, parts, MN, N, W_ROW, share, C: tl.constexpr, IS: tl.constexpr,
     SLOPE: tl.constexpr, GROUP: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
@@ -90,7 +89,7 @@ def _loss_kernel(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _curvature_kernel(  # type: ignore[no-untyped-def]
+def _curvature_kernel(
     X, WH, weights, EPS, exact, bound, V, MN, N, W_ROW, share, C: tl.constexpr, IS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
@@ -114,7 +113,7 @@ def _curvature_kernel(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _tile(X, m, n, b, M, N, share, C: tl.constexpr):  # type: ignore[no-untyped-def]
+def _tile(X, m, n, b, M, N, share, C: tl.constexpr):
     """Power of a tile of entries, and which of them exist."""
     inside = (m[:, None] < M) & (n[None, :] < N)
     place = m[:, None].to(tl.int64) * N + n[None, :]
@@ -129,7 +128,7 @@ def _tile(X, m, n, b, M, N, share, C: tl.constexpr):  # type: ignore[no-untyped-
 
 
 @triton.jit
-def _update_kernel(  # type: ignore[no-untyped-def]
+def _update_kernel(
     X, W, H, MU, EPS, M: tl.constexpr, N, K, share, least, gamma, C: tl.constexpr,
     ME: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
@@ -164,7 +163,7 @@ def _update_kernel(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _sums_kernel(  # type: ignore[no-untyped-def]
+def _sums_kernel(
     X, W, H, weights, EPS, parts, M, N, K, W_ROW, share, TILES: tl.constexpr, C: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
@@ -195,7 +194,7 @@ def _sums_kernel(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _dictionary_kernel(  # type: ignore[no-untyped-def]
+def _dictionary_kernel(
     W, H, weights, sums, MU, FREE, M, N, K, W_ROW, least, gamma, ME: tl.constexpr,
     TILES: tl.constexpr, BM: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip

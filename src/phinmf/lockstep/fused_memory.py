@@ -8,19 +8,18 @@ import torch
 import triton
 import triton.language as tl
 
+from phinmf._types import Tensor
 from phinmf.lockstep.exponential import _A, _B, _I
 from phinmf.lockstep.memory import Memory, set_metric
 
 __all__ = ["MOST_PAIRS", "aim", "combinations", "remember", "set_metric", "take"]
-
-Tensor = torch.Tensor
 
 MOST_PAIRS = 15  #: with the gradient, what fits into a tile
 ENTRIES = 1024  #: of an elementwise program
 
 
 @triton.jit
-def _rows(V, g, oldest, place, inside, b, P, SIZE: tl.constexpr):  # type: ignore[no-untyped-def]
+def _rows(V, g, oldest, place, inside, b, P, SIZE: tl.constexpr):
     """A tile of the pairs, the oldest first, then the gradient, then zeros."""
     i = tl.arange(0, 16)[:, None]
     row = b * SIZE + (oldest + i) % SIZE
@@ -30,7 +29,7 @@ def _rows(V, g, oldest, place, inside, b, P, SIZE: tl.constexpr):  # type: ignor
 
 
 @triton.jit
-def _gram_kernel(  # type: ignore[no-untyped-def]
+def _gram_kernel(
     S, Y, g, inverse, OLDEST, parts, P, TILES: tl.constexpr, SIZE: tl.constexpr, BLOCK: tl.constexpr
 ):
     """⟨s_i|z_j⟩ and ⟨z_i|Dz_j⟩ over a part of the entries, z being the y and the gradient."""
@@ -55,7 +54,7 @@ def _gram_kernel(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _solve_kernel(grams, weights, PAIRS, SIZE: tl.constexpr):  # type: ignore[no-untyped-def]
+def _solve_kernel(grams, weights, PAIRS, SIZE: tl.constexpr):
     """The small triangular systems; weights of the s, then of the Dz, for minus the direction."""
     b = tl.program_id(0)
     k = tl.arange(0, 16)
@@ -90,7 +89,7 @@ def _solve_kernel(grams, weights, PAIRS, SIZE: tl.constexpr):  # type: ignore[no
 
 
 @triton.jit
-def _direction_kernel(  # type: ignore[no-untyped-def]
+def _direction_kernel(
     S, Y, g, inverse, OLDEST, weights, E, parts, P, farthest, SIZE: tl.constexpr,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
@@ -113,7 +112,7 @@ def _direction_kernel(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _remember_kernel(  # type: ignore[no-untyped-def]
+def _remember_kernel(
     S, Y, OLDEST, g, G, G_trial, E, ETA, ACCEPTED, CURVED, M, P, SIZE: tl.constexpr,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
@@ -135,7 +134,7 @@ def _remember_kernel(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _take_kernel(target, source, ACCEPTED, length, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+def _take_kernel(target, source, ACCEPTED, length, BLOCK: tl.constexpr):
     b = tl.program_id(1).to(tl.int64)
     if tl.load(ACCEPTED + b):
         place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -144,7 +143,7 @@ def _take_kernel(target, source, ACCEPTED, length, BLOCK: tl.constexpr):  # type
 
 
 @triton.jit
-def _combine_kernel(  # type: ignore[no-untyped-def]
+def _combine_kernel(
     A, A2, A3, A6, B1, B2, B3, B4, B5, M, MM, a: tl.constexpr, b: tl.constexpr, i: tl.constexpr,
     BLOCK: tl.constexpr,
 ):  # fmt: skip

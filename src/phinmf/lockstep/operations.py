@@ -26,7 +26,7 @@ def fused() -> Any:
 
 
 def _collected(*modules: str) -> Any:
-    functions = {}
+    functions: dict[str, Any] = {}
     for module, names in zip(modules, NAMES.values(), strict=True):
         source = importlib.import_module(f"phinmf.lockstep.{module}")
         functions |= {name: getattr(source, name) for name in names}

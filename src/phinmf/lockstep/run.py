@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from phinmf._types import Tensor
 from phinmf.algorithm import (
     LAST_NMF_STEPS,
     MORE_NMF_STEPS,
@@ -27,8 +28,7 @@ from phinmf.lockstep.batch import GRADIENT, LOSS, PENALTY, TARGET, Batch
 from phinmf.lockstep.descent import Restart, descend
 from phinmf.model import Iterate, Sample, draw
 from phinmf.result import History, Row, Status
-
-Tensor = torch.Tensor
+from phinmf.solvers import LBFGS
 
 
 class Frames(NamedTuple):
@@ -74,6 +74,8 @@ class Together:
 
     def __init__(self, frames: Frames, starts: Sequence[Iterate], runs: Sequence[Settings]) -> None:
         self.frames, self.starts, self.runs, self.run = frames, starts, runs, runs[0]
+        assert isinstance(self.run.solver, LBFGS)
+        self.solver = self.run.solver
         self.alive = list(range(len(starts)))  #: which restart each place of the batch holds
         self.ends: dict[int, tuple[Iterate, Status]] = {}
         self.samples: list[Sample] | None = None  #: the frames in use, if not all
@@ -96,7 +98,7 @@ class Together:
             batch.eps.fill_(now.floor)
             for _ in range(run.n_iter_nmf * (MORE_NMF_STEPS if now.high else 1)):
                 batch.replay("nmf", batch.nmf_step)
-            new_metric = new_precision or t % run.solver.metric_every == 0
+            new_metric = new_precision or t % self.solver.metric_every == 0
             steps = descend(batch, run.n_iter_transform, new_metric)
             if t % REFRESH == REFRESH - 1:
                 batch.replay("refresh", batch.refresh)
@@ -135,7 +137,7 @@ class Together:
             run, history = self.runs[number], self.histories[number]
             last = batch.iterate(place)
             if run.callback is not None:  # which may keep what it sees
-                last = Iterate(last.Phi.clone(), last.W.clone(), last.H)
+                last = Iterate(*map(torch.clone, (last.Phi, last.W)), last.H)
             reason = reason_to_stop(history, last, run, now)
             if reason is not None:
                 ended.append((place, reason))
@@ -150,7 +152,7 @@ class Together:
         batch = self.batch
         for place in places:
             last = batch.iterate(place)
-            copies = Iterate(last.Phi.clone(), last.W.clone(), last.H.clone())
+            copies = Iterate(*map(torch.clone, (last.Phi, last.W, last.H)))
             self.ends[self.alive[place]] = copies, status
         if leave:
             self.keep([])
@@ -199,7 +201,7 @@ class Together:
             weights = torch.stack([torch.as_tensor(s.weights) for s in samples])
         K = self.starts[0].W.shape[1]
         _, C, M, N = Y.shape
-        solver = self.run.solver
+        solver = self.solver
         batch = workspace.take(
             (B, C, M, N, K), getattr(torch, dtype.name), Y.device, samples is None,
             bool((weights == weights[:, :1]).all()),

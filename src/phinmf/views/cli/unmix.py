@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ examples:
   phinmf unmix album/ -o out/ --seed 1                       every recording in a folder
   phinmf unmix live.wav --model out/song/model.npz -o out/   what was learned on another one
   phinmf unmix out/song --group "drums=1,4 bass=2"           add components up; nothing is learned
+  phinmf unmix tapes/ --cluster tcp://10.0.0.1:8786          a file on each worker of a Dask cluster
 """
 
 
@@ -46,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     learning("--fixed-transform", action="store_true", help="plain NMF in the DCT, to compare")
     learning("--model", type=Path, metavar="NPZ", help="use a model.npz instead of learning")
     learning("--threads", type=int, metavar="N", help="how many to use (all)")
+    learning("--cluster", metavar="tcp://…", help="scheduler of a Dask cluster to work on")
     part = parser.add_argument_group("which part of a recording").add_argument
     part("--start", type=float, default=0.0, metavar="S", help="seconds to leave out first")
     part("--duration", type=float, metavar="S", help="seconds to unmix")
@@ -68,6 +71,7 @@ def run(options: argparse.Namespace) -> int:
     from phinmf.audio import files
     from phinmf.audio import groups as groupings
     from phinmf.audio.learning import window_length
+    from phinmf.views.cli import cluster
     from phinmf.views.cli.main import FAILED, OK, sentence
 
     try:
@@ -85,9 +89,13 @@ def run(options: argparse.Namespace) -> int:
         paths = []
     else:
         paths = files.found_in(options.files)
-    for path in paths:
+    for work in (
+        cluster.tasks(paths, options, groups)
+        if options.cluster
+        else (partial(one, path, options, groups) for path in paths)
+    ):
         try:
-            results.append(one(path, options, groups))
+            results.append(work())
         except (ValueError, TypeError, OSError, RuntimeError, MemoryError) as error:
             print(f"phinmf: {sentence(error)}", file=sys.stderr)
             failed += 1
@@ -96,7 +104,9 @@ def run(options: argparse.Namespace) -> int:
     return FAILED if failed else OK
 
 
-def one(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
+def one(
+    path: Path, options: argparse.Namespace, groups: Any, on_cluster: bool = False
+) -> dict[str, Any]:
     """Unmix one file into its folder."""
     from phinmf.audio import files
     from phinmf.audio import groups as groupings
@@ -132,6 +142,7 @@ def one(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
         bar.say(f"{path.name}: {expectation(sound, duration, options)}")
         result = unmix_file(
             path, output, how, start=start, duration=duration, model=options.model,
+            on_cluster=on_cluster,
             callback=bar.learning, progress=bar.streaming,
             finish=nothing if options.no_report else write_report,
         )  # fmt: skip

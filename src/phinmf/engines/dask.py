@@ -1,0 +1,138 @@
+"""Frames on the workers of a Dask cluster, or on disk: more than one machine, more than memory.
+
+The block code and the order of sums are those of the blocked engine, and so are the bits. With a
+`distributed.Client` the runs are on its workers. Without one they are in this process: in memory
+if there is room for them, otherwise from their source and scratch files, one at a time.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from phinmf import lazy
+from phinmf._types import Array, Indices
+from phinmf.divergences import Divergence
+from phinmf.engines import cluster, disk
+from phinmf.engines.blocked import BlockedEngine
+from phinmf.engines.journal import Change
+from phinmf.engines.run import Place, Run
+from phinmf.engines.source import load
+from phinmf.engines.summation import runs_of
+from phinmf.threads import Workers
+
+#: Arrays as large as the frames that a fit in memory may come to hold: in double precision Y, X
+#: and a trial point, Y while it rests, and the same in single precision.
+MOST_ARRAYS = 4.5
+
+
+class DaskEngine(BlockedEngine):
+    """Runs of blocks that are somewhere else."""
+
+    def __init__(
+        self,
+        Y: Any,
+        divergence: Divergence,
+        n_threads: int | None = None,
+        weights: Array | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        lazy.dask()
+        self.hold(Y.shape, Y.dtype, divergence, weights, workers or Workers(n_threads))
+        self.source = Y
+        self._runs: Any = None
+
+    def __exit__(self, *_: object) -> None:
+        if self._runs is not None:
+            self._runs.close()
+        self._runs = None
+        super().__exit__()
+
+    def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> BlockedEngine:
+        """All frames stay where they are; a sample of them comes here."""
+        few = np.arange(self.shape[2])[frames]
+        if len(few) == self.shape[2]:
+            Y = self.source.astype(dtype)
+            return DaskEngine(Y, self.divergence, None, weights, self.workers)
+        sample = self.source[:, :, few]
+        sample = sample.compute() if lazy.is_lazy(sample) else sample
+        return BlockedEngine(sample.astype(dtype), self.divergence, None, weights, self.workers)
+
+    def ask(self, name: str, *args: Any, rows: Array | None = None) -> list[Any]:
+        return list(self.runs.ask(Change(name, args, rows)))
+
+    def move(self, T: Array) -> None:
+        self.runs.ask(Change("move", (T,)), sent=(None,) if T is self.trial else None)
+        self.trial = None
+
+    @property
+    def runs(self) -> Any:
+        """Where the runs are; made when they are first needed."""
+        if self._runs is None:
+            client = current_client()
+            self._runs = self.in_process() if client is None else self.on(client)
+        return self._runs
+
+    def places(self, number: int) -> list[Place]:
+        """Shares of the blocks."""
+        return [Place(self.shape[2], blocks) for blocks in runs_of(self.n_blocks, number)]
+
+    def on(self, client: Any) -> Any:
+        """Runs on the workers of a cluster."""
+        threads = cluster.members(client)
+        cluster.check_workers(client)
+        places = self.places(len(threads))
+        how = [(self.divergence, self.weights[place.frames], self.equal) for place in places]
+        return cluster.Cluster(client, self.source, self.dtype, places, how)
+
+    def in_process(self) -> Any:
+        """Runs in this process, as many as the memory allows at a time."""
+        config = lazy.dask().config
+        C, M, N = self.shape
+        size = C * M * N * self.dtype.itemsize
+        budget = lazy.dask().utils.parse_bytes(config.get("phinmf.memory", disk.available() // 2))
+        if MOST_ARRAYS * size <= budget:
+            everything = Place(N, slice(0, self.n_blocks))
+            Y = load(self.source, slice(0, N), self.dtype)
+            how = (self.divergence, self.weights, self.equal, everything, self.workers)
+            return Here(Run(Y, *how))
+        places = self.places(2 ** int(np.ceil(np.log2(disk.ARRAYS * size / budget))))
+        runs = [
+            disk.StoredRun(
+                partial(load, self.source, place.frames, self.dtype), (C, M), self.dtype,
+                self.divergence, self.weights[place.frames], self.equal, place, self.workers,
+            )
+            for place in places
+        ]  # fmt: skip
+        return disk.Disk(runs, config.get("temporary-directory", None))
+
+
+class Here:
+    """One run, in memory."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def ask(self, change: Change, sent: tuple[Any, ...] | None = None) -> list[Any]:
+        """Its answer."""
+        short = change if sent is None else change._replace(args=sent)
+        return [getattr(self.run, change.name)(*short.arguments(slice(None)))]
+
+    def close(self) -> None:
+        """Nothing is held elsewhere."""
+
+
+def current_client() -> Any:
+    """The client that dask itself would use, if there is one."""
+    distributed = sys.modules.get("distributed")
+    chosen = lazy.dask().config.get("scheduler", None)
+    if distributed is None or chosen not in (None, "distributed", "dask.distributed"):
+        return None
+    try:
+        return distributed.default_client()
+    except ValueError:
+        return None

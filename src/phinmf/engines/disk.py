@@ -1,0 +1,126 @@
+"""Runs that take turns in memory: frames from their source, X in scratch files.
+
+Files are read and written as a whole, not mapped into memory, where they would count. A trial
+point is not kept: what moves X is noted, and done when a run is next in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phinmf._types import Array
+from phinmf.divergences import Divergence
+from phinmf.engines.journal import Change
+from phinmf.engines.run import Place, Run
+from phinmf.threads import Workers
+
+NEEDS_NOTHING = {
+    "rest", "rotate", "move", "activations", "set_activations", "scale_activations",
+    "set_model", "activation_sums",
+}  # fmt: skip
+ARRAYS = 5  #: as large as a run that are in memory at a time: X, a trial point, what is read ahead
+
+
+class StoredRun(Run):
+    """A run whose frames are in memory only while something is done to them."""
+
+    def __init__(
+        self,
+        load: Callable[[], Array],
+        size: tuple[int, int],
+        dtype: np.dtype[Any],
+        divergence: Divergence,
+        weights: Array,
+        equal: bool,
+        place: Place,
+        workers: Workers,
+    ) -> None:
+        self.load = load
+        self.path = Path()
+        self.frames = place.frames
+        self.shape = (size[0], len(weights), size[1])
+        self.from_source = True  #: X is made of Y by the steps, otherwise of the file
+        self.steps: list[Array] = []
+        self.H = np.zeros((len(weights), 0), dtype)
+        self.V_hat = None
+        self.prepare(dtype, divergence, weights, equal, place, workers)
+
+    def rest(self) -> None:
+        self.from_source, self.steps = True, []
+        self.path.unlink(missing_ok=True)
+
+    def rotate(self, Phi: Array) -> None:
+        self.from_source, self.steps = True, [Phi]
+
+    def move(self, T: Array | None) -> None:
+        assert T is not None
+        self.steps.append(T)
+
+    def fetch(self, name: str) -> Array | None:
+        """What has to be read before a question can be answered."""
+        if name in NEEDS_NOTHING:
+            return None
+        if self.from_source or name == "powers":
+            return self.load()
+        return np.fromfile(self.path, self.dtype).reshape(self.shape)
+
+    def answer(self, fetched: Array | None, name: str, *args: Any) -> Any:
+        """Wake up, answer, and leave memory again."""
+        if fetched is None or name == "powers":
+            if fetched is not None:
+                self.Y = fetched
+            result = getattr(self, name)(*args)
+            self.Y = np.zeros(0)
+            return result
+        self.X = self.Y = fetched
+        for T in self.steps:
+            self.rotate_into_spare(T, self.X)
+            self.X, self._spare = self.spare, self.X
+        if self.steps:
+            self.X.tofile(self.path)
+            self.steps, self.from_source = [], False
+        result = getattr(self, name)(*args)
+        self.X = self.Y = np.zeros(0)
+        self._spare = None
+        return result
+
+
+class Disk:
+    """Runs in turn, the next one being read while one is at work."""
+
+    def __init__(self, runs: list[StoredRun], where: Any) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="phinmf-", dir=where))
+        self.close = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self.runs = runs
+        for i, run in enumerate(runs):
+            run.path = self.folder / f"{i}"
+
+    def ask(self, change: Change, sent: tuple[Any, ...] | None = None) -> list[Any]:
+        """The answer of each run to the same question."""
+        name, answers = change.name, []
+        with ThreadPoolExecutor(1) as reader:
+            ahead = reader.submit(self.runs[0].fetch, name)
+            for i, run in enumerate(self.runs):
+                fetched = ahead.result()
+                if i + 1 < len(self.runs):
+                    ahead = reader.submit(self.runs[i + 1].fetch, name)
+                answers.append(run.answer(fetched, name, *change.arguments(run.frames)))
+                del fetched
+        return answers
+
+
+def available() -> int:
+    """Bytes of memory that other programs leave."""
+    try:
+        return int(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (ValueError, OSError, AttributeError):
+        return 2**32
