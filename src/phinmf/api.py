@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import arrays, assembly, checks, devices, starts
-from phinmf._types import Indices
+from phinmf import arrays, checks, devices
 from phinmf.algorithm import Callback
 from phinmf.annealing import Anneal
-from phinmf.checkpoint import attach
 from phinmf.divergences import Divergence
-from phinmf.encoding import encode
-from phinmf.model import Iterate, Model
+from phinmf.problem import problem_of
 from phinmf.result import Result
 from phinmf.solvers import Solver
 
@@ -130,9 +126,11 @@ def tl_nmf(
         Continue from a checkpoint of a run with the same frames and settings: the result has
         the same bits as without the interruption. True means `checkpoint` itself, if it exists.
     engine : {"auto", "blocked", "array", "dask"}
-        How frames are held: "blocked" is the fast one, "array" its readable reference, also for
-        tensors, "dask" on the workers of the current ``distributed.Client``, or within the memory
-        that ``dask.config.set({"phinmf.memory": "2GB"})`` allows; with the bits of "blocked".
+        How frames are held: "blocked" is the fast one, "array" its readable reference, "dask" on
+        the workers of the current ``distributed.Client``, or within the memory that
+        ``dask.config.set({"phinmf.memory": "2GB"})`` allows; with the bits of "blocked".
+        For tensors, "array" is the readable way, and "auto" a faster one wherever it can be: with
+        L-BFGS (along the exponential), a floor, H not fixed and no checkpoint.
     device : str, optional
         Where to compute: "cuda", "cuda:1" or another device of PyTorch; by default where Y is. Y
         may be a tensor: Φ, W and H are then tensors on its device. An array of NumPy is moved to
@@ -155,62 +153,17 @@ def tl_nmf(
     >>> result.Phi.shape, result.W.shape, result.H.shape
     ((64, 64), (64, 2), (2, 126))
     """
-    frames = checks.frames(Y)
-    _, M, N = frames.shape
-    mu = checks.number("sparsity", sparsity, 0)
     every = checks.number("checkpoint_every", checkpoint_every, 0)
-    weights = checks.weights(sample_weight, frame_mask, N)
-    data = assembly.data_of(frames, weights, checks.number("floor", floor, 0), H is None)
-    n_used = N if isinstance(data.used, slice) else len(data.used)
-    most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
-    K = checks.count("n_components", n_components, 1, *most)
-    given = starts.given(W, H, fixed, K, N, data)
-    rng_Phi, rng_W, rng_frames = assembly.streams(random_state, 3)
-    run = assembly.settings(
-        data.Y.shape, None if given.keeps_Phi else solver, floor, anneal, max_iter, max_time,
-        n_iter_transform, tol, mu=mu, gamma=assembly.exponent(nmf_exponent),
-        n_iter_nmf=n_iter_nmf, callback=callback, rng=rng_frames, weights=data.weights,
-        scale=data.scale,
+    problem = problem_of(
+        Y, n_components, solver=solver, init=init, divergence=divergence, sparsity=sparsity,
+        floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf, n_iter_transform=n_iter_transform,
+        nmf_exponent=nmf_exponent, max_iter=max_iter, max_time=max_time, tol=tol, W=W, H=H,
+        fixed=fixed, sample_weight=sample_weight, frame_mask=frame_mask, engine=engine,
+        n_threads=n_threads,
     )  # fmt: skip
-    Phi = arrays.like(checks.transform(init, M, rng_Phi, given.dtype), data.Y)
-    if run.schedule.target == 0:
-        checks.entries(Phi, arrays.frames_of(data.Y, data.place))
-    with assembly.engine_of(engine, data.Y, divergence, n_threads, data.weights) as held:
-        start = Iterate(Phi, *given.start(held.powers(), mu, rng_W))
-        if run.schedule.target == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
-            raise ValueError(
-                "floor is 0 but the given W and H model some entries as 0, which costs infinitely"
-                " much: set floor to a small number such as 1e-8"
-            )
-        at = None
-        if checkpoint is not None or resume is not False:
-            problem = assembly.description(
-                run, frames, weights, K, divergence, given.kept, given.H_as_given
-            )
-            run, at = attach(run, problem, checkpoint, every, resume, data.Y)
-        model = Model(held, mu, kept=given.kept)
-        result = assembly.solve(model, start, run, data.scale, at)
-    result = given.in_its_units(result, data.place)
-    if isinstance(data.used, slice):
-        return result
-    how = {"divergence": divergence, "engine": engine, "n_threads": n_threads}
-    if given.kept.H is not None:
-        return replace(result, H=given.H_as_given)
-    return with_the_other_frames(result, frames, data.used, sparsity=mu, floor=floor, **how)
-
-
-def with_the_other_frames(result: Result, Y: Any, used: Indices, **how: Any) -> Result:
-    """The result with activations of all frames, found for those that were left out of the fit."""
-    assert result.W is not None
-    assert result.H is not None
-    N = Y.shape[2]
-    others = np.setdiff1d(np.arange(N), used)
-    H = arrays.zeros((len(result.H), N), result.H)
-    H[:, arrays.indices(used, H)] = result.H
-    left_out = arrays.frames_of(Y, others)
-    found = encode(left_out, result.Phi, result.W, scale=result.scale, **how)
-    H[:, arrays.indices(others, H)] = found.H
-    return replace(result, H=H)
+    if checkpoint is None and resume is False and problem.runs_in_lockstep:
+        return problem.together([random_state], [callback])[0]
+    return problem.alone(random_state, callback, checkpoint, every, resume)
 
 
 def sparsity_from_lambda(lam: float, Y: ArrayLike, n_components: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from phinmf.lazy import is_lazy
 from phinmf.levels import levels
 from phinmf.model import Iterate, Model
 from phinmf.nmf import Kept, penalty
-from phinmf.result import Result, Status
+from phinmf.result import History, Result, Status
 from phinmf.solvers import LBFGS, SOLVERS, Solver
 
 
@@ -113,26 +114,38 @@ def solve(
     model: Model, start: Iterate, run: Settings, scale: float, at: Progress | None = None
 ) -> Result:
     """Run Algorithm 1 and hand its result back in the units of the data."""
-    target = run.schedule.target
     last, history, status = alternate(model, start, run, at)
-    divergence = model.objective(last.W, target).loss()
+    divergence = model.objective(last.W, run.schedule.target).loss()
     sparse = penalty(model.engine, last.W, run.mu)
+    result = result_of(last, history, status, divergence, sparse, run, scale)
+    return result if model.V_hat is None else replace(result, W=None, H=None)
+
+
+def result_of(
+    last: Iterate,
+    history: History,
+    status: Status,
+    divergence: float,
+    penalty: float,
+    run: Settings,
+    scale: float,
+) -> Result:
+    """Where a run ended, in the units of the data; not converged is worth a warning."""
     asked_for = (Status.CALLBACK, Status.INTERRUPTED)
     if run.tol > 0 and not status.converged and status not in asked_for:
         message = f"not converged to tol={run.tol:g}; {status.value}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=4)
-    factors = model.V_hat is None
+        warnings.warn(message, ConvergenceWarning, stacklevel=6)
     unit = float(arrays.dtype_of(last.H).type(scale) ** 2)
     return Result(
         Phi=last.Phi,
-        W=last.W if factors else None,
-        H=last.H * unit if factors else None,
-        objective=divergence + sparse,
+        W=last.W,
+        H=last.H * unit,
+        objective=divergence + penalty,
         divergence=divergence,
-        penalty=sparse,
+        penalty=penalty,
         history=history,
         status=status,
-        floor=target * scale**2,
+        floor=run.schedule.target * scale**2,
         scale=scale,
     )
 
@@ -164,9 +177,7 @@ def engine_of(
 ) -> Engine:
     """Return the engine that holds these frames."""
     checks.known("engine", name, ["auto", *ENGINES])
-    if not all(hasattr(divergence, f) for f in ("value", "slope", "curvature", "bound")):
-        divergence = DIVERGENCES[checks.known("divergence", divergence, DIVERGENCES)]
-    assert not isinstance(divergence, str)
+    divergence = divergence_of(divergence)
     if n_threads is not None:
         checks.count("n_threads", n_threads, 1)
     if is_lazy(Y) and name in ("auto", "dask"):
@@ -183,6 +194,15 @@ def engine_of(
     if not ENGINES[name].supports(divergence):
         raise ValueError(f"engine {name!r} does not know this divergence: use engine='auto'")
     return ENGINES[name](Y, divergence, n_threads, weights)
+
+
+def divergence_of(given: str | Divergence) -> Divergence:
+    """Return the functions of a divergence, by its name or as they are."""
+    if not isinstance(given, str) and all(
+        hasattr(given, f) for f in ("value", "slope", "curvature", "bound")
+    ):
+        return given
+    return DIVERGENCES[checks.known("divergence", given, DIVERGENCES)]
 
 
 def exponent(gamma: float) -> float:

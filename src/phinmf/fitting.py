@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import threading
+from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import Any
@@ -18,6 +20,7 @@ from phinmf.api import tl_nmf
 from phinmf.devices import Place
 from phinmf.encoding import Encoding, encode
 from phinmf.lazy import dask, is_lazy, rows
+from phinmf.problem import problem_of
 from phinmf.result import Result, State, Status
 from phinmf.sklearn_callbacks import Task, with_callbacks
 
@@ -142,10 +145,7 @@ def restarts(estimator: Any, Y: Any, how: dict[str, Any], task: Task, place: Pla
     def told(at: State | Result) -> dict[str, Any]:
         return attributes(estimator, place.back(at.Phi), place.back(at.W), at.scale)
 
-    def one(number: int, seed: Any) -> Result:
-        part = task.part("restart", number, checks.count("max_iter", how["max_iter"], 0))
-        own = files_of(how, number) if n > 1 else {}
-
+    def watcher(part: Task) -> Callable[[State], bool]:
         def watch(state: State) -> bool:
             if over.is_set():
                 raise KeyboardInterrupt
@@ -153,10 +153,27 @@ def restarts(estimator: Any, Y: Any, how: dict[str, Any], task: Task, place: Pla
             stop = iteration.end(lambda: told(state))
             return bool(callback is not None and callback(place.seen(state))) or stop
 
-        result = tl_nmf(Y, random_state=seed, callback=watch, **how | own)
+        return watch
+
+    def part_of(number: int) -> Task:
+        return task.part("restart", number, checks.count("max_iter", how["max_iter"], 0))
+
+    def one(number: int, seed: Any) -> Result:
+        part = part_of(number)
+        own = files_of(how, number) if n > 1 else {}
+        result = tl_nmf(Y, random_state=seed, callback=watcher(part), **how | own)
         part.end(lambda: told(result))
         return result
 
+    if arrays.is_tensor(Y) and how["checkpoint"] is None and how["resume"] is False:
+        others = ("checkpoint", "checkpoint_every", "resume")
+        problem = problem_of(Y, **{k: v for k, v in how.items() if k not in others})
+        if problem.runs_in_lockstep:
+            parts = [part_of(number) for number in range(n)]
+            results = problem.together(seeds, [watcher(part) for part in parts])
+            for part, result in zip(parts, results, strict=False):
+                part.end(functools.partial(told, result))
+            return results
     if n_jobs > 1:
         with ThreadPoolExecutor(n_jobs) as pool:
             work = [pool.submit(one, number, seed) for number, seed in enumerate(seeds)]

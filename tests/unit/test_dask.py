@@ -13,8 +13,8 @@ from phinmf.engines.dask import DaskEngine
 from phinmf.manifold import random_orthogonal
 
 needs_dask()
-import dask  # noqa: E402
-import dask.array as da  # noqa: E402
+import dask
+import dask.array as da
 
 
 def frames(C=1, M=40, N=4000, dtype=np.float64, seed=0):

@@ -1,19 +1,15 @@
 """The Triton kernels compute what the plain functions do: on a GPU, or in Triton's interpreter."""
 
-import os
-
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-if DEVICE == "cpu":
-    os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are imported, here first
 
 from phinmf.lockstep import operations
 from phinmf.lockstep.exponential import exponential
 from phinmf.lockstep.memory import Memory
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 PLAIN, FUSED = operations.plain(), operations.fused()
 CASES = [
     # dtype, channels, components, γ, κ, rows of weights, equal weights

@@ -20,6 +20,7 @@ LAYERS = [
     {"checkpoint", "lockstep", "model_file"},
     {"assembly"},
     {"encoding", "starts"},
+    {"problem"},
     {"api", "transform_alone"},
     {"fitting"},
     {"estimator", "analysis"},

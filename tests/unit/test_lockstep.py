@@ -238,7 +238,7 @@ def test_the_compact_form_is_the_two_loops(rng):
     M, B = 6, 2
     solver = LBFGS()
     upper = np.triu_indices(M, 1)
-    loops = [solver.empty(M) for _ in range(B)]
+    loops = [solver.empty(np.eye(M)) for _ in range(B)]
     memory = Memory(B, solver.memory_size, M, torch.float64, torch.device("cpu"))
     metric = rng.uniform(0.5, 2, (B, M, M))
     metric = metric + metric.transpose(0, 2, 1)

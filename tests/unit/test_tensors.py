@@ -12,7 +12,7 @@ import phinmf
 from phinmf import PAPER, TLNMF, arrays, learn_transform, tl_nmf
 from phinmf.audio.example import example
 from phinmf.engines import array as array_engine
-from phinmf.solvers import SOLVERS
+from phinmf.solvers import LBFGS, SOLVERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 DTYPES = [np.float32, np.float64]
@@ -26,6 +26,10 @@ def _pytorch():
 @pytest.fixture(scope="module")
 def sound():
     return phinmf.to_frames(example().mixture[:40_000], 64)
+
+
+#: the readable way, and the batch of tensors beside the same steps on arrays
+WAYS = [{"engine": "array"}, {"solver": LBFGS(retraction="exp")}]
 
 
 def both(fit, *given):
@@ -43,11 +47,13 @@ def objectives_agree(a, b, rel=1e-3):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("solver", [*SOLVERS, None])
+@pytest.mark.parametrize("solver", [*SOLVERS, LBFGS(retraction="exp"), None], ids=str)
 @pytest.mark.parametrize("divergence", ["itakura-saito", "gaussian"])
 def test_every_solver_ends_at_the_same_objective(sound, solver, divergence, dtype):
     """At a floor whose walls are low: near 1e-8 rounding alone decides which are crossed."""
     how = {"floor": 1e-2, "anneal": False, "max_iter": 12, "tol": 0, "random_state": 0}
+    if solver == "lbfgs":
+        how["engine"] = "array"  # which takes its steps along the same curve
     init = "dct" if solver == "jacobi" else "random"  # quarter turns are ties for rounding, too
     a, b = both(
         lambda Y: tl_nmf(Y, 5, solver=solver, divergence=divergence, init=init, **how),
@@ -80,14 +86,15 @@ def test_the_default_ends_at_the_same_objective(dtype):
     assert means[1] == pytest.approx(means[0], rel=1e-3)
 
 
-def test_channels_weights_masks_and_what_is_given(sound, rng):
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_channels_weights_masks_and_what_is_given(sound, rng, way):
     """At a high floor, where rounding is not amplified, even the factors agree."""
     Y = np.stack([sound, sound[::-1]])
     N = Y.shape[2]
     weights, mask = rng.integers(0, 3, N), rng.random(N) < 0.2
     W, H = rng.random((64, 2)), rng.random((4, N))
     init = np.linalg.qr(rng.standard_normal((64, 64)))[0]
-    how = {"floor": 0.1, "anneal": False, "max_iter": 6, "tol": 0, "random_state": 2}
+    how = {"floor": 0.1, "anneal": False, "max_iter": 6, "tol": 0, "random_state": 2} | way
     fits = [
         lambda Y, w, m, W, H, P: tl_nmf(Y, 4, sample_weight=w, frame_mask=m, **how),
         lambda Y, w, m, W, H, P: tl_nmf(Y, 4, W=W, H=H, init=P, fixed={"W": [1]}, **how),
@@ -129,11 +136,12 @@ def test_the_transform_alone(sound, dtype, rng):
         learn_transform(heard, tensor(V_hat), floor=0)
 
 
+@pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_the_estimator(sound, dtype, tmp_path):
+def test_the_estimator(sound, dtype, way, tmp_path):
     X = np.ascontiguousarray(sound.T, dtype=dtype)
     how = {"n_components": 3, "floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
-    how |= {"random_state": 0, "n_init": 2}
+    how |= {"random_state": 0, "n_init": 2} | way
     a, b = TLNMF(**how).fit(X), TLNMF(**how)
     found = b.fit_transform(tensor(X))
     learned = (b.components_, b.transform_matrix_, b.atom_energies_, found)
@@ -183,7 +191,7 @@ def test_callbacks_see_tensors_and_can_stop(sound):
 def test_a_checkpoint_goes_on_there_and_elsewhere(tmp_path, solver):
     Y, path = notes(n=6000), tmp_path / "run.npz"
     how = {"n_components": 3, "max_iter": 14, "tol": 0, "random_state": 5, "solver": solver}
-    how |= {"floor": 1e-2}
+    how |= {"floor": 1e-2, "engine": "array"}
     straight = tl_nmf(tensor(Y), **how)
     how |= {"checkpoint": path, "checkpoint_every": 0}
     tl_nmf(tensor(Y), callback=lambda at: at.iteration == 12, **how)
@@ -283,7 +291,7 @@ class Syncs:
         monkeypatch.setattr(array_engine, "to_numpy", travelling(array_engine.to_numpy))
 
 
-@pytest.mark.parametrize("how", [{}, {"anneal": False}, {**PAPER}])
+@pytest.mark.parametrize("how", [{}, {"anneal": False}, {"engine": "array"}, {**PAPER}], ids=str)
 def test_the_host_waits_for_a_loss_and_a_slope_per_trial(sound, monkeypatch, how):
     syncs, seen = Syncs(monkeypatch), []
 

@@ -198,7 +198,7 @@ class Batch:
     def set_accepted(self, which: list[bool]) -> None:
         """Say whose trial `accept` takes."""
         if which != self._accepted:
-            self.accepted.copy_(torch.tensor(which))
+            self.accepted.copy_(torch.tensor(which, device=self.X.device))
             self._accepted = which
 
     def accept(self) -> None:

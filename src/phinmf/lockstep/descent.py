@@ -15,6 +15,7 @@ import torch
 from phinmf.line_search import Origin, StrongWolfe
 from phinmf.lockstep.batch import LOSS, NORM, PAIRS, SLOPE, TRIAL_LOSS, TRIAL_SLOPE, Batch
 from phinmf.lockstep.exponential import SQUARINGS, reach
+from phinmf.solvers.base import FARTHEST
 
 
 class Point(NamedTuple):
@@ -104,8 +105,8 @@ def search(
             restarts[b].evaluations += 1
             while wolfe.eta is not None:
                 needed = squarings_for(norms[b] * wolfe.eta, batch.dtype)
-                if needed is None:
-                    point = Point(wolfe.eta, math.inf, math.nan)  # too far
+                if needed is None or too_far(batch, b, norms[b], wolfe.eta):
+                    point = Point(wolfe.eta, math.inf, math.nan)
                 elif wolfe.eta == etas[b] and needed <= served[b]:
                     point = Point(wolfe.eta, report[b][TRIAL_LOSS], report[b][TRIAL_SLOPE])
                 else:
@@ -121,6 +122,11 @@ def search(
             batch.try_again(again, [etas[b] for b in again], max(needs))
             report = batch.report.tolist()
         todo = again
+
+
+def too_far(batch: Batch, b: int, norm: float, eta: float) -> bool:
+    """Whether a step turns a pair of atoms farther than `curve` of the solvers lets it."""
+    return norm * eta > FARTHEST and float(batch.E[b].abs().max()) * eta > FARTHEST
 
 
 def squarings_for(norm: float, dtype: torch.dtype) -> int | None:

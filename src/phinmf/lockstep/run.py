@@ -30,6 +30,8 @@ from phinmf.model import Iterate, Sample, draw
 from phinmf.result import History, Row, Status
 from phinmf.solvers import LBFGS
 
+MOST_TOGETHER = 64  #: restarts of a batch, by when any device is busy
+
 
 class Frames(NamedTuple):
     """What all restarts share."""
@@ -53,6 +55,17 @@ class Outcome(NamedTuple):
     status: Status
     divergence: float
     penalty: float
+
+
+def restarts_within(memory: int | None, frames: Frames, n_components: int) -> int:
+    """How many restarts fit into so many bytes; at least one is tried."""
+    if memory is None:
+        return MOST_TOGETHER
+    C, M, N = frames.Y.shape
+    item = frames.Y.element_size()
+    each = (4 * C + 2) * M * N + (N + M) * n_components + 40 * M * M  # and matrices of L-BFGS
+    whole = 0.9 * memory - 2 * C * M * N * item
+    return max(1, min(MOST_TOGETHER, int(whole / (each * item))))
 
 
 def run_together(
@@ -137,7 +150,7 @@ class Together:
             run, history = self.runs[number], self.histories[number]
             last = batch.iterate(place)
             if run.callback is not None:  # which may keep what it sees
-                last = Iterate(*map(torch.clone, (last.Phi, last.W)), last.H)
+                last = Iterate(torch.clone(last.Phi), torch.clone(last.W), last.H)
             reason = reason_to_stop(history, last, run, now)
             if reason is not None:
                 ended.append((place, reason))
@@ -180,10 +193,7 @@ class Together:
         self.batch = self.open(self.samples, wanted.dtype, floor, len(self.alive))
         H: Sequence[Tensor] = old.H[..., : old.n_frames]
         if before is None and self.samples is not None:
-            H = [
-                h[:, torch.as_tensor(s.frames, device=h.device)]
-                for h, s in zip(H, self.samples, strict=True)
-            ]
+            H = [h[:, self.indices(s)] for h, s in zip(H, self.samples, strict=True)]
         self.enter(self.batch, [Iterate(*at) for at in zip(old.Phi, old.W, H, strict=True)])
         self.batch.memory.take_over(old.memory)
         workspace.give(old)
@@ -193,12 +203,11 @@ class Together:
         self, samples: list[Sample] | None, dtype: np.dtype[Any], floor: float, B: int
     ) -> Batch:
         """A batch on some frames, or on all, that stands nowhere yet."""
-        Y, weights = self.frames.Y[None], torch.as_tensor(self.frames.weights)[None]
+        Y = self.frames.Y[None]
+        weights = np.asarray(self.frames.weights)[None]
         if samples is not None:
-            Y = torch.stack(
-                [Y[0][:, :, torch.as_tensor(s.frames, device=Y.device)] for s in samples]
-            )
-            weights = torch.stack([torch.as_tensor(s.weights) for s in samples])
+            Y = torch.stack([Y[0][:, :, self.indices(sample)] for sample in samples])
+            weights = np.stack([sample.weights for sample in samples])
         K = self.starts[0].W.shape[1]
         _, C, M, N = Y.shape
         solver = self.solver
@@ -207,8 +216,13 @@ class Together:
             bool((weights == weights[:, :1]).all()),
             self.frames.kappa, self.run.nmf_exponent, solver.metric, solver.memory_size,
         )  # fmt: skip
-        batch.load(Y, weights, self.run.mu, floor, self.run.schedule.target, self.frames.kept)
+        here = torch.as_tensor(weights, device=Y.device)
+        batch.load(Y, here, self.run.mu, floor, self.run.schedule.target, self.frames.kept)
         return batch
+
+    def indices(self, sample: Sample) -> Tensor:
+        """The frames of a sample, where they are."""
+        return torch.as_tensor(sample.frames, device=self.frames.Y.device)
 
     def enter(self, batch: Batch, at: Sequence[Iterate]) -> None:
         """Go to these iterates, made orthogonal; frames without activations get them from W."""
