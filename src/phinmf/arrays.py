@@ -24,11 +24,13 @@ def is_tensor(x: Any) -> bool:
 
 def namespace(x: Any) -> Any:
     """The functions of the array API for an array; those of NumPy for anything but a tensor."""
-    return array_namespace(x) if is_torch_array(x) else np
+    return np if isinstance(x, np.ndarray) or not is_torch_array(x) else array_namespace(x)
 
 
 def dtype_of(x: Any) -> np.dtype[Any]:
     """The precision of an array, in NumPy's words."""
+    if isinstance(x, np.ndarray):
+        return x.dtype
     return np.dtype(str(x.dtype).removeprefix("torch."))
 
 
@@ -43,7 +45,7 @@ def cast(x: Any, dtype: DTypeLike) -> Array:
 def copied(x: Any, dtype: DTypeLike | None = None) -> Array:
     """A copy of an array, in another precision if one is named."""
     if isinstance(x, np.ndarray):
-        return x.astype(dtype or x.dtype)
+        return x.astype(x.dtype if dtype is None else dtype)
     xp = namespace(x)
     return xp.astype(x, getattr(xp, np.dtype(dtype or dtype_of(x)).name), copy=True)
 
@@ -109,6 +111,11 @@ def divided(numerator: Any, denominator: Any, otherwise: Any) -> Array:
     where = namespace(otherwise).where
     ratio = where(denominator > 0, numerator / denominator, otherwise)
     return cast(ratio, dtype_of(otherwise))
+
+
+def at_most(x: Any, largest: float) -> Array:
+    """min(x, largest), entry by entry."""
+    return np.minimum(x, largest) if isinstance(x, np.ndarray) else x.clip(max=largest)
 
 
 def double_sum(A: Any, B: Any) -> float:

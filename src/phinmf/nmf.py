@@ -36,9 +36,8 @@ def nmf_step(
 
 def normalise(W: Array, kept: Indices | None = None) -> tuple[Array, Array]:
     """Columns of W that sum to 1, and the factors s that H must take so that WH is unchanged."""
-    xp = namespace(W)
-    s = xp.sum(W, axis=-2)
-    s = xp.where(s == 0, 1, s)  # a column of zeros has no shape to keep
+    s = W.sum(axis=-2)
+    s[s == 0] = 1  # a column of zeros has no shape to keep
     if kept is not None:
         s[..., kept] = 1
     return W / s[..., None, :], s
@@ -46,8 +45,8 @@ def normalise(W: Array, kept: Indices | None = None) -> tuple[Array, Array]:
 
 def penalty(engine: Engine, W: Array, mu: float) -> float:
     """μ Σ_k ‖w_k‖₁ ‖h_k‖₁."""
-    xp = namespace(W)
-    return mu * float(xp.sum(W, axis=-2, dtype=xp.float64) @ engine.activation_sums())
+    double = namespace(W).float64
+    return mu * float(W.sum(axis=-2, dtype=double) @ engine.activation_sums())
 
 
 def flat_activations(powers: Array, M: int, K: int, mu: float) -> Array:

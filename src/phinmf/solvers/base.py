@@ -73,7 +73,7 @@ class Solver(ABC):
 
 def within_reach(E: Array) -> Array:
     """A direction whose unit step turns no pair too far, which next to no curvature may ask for."""
-    return namespace(E).clip(E, -FARTHEST, FARTHEST)
+    return E.clip(-FARTHEST, FARTHEST)
 
 
 def curve(objective: Objective, E: Array, retraction: Retraction) -> Callable[[float], Trial]:

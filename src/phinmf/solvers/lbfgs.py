@@ -24,6 +24,10 @@ class Pair(NamedTuple):
     y: Array
     rho: float  #: 1 / ⟨s|y⟩
 
+    def to(self, dtype: np.dtype[Any]) -> Pair:
+        """The pair in another precision."""
+        return Pair(cast(self.s, dtype), cast(self.y, dtype), self.rho)
+
 
 @dataclass
 class Memory:
@@ -41,7 +45,7 @@ class Memory:
 
     def pack(self, E: Array) -> Array:
         """The entries above the diagonal: all there is to know of an antisymmetric matrix."""
-        return namespace(E).take(E.reshape(-1), self.upper)
+        return E.take(self.upper)
 
     def unpack(self, e: Array, M: int) -> Array:
         """The antisymmetric matrix with these entries."""
@@ -56,18 +60,18 @@ class Memory:
         the unit step a good one. Pairs may be of a lower precision than g. No number leaves the
         device.
         """
-        dtype = dtype_of(g)
+        pairs = [p if p.s.dtype == g.dtype else p.to(dtype_of(g)) for p in self.pairs]
         q, alphas = copied(g), []
-        for s, y, rho in reversed(self.pairs):
-            alphas.append(rho * (cast(s, dtype) @ q))
-            q -= alphas[-1] * cast(y, dtype)
+        for s, y, rho in reversed(pairs):
+            alphas.append(rho * (s @ q))
+            q -= alphas[-1] * y
         r = self.weigh(q)
         if self.pairs:
             _, y, rho = self.pairs[-1]
             scale = rho * (y @ self.weigh(y))
             r /= namespace(g).where(scale > 0, scale, 1)
-        for (s, y, rho), alpha in zip(self.pairs, reversed(alphas), strict=True):
-            r += (alpha - rho * (cast(y, dtype) @ r)) * cast(s, dtype)
+        for (s, y, rho), alpha in zip(pairs, reversed(alphas), strict=True):
+            r += (alpha - rho * (y @ r)) * s
         return r
 
     def weigh(self, q: Array) -> Array:
