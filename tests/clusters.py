@@ -9,7 +9,6 @@ import pytest
 def needs_dask():
     """Skip the module if dask is missing; in continuous integration it must not be."""
     if os.environ.get("PHINMF_CI"):
-        import dask.array
         import distributed  # noqa: F401
     else:
         pytest.importorskip("dask.array")
@@ -22,5 +21,8 @@ def cluster(n_workers, **how):
     from distributed import Client, LocalCluster
 
     how = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"} | how
-    with LocalCluster(n_workers=n_workers, silence_logs=50, **how) as local, Client(local) as client:
+    with (
+        LocalCluster(n_workers=n_workers, silence_logs=50, **how) as local,
+        Client(local) as client,
+    ):
         yield client

@@ -53,7 +53,8 @@ def place(request):
 
 
 @pytest.mark.parametrize(
-    ("C", "dtype", "weighted"), [*itertools.product((1, 2), (np.float32, np.float64), (False, True))]
+    ("C", "dtype", "weighted"),
+    [*itertools.product((1, 2), (np.float32, np.float64), (False, True))],
 )
 def test_same_bits_as_blocked(place, C, dtype, weighted):
     Y = frames(C=C, N=6000, dtype=dtype)

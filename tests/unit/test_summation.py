@@ -1,5 +1,7 @@
 """The tree of sums: the same bits whoever adds which part of it."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,7 +30,7 @@ def test_runs_add_up_to_the_bits_of_the_whole(n, wanted, seed):
     expected = by_halves(leaves(n, rng))
     runs = runs_of(n, wanted)
     assert (runs[0].start, runs[-1].stop) == (0, n)
-    assert all(a.stop == b.start for a, b in zip(runs[:-1], runs[1:], strict=True))
+    assert all(a.stop == b.start for a, b in itertools.pairwise(runs))
     nodes = leaves(n, np.random.default_rng(seed))
     sent = []
     for run in runs:
