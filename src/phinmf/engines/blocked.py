@@ -7,6 +7,8 @@ as large as the frames are held: Y, X and the trial point.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -74,15 +76,18 @@ class BlockedEngine(Engine):
 
     # how runs are asked
 
-    def ask(self, name: str, *args: Any, rows: Array | None = None) -> list[Any]:
+    def answers(self, name: str, *args: Any, rows: Array | None = None) -> Iterable[Any]:
         """The answer of every run of blocks, in order; each gets its own of the rows (N, …)."""
         own = () if rows is None else (rows,)
-        return [getattr(self.run, name)(*own, *args)]
+        yield getattr(self.run, name)(*own, *args)
+
+    def ask(self, name: str, *args: Any, rows: Array | None = None) -> list[Any]:
+        """All answers."""
+        return list(self.answers(name, *args, rows=rows))
 
     def sums(self, name: str, *args: Any) -> list[Any]:
-        """What all blocks add up to."""
-        nodes = [node for nodes in self.ask(name, *args) for node in nodes]
-        return total(self.n_blocks, nodes)
+        """What all blocks add up to, added as the answers come in."""
+        return total(self.n_blocks, chain.from_iterable(self.answers(name, *args)))
 
     # the contract
 

@@ -27,6 +27,7 @@ from phinmf.threads import Workers
 
 log = logging.getLogger("phinmf")
 CONNECT = 10.0  #: seconds to wait for a scheduler
+LOOK = 1.0  #: seconds after which it is asked whether a worker is still there
 PATIENCE = 30.0  #: seconds to wait for a worker where there is none
 
 
@@ -136,7 +137,7 @@ class Cluster:
                 done.append(change)
             try:
                 for step in done:
-                    answer = self.call(i, step.name, step.arguments(frames)).result()
+                    answer = self.wait(i, self.call(i, step.name, step.arguments(frames)))
             except Lost:
                 continue
             return answer
@@ -155,12 +156,23 @@ class Cluster:
         answers: list[Any] = []
         for i, answer in enumerate(asked):
             try:
-                answers.append(answer.result())
+                answers.append(self.wait(i, answer))
             except Lost:
                 answers.append(self.again(i, change))
         if change.name == "activations":
             self.journal.know(np.concatenate(answers))
         return answers
+
+    def wait(self, i: int, answer: Future[Any]) -> Any:
+        """An answer that was asked for, unless the scheduler has given up its worker."""
+        while True:
+            try:
+                return answer.result(timeout=LOOK)
+            except TimeoutError:
+                if answer.done() or self.at[i] in members(self.client):
+                    continue
+            answer.cancel()
+            raise Lost(self.at[i])
 
     def call(self, i: int, name: str, args: tuple[Any, ...]) -> Future[Any]:
         """Send a question to a run; the future has its answer."""
@@ -184,14 +196,14 @@ class Cluster:
         return asyncio.run_coroutine_threadsafe(answer(), self.client.loop.asyncio_loop)
 
 
-def connect(address: str, patience: float = CONNECT) -> Any:
+def connect(address: str) -> Any:
     """A client of the cluster at an address."""
     distributed = lazy.distributed()
     try:
-        return distributed.Client(address, timeout=patience)
+        return distributed.Client(address, timeout=CONNECT)
     except (TimeoutError, OSError, ValueError) as error:
         raise ConnectionError(
-            f"no Dask scheduler answers at {address} within {patience:g} s: start one with dask"
+            f"no Dask scheduler answers at {address} within {CONNECT:g} s: start one with dask"
             " scheduler, and pass the address that it prints, such as tcp://10.0.0.1:8786"
         ) from error
 

@@ -8,6 +8,7 @@ if there is room for them, otherwise from their source and scratch files, one at
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -62,11 +63,11 @@ class DaskEngine(BlockedEngine):
         sample = sample.compute() if lazy.is_lazy(sample) else sample
         return BlockedEngine(sample.astype(dtype), self.divergence, None, weights, self.workers)
 
-    def ask(self, name: str, *args: Any, rows: Array | None = None) -> list[Any]:
-        return list(self.runs.ask(Change(name, args, rows)))
+    def answers(self, name: str, *args: Any, rows: Array | None = None) -> Iterable[Any]:
+        yield from self.runs.ask(Change(name, args, rows))
 
     def move(self, T: Array) -> None:
-        self.runs.ask(Change("move", (T,)), sent=(None,) if T is self.trial else None)
+        list(self.runs.ask(Change("move", (T,)), sent=(None,) if T is self.trial else None))
         self.trial = None
 
     @property

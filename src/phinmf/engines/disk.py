@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -104,18 +104,18 @@ class Disk:
         for i, run in enumerate(runs):
             run.path = self.folder / f"{i}"
 
-    def ask(self, change: Change, sent: tuple[Any, ...] | None = None) -> list[Any]:
-        """The answer of each run to the same question."""
-        name, answers = change.name, []
+    def ask(self, change: Change, sent: tuple[Any, ...] | None = None) -> Iterator[Any]:
+        """The answer of each run to the same question; nothing is done before it is taken."""
+        name = change.name
         with ThreadPoolExecutor(1) as reader:
             ahead = reader.submit(self.runs[0].fetch, name)
             for i, run in enumerate(self.runs):
                 fetched = ahead.result()
                 if i + 1 < len(self.runs):
                     ahead = reader.submit(self.runs[i + 1].fetch, name)
-                answers.append(run.answer(fetched, name, *change.arguments(run.frames)))
+                answer = run.answer(fetched, name, *change.arguments(run.frames))
                 del fetched
-        return answers
+                yield answer
 
 
 def available() -> int:

@@ -1,0 +1,115 @@
+"""What is wrong with a dask array or a cluster, in one sentence."""
+
+import sys
+
+import numpy as np
+import pytest
+from clusters import cluster, needs_dask
+
+from phinmf import TLNMF, tl_nmf
+
+needs_dask()
+import dask  # noqa: E402
+import dask.array as da  # noqa: E402
+
+from phinmf.engines import cluster as clusters  # noqa: E402
+
+Y = da.random.default_rng(0).standard_normal((32, 5000), chunks=(-1, 1000))
+DOORS = {
+    "tl_nmf": lambda Y: tl_nmf(Y, 2, max_iter=1),
+    "fit": lambda Y: TLNMF(2, max_iter=1).fit(Y.T),
+}
+
+
+@pytest.fixture(params=DOORS)
+def door(request):
+    with dask.config.set(scheduler="sync"):
+        yield DOORS[request.param]
+
+
+def test_a_chunked_axis_of_samples(door):
+    with pytest.raises(ValueError) as error:
+        door(Y.rechunk((16, -1)))
+    said = str(error.value)
+    assert "frames of 32 samples are cut into chunks of 16, but a frame must be whole" in said
+    assert "rechunk({0: -1, 1: 'auto'})" in said or "rechunk({1: -1, 0: 'auto'})" in said
+    assert "\n" not in said
+
+
+def test_chunks_of_unknown_size(door):
+    with pytest.raises(
+        ValueError, match=r"unknown sizes, .* call .\.compute_chunk_sizes\(\) first"
+    ):
+        door(Y[:, Y[0] > 0])
+
+
+def test_values_that_are_no_numbers_to_learn_from(door):
+    with pytest.raises(ValueError, match="has 5000 NaN or infinite values"):
+        door(da.where(da.arange(32, chunks=-1)[:, None] == 3, np.nan, Y))
+    with pytest.raises(ValueError, match="all zero"):
+        door(da.zeros_like(Y))
+    with pytest.raises(ValueError, match="complex"):
+        door(Y + 1j)
+    with pytest.raises(TypeError, match="dtype <U"):
+        door(Y.astype(str))
+
+
+def test_shapes():
+    with pytest.raises(ValueError, match="Y has 1 dimensions"):
+        tl_nmf(Y[0], 2)
+    with pytest.raises(ValueError, match="at least one sample"):
+        tl_nmf(Y[:, :0], 2)
+    with pytest.raises(ValueError, match=r"X has shape \(1, 5000, 32\)"):
+        TLNMF(2).fit(Y.T[None])
+
+
+def test_whole_numbers_become_double_precision():
+    with dask.config.set(scheduler="sync"):
+        r = tl_nmf((100 * Y).astype(np.int16), 2, max_iter=1, tol=0)
+    assert r.Phi.dtype == np.float64
+
+
+def test_a_floor_of_zero_and_silence():
+    with dask.config.set(scheduler="sync"):
+        with pytest.raises(ValueError, match="floor is 0 but 1 frames are exactly zero"):
+            tl_nmf(da.where(da.arange(5000, chunks=1000) == 7, 0, Y), 2, floor=0)
+        assert np.isfinite(tl_nmf(Y, 2, floor=0, max_iter=1, tol=0).objective)
+
+
+def test_an_engine_that_holds_no_dask_arrays():
+    with pytest.raises(ValueError, match="'blocked', which does not hold dask arrays: use engine="):
+        tl_nmf(Y, 2, engine="blocked")
+
+
+def test_dask_that_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dask.array", None)
+    with pytest.raises(ImportError, match=r'not installed: pip install "phinmf\[dask\]"'):
+        tl_nmf(np.ones((4, 9)), 2, engine="dask")
+
+
+def test_workers_without_the_package_or_with_another_version():
+    with cluster(1) as client:
+
+        def hide():
+            import sys
+
+            sys.modules["phinmf"] = None
+
+        def change():
+            import sys
+            import types
+
+            sys.modules["phinmf"] = types.SimpleNamespace(__version__="9.9", __name__="phinmf")
+
+        client.run(hide)
+        with pytest.raises(RuntimeError, match=r"has no phinmf, but phinmf .* pip install"):
+            tl_nmf(np.random.default_rng(0).standard_normal((32, 900)), 2, engine="dask")
+        client.run(change)
+        with pytest.raises(RuntimeError, match=r"has phinmf 9.9, but phinmf .* is needed"):
+            tl_nmf(np.random.default_rng(0).standard_normal((32, 900)), 2, engine="dask")
+
+
+def test_a_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(clusters, "PATIENCE", 0.5)
+    with cluster(0), pytest.raises(RuntimeError, match="has had no workers for .* dask worker"):
+        tl_nmf(np.random.default_rng(0).standard_normal((32, 900)), 2, engine="dask")

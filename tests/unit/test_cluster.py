@@ -1,0 +1,172 @@
+"""Clusters that lose workers, or their scheduler, and what travels through them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from clusters import cluster, needs_dask
+
+from phinmf import tl_nmf
+
+needs_dask()
+import dask  # noqa: E402
+import dask.array as da  # noqa: E402
+
+from phinmf.engines.cluster import Cluster  # noqa: E402
+
+HOW = {"n_components": 3, "random_state": 0, "max_iter": 12, "tol": 0}
+
+
+def frames(N=6000):
+    rng = np.random.default_rng(0)
+    return (rng.standard_normal((1, 40, N)) * np.linspace(0.1, 1, N)).astype(np.float64)
+
+
+def same(a, b):
+    for name in ("Phi", "W", "H"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    assert np.array_equal(a.history.objective, b.history.objective)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return tl_nmf(frames(), engine="blocked", **HOW)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster(2) as started:
+        yield started
+
+
+@pytest.mark.parametrize(
+    ("question", "times"), [("at", 9), ("move", 3), ("nmf_pass", 20), ("activations", 4)]
+)
+def test_a_worker_that_is_killed(expected, monkeypatch, caplog, question, times):
+    """SIGKILL right before a question: the fit goes on, and ends with the same bits."""
+    call, asked, killed = Cluster.call, [], []
+
+    def deadly(self, i, name, args):
+        if name == question and i == 0 and not killed:
+            asked.append(name)
+            if len(asked) > times:
+                victim = self.client.run(os.getpid, workers=[self.at[0]])[self.at[0]]
+                os.kill(victim, signal.SIGKILL)
+                killed.append(self.at[0])
+        return call(self, i, name, args)
+
+    monkeypatch.setattr(Cluster, "call", deadly)
+    with cluster(2):
+        found = tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW)
+    assert killed
+    assert f"worker {killed[0]} is lost" in caplog.text
+    same(found, expected)
+
+
+SCHEDULER = """
+import sys, time
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0",
+                      silence_logs=50) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+def test_a_scheduler_that_is_killed(expected, tmp_path):
+    """The fit ends with a sentence, and resumes on another cluster from its checkpoint."""
+    script = tmp_path / "scheduler.py"
+    script.write_text(SCHEDULER)
+    run = subprocess.Popen(
+        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+    )  # fmt: skip
+    from distributed import Client
+
+    how = HOW | {"checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+
+    def kill(state):
+        if state.iteration == 8:
+            os.killpg(run.pid, signal.SIGKILL)
+
+    try:
+        with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
+            lost = "does not answer any more.*resume from a checkpoint"
+            with Client(run.stdout.readline().strip(), timeout=5):
+                with pytest.raises(RuntimeError, match=lost):
+                    tl_nmf(Y, callback=kill, **how)
+    finally:
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        run.stdin.close()
+        run.stdout.close()
+    with cluster(1, processes=False):
+        same(tl_nmf(Y, resume=True, **how), expected)
+
+
+def test_few_bytes_travel(client, monkeypatch):
+    """Counted on the connections of this process, which are those of the client."""
+    from distributed.comm.tcp import TCP
+
+    client.wait_for_workers(2, timeout=30)
+    M, N, K = 128, 4096, 4
+    Y = np.random.default_rng(1).standard_normal((M, N))
+    bytes_of = {"read": 0, "written": 0}
+    write, read = TCP.write, TCP.read
+
+    async def counted_write(self, msg, *args, **how):
+        n = await write(self, msg, *args, **how)
+        bytes_of["written"] += n or 0
+        return n
+
+    async def counted_read(self, *args, **how):
+        msg = await read(self, *args, **how)
+        bytes_of["read"] += sum(a.nbytes for a in arrays_in(msg))
+        return msg
+
+    seen = []
+
+    def look(state):
+        seen.append((state.history[-1].evaluations, sum(bytes_of.values())))
+
+    monkeypatch.setattr(TCP, "write", counted_write)
+    monkeypatch.setattr(TCP, "read", counted_read)
+    how = {"max_iter": 10, "tol": 0, "random_state": 0, "anneal": False, "n_iter_nmf": 1}
+    tl_nmf(da.from_array(Y, chunks=(-1, 1024)), K, callback=look, **how)
+    evaluations, counted = np.diff(np.array(seen), axis=0).sum(axis=0)
+    matrices = counted / evaluations / 2 / (M * M * 8)
+    print(json.dumps({"matrices per evaluation and worker": matrices}))
+    assert 1 < matrices <= 3
+
+
+def arrays_in(message):
+    if isinstance(message, np.ndarray):
+        yield message
+    elif isinstance(message, dict):
+        for value in message.values():
+            yield from arrays_in(value)
+    elif isinstance(message, (list, tuple)):
+        for value in message:
+            yield from arrays_in(value)
+
+
+def test_workers_forget_the_frames_when_a_fit_is_over(client):
+    client.wait_for_workers(2, timeout=30)
+    tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW | {"max_iter": 2})
+
+    def actors(dask_worker):
+        return len(dask_worker.state.actors)
+
+    for _ in range(50):
+        if not any(client.run(actors).values()):
+            break
+        time.sleep(0.1)
+    assert not any(client.run(actors).values())
