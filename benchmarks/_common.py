@@ -78,12 +78,12 @@ def median(values: Iterable[float]) -> float:
     return statistics.median(values)
 
 
-def write_csv(name: str, rows: list[dict[str, Any]]) -> Path:
-    """Write rows under benchmarks/results, the machine in the first line."""
+def write_csv(name: str, rows: list[dict[str, Any]], device: str = "") -> Path:
+    """Write rows under benchmarks/results, the machine (and a device of it) in the first line."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.csv"
     with path.open("w", newline="") as file:
-        file.write(f"# {machine()}\n")
+        file.write(f"# {device and device + '; '}{machine()}\n")
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

@@ -7,6 +7,7 @@ fits are timed by the clock of the host, from the call to its return, after a fi
 from __future__ import annotations
 
 import argparse
+import functools
 import statistics
 from collections.abc import Callable
 from typing import Any
@@ -119,30 +120,20 @@ def fits(Y: np.ndarray, dtype: torch.dtype, seeds: range) -> list[dict[str, Any]
     """Time to an objective from random starts, warm, frames on the device."""
     frames = torch.as_tensor(Y, dtype=dtype, device="cuda")
     rows = []
-    for seed in (0, *seeds):  # the first one warms up
+    for seed in (0, *seeds):  # the first one compiles and records
         torch.cuda.synchronize()
-        result, seconds = timed(
-            lambda: phinmf.tl_nmf(
-                frames,
-                K,
-                sparsity=MU,
-                init="random",
-                random_state=seed,  # noqa: B023
-            )
-        )
+        how = {"sparsity": MU, "init": "random", "random_state": seed}
+        result, seconds = timed(functools.partial(phinmf.tl_nmf, frames, K, **how))
         per_entry = result.history.target_objective / Y.size
-
-        def time_to(objective: float) -> float:
-            return round(float(result.history.seconds[per_entry <= objective].min()), 4)  # noqa: B023
-
+        times = [result.history.seconds[per_entry <= goal].min() for goal in (10.57, 8.90)]
         rows.append(
             {
-                "what": "single",
                 "dtype": str(dtype).removeprefix("torch."),
                 "seed": seed,
                 "objective": round(result.objective / Y.size, 3),
-                "to_10.57_s": time_to(10.57),
-                "to_8.90_s": time_to(8.90),
+                "to_10.57_s": round(float(times[0]), 4),
+                "to_8.90_s": round(float(times[1]), 4),
+                "run_s": round(float(result.history.seconds[-1]), 4),
                 "call_s": round(seconds, 4),
                 "outer_iterations": result.n_iter,
                 "evaluations": int(result.history.evaluations[-1]),
@@ -151,32 +142,34 @@ def fits(Y: np.ndarray, dtype: torch.dtype, seeds: range) -> list[dict[str, Any]
     return rows[1:]
 
 
-def restarts(Y: np.ndarray, n: int, repeats: int) -> dict[str, Any]:
-    """Restarts in one batch beside as many single fits, float64."""
+def restarts(Y: np.ndarray, numbers: tuple[int, ...], gemm_tflops: float) -> list[dict[str, Any]]:
+    """Restarts in one batch, float64; their evaluations beside the rate of batched products."""
     frames = torch.as_tensor(Y.T.copy(), device="cuda")
-
-    def model(n: int, seed: int) -> Any:
-        how = {"sparsity": MU, "init": "random", "n_init": n, "random_state": seed}
-        return phinmf.TLNMF(K, device="cuda", **how).fit(frames)
-
-    model(n, 0), model(1, 0)
-    batched, single = [], []
-    for seed in range(repeats):
-        fitted, seconds = timed(lambda: model(n, seed))  # noqa: B023
-        batched.append(seconds)
-        single.append(timed(lambda: model(1, seed))[1])  # noqa: B023
-    objectives = fitted.objectives_ / Y.size
-    return {
-        "what": f"{n} restarts",
-        "dtype": "float64",
-        "seed": "",
-        "objective": round(float(objectives.min()), 3),
-        "to_10.57_s": "",
-        "to_8.90_s": "",
-        "call_s": round(statistics.median(batched), 3),
-        "outer_iterations": round(statistics.median(batched) / statistics.median(single), 2),
-        "evaluations": round(float(objectives.max()), 3),
-    }
+    rows = []
+    for n in numbers:
+        seconds = []
+        for seed in (0, 0, 1, 2):
+            model = phinmf.TLNMF(
+                K, sparsity=MU, init="random", n_init=n, random_state=seed, device="cuda"
+            )
+            torch.cuda.synchronize()
+            seconds.append(timed(functools.partial(model.fit, frames))[1])
+        history = model.history_
+        made = np.diff(history.evaluations, prepend=0)
+        flops = 4 * n * len(Y) ** 2 * float((made * history.frames).sum())
+        middle = statistics.median(seconds[1:])
+        rows.append(
+            {
+                "restarts": n,
+                "fit_s": round(middle, 3),
+                "restarts_per_s": round(n / middle, 1),
+                "best": round(float(model.objectives_.min()) / Y.size, 3),
+                "worst": round(float(model.objectives_.max()) / Y.size, 3),
+                "fit_rate": round(flops / middle / 1e12 / gemm_tflops, 3),
+            }
+        )
+        print(rows[-1], flush=True)
+    return rows
 
 
 def main() -> None:
@@ -204,6 +197,8 @@ def main() -> None:
     for row in runs:
         print(row)
     write_csv("gpu_fits", runs, device)
+    batched = next(row for row in rows if row["restarts"] == 32)["gemm_tflops"]
+    write_csv("gpu_restarts", restarts(Y, (1, 8, 32, 64), batched), device)
 
 
 if __name__ == "__main__":
