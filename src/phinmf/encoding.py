@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,7 +75,11 @@ def encode(
     with assembly.engine_of(engine, unit, divergence, n_threads, weights) as held:
         held.rotate(Phi)
         held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], sparsity))
-        held.settle_activations(columns, sparsity, floor, TOLERANCE, MOST_UPDATES)
+        if engine == "auto" and floor > 0 and arrays.is_tensor(Y) and Y.device.type != "cpu":
+            settle = importlib.import_module("phinmf.lockstep.settling").settle
+        else:
+            settle = type(held).settle_activations
+        settle(held, columns, sparsity, floor, TOLERANCE, MOST_UPDATES)
         fit = held.objective(arrays.cast(columns, dtype), floor).loss()
         H = held.activations() * (float(dtype.type(scale) ** 2) / arrays.cast(s, dtype))[:, None]
         return Encoding(H, fit, penalty(held, columns, sparsity), held.energies())

@@ -170,7 +170,8 @@ def restarts(estimator: Any, Y: Any, how: dict[str, Any], task: Task, place: Pla
         problem = problem_of(Y, **{k: v for k, v in how.items() if k not in others})
         if problem.runs_in_lockstep:
             parts = [part_of(number) for number in range(n)]
-            results = problem.together(seeds, [watcher(part) for part in parts])
+            watched = callback is not None or task.heard
+            results = problem.together(seeds, [watcher(p) if watched else None for p in parts])
             for part, result in zip(parts, results, strict=False):
                 part.end(functools.partial(told, result))
             return results

@@ -21,6 +21,7 @@ from phinmf.encoding import encode
 from phinmf.model import Iterate, Model
 from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, Solver
+from phinmf.threads import Workers, available
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,19 @@ class Problem:
         powers = arrays.namespace(data.Y).mean(data.Y * data.Y, axis=(0, 1))
         results = []
         most = lockstep.restarts_within(free_memory(data.Y.device), frames, self.n_components)
+
+        def begin(number: int) -> tuple[Settings, Iterate]:
+            rng_Phi, rng_W, rng_frames = assembly.streams(random_states[number], 3)
+            run = self.settings(rng_frames, callbacks[number])
+            return run, self.start(rng_Phi, rng_W, powers)
+
         for first in range(0, len(random_states), most):
-            begun, runs = [], []
-            for number in range(first, min(first + most, len(random_states))):
-                rng_Phi, rng_W, rng_frames = assembly.streams(random_states[number], 3)
-                runs.append(self.settings(rng_frames, callbacks[number]))
-                begun.append(self.start(rng_Phi, rng_W, powers))
-            for outcome in lockstep.run_together(frames, begun, runs):
+            begun: list[tuple[Settings, Iterate]] = []
+            some = range(first, min(first + most, len(random_states)))
+            with Workers(self.n_threads or min(available(), len(some))) as workers:
+                workers.in_order(begin, some, begun.append)
+            runs, iterates = zip(*begun, strict=True)
+            for outcome in lockstep.run_together(frames, iterates, runs):
                 result = assembly.result_of(run=runs[0], scale=data.scale, **outcome._asdict())
                 results.append(self.finished(result))
             if results[-1].status is Status.INTERRUPTED:

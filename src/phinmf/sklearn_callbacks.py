@@ -32,6 +32,11 @@ class Task:
         if context is not None:
             context.call_on_fit_task_begin(estimator=estimator, X=X, y=X)
 
+    @property
+    def heard(self) -> bool:
+        """Whether anybody listens."""
+        return self.context is not None and bool(getattr(self.context, "_callbacks", True))
+
     @classmethod
     def of_fit(cls, estimator: Any, X: Any, n_subtasks: int) -> Task:
         """The whole fit."""

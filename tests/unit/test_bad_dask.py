@@ -9,10 +9,10 @@ from clusters import cluster, needs_dask
 from phinmf import TLNMF, tl_nmf
 
 needs_dask()
-import dask  # noqa: E402
-import dask.array as da  # noqa: E402
+import dask
+import dask.array as da
 
-from phinmf.engines import cluster as clusters  # noqa: E402
+from phinmf.engines import cluster as clusters
 
 Y = da.random.default_rng(0).standard_normal((32, 5000), chunks=(-1, 1000))
 DOORS = {

@@ -14,10 +14,10 @@ from clusters import cluster, needs_dask
 from phinmf import tl_nmf
 
 needs_dask()
-import dask  # noqa: E402
-import dask.array as da  # noqa: E402
+import dask
+import dask.array as da
 
-from phinmf.engines.cluster import Cluster  # noqa: E402
+from phinmf.engines.cluster import Cluster
 
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 12, "tol": 0}
 

@@ -307,3 +307,22 @@ def test_memory_is_given_back():
     _, frames, iterates, runs = seeded(notes(), [0], max_iter=3)
     run_together(frames, as_tensors(iterates), runs)
     assert not workspace.kept()  # nothing is recorded on a processor, so nothing is kept
+
+
+def test_frames_settle_as_in_the_engine(rng):
+    from phinmf.engines.array import ArrayEngine
+    from phinmf.lockstep.settling import settle
+
+    W = rng.random((32, 3))
+    W /= W.sum(axis=0)
+    found = []
+    for way in (settle, ArrayEngine.settle_activations):
+        engine = ArrayEngine(tensor(notes()[None]), DIVERGENCES["itakura-saito"])
+        engine.set_activations(tensor(np.ones((3, notes().shape[1]))))
+        way(engine, tensor(W), 2.0, 1e-3, 3e-6, 200)
+        found.append(engine.activations().numpy())
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+    some = ArrayEngine(tensor(notes()[None, :, 7:9].copy()), DIVERGENCES["itakura-saito"])
+    some.set_activations(tensor(np.ones((3, 2))))
+    settle(some, tensor(W), 2.0, 1e-3, 3e-6, 200)
+    np.testing.assert_allclose(some.activations().numpy(), found[0][:, 7:9], rtol=1e-9)

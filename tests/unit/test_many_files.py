@@ -11,7 +11,7 @@ import phinmf
 from phinmf.views.cli import main
 
 needs_dask()
-from phinmf.engines import cluster as clusters  # noqa: E402
+from phinmf.engines import cluster as clusters
 
 
 def write(path, n, channels=2, rate=8000, seed=0):

@@ -148,9 +148,10 @@ class Together:
         batch, ended = self.batch, []
         for place, number in enumerate(self.alive):
             run, history = self.runs[number], self.histories[number]
-            last = batch.iterate(place)
-            if run.callback is not None:  # which may keep what it sees
-                last = Iterate(torch.clone(last.Phi), torch.clone(last.W), last.H)
+            last: Any = None  # which only a callback looks at, and may keep
+            if run.callback is not None:
+                at = batch.iterate(place)
+                last = Iterate(torch.clone(at.Phi), torch.clone(at.W), at.H)
             reason = reason_to_stop(history, last, run, now)
             if reason is not None:
                 ended.append((place, reason))
