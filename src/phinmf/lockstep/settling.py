@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from phinmf._types import Tensor
-from phinmf.engines.array import ArrayEngine
 from phinmf.engines.base import CHECK_EVERY
 from phinmf.lockstep import operations
 
 
-def settle(engine: ArrayEngine, W: Tensor, mu: float, eps: float, tol: float, most: int) -> None:
+def settle(engine: Any, W: Tensor, mu: float, eps: float, tol: float, most: int) -> None:
     """Do what `settle_activations` of the engine does; frames leave the batch as they settle."""
     X, W = engine.X.double()[None], W.double()[None]
     M, K = W.shape[1:]

@@ -1,0 +1,126 @@
+"""On a GPU: the same fits as elsewhere. Run by hand where there is one; no other test needs it."""
+
+import threading
+
+import numpy as np
+import pytest
+from problems import notes
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no CUDA device", allow_module_level=True)
+
+import phinmf
+from phinmf import TLNMF, learn_transform, tl_nmf
+from phinmf.lockstep import graphs, workspace
+from phinmf.solvers import LBFGS
+
+HOW = {"sparsity": 5.0, "init": "random", "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def Y():
+    return notes(64, 60_000) + 0.01 * np.random.default_rng(0).standard_normal((64, 1876))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("divergence", ["itakura-saito", "gaussian"])
+def test_a_fit_begins_as_on_the_processor(Y, dtype, divergence):
+    how = HOW | {"floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0, "divergence": divergence}
+    frames = torch.as_tensor(Y, dtype=dtype)
+    here, there = tl_nmf(frames, 4, **how), tl_nmf(frames.cuda(), 4, **how)
+    rtol = 1e-8 if dtype == torch.float64 else 1e-3
+    np.testing.assert_allclose(there.history.objective, here.history.objective, rtol=rtol)
+    assert there.Phi.device.type == there.H.device.type == "cuda"
+    assert there.Phi.dtype == dtype
+
+
+def test_the_default_ends_where_others_do(Y):
+    objectives = [
+        [tl_nmf(f, 4, **HOW | {"random_state": seed}).objective for seed in range(5)]
+        for f in (Y, torch.as_tensor(Y).cuda())
+    ]
+    here, there = np.mean(objectives, axis=1)
+    assert there == pytest.approx(here, rel=5e-3)
+
+
+@pytest.mark.parametrize("engine", ["auto", "array"])
+def test_arrays_come_back_as_arrays(Y, engine):
+    result = tl_nmf(Y, 4, device="cuda", engine=engine, max_iter=8, tol=0, **HOW)
+    assert all(isinstance(x, np.ndarray) for x in (result.Phi, result.W, result.H))
+    alone = learn_transform(Y, Y**2 + 1, device="cuda", max_iter=3, tol=0)
+    assert isinstance(alone.Phi, np.ndarray)
+
+
+def test_recorded_work_does_what_it_did(Y, monkeypatch):
+    frames = torch.as_tensor(Y).cuda()
+    workspace.clear()
+    first, again = (tl_nmf(frames, 4, **HOW) for _ in range(2))  # the second one replays all
+    assert workspace.kept()
+    workspace.clear()
+    monkeypatch.setattr(graphs.Replay, "__call__", lambda self, name, work: work())
+    plain = tl_nmf(frames, 4, **HOW)
+    for result in (again, plain):
+        assert torch.equal(result.Phi, first.Phi)
+        assert list(result.history.objective) == list(first.history.objective)
+
+
+def test_restarts_in_a_batch(Y):
+    X = torch.as_tensor(Y.T.copy()).cuda()
+    how = HOW | {"floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
+    batched = TLNMF(4, n_init=5, **how).fit(X)
+    entropy = np.random.default_rng(0).integers(2**63, size=4)
+    seeds = np.random.SeedSequence(list(entropy)).spawn(5)
+    for objective, seed in zip(batched.objectives_, seeds, strict=True):
+        single = tl_nmf(X.T, 4, **how | {"random_state": np.random.default_rng(seed)})
+        assert objective == pytest.approx(single.objective, rel=1e-8)
+
+
+def test_transform_finds_what_the_processor_finds(Y):
+    X = torch.as_tensor(Y.T.copy())
+    model = TLNMF(4, max_iter=10, tol=0, **HOW).fit(X.cuda())
+    there, here = model.transform(X.cuda()), model.transform(X.numpy())
+    np.testing.assert_allclose(there.cpu(), here, rtol=1e-6, atol=1e-6 * here.max())
+    assert model.score(X.cuda()) == pytest.approx(model.score(X.numpy()), rel=1e-8)
+
+
+def test_fits_in_two_threads(Y):
+    frames = torch.as_tensor(Y).cuda()
+    alone = tl_nmf(frames, 4, **HOW)
+    found = {}
+
+    def fit(number):
+        found[number] = tl_nmf(frames, 4, **HOW)
+
+    threads = [threading.Thread(target=fit, args=(i,)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in found.values():
+        assert result.objective == pytest.approx(alone.objective, rel=5e-3)
+
+
+def test_too_little_memory():
+    frames = torch.ones(64, 2**14, device="cuda") + torch.rand(64, 2**14, device="cuda")
+    free, total = torch.cuda.mem_get_info()
+    hog = torch.empty(free - 2**24, dtype=torch.uint8, device="cuda")
+    torch.cuda.set_per_process_memory_fraction((total - free + len(hog) + 2**24) / total)
+    try:
+        with pytest.raises(MemoryError, match="cuda:0 has too little memory: Y of shape"):
+            tl_nmf(frames, 4, max_iter=2, tol=0)
+    finally:
+        del hog
+        torch.cuda.set_per_process_memory_fraction(1.0)
+        torch.cuda.empty_cache()
+    assert tl_nmf(frames, 4, max_iter=2, tol=0).objective > 0
+
+
+def test_all_stages_and_a_solver_of_one_s_own(Y):
+    frames = torch.as_tensor(Y).cuda()
+    solver = LBFGS(memory_size=3, metric="bound", retraction="exp")
+    result = tl_nmf(frames, 4, solver=solver, **HOW)
+    assert len(set(result.history.frames)) == 2
+    assert result.status is phinmf.Status.SMALL_DECREASE
+    error = result.Phi @ result.Phi.T - torch.eye(64, device="cuda", dtype=torch.float64)
+    assert float(error.abs().max()) < 1e-12
