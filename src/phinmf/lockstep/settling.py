@@ -13,13 +13,13 @@ from phinmf.lockstep import operations
 
 def settle(engine: Any, W: Tensor, mu: float, eps: float, tol: float, most: int) -> None:
     """Do what `settle_activations` of the engine does; frames leave the batch as they settle."""
-    X, W = engine.X.double()[None], W.double()[None]
+    X, W = (A.double().contiguous()[None] for A in (engine.X, W))  # as kernels want them
     M, K = W.shape[1:]
     number = {"dtype": torch.float64, "device": X.device}
     update = operations.best(X.device, K, 0).update_activations
     parameters = torch.tensor(mu, **number), torch.tensor(eps, **number)
     settled = engine.H.double()
-    H = settled[None].clone()
+    H = settled.clone(memory_format=torch.contiguous_format)[None]
     active = torch.arange(H.shape[2], device=X.device)
     before = torch.full((H.shape[2],), torch.inf, **number)
     for n in range(0, most + 1, CHECK_EVERY):
