@@ -84,9 +84,10 @@ def test_nmf_step(case):
         close(ours, theirs, case["rtol"])
 
 
-def test_memory(case):
+@pytest.mark.parametrize("size", [1, 5, 9])
+def test_memory(case, size):
     B, M, dtype = 3, 11, case["X"].dtype
-    memories = [Memory(B, 5, M, dtype, torch.device(DEVICE)) for _ in range(2)]
+    memories = [Memory(B, size, M, dtype, torch.device(DEVICE)) for _ in range(2)]
     inverse = case["normal"](B, M * M).abs() + 0.1
     G = case["normal"](B, M, M)
     states = []

@@ -30,27 +30,37 @@ def _rows(V, g, oldest, place, inside, b, P, SIZE: tl.constexpr):
 
 @triton.jit
 def _gram_kernel(
-    S, Y, g, inverse, OLDEST, parts, P, TILES: tl.constexpr, SIZE: tl.constexpr, BLOCK: tl.constexpr
-):
-    """⟨s_i|z_j⟩ and ⟨z_i|Dz_j⟩ over a part of the entries, z being the y and the gradient."""
+    S, Y, g, inverse, OLDEST, parts, P, TILES: tl.constexpr, SIZE: tl.constexpr,
+    ROWS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """⟨s_i|z_j⟩ and ⟨z_i|Dz_j⟩ over a part of the entries, z being the y and the gradient.
+
+    Every lane adds up its own entries, and lanes are added up once, at the end.
+    """
     b = tl.program_id(1).to(tl.int64)
     oldest = tl.load(OLDEST + b)
     dtype = S.dtype.element_ty
-    sz = tl.zeros((16, 16), dtype)
-    zdz = tl.zeros((16, 16), dtype)
+    k = tl.arange(0, ROWS)
+    i, j = k[:, None, None], k[None, :, None]
+    sz = tl.zeros((ROWS, ROWS, BLOCK), dtype)
+    zdz = tl.zeros((ROWS, ROWS, BLOCK), dtype)
     for tile in range(0, TILES):
-        place = (tl.program_id(0) * TILES + tile) * BLOCK + tl.arange(0, BLOCK)
+        lanes = tl.arange(0, BLOCK)[None, None, :]
+        place = (tl.program_id(0) * TILES + tile) * BLOCK + lanes
         inside = place < P
-        s = _rows(S, g, oldest, place, inside, b, P, SIZE)
-        z = _rows(Y, g, oldest, place, inside, b, P, SIZE)
+        row_i = (b * SIZE + (oldest + i) % SIZE) * P + place
+        row_j = (b * SIZE + (oldest + j) % SIZE) * P + place
+        last = tl.load(g + b * P + place, inside, 0.0)
         d = tl.load(inverse + b * P + place, inside, 0.0)
-        zt = tl.trans(z)
-        sz = tl.dot(s, zt, sz, input_precision="ieee", out_dtype=dtype)
-        zdz = tl.dot(z * d[None, :], zt, zdz, input_precision="ieee", out_dtype=dtype)
-    at = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+        s = tl.load(S + row_i, (i < SIZE) & inside, 0.0)
+        z_i = tl.load(Y + row_i, (i < SIZE) & inside, 0.0) + tl.where(i == SIZE, last, 0.0)
+        z_j = tl.load(Y + row_j, (j < SIZE) & inside, 0.0) + tl.where(j == SIZE, last, 0.0)
+        sz += s * z_j
+        zdz += (z_i * d) * z_j
+    at = k[:, None] * 16 + k[None, :]
     part = parts + (b * tl.num_programs(0) + tl.program_id(0)) * 512
-    tl.store(part + at, sz.to(tl.float64))
-    tl.store(part + 256 + at, zdz.to(tl.float64))
+    tl.store(part + at, tl.sum(sz, axis=2).to(tl.float64))
+    tl.store(part + 256 + at, tl.sum(zdz, axis=2).to(tl.float64))
 
 
 @triton.jit
@@ -166,11 +176,11 @@ def aim(memory: Memory, g: Tensor, farthest: float, E: Tensor) -> tuple[Tensor, 
     """E ← minus the inverse Hessian times g, within reach; its slope, and the number of pairs."""
     B, size, P = memory.S.shape
     held: tuple[Any, ...] = (memory.S, memory.Y, g, memory.inverse, memory.oldest)
-    block = 128
+    rows, block = (8, 64) if size < 8 else (16, 16)
     tiles = triton.cdiv(P, block * max(32, 264 // B))
     n = triton.cdiv(P, tiles * block)
     parts = torch.empty(B, n, 512, dtype=torch.float64, device=g.device)
-    _gram_kernel[(n, B)](*held, parts, P, tiles, size, BLOCK=block)
+    _gram_kernel[(n, B)](*held, parts, P, tiles, size, rows, BLOCK=block)
     grams = parts.sum(dim=1)
     weights = torch.empty(B, 32, dtype=torch.float64, device=g.device)
     pairs = torch.empty(B, dtype=torch.int64, device=g.device)
