@@ -99,9 +99,9 @@ def test_a_scheduler_that_is_killed(expected, tmp_path):
     try:
         with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
             lost = "does not answer any more.*resume from a checkpoint"
-            with Client(run.stdout.readline().strip(), timeout=5):
-                with pytest.raises(RuntimeError, match=lost):
-                    tl_nmf(Y, callback=kill, **how)
+            address = run.stdout.readline().strip()
+            with Client(address, timeout=5), pytest.raises(RuntimeError, match=lost):
+                tl_nmf(Y, callback=kill, **how)
     finally:
         if run.poll() is None:
             os.killpg(run.pid, signal.SIGKILL)

@@ -11,6 +11,7 @@ import logging
 import pydoc
 import time
 import weakref
+from collections import Counter
 from concurrent.futures import Future
 from typing import Any
 
@@ -72,7 +73,7 @@ class Cluster:
         self.places = places
         self.how = how  #: of each run: divergence, weights, whether they are all equal
         self.journal = Journal()
-        self.sent = self.received = 0  #: bytes of arrays, for the curious
+        self.travelled: Counter[str] = Counter()  #: bytes of arrays, by what was asked
         threads = members(client)
         order = sorted(threads)
         self.at = [order[i % len(order)] for i in range(len(places))]
@@ -178,7 +179,7 @@ class Cluster:
         """Send a question to a run; the future has its answer."""
         serialised = lazy.distributed().protocol.to_serialize
         address, key = self.at[i], self.actors[i].key
-        self.sent += size(args)
+        self.travelled[name] += size(args)
 
         async def answer() -> Any:
             try:
@@ -190,7 +191,7 @@ class Cluster:
                 raise Lost(address) from error
             if reply["status"] != "OK":
                 raise reply["exception"]
-            self.received += size(reply["result"])
+            self.travelled[name] += size(reply["result"])
             return reply["result"]
 
         return asyncio.run_coroutine_threadsafe(answer(), self.client.loop.asyncio_loop)
