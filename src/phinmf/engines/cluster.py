@@ -73,6 +73,7 @@ class Cluster:
         self.places = places
         self.how = how  #: of each run: divergence, weights, whether they are all equal
         self.journal = Journal()
+        self.remade: set[int] = set()  #: runs that do not hold the last trial point
         self.travelled: Counter[str] = Counter()  #: bytes of arrays, by what was asked
         threads = members(client)
         order = sorted(threads)
@@ -149,10 +150,12 @@ class Cluster:
         """The answer of each run; `sent` are shorter arguments for those that know the rest."""
         if change.name in CHANGES:
             self.journal.note(change)
+        if change.name == "at":
+            self.remade.clear()
         short = change if sent is None else change._replace(args=sent)
         asked = [
-            self.call(i, change.name, short.arguments(place.frames))
-            for i, place in enumerate(self.places)
+            self.call(i, change.name, (change if i in self.remade else short).arguments(p.frames))
+            for i, p in enumerate(self.places)
         ]
         answers: list[Any] = []
         for i, answer in enumerate(asked):
@@ -160,6 +163,8 @@ class Cluster:
                 answers.append(self.wait(i, answer))
             except Lost:
                 answers.append(self.again(i, change))
+                if change.name != "at":
+                    self.remade.add(i)
         if change.name == "activations":
             self.journal.know(np.concatenate(answers))
         return answers
@@ -170,7 +175,9 @@ class Cluster:
             try:
                 return answer.result(timeout=LOOK)
             except TimeoutError:
-                if answer.done() or self.at[i] in members(self.client):
+                if answer.done():
+                    return answer.result()
+                if self.at[i] in members(self.client):
                     continue
             answer.cancel()
             raise Lost(self.at[i])
