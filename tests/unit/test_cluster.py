@@ -123,7 +123,7 @@ def test_a_scheduler_that_is_killed(expected, tmp_path):
         with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
             lost = "does not answer any more.*resume from a checkpoint"
             address = run.stdout.readline().strip()
-            with Client(address, timeout=5), pytest.raises(RuntimeError, match=lost):
+            with Client(address, timeout=5), pytest.raises(ConnectionError, match=lost):
                 tl_nmf(Y, callback=kill, **how)
     finally:
         if run.poll() is None:

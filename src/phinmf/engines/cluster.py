@@ -230,14 +230,14 @@ def members(client: Any, but: str = "") -> dict[str, int]:
         try:
             threads: dict[str, int] = dict(client.nthreads())
         except Exception as error:
-            raise RuntimeError(
+            raise ConnectionError(
                 f"the Dask scheduler at {client.scheduler.address} does not answer any more"
                 f" ({error!r}): start another cluster and resume from a checkpoint"
             ) from error
         if set(threads) - {but}:
             return threads
         if time.monotonic() - begun > PATIENCE:
-            raise RuntimeError(
+            raise ConnectionError(
                 f"the Dask cluster at {client.scheduler.address} has had no workers for"
                 f" {PATIENCE:.0f} s: start some with dask worker {client.scheduler.address}"
             )
@@ -250,7 +250,7 @@ def check_workers(client: Any) -> None:
     for address, there in found.items():
         if there != phinmf.__version__:
             what = f"phinmf {there}" if isinstance(there, str) else "no phinmf"
-            raise RuntimeError(
+            raise ImportError(
                 f"worker {address} has {what}, but phinmf {phinmf.__version__} is needed as it is"
                 f' here: install it there with pip install "phinmf[dask]=={phinmf.__version__}"'
             )
