@@ -105,6 +105,26 @@ TABLES = {
         "share_of_its_length": "share of its length", "learning": "learning, s",
         "streaming": "streaming, s", "peak_gigabytes": "peak memory, GB", "null_test": "null test",
     },
+    "cluster": {"what": "16 × the paper's recording", "value": "measured", "asked": "goal"},
+    "out_of_core": {
+        "minutes": "minutes of 44.1 kHz stereo", "M": "M", "frames": "frames",
+        "frames_gigabytes": "frames, GB", "budget": "`phinmf.memory`",
+        "peak_gigabytes": "peak resident memory, GB", "asked": "goal, GB",
+        "outer_iterations": "outer iterations", "seconds": "s in all",
+        "seconds_per_iteration": "s per outer iteration",
+        "objective_per_entry": "objective per entry",
+    },
+    "scaling_model": {
+        "workers": "workers", "M": "M", "N": "N", "seconds": "s, processor time",
+        "wall": "s, by the clock", "model": "s, model", "model_to_measured": "model / measured",
+    },
+    "scaling_fit": {"constant": "", "of": "of", "value": "s"},
+    "scaling_forecast": {
+        "cluster": "1,000 hours on", "frames_s": "frames, s", "algebra_s": "M×M algebra, s",
+        "network_s": "network, s", "latency_s": "latency, s", "iteration_s": "outer iteration, s",
+        "hours_for_40": "40 iterations, h", "bottleneck": "bottleneck",
+        "memory_per_worker": "memory per node or GPU",
+    },
     "armstrong": {
         "threads": "threads", "sparsity": "sparsity", "start": "start", "method": "method",
         "objective_per_entry": "objective per entry", "seconds": "s",
@@ -114,6 +134,10 @@ TABLES = {
 
 
 OTHER_PAGES = {
+    **dict.fromkeys(
+        ("cluster", "out_of_core", "scaling_model", "scaling_fit", "scaling_forecast"),
+        "docs/scaling.md",
+    ),
     "unmix": "docs/unmix.md",
     "estimator": "docs/estimator.md",
     "separation_snr": "docs/separation.md",

@@ -10,8 +10,11 @@ import time
 import numpy as np
 import pytest
 from clusters import cluster, needs_dask
+from problems import Problem
 
 from phinmf import tl_nmf
+from phinmf.engines.dask import DaskEngine
+from phinmf.manifold import random_orthogonal
 
 needs_dask()
 import dask
@@ -68,6 +71,26 @@ def test_a_worker_that_is_killed(expected, monkeypatch, caplog, question, times)
     same(found, expected)
 
 
+def test_a_trial_point_that_is_lost_with_its_worker():
+    """Between the evaluation of T and the move to TX another question finds a worker dead."""
+    p = Problem(3, M=12, N=3000, engine="blocked")
+    T = random_orthogonal(12, p.rng)
+    expected = p.objective
+    expected.move(T)
+    with cluster(2), DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence) as engine:
+        engine.rotate(p.Phi)
+        engine.set_activations(p.H)
+        objective = engine.objective(p.W, p.eps)
+        objective.at(T)
+        client, address = engine.runs.client, engine.runs.at[1]
+        os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+        objective.loss()
+        objective.move(T)
+        here, there = objective.at(), expected.at()
+    assert here.loss == there.loss
+    assert np.array_equal(here.G, there.G)
+
+
 SCHEDULER = """
 import sys, time
 from distributed import LocalCluster
@@ -99,9 +122,9 @@ def test_a_scheduler_that_is_killed(expected, tmp_path):
     try:
         with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
             lost = "does not answer any more.*resume from a checkpoint"
-            with Client(run.stdout.readline().strip(), timeout=5):
-                with pytest.raises(RuntimeError, match=lost):
-                    tl_nmf(Y, callback=kill, **how)
+            address = run.stdout.readline().strip()
+            with Client(address, timeout=5), pytest.raises(ConnectionError, match=lost):
+                tl_nmf(Y, callback=kill, **how)
     finally:
         if run.poll() is None:
             os.killpg(run.pid, signal.SIGKILL)

@@ -11,6 +11,7 @@ import logging
 import pydoc
 import time
 import weakref
+from collections import Counter
 from concurrent.futures import Future
 from typing import Any
 
@@ -72,7 +73,8 @@ class Cluster:
         self.places = places
         self.how = how  #: of each run: divergence, weights, whether they are all equal
         self.journal = Journal()
-        self.sent = self.received = 0  #: bytes of arrays, for the curious
+        self.remade: set[int] = set()  #: runs that do not hold the last trial point
+        self.travelled: Counter[str] = Counter()  #: bytes of arrays, by what was asked
         threads = members(client)
         order = sorted(threads)
         self.at = [order[i % len(order)] for i in range(len(places))]
@@ -148,10 +150,12 @@ class Cluster:
         """The answer of each run; `sent` are shorter arguments for those that know the rest."""
         if change.name in CHANGES:
             self.journal.note(change)
+        if change.name == "at":
+            self.remade.clear()
         short = change if sent is None else change._replace(args=sent)
         asked = [
-            self.call(i, change.name, short.arguments(place.frames))
-            for i, place in enumerate(self.places)
+            self.call(i, change.name, (change if i in self.remade else short).arguments(p.frames))
+            for i, p in enumerate(self.places)
         ]
         answers: list[Any] = []
         for i, answer in enumerate(asked):
@@ -159,6 +163,8 @@ class Cluster:
                 answers.append(self.wait(i, answer))
             except Lost:
                 answers.append(self.again(i, change))
+                if change.name != "at":
+                    self.remade.add(i)
         if change.name == "activations":
             self.journal.know(np.concatenate(answers))
         return answers
@@ -169,7 +175,9 @@ class Cluster:
             try:
                 return answer.result(timeout=LOOK)
             except TimeoutError:
-                if answer.done() or self.at[i] in members(self.client):
+                if answer.done():
+                    return answer.result()
+                if self.at[i] in members(self.client):
                     continue
             answer.cancel()
             raise Lost(self.at[i])
@@ -178,7 +186,7 @@ class Cluster:
         """Send a question to a run; the future has its answer."""
         serialised = lazy.distributed().protocol.to_serialize
         address, key = self.at[i], self.actors[i].key
-        self.sent += size(args)
+        self.travelled[name] += size(args)
 
         async def answer() -> Any:
             try:
@@ -190,7 +198,7 @@ class Cluster:
                 raise Lost(address) from error
             if reply["status"] != "OK":
                 raise reply["exception"]
-            self.received += size(reply["result"])
+            self.travelled[name] += size(reply["result"])
             return reply["result"]
 
         return asyncio.run_coroutine_threadsafe(answer(), self.client.loop.asyncio_loop)
@@ -222,14 +230,14 @@ def members(client: Any, but: str = "") -> dict[str, int]:
         try:
             threads: dict[str, int] = dict(client.nthreads())
         except Exception as error:
-            raise RuntimeError(
+            raise ConnectionError(
                 f"the Dask scheduler at {client.scheduler.address} does not answer any more"
                 f" ({error!r}): start another cluster and resume from a checkpoint"
             ) from error
         if set(threads) - {but}:
             return threads
         if time.monotonic() - begun > PATIENCE:
-            raise RuntimeError(
+            raise ConnectionError(
                 f"the Dask cluster at {client.scheduler.address} has had no workers for"
                 f" {PATIENCE:.0f} s: start some with dask worker {client.scheduler.address}"
             )
@@ -242,7 +250,7 @@ def check_workers(client: Any) -> None:
     for address, there in found.items():
         if there != phinmf.__version__:
             what = f"phinmf {there}" if isinstance(there, str) else "no phinmf"
-            raise RuntimeError(
+            raise ImportError(
                 f"worker {address} has {what}, but phinmf {phinmf.__version__} is needed as it is"
                 f' here: install it there with pip install "phinmf[dask]=={phinmf.__version__}"'
             )

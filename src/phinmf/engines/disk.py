@@ -103,6 +103,7 @@ class Disk:
         self.runs = runs
         for i, run in enumerate(runs):
             run.path = self.folder / f"{i}"
+            run._scratch = runs[0]._scratch  # they take turns
 
     def ask(self, change: Change, sent: tuple[Any, ...] | None = None) -> Iterator[Any]:
         """The answer of each run to the same question; nothing is done before it is taken."""

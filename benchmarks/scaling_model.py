@@ -1,0 +1,158 @@
+"""What an outer iteration costs on a cluster: measured here, fitted, and carried further.
+
+    seconds = a M²NC/w + b MKNC/w + c M³ + d w M² + e
+
+w workers of one thread: evaluations, NMF updates, the client's own M×M algebra, the matrices that
+are packed and unpacked, and what is always there. The constants are fitted to one and two worker
+processes here, in single precision, as sound is fitted; docs/scaling.md says what is assumed
+beyond them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from contextlib import ExitStack
+
+import dask.array as da
+import numpy as np
+from _common import RESULTS, machine, median, write_csv
+from cluster import Counted, client_of, clusters, fit
+from scipy.optimize import nnls
+
+K = 10
+SIZES = [(440, 5418 * k) for k in (1, 2, 4, 8, 16)] + [(M, 5418) for M in (128, 256, 882, 2048)]
+TERMS = {
+    "a": ("evaluations, per M²NC/w", lambda M, N, w: M * M * N / w),
+    "b": ("NMF updates, per MKNC/w", lambda M, N, w: M * K * N / w),
+    "c": ("algebra of the client, per M³", lambda M, N, w: float(M) ** 3),
+    "d": ("packing what travels, per wM²", lambda M, N, w: w * M * M),
+    "e": ("latency and the rest", lambda M, N, w: 1.0),
+}
+BYTES = 2.5 * 4  #: per evaluation and worker, in units of M²: see cluster.csv, single precision
+EVALUATIONS = 3  #: of an outer iteration: one at its start, one for each of two steps
+
+
+def features(M: int, N: int, w: int) -> list[float]:
+    return [float(term(M, N, w)) for _, term in TERMS.values()]
+
+
+def measure(iterations: int) -> list[dict]:
+    """Seconds per outer iteration of every size, one and two workers in turns.
+
+    They are processor time of the client and of the busiest worker, which does not change with who
+    else uses the machine.
+    """
+    rows = []
+    with ExitStack() as stack:
+        clients = {n: client_of(stack, n) for n in (1, 2)}
+        for client in clients.values():
+            fit(client, da.random.default_rng(0).random((64, 2048), chunks=(-1, 512)), 2)
+        for M, N in SIZES:
+            rng = da.random.default_rng(0)
+            Y = rng.standard_normal((M, N), chunks=(-1, 2048)).astype(np.float32)
+            for w, client in clients.items():
+                found = fit(client, Y, iterations)
+                rows.append({"workers": w, "M": M, "N": N, "seconds": found.processor})
+                rows[-1]["wall"] = round(median(found.seconds), 4)
+                print(rows[-1], flush=True)
+    return rows
+
+
+def fitted(rows: list[dict]) -> np.ndarray:
+    """Constants ≥ 0 of least relative error."""
+    A = np.array([features(r["M"], r["N"], r["workers"]) for r in rows])
+    y = np.array([r["seconds"] for r in rows])
+    scale = A.max(axis=0)
+    found, _ = nnls(A / y[:, None] / scale, np.ones(len(y)))
+    return found / scale
+
+
+def gpu_rate() -> tuple[float, str] | None:
+    """Measured flop/s of large evaluations on a GPU, from gpu.csv if somebody has measured it."""
+    path = RESULTS / "gpu.csv"
+    if not path.exists():
+        return None
+    with path.open() as file:
+        device = file.readline().removeprefix("# ").strip()
+        for row in csv.DictReader(file):
+            text = " ".join(str(v) for v in row.values())
+            for key, value in row.items():
+                if "flops" in (key or "").lower() and "2048" in text and "float32" in text:
+                    return float(value) * 1e12, device
+    return None
+
+
+def forecast(constants: np.ndarray) -> list[dict]:
+    """1,000 hours of 44.1 kHz stereo, M = 1764, on clusters that are not here."""
+    M, C, hours = 1764, 2, 1000
+    N = hours * 3600 * 44_100 // (M // 2)
+    a, b, c, _, e = constants
+    cores, share, link, copies = 32, 0.7, 1.25e9, 3
+    work = (a * M * M + b * M * K) * N * C
+    algebra = c * float(M) ** 3 / 8
+    rows = []
+
+    def row(
+        name: str, compute: float, w: int, algebra: float, bandwidth: float, tree: bool
+    ) -> dict:
+        hops = 2 * np.ceil(np.log2(w)) if tree else w
+        travel = EVALUATIONS * BYTES * M * M * hops / bandwidth
+        parts = {"frames": compute, "algebra": algebra, "network": travel, "latency": e}
+        total = sum(parts.values())
+        memory = copies * 4 * M * C * N / w
+        return {
+            "cluster": name,
+            **{f"{key}_s": f"{value:.2g}" for key, value in parts.items()},
+            "iteration_s": f"{total:.3g}",
+            "hours_for_40": f"{40 * total / 3600:.2g}",
+            "bottleneck": max(parts, key=parts.get),
+            "memory_per_worker": f"{memory / 1e9:.0f} GB",
+        }
+
+    for tree in (False, True):
+        how = "through a tree of workers" if tree else "through the client, as it is"
+        compute = work / (64 * cores * share)
+        rows.append(row(f"64 CPU nodes of {cores} cores, {how}", compute, 64, algebra, link, tree))
+    gpu = gpu_rate()
+    if gpu is None:
+        blank = dict.fromkeys(rows[0], "not measured yet")
+        rows.append(blank | {"cluster": "8 GPUs: needs benchmarks/results/gpu.csv"})
+    else:
+        flops = EVALUATIONS * 4 * float(M) * M * N * C
+        rate, device = gpu
+        name = f"8 GPUs ({device.split(',')[0]})"
+        rows.append(row(name, flops / (8 * rate), 8, 20 * float(M) ** 3 / rate, 50e9, True))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--iterations", type=int, default=4)
+    parser.add_argument("--again", action="store_true", help="fit what was measured before")
+    options = parser.parse_args()
+    print(machine())
+    clusters.Cluster = Counted
+    if options.again:
+        with (RESULTS / "scaling_model.csv").open() as file:
+            file.readline()
+            rows = [{k: float(v) if k in ("seconds", "wall") else int(v) for k, v in r.items()
+                     if k in ("workers", "M", "N", "seconds", "wall")}
+                    for r in csv.DictReader(file)]  # fmt: skip
+    else:
+        rows = measure(options.iterations)
+    constants = fitted(rows)
+    for r in rows:
+        model = float(np.dot(constants, features(r["M"], r["N"], r["workers"])))
+        r |= {"seconds": round(r["seconds"], 4), "model": f"{model:.3g}"}
+        r["model_to_measured"] = f"{model / r['seconds']:.2f}"
+    write_csv("scaling_model", rows)
+    write_csv("scaling_fit", [
+        {"constant": name, "of": what, "value": f"{value:.3g}"}
+        for (name, (what, _)), value in zip(TERMS.items(), constants, strict=True)
+    ])  # fmt: skip
+    print(write_csv("scaling_forecast", forecast(constants)))
+
+
+if __name__ == "__main__":
+    main()
