@@ -125,6 +125,21 @@ TABLES = {
         "hours_for_40": "40 iterations, h", "bottleneck": "bottleneck",
         "memory_per_worker": "memory per node or GPU",
     },
+    "gpu_fits": {
+        "dtype": "", "seed": "start", "objective": "objective per entry",
+        "to_10.57_s": "to 10.57, s", "to_8.90_s": "to 8.90, s", "run_s": "run, s",
+        "call_s": "call, s", "evaluations": "evaluations",
+    },
+    "gpu_pieces": {
+        "restarts": "restarts", "M": "M", "N": "N", "dtype": "", "gemm_tflops": "products, TFLOP/s",
+        "evaluation_ms": "evaluation, ms", "evaluation_rate": "share", "nmf_ms": "NMF step, ms",
+        "retraction_ms": "retraction, ms", "outer_ms": "outer, ms", "outer_rate": "share",
+    },
+    "gpu_restarts": {
+        "restarts": "restarts", "fit_s": "fit, s", "restarts_per_s": "restarts per s",
+        "best": "best objective per entry", "worst": "worst",
+        "fit_rate": "share of the rate of products",
+    },
     "armstrong": {
         "threads": "threads", "sparsity": "sparsity", "start": "start", "method": "method",
         "objective_per_entry": "objective per entry", "seconds": "s",
@@ -134,6 +149,7 @@ TABLES = {
 
 
 OTHER_PAGES = {
+    **dict.fromkeys(("gpu_fits", "gpu_pieces", "gpu_restarts"), "docs/gpu.md"),
     **dict.fromkeys(
         ("cluster", "out_of_core", "scaling_model", "scaling_fit", "scaling_forecast"),
         "docs/scaling.md",

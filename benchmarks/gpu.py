@@ -13,11 +13,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
-import triton
 from _common import recording, timed, write_csv
 
 import phinmf
+
+try:
+    import torch
+    import triton
+except ImportError:
+    print("PyTorch and Triton are not here: nothing to measure.")
+    raise SystemExit(0) from None
+
 from phinmf.lockstep.batch import Batch
 from phinmf.lockstep.exponential import SQUARINGS, exponential
 
@@ -130,7 +136,7 @@ def fits(Y: np.ndarray, dtype: torch.dtype, seeds: range) -> list[dict[str, Any]
         rows.append(
             {
                 "dtype": str(dtype).removeprefix("torch."),
-                "seed": seed,
+                "seed": seed if rows else f"{seed}, first of its kind",
                 "objective": round(result.objective / Y.size, 3),
                 "to_10.57_s": round(float(times[0]), 4),
                 "to_8.90_s": round(float(times[1]), 4),
@@ -140,7 +146,7 @@ def fits(Y: np.ndarray, dtype: torch.dtype, seeds: range) -> list[dict[str, Any]
                 "evaluations": int(result.history.evaluations[-1]),
             }
         )
-    return rows[1:]
+    return rows
 
 
 def restarts(Y: np.ndarray, numbers: tuple[int, ...], gemm_tflops: float) -> list[dict[str, Any]]:
@@ -177,6 +183,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=50)
     arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("There is no CUDA device: nothing to measure.")
+        return
     name = torch.cuda.get_device_name()
     device = f"{name}; torch {torch.__version__}, triton {triton.__version__}"
     print(device)
