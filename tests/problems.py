@@ -4,6 +4,7 @@ import itertools
 
 import hypothesis.strategies as st
 import numpy as np
+from clusters import engines_here
 
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines import ENGINES
@@ -12,7 +13,7 @@ from phinmf.manifold import random_orthogonal, skew
 #: (divergence, engine): every registered pair that works together
 SUPPORTED = [
     (divergence, engine)
-    for divergence, engine in itertools.product(DIVERGENCES, ENGINES)
+    for divergence, engine in itertools.product(DIVERGENCES, engines_here())
     if ENGINES[engine].supports(DIVERGENCES[divergence])
 ]
 
