@@ -1,9 +1,12 @@
 """Dask clusters for the tests, and what to do where there is no dask."""
 
 import contextlib
+import importlib.util
 import os
 
 import pytest
+
+from phinmf.engines import ENGINES
 
 
 def needs_dask():
@@ -13,6 +16,12 @@ def needs_dask():
     else:
         pytest.importorskip("dask.array")
         pytest.importorskip("distributed")
+
+
+def engines_here():
+    """The registered engines, but dask where it is missing and may be."""
+    missing = importlib.util.find_spec("dask") is None and not os.environ.get("PHINMF_CI")
+    return {name: kind for name, kind in ENGINES.items() if name != "dask" or not missing}
 
 
 @contextlib.contextmanager

@@ -9,11 +9,11 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import threadpoolctl
+from clusters import engines_here
 from problems import seeds
 from sounds import KINDS
 
 from phinmf.divergences import DIVERGENCES
-from phinmf.engines import ENGINES
 from phinmf.solvers import SOLVERS
 
 
@@ -71,7 +71,7 @@ def cases(draw):
     settings = {
         "solver": [*SOLVERS, None],
         "divergence": sorted(DIVERGENCES),
-        "engine": ["auto", *ENGINES],
+        "engine": ["auto", *engines_here()],
         "init": ["dct", "random"],
         "sparsity": [0.0, 0.3, 10.0, 1e3, 1e6],
         "floor": floors,

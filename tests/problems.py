@@ -4,6 +4,7 @@ import itertools
 
 import hypothesis.strategies as st
 import numpy as np
+from clusters import engines_here
 from tensors import tensor
 
 from phinmf.divergences import DIVERGENCES
@@ -11,7 +12,7 @@ from phinmf.engines import ENGINES
 from phinmf.manifold import random_orthogonal, skew
 
 #: every registered engine, and each that knows tensors once more as "name on tensors"
-HOLDING = {name: (kind, False) for name, kind in ENGINES.items()}
+HOLDING = {name: (ENGINES[name], False) for name in engines_here()}
 HOLDING |= {f"{name} on tensors": (kind, True) for name, kind in ENGINES.items() if kind.tensors}
 
 #: (divergence, engine): every registered pair that works together
