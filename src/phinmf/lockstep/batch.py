@@ -91,8 +91,9 @@ class Batch:
         self.rotate()
 
     def iterate(self, place: int) -> Iterate:
-        """Where one restart stands: views of the memory of the batch."""
-        return Iterate(self.Phi[place], self.W[place], self.H[place, :, : self.n_frames])
+        """Where one restart stands, in memory of its own."""
+        H = self.H[place, :, : self.n_frames]
+        return Iterate(*map(torch.clone, (self.Phi[place], self.W[place], H)))
 
     def take_over(self, other: Batch, places: Tensor) -> None:
         """Stand where some restarts of another batch on the same frames stand."""

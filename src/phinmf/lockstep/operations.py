@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,3 +42,8 @@ def best(device: torch.device, K: int, memory_size: int) -> Any:
         except ImportError:
             pass
     return plain()
+
+
+def current(device: torch.device) -> AbstractContextManager[Any]:
+    """Kernels are launched on the current device: make it this one for a while."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()

@@ -26,6 +26,7 @@ from phinmf.algorithm import (
 from phinmf.lockstep import workspace
 from phinmf.lockstep.batch import GRADIENT, LOSS, PENALTY, TARGET, Batch
 from phinmf.lockstep.descent import Restart, descend
+from phinmf.lockstep.operations import current
 from phinmf.model import Iterate, Sample, draw
 from phinmf.result import History, Row, Status
 from phinmf.solvers import LBFGS
@@ -72,14 +73,15 @@ def run_together(
     frames: Frames, starts: Sequence[Iterate], runs: Sequence[Settings]
 ) -> list[Outcome]:
     """Run every restart to its end, then settle all on all frames at the target floor."""
-    together = Together(frames, starts, runs)
-    try:
-        together.iterate()
-        rest = Status.MAX_ITER
-    except KeyboardInterrupt:
-        rest = Status.INTERRUPTED
-    together.end(list(range(len(together.alive))), rest)
-    return together.settle()
+    with current(frames.Y.device):
+        together = Together(frames, starts, runs)
+        try:
+            together.iterate()
+            rest = Status.MAX_ITER
+        except KeyboardInterrupt:
+            rest = Status.INTERRUPTED
+        together.end(list(range(len(together.alive))), rest)
+        return together.settle()
 
 
 class Together:
@@ -150,8 +152,7 @@ class Together:
             run, history = self.runs[number], self.histories[number]
             last: Any = None  # which only a callback looks at, and may keep
             if run.callback is not None:
-                at = batch.iterate(place)
-                last = Iterate(torch.clone(at.Phi), torch.clone(at.W), at.H)
+                last = batch.iterate(place)
             reason = reason_to_stop(history, last, run, now)
             if reason is not None:
                 ended.append((place, reason))
@@ -165,9 +166,7 @@ class Together:
         """Note where these restarts ended."""
         batch = self.batch
         for place in places:
-            last = batch.iterate(place)
-            copies = Iterate(*map(torch.clone, (last.Phi, last.W, last.H)))
-            self.ends[self.alive[place]] = copies, status
+            self.ends[self.alive[place]] = batch.iterate(place), status
         if leave:
             self.keep([])
 
@@ -271,12 +270,6 @@ class Together:
             for _ in range(LAST_NMF_STEPS):
                 batch.replay("nmf", batch.nmf_step)
         costs = self.costs(batch)
-        iterates = [
-            Iterate(*copies)
-            for copies in zip(
-                batch.Phi.clone(), batch.W.clone(), batch.H[..., : batch.n_frames].clone(),
-                strict=True,
-            )
-        ]  # fmt: skip
+        iterates = [batch.iterate(place) for place in range(len(at))]
         workspace.give(batch)
         return list(zip(iterates, costs, strict=True))

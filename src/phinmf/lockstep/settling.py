@@ -33,6 +33,7 @@ def settle(engine: Any, W: Tensor, mu: float, eps: float, tol: float, most: int)
             break
         if not moving.all():
             X, H = X[..., moving].contiguous(), H[..., moving].contiguous()
-        for _ in range(CHECK_EVERY):
-            update(X, W, H, *parameters, 1.0)
+        with operations.current(X.device):
+            for _ in range(CHECK_EVERY):
+                update(X, W, H, *parameters, 1.0)
     engine.set_activations(settled)
