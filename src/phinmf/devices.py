@@ -12,6 +12,7 @@ from typing import Any, ParamSpec
 
 from phinmf import arrays, checks
 from phinmf._types import Array
+from phinmf.lazy import is_lazy
 from phinmf.result import Result, State
 
 P = ParamSpec("P")
@@ -24,6 +25,11 @@ class Place:
         self.name = name
         self.given = given
         known = None if device is None else str(device)
+        if is_lazy(given) and known not in (None, "cpu"):
+            raise ValueError(
+                f"device is {device!r}, but {name} is a dask array, which is computed where it is:"
+                f" leave device out, or pass {name}.compute() if it fits into memory"
+            )
         if arrays.is_tensor(given):
             self.device = given.device if device is None else torch_device(device)
         else:  # an array of NumPy is on the processor, and stays there without PyTorch

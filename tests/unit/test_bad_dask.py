@@ -36,6 +36,12 @@ def test_a_chunked_axis_of_samples(door):
     assert "\n" not in said
 
 
+def test_a_device():
+    for door, frames in ((tl_nmf, Y), (lambda X, K, device: TLNMF(K, device=device).fit(X), Y.T)):
+        with pytest.raises(ValueError, match="device is 'cuda', but . is a dask array"):
+            door(frames, 2, device="cuda")
+
+
 def test_chunks_of_unknown_size(door):
     with pytest.raises(
         ValueError, match=r"unknown sizes, .* call .\.compute_chunk_sizes\(\) first"

@@ -52,6 +52,21 @@ def test_arrays_come_back_as_arrays(Y, engine):
     assert isinstance(alone.Phi, np.ndarray)
 
 
+def test_unmix_learns_there():
+    from phinmf.audio.example import example
+
+    sound = example()
+    how = {"n_components": 3, "seed": 0}
+    here, there = (
+        phinmf.unmix(sound.mixture, sound.sample_rate, device=device, **how)
+        for device in (None, "cuda")
+    )
+    np.testing.assert_allclose(there.components.sum(axis=0), sound.mixture, atol=1e-6)
+    assert there.model.history.objective[-1] == pytest.approx(
+        here.model.history.objective[-1], rel=2e-2
+    )
+
+
 def test_recorded_work_does_what_it_did(Y, monkeypatch):
     frames = torch.as_tensor(Y).cuda()
     workspace.clear()

@@ -41,6 +41,7 @@ class Options:
     max_time: float | None = None  #: seconds of learning
     learn_on: int | None = None  #: frames to learn on
     n_threads: int | None = None
+    device: str | None = None  #: where it is learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +123,7 @@ def learn(
         "sparsity": options.sparsity,
         "random_state": int(rng.integers(2**63)),
         "n_threads": options.n_threads,
+        "device": options.device,
     }
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         result: Result = tl_nmf(Y, K, init=options.init, callback=callback, **NMF_STEPS, **how)

@@ -140,7 +140,7 @@ def unmix(
     **how
         ``window`` ("40ms", or samples), ``sparsity``, ``solver`` (None: plain NMF in the DCT),
         ``init``, ``seed``, ``max_time`` (seconds of learning), ``learn_on`` (frames to learn on),
-        ``n_threads``.
+        ``n_threads``, ``device`` ("cuda": learn on a GPU).
 
     Examples
     --------

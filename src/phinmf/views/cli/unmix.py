@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     learning("--fixed-transform", action="store_true", help="plain NMF in the DCT, to compare")
     learning("--model", type=Path, metavar="NPZ", help="use a model.npz instead of learning")
     learning("--threads", type=int, metavar="N", help="how many to use (all)")
+    learning("--device", metavar="cuda", help="learn on a GPU")
     learning("--cluster", metavar="tcp://…", help="scheduler of a Dask cluster to work on")
     part = parser.add_argument_group("which part of a recording").add_argument
     part("--start", type=float, default=0.0, metavar="S", help="seconds to leave out first")
@@ -127,6 +128,7 @@ def one(
         seed=options.seed,
         max_time=options.max_time,
         n_threads=options.threads,
+        device=options.device,
         **({} if options.sparsity is None else {"sparsity": options.sparsity}),
     )
     output = Output(
