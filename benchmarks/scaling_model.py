@@ -29,7 +29,7 @@ TERMS = {
     "d": ("packing what travels, per wM²", lambda M, N, w: w * M * M),
     "e": ("latency and the rest", lambda M, N, w: 1.0),
 }
-BYTES = 2.5 * 4  #: per evaluation and worker, in units of M²: see cluster.csv, single precision
+BYTES = 2 * 4  #: per evaluation and worker, in units of M²: T there and G back, single precision
 EVALUATIONS = 3  #: of an outer iteration: one at its start, one for each of two steps
 
 
@@ -112,6 +112,7 @@ def forecast(constants: np.ndarray) -> list[dict]:
     ) -> dict:
         hops = 2 * np.ceil(np.log2(w)) if tree else w
         travel = EVALUATIONS * BYTES * M * M * hops / bandwidth
+        travel += 4 * K * N / bandwidth  # the activations, copied to the client
         parts = {"frames": compute, "algebra": algebra, "network": travel, "latency": e}
         total = sum(parts.values())
         memory = copies * 4 * M * C * N / w
