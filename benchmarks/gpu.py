@@ -26,6 +26,7 @@ except ImportError:
 
 from phinmf.lockstep.batch import Batch
 from phinmf.lockstep.exponential import SQUARINGS, exponential
+from phinmf.model import Iterate
 
 K, EPS, MU = 10, 1e-8, 150.0
 
@@ -61,10 +62,12 @@ def pieces(B: int, M: int, N: int, dtype: torch.dtype, repeats: int) -> dict[str
 
     batch = Batch((B, 1, M, N, K), dtype, device, True, True, 1.0, 1.0, "exact", 5)
     weights = torch.ones(1, N, dtype=torch.float64)
-    batch.load(normal(1, 1, M, N), weights, MU, EPS, EPS, None)
+    batch.set(MU, EPS, EPS, None)
+    batch.load(0, normal(1, M, N), weights[0])
     Phi = torch.linalg.qr(normal(M, M).double())[0].expand(B, M, M)
-    batch.stand_at(Phi, normal(B, M, K).abs())
-    batch.activate()
+    none = normal(K, 0)
+    batch.stand_at([Iterate(Phi[0], normal(M, K).abs(), none) for _ in range(B)])
+
     batch.begin()
     E = normal(B, M, M) * (0.3 / M**0.5)
     batch.E.copy_(E - E.mT)

@@ -296,7 +296,7 @@ def test_activations_start_flat(rng):
 
     batch = Together(frames, as_tensors(iterates), runs).batch
     batch.activate(n_iter=0)
-    N = batch.n_frames
+    (N,) = batch.lengths
     powers = np.square(frames.Y.numpy()).mean(axis=(0, 1))
     np.testing.assert_allclose(batch.H[0, :, :N], flat_activations(powers, 32, 3, 5.0))
     assert not batch.H[0, :, N:].any()
@@ -326,3 +326,54 @@ def test_frames_settle_as_in_the_engine(rng):
     some.set_activations(tensor(np.ones((3, 2))))
     settle(some, tensor(W), 2.0, 1e-3, 3e-6, 200)
     np.testing.assert_allclose(some.activations().numpy(), found[0][:, 7:9], rtol=1e-9)
+
+
+@pytest.mark.parametrize("where", ["stand_at", "take_over", "begin", "nmf_step"])
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_an_interrupt_at_any_moment_leaves_a_good_result(monkeypatch, where, after):
+    """Also between two batches, of which neither stands anywhere."""
+    from phinmf.lockstep import batch, memory
+
+    owner = memory.Memory if where == "take_over" else batch.Batch
+    plain, calls = getattr(owner, where), []
+    how = {"anneal": Anneal(length=4), "max_iter": 6, "tol": 0.0}
+    Y = np.stack([notes(32, 40_000)])
+    callbacks = [lambda state: state.iteration == 2, None, None]
+    _, frames, iterates, runs = seeded(Y, [0, 1, 2], callbacks=callbacks, **how)
+
+    def interrupted(self, *args):
+        calls.append(0)
+        if len(calls) == after + (where != "take_over"):  # the first ones are the start
+            raise KeyboardInterrupt
+        return plain(self, *args)
+
+    monkeypatch.setattr(owner, where, interrupted)
+    outcomes = run_together(frames, as_tensors(iterates), runs)
+    assert {o.status.name for o in outcomes} >= {"INTERRUPTED"}
+    for outcome in outcomes:
+        Phi, W = outcome.last.Phi.numpy(), outcome.last.W.numpy()
+        np.testing.assert_allclose(Phi @ Phi.T, np.eye(len(Phi)), atol=1e-12)
+        np.testing.assert_allclose(W.sum(axis=0), 1, rtol=1e-12)
+        assert 0 < outcome.divergence + outcome.penalty <= outcome.history.start * (1 + 1e-12)
+
+
+def test_samples_of_different_lengths():
+    """Frames that stand for several may be drawn twice, and are then one in the sample."""
+    Y = notes(16, 6000)
+    weights = np.random.default_rng(0).integers(5, 30, Y.shape[1]).astype(float)
+    data, frames, iterates, runs = seeded(Y, [0, 1, 2], weights=weights)
+    outcomes = run_together(frames, as_tensors(iterates), runs)
+    assert len({o.history.frames[0] for o in outcomes}) > 1
+    _, _, _, again = seeded(Y, [0, 1, 2], weights=weights)
+    for outcome, iterate, run in zip(outcomes, iterates, again, strict=True):
+        check_same(outcome, alone(data, iterate, run))
+
+
+def test_what_is_not_a_number_is_forgotten():
+    memory = Memory(2, 3, 4, torch.float64, torch.device("cpu"))
+    memory.S.fill_(torch.nan)
+    memory.Y.fill_(torch.inf)
+    memory.clear(torch.tensor([True, False]))
+    assert not memory.S[0].any()
+    assert not memory.Y[0].any()
+    assert memory.S[1].isnan().all()

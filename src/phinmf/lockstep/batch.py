@@ -6,16 +6,19 @@ Each method takes the batch from one consistent iterate to another.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from phinmf._types import Tensor
+from phinmf.arrays import dtype_of
 from phinmf.lockstep import operations
 from phinmf.lockstep.exponential import exponential
 from phinmf.lockstep.formulas import power
 from phinmf.lockstep.graphs import Replay
 from phinmf.lockstep.memory import Memory, set_metric
+from phinmf.manifold import exactly_orthogonal, polish
 from phinmf.model import Iterate
 from phinmf.solvers.base import FARTHEST
 from phinmf.solvers.metric import FLOOR
@@ -42,8 +45,9 @@ class Batch:
         metric: str,
         memory_size: int,
     ) -> None:
-        B, C, M, self.n_frames, K = shape
-        N = -(-self.n_frames // ALIGNED) * ALIGNED
+        B, C, M, n_frames, K = shape
+        N = -(-n_frames // ALIGNED) * ALIGNED
+        self.lengths = [n_frames] * B  #: frames of each restart; beyond, all is zero and stays so
         self.shape = B, C, M, N, K
         self.dtype, self.kappa, self.gamma, self.exact = dtype, kappa, gamma, metric == "exact"
         self.equal = equal  # weights
@@ -70,36 +74,39 @@ class Batch:
         held = (v for owner in (self, self.memory) for v in vars(owner).values())
         self.nbytes = sum(v.numel() * v.element_size() for v in held if isinstance(v, torch.Tensor))
 
-    def load(
-        self, Y: Tensor, weights: Tensor, mu: float, eps: float, target: float, kept: Any
-    ) -> None:
-        """Take these frames and settings; no restart stands anywhere yet."""
-        self.Y[..., : self.n_frames] = Y  # beyond, all is zero and stays so
-        self.weights[:, : self.n_frames] = weights
+    def set(self, mu: float, target: float, eps: float, kept: Any) -> None:
+        """Take these settings; no restart stands anywhere, and there are no frames."""
         self.mu.fill_(mu)
-        self.eps.fill_(eps)
         self.target.fill_(target)
+        self.eps.fill_(eps)
         self.free.fill_(True)
         if kept is not None:
             self.free[torch.as_tensor(kept, device=self.free.device)] = False
-        self.memory.clear(torch.ones_like(self.accepted))
+        for stale in (self.Y, self.weights, self.H, self.memory.S, self.memory.Y):
+            stale.zero_()
 
-    def stand_at(self, Phi: Tensor, W: Tensor) -> None:
-        """Go to these transforms, made orthogonal in double precision."""
-        self.Phi.copy_(polish(polish(Phi.double())))
-        self.W.copy_(W)
+    def load(self, place: int, Y: Tensor, weights: Tensor) -> None:
+        """Take frames (C, M, n) of these weights; what fills up the rows counts for nothing."""
+        self.Y[place, ..., : Y.shape[-1]] = Y
+        self.weights[place, : Y.shape[-1]] = weights
+
+    def stand_at(self, at: Sequence[Iterate]) -> None:
+        """Go to iterates, made orthogonal; frames without activations get them from W."""
+        Phi = torch.stack([a.Phi for a in at])
+        self.Phi.copy_(exactly_orthogonal(Phi, dtype_of(self.Phi)))
+        self.W.copy_(torch.stack([a.W for a in at]))
         self.rotate()
+        known = [a.H.shape[1] == n for a, n in zip(at, self.lengths, strict=True)]
+        if not all(known):
+            self.activate()
+        for place, a in enumerate(at):
+            if known[place]:
+                self.H[place, :, : self.lengths[place]] = a.H
 
     def iterate(self, place: int) -> Iterate:
         """Where one restart stands, in memory of its own."""
-        H = self.H[place, :, : self.n_frames]
+        H = self.H[place, :, : self.lengths[place]]
         return Iterate(*map(torch.clone, (self.Phi[place], self.W[place], H)))
-
-    def take_over(self, other: Batch, places: Tensor) -> None:
-        """Stand where some restarts of another batch on the same frames stand."""
-        for name in ("X", "WH", "W", "H", "Phi", "G", "g"):
-            getattr(self, name).copy_(getattr(other, name)[places])
-        self.memory.take_over(other.memory, places)
 
     def refresh(self) -> None:
         """Polish Φ and make X afresh from it, so that rounding does not build up."""
@@ -223,11 +230,6 @@ class Batch:
         """μ Σ_k ‖w_k‖₁ ‖h_k‖₁."""
         activation = (self.H * self.weights[:, None]).sum(dim=2)
         return self.mu * (self.W.sum(dim=1, dtype=torch.float64) * activation).sum(dim=1)
-
-
-def polish(Phi: Tensor) -> Tensor:
-    """One Newton–Schulz step ½ (3I - ΦΦᵀ) Φ."""
-    return 1.5 * Phi - 0.5 * (Phi @ Phi.mT @ Phi)
 
 
 def inner(A: Tensor, B: Tensor) -> Tensor:

@@ -17,7 +17,6 @@ from phinmf.multiplicative import LEAST
 
 ENTRIES = 1024  #: of an elementwise program
 GROUP = 4  #: entries of equal weight whose product is taken before its logarithm
-MOST_COMPONENTS = 128  #: that the NMF kernels hold in registers
 PROGRAMS = 528  #: that the sums over frames are shared out to
 MANY = 2**16  #: frames of all restarts, from which on there is work for every processor
 

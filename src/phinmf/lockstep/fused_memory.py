@@ -10,11 +10,8 @@ import triton.language as tl
 
 from phinmf._types import Tensor
 from phinmf.lockstep.exponential import _A, _B, _I
-from phinmf.lockstep.memory import Memory, set_metric
+from phinmf.lockstep.memory import Memory
 
-__all__ = ["MOST_PAIRS", "aim", "combinations", "remember", "set_metric", "take"]
-
-MOST_PAIRS = 15  #: with the gradient, what fits into a tile
 ENTRIES = 1024  #: of an elementwise program
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import torch
+
+
+@functools.cache
+def _side_stream(device: int) -> Any:
+    """Where work is recorded: one for each device, as libraries keep memory for every stream."""
+    return torch.cuda.Stream(device)
 
 
 class Replay:
@@ -36,7 +43,7 @@ class Replay:
         graph = torch.cuda.CUDAGraph()
         if self._pool is None:
             self._pool = torch.cuda.graph_pool_handle()
-        side = torch.cuda.Stream()
+        side = _side_stream(torch.cuda.current_device())
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")

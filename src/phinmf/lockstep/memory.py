@@ -7,8 +7,6 @@ counts a pair of atoms twice, which cancels. Plain PyTorch, which `fused_memory`
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from phinmf._types import Tensor
@@ -23,15 +21,19 @@ class Memory:
         self.oldest = torch.zeros(B, dtype=torch.int64, device=device)  # to be replaced next
         self.inverse = torch.zeros(B, M * M, dtype=dtype, device=device)  # of the metric
 
-    def take_over(self, other: Memory, places: Any = slice(None)) -> None:
-        """Remember what some restarts of another memory do."""
+    def of(self, places: list[int]) -> dict[str, Tensor]:
+        """What some restarts remember, in memory of its own."""
+        return {name: kept[places] for name, kept in vars(self).items()}
+
+    def take_over(self, remembered: dict[str, Tensor]) -> None:
+        """Remember what the restarts of another memory did."""
         for name, kept in vars(self).items():
-            kept.copy_(getattr(other, name)[places])
+            kept.copy_(remembered[name])
 
     def clear(self, which: Tensor) -> None:
         """Forget the pairs of some restarts."""
-        self.S.mul_(~which[:, None, None])
-        self.Y.mul_(~which[:, None, None])
+        for kept in (self.S, self.Y):
+            kept.masked_fill_(which[:, None, None], 0)
 
 
 def set_metric(memory: Memory, curvature: Tensor) -> None:

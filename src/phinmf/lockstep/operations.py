@@ -9,6 +9,9 @@ from typing import Any
 
 import torch
 
+MOST_COMPONENTS = 128  #: that the fused NMF step holds in registers
+MOST_PAIRS = 15  #: that fit, with the gradient, into a tile of the fused memory
+
 NAMES = {
     "": ("loss", "loss_and_slope", "curvatures", "update_activations", "nmf_step"),
     "memory": ("aim", "remember", "take"),
@@ -36,7 +39,7 @@ def _collected(*modules: str) -> Any:
 
 def best(device: torch.device, K: int, memory_size: int) -> Any:
     """The fastest functions for a batch of this kind."""
-    if device.type == "cuda" and K <= 128 and memory_size <= 15:
+    if device.type == "cuda" and K <= MOST_COMPONENTS and memory_size <= MOST_PAIRS:
         try:
             return fused()
         except ImportError:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
 from phinmf._types import Tensor
@@ -23,6 +23,8 @@ from phinmf.algorithm import (
     reason_to_stop,
     stage_of,
 )
+from phinmf.annealing import Setting
+from phinmf.arrays import dtype_of
 from phinmf.lockstep import workspace
 from phinmf.lockstep.batch import GRADIENT, LOSS, PENALTY, TARGET, Batch
 from phinmf.lockstep.descent import Restart, descend
@@ -42,11 +44,6 @@ class Frames(NamedTuple):
     kappa: float  #: of the divergence
     kept: Any = None  #: columns of W that stay
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Their precision, in NumPy's words."""
-        return np.dtype(str(self.Y.dtype).removeprefix("torch."))
-
 
 class Outcome(NamedTuple):
     """A restart at its end."""
@@ -64,8 +61,9 @@ def restarts_within(memory: int | None, frames: Frames, n_components: int) -> in
         return MOST_TOGETHER
     C, M, N = frames.Y.shape
     item = frames.Y.element_size()
-    each = (4 * C + 2) * M * N + (N + M) * n_components + 40 * M * M  # and matrices of L-BFGS
-    whole = 0.9 * memory - 2 * C * M * N * item
+    # X, its trial, f', WH and three of the curvature; for L-BFGS and the exponential
+    each = (3 * C + 5) * M * N + 4 * (N + M) * n_components + 50 * M * M
+    whole = 0.9 * memory - C * M * N * item
     return max(1, min(MOST_TOGETHER, int(whole / (each * item))))
 
 
@@ -80,7 +78,7 @@ def run_together(
             rest = Status.MAX_ITER
         except KeyboardInterrupt:
             rest = Status.INTERRUPTED
-        together.end(list(range(len(together.alive))), rest)
+        together.end_all(rest)
         return together.settle()
 
 
@@ -93,39 +91,39 @@ class Together:
         self.solver = self.run.solver
         self.alive = list(range(len(starts)))  #: which restart each place of the batch holds
         self.ends: dict[int, tuple[Iterate, Status]] = {}
+        self.resting: dict[int, Iterate] = {}  #: where they stand while there is no batch
         self.samples: list[Sample] | None = None  #: the frames in use, if not all
-        self.stage: Stage | None = None
+        self.stage = Stage(None, dtype_of(frames.Y))
         self.clock = time.perf_counter()
-        self.batch = self.open(None, frames.dtype, self.run.schedule.target, len(starts))
-        self.enter(self.batch, starts)
-        self.histories = [History(cost) for cost, _, _ in self.costs(self.batch)]
+        self.batch: Batch | None = self.opened(None, self.stage, starts)
+        self.histories = [History(cost) for cost, _, _ in costs(self.batch)]
 
     def iterate(self) -> None:
         """Make outer iterations until everyone has ended or `max_iter` is reached."""
-        run, target = self.run, self.run.schedule.target
+        run = self.run
         for t in range(run.max_iter):
             now = run.schedule.at(t, time.perf_counter() - self.clock)
-            wanted = stage_of(now, run, self.frames.dtype)
-            new_precision = self.stage is None or self.stage.dtype != wanted.dtype
+            wanted = stage_of(now, run, dtype_of(self.frames.Y))
+            new_metric = t % self.solver.metric_every == 0 or wanted.dtype != self.stage.dtype
             if self.stage != wanted:
                 self.change_stage(wanted, now.floor)
             batch = self.batch
+            assert batch is not None
             batch.eps.fill_(now.floor)
             for _ in range(run.n_iter_nmf * (MORE_NMF_STEPS if now.high else 1)):
                 batch.replay("nmf", batch.nmf_step)
-            new_metric = new_precision or t % self.solver.metric_every == 0
             steps = descend(batch, run.n_iter_transform, new_metric)
             if t % REFRESH == REFRESH - 1:
                 batch.replay("refresh", batch.refresh)
-            self.record(steps, now.floor, now.settled, target)
-            self.stop(now)
+            self.record(batch, steps, now.floor)
+            self.stop(batch, now)
             if not self.alive:
                 return
 
-    def record(self, steps: list[Restart], floor: float, settled: bool, target: float) -> None:
+    def record(self, batch: Batch, steps: list[Restart], floor: float) -> None:
         """Write the rows of an outer iteration."""
+        report = batch.report.tolist()
         seconds = time.perf_counter() - self.clock
-        report = self.batch.report.tolist()
         for place, number in enumerate(self.alive):
             seen, step, history = report[place], steps[place], self.histories[number]
             before = history[-1].evaluations if len(history) else 0
@@ -139,117 +137,110 @@ class Together:
                     steps=tuple(step.steps),
                     search_failed=step.failed,
                     evaluations=before + step.evaluations,
-                    frames=self.batch.n_frames,
+                    frames=batch.lengths[place],
                     seconds=seconds,
                     floor=floor,
                 )
             )
 
-    def stop(self, now: Any) -> None:
+    def stop(self, batch: Batch, now: Setting) -> None:
         """Let those end who have a reason to."""
-        batch, ended = self.batch, []
+        stay = []
         for place, number in enumerate(self.alive):
             run, history = self.runs[number], self.histories[number]
             last: Any = None  # which only a callback looks at, and may keep
             if run.callback is not None:
                 last = batch.iterate(place)
             reason = reason_to_stop(history, last, run, now)
-            if reason is not None:
-                ended.append((place, reason))
-        for status in {reason for _, reason in ended}:
-            self.end([place for place, reason in ended if reason is status], status, leave=False)
-        if ended:
-            gone = {place for place, _ in ended}
-            self.keep([place for place in range(len(self.alive)) if place not in gone])
-
-    def end(self, places: list[int], status: Status, leave: bool = True) -> None:
-        """Note where these restarts ended."""
-        batch = self.batch
-        for place in places:
-            self.ends[self.alive[place]] = batch.iterate(place), status
-        if leave:
-            self.keep([])
-
-    def keep(self, places: list[int]) -> None:
-        """Go on with these places of the batch alone."""
-        old = self.batch
-        self.alive = [self.alive[place] for place in places]
-        if places:
-            if self.samples is not None:
-                self.samples = [self.samples[place] for place in places]
-            floor = float(old.eps)
-            dtype = np.dtype(str(old.dtype).removeprefix("torch."))
-            self.batch = self.open(self.samples, dtype, floor, len(places))
-            self.batch.take_over(old, torch.tensor(places, device=old.X.device))
-        workspace.give(old)
+            if reason is None:
+                stay.append(place)
+            else:
+                self.ends[number] = batch.iterate(place), reason
+        if len(stay) < len(self.alive):
+            samples = None if self.samples is None else [self.samples[place] for place in stay]
+            self.move(stay, samples, self.stage, now.floor)
 
     def change_stage(self, wanted: Stage, floor: float) -> None:
         """Take other frames or another precision."""
-        old, before = self.batch, self.samples
-        self.samples = None
+        samples = None
         if wanted.n_frames is not None:
             rngs = (self.runs[number].rng for number in self.alive)
-            self.samples = [draw(self.frames.weights, wanted.n_frames, rng) for rng in rngs]
-        self.batch = self.open(self.samples, wanted.dtype, floor, len(self.alive))
-        H: Sequence[Tensor] = old.H[..., : old.n_frames]
-        if before is None and self.samples is not None:
-            H = [h[:, self.indices(s)] for h, s in zip(H, self.samples, strict=True)]
-        self.enter(self.batch, [Iterate(*at) for at in zip(old.Phi, old.W, H, strict=True)])
-        self.batch.memory.take_over(old.memory)
-        workspace.give(old)
-        self.stage = wanted
+            samples = [draw(self.frames.weights, wanted.n_frames, rng) for rng in rngs]
+        self.move(list(range(len(self.alive))), samples, wanted, floor)
 
-    def open(
-        self, samples: list[Sample] | None, dtype: np.dtype[Any], floor: float, B: int
+    def move(
+        self, places: list[int], samples: list[Sample] | None, stage: Stage, floor: float
+    ) -> None:
+        """Go on with these places of the batch in another one; at any moment it is known where."""
+        old = self.batch
+        assert old is not None
+        alive = [self.alive[place] for place in places]
+        self.resting = {n: old.iterate(p) for n, p in zip(alive, places, strict=True)}
+        memory = old.memory.of(places)
+        self.batch = None
+        workspace.give(old)
+        del old  # before there is another one
+        batch = None
+        if places:
+            at = [self.resting[number] for number in alive]
+            if self.samples is None and samples is not None:
+                chosen = zip(at, map(self.indices, samples), strict=True)
+                at = [replace(a, H=a.H[:, frames]) for a, frames in chosen]
+            batch = self.opened(samples, stage, at, floor)
+            batch.memory.take_over(memory)
+        self.samples, self.stage, self.alive = samples, stage, alive
+        self.batch = batch
+
+    def end_all(self, status: Status) -> None:
+        """Whoever has not ended ends where he stands."""
+        batch = self.batch
+        for place, number in enumerate(self.alive):
+            if number not in self.ends:
+                at = self.resting[number] if batch is None else batch.iterate(place)
+                self.ends[number] = at, status
+        if batch is not None:
+            self.batch = None
+            workspace.give(batch)
+
+    def opened(
+        self,
+        samples: list[Sample] | None,
+        stage: Stage,
+        at: Sequence[Iterate],
+        floor: float | None = None,
     ) -> Batch:
-        """A batch on some frames, or on all, that stands nowhere yet."""
-        Y = self.frames.Y[None]
-        weights = np.asarray(self.frames.weights)[None]
+        """A batch on all frames or on a sample for each restart, which stand at these iterates."""
+        Y, run = self.frames.Y, self.run
+        _, M, N = Y.shape
+        lengths = [N] * len(at)
         if samples is not None:
-            Y = torch.stack([Y[0][:, :, self.indices(sample)] for sample in samples])
-            weights = np.stack([sample.weights for sample in samples])
-        K = self.starts[0].W.shape[1]
-        _, C, M, N = Y.shape
-        solver = self.solver
+            lengths = [len(sample.weights) for sample in samples]
+        weights = [self.frames.weights] if samples is None else [s.weights for s in samples]
         batch = workspace.take(
-            (B, C, M, N, K), getattr(torch, dtype.name), Y.device, samples is None,
-            bool((weights == weights[:, :1]).all()),
-            self.frames.kappa, self.run.nmf_exponent, solver.metric, solver.memory_size,
+            (len(at), len(Y), M, max(lengths), at[0].W.shape[1]), getattr(torch, stage.dtype.name),
+            Y.device, samples is None, all(bool((w == w[0]).all()) for w in weights),
+            self.frames.kappa, run.nmf_exponent, self.solver.metric, self.solver.memory_size,
         )  # fmt: skip
-        here = torch.as_tensor(weights, device=Y.device)
-        batch.load(Y, here, self.run.mu, floor, self.run.schedule.target, self.frames.kept)
+        batch.set(run.mu, run.schedule.target, floor or run.schedule.target, self.frames.kept)
+        for place, w in enumerate(weights):
+            frames = Y if samples is None else Y[..., self.indices(samples[place])]
+            batch.load(place, frames, torch.as_tensor(w, device=Y.device))
+        batch.lengths = lengths
+        batch.stand_at(at)
         return batch
 
     def indices(self, sample: Sample) -> Tensor:
         """The frames of a sample, where they are."""
         return torch.as_tensor(sample.frames, device=self.frames.Y.device)
 
-    def enter(self, batch: Batch, at: Sequence[Iterate]) -> None:
-        """Go to these iterates, made orthogonal; frames without activations get them from W."""
-        batch.stand_at(torch.stack([a.Phi for a in at]), torch.stack([a.W for a in at]))
-        N = batch.n_frames
-        if any(a.H.shape[1] != N for a in at):
-            batch.activate()
-        for place, a in enumerate(at):
-            if a.H.shape[1] == N:
-                batch.H[place, :, :N] = a.H
-
-    def costs(self, batch: Batch) -> list[tuple[float, float, float]]:
-        """Objective, divergence and penalty of each restart at the floor of the batch."""
-        batch.begin()
-        pairs = zip(batch.report[:, LOSS].tolist(), batch.penalty().tolist(), strict=True)
-        return [(divergence + penalty, divergence, penalty) for divergence, penalty in pairs]
-
     def settle(self) -> list[Outcome]:
         """Everyone on all frames at the target floor, and nobody worse than at the start."""
         ends = [self.ends[number] for number in range(len(self.starts))]
-        places = [last for last, _ in ends]
-        settled = self.settled(places)
-        annealed = self.run.schedule.anneal and self.run.max_iter > 0
+        settled = self.settled([last for last, _ in ends])
         worse = [
             number
             for number, (_, (cost, _, _)) in enumerate(settled)
-            if annealed and cost > self.histories[number].start
+            if self.annealed and cost > self.histories[number].start
         ]
         if worse:
             again = self.settled([self.starts[number] for number in worse])
@@ -262,14 +253,23 @@ class Together:
             )
         ]
 
+    @property
+    def annealed(self) -> bool:
+        """Whether runs may end above where they began, and end with a few NMF steps."""
+        return self.run.schedule.anneal is not None and self.run.max_iter > 0
+
     def settled(self, at: list[Iterate]) -> list[tuple[Iterate, tuple[float, float, float]]]:
-        """These iterates after a few NMF steps at the target floor, and what they cost."""
-        batch = self.open(None, self.frames.dtype, self.run.schedule.target, len(at))
-        self.enter(batch, at)
-        if self.run.schedule.anneal and self.run.max_iter > 0:
-            for _ in range(LAST_NMF_STEPS):
-                batch.replay("nmf", batch.nmf_step)
-        costs = self.costs(batch)
-        iterates = [batch.iterate(place) for place in range(len(at))]
+        """These iterates on all frames at the target floor, and what they cost."""
+        batch = self.opened(None, Stage(None, dtype_of(self.frames.Y)), at)
+        for _ in range(LAST_NMF_STEPS if self.annealed else 0):
+            batch.replay("nmf", batch.nmf_step)
+        found = [(batch.iterate(place), cost) for place, cost in enumerate(costs(batch))]
         workspace.give(batch)
-        return list(zip(iterates, costs, strict=True))
+        return found
+
+
+def costs(batch: Batch) -> list[tuple[float, float, float]]:
+    """Objective, divergence and penalty of each restart at the floor of the batch."""
+    batch.begin()
+    pairs = zip(batch.report[:, LOSS].tolist(), batch.penalty().tolist(), strict=True)
+    return [(divergence + penalty, divergence, penalty) for divergence, penalty in pairs]
