@@ -12,6 +12,7 @@ from typing import Any, ParamSpec
 
 from phinmf import arrays, checks
 from phinmf._types import Array
+from phinmf.engines import ENGINES
 from phinmf.lazy import is_lazy
 from phinmf.result import Result, State
 
@@ -167,10 +168,11 @@ def door(function: Callable[P, Result]) -> Callable[P, Result]:
             if callback is not None:
                 given["callback"] = lambda state: callback(place.seen(state))
             engine = given.get("engine", "auto")
-            if arrays.is_tensor(given["Y"]) and engine == "blocked":
+            if arrays.is_tensor(given["Y"]) and engine in ENGINES and not ENGINES[engine].tensors:
                 raise ValueError(
-                    "engine is 'blocked', which computes with NumPy, but Y is a tensor or a device"
-                    " is named: use engine='auto', or pass Y as an array of NumPy without a device"
+                    f"engine is {engine!r}, which computes with NumPy, but Y is a tensor or a"
+                    " device is named: use engine='auto', or pass Y as an array of NumPy without a"
+                    " device"
                 )
             result = function(*bound.args, **bound.kwargs)
             factors = {name: place.back(getattr(result, name)) for name in ("Phi", "W", "H")}

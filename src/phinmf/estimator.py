@@ -221,7 +221,9 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             Wh + ε for each frame.
         """
         check_is_fitted(self)
-        if arrays.is_tensor(X):
+        if lazy.is_lazy(X):
+            H = lazy.rows(X)
+        elif arrays.is_tensor(X):
             H = checks.real_array("X", X)
         else:
             H = check_array(X, dtype=(np.float64, np.float32))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+import copy
 import functools
 import threading
 from collections.abc import Callable
@@ -84,8 +86,10 @@ def found_back(found: Encoding, place: Place) -> Encoding:
 def encoded_lazily(estimator: Any, X: Any) -> Any:
     """A dask array of the activations of one, each chunk by itself when it is asked for."""
     K = estimator.n_components_
+    as_it_is = copy.copy(estimator)  # whatever is fitted later
+    as_it_is.callback = None  # which may not travel
     return X.map_blocks(
-        activations_of_rows, dask().delayed(estimator), dtype=X.dtype,
+        activations_of_rows, dask().delayed(as_it_is), dtype=X.dtype,
         chunks=(X.chunks[0], (K,)), meta=np.empty((0, 0), X.dtype),
     )  # fmt: skip
 
@@ -177,7 +181,10 @@ def restarts(estimator: Any, Y: Any, how: dict[str, Any], task: Task, place: Pla
             return results
     if n_jobs > 1:
         with ThreadPoolExecutor(n_jobs) as pool:
-            work = [pool.submit(one, number, seed) for number, seed in enumerate(seeds)]
+            work = [  # in copies of this thread's context, which knows a cluster
+                pool.submit(contextvars.copy_context().run, one, number, seed)
+                for number, seed in enumerate(seeds)
+            ]
             with suppress(KeyboardInterrupt):  # which reaches this thread alone
                 wait(work, return_when=FIRST_EXCEPTION)
             over.set()  # what still runs ends at its next iteration, and nothing new is begun

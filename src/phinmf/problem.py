@@ -96,7 +96,7 @@ class Problem:
         return bool(
             self.engine == "auto"
             and arrays.is_tensor(self.data.Y)
-            and (solver == "lbfgs" or (isinstance(solver, LBFGS) and solver.retraction == "exp"))
+            and (solver == "lbfgs" or (isinstance(solver, LBFGS) and solver.fits_a_batch))
             and self.data.Y.shape[1] > 1
             and self.given.kept.H is None
             and hasattr(assembly.divergence_of(self.divergence), "log_share")
@@ -173,6 +173,8 @@ def problem_of(
     frames = checks.frames(Y)
     _, M, N = frames.shape
     mu = checks.number("sparsity", sparsity, 0)
+    if n_threads is not None:
+        checks.count("n_threads", n_threads, 1)
     weights = checks.weights(sample_weight, frame_mask, N)
     floor = checks.number("floor", floor, 0)
     data = assembly.data_of(frames, weights, floor, H is None)

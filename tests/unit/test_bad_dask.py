@@ -36,6 +36,15 @@ def test_a_chunked_axis_of_samples(door):
     assert "\n" not in said
 
 
+@pytest.mark.parametrize("memory", ["0B", "-1GB"])
+def test_no_memory(memory):
+    with (
+        dask.config.set({"phinmf.memory": memory, "scheduler": "sync"}),
+        pytest.raises(ValueError, match=f"phinmf.memory is '{memory}', but some memory is needed"),
+    ):
+        tl_nmf(Y, 2)
+
+
 def test_a_device():
     for door, frames in ((tl_nmf, Y), (lambda X, K, device: TLNMF(K, device=device).fit(X), Y.T)):
         with pytest.raises(ValueError, match="device is 'cuda', but . is a dask array"):

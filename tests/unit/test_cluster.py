@@ -71,6 +71,30 @@ def test_a_worker_that_is_killed(expected, monkeypatch, caplog, question, times)
     same(found, expected)
 
 
+def test_a_worker_that_only_seems_lost(expected, monkeypatch):
+    """One question to the only worker is not answered: its run is made again, there."""
+    call, asked = Cluster.call, []
+
+    def unanswered(self, i, name, args):
+        asked.append(name)
+        if len(asked) == 40:
+            name = "no such question"
+            self.actors[i], actor = Gone(), self.actors[i]
+            answer = call(self, i, name, args)
+            self.actors[i] = actor
+            return answer
+        return call(self, i, name, args)
+
+    class Gone:
+        key = "no such run"
+
+    monkeypatch.setattr(Cluster, "call", unanswered)
+    with cluster(1):
+        found = tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW)
+    assert len(asked) > 40
+    same(found, expected)
+
+
 def test_a_trial_point_that_is_lost_with_its_worker():
     """Between the evaluation of T and the move to TX another question finds a worker dead."""
     p = Problem(3, M=12, N=3000, engine="blocked")

@@ -187,3 +187,25 @@ def test_nothing_is_read_before_it_is_needed_and_nothing_is_held_at_once():
         with engine:
             pass
         assert not folder.exists()
+
+
+def test_a_lazy_transform_is_that_of_the_model_as_it_was():
+    X = da.from_array(frames()[0].T, chunks=(1000, -1))
+    how = {"max_iter": 4, "tol": 0, "random_state": 0}
+    with dask.config.set(scheduler="threads"):
+        model = TLNMF(3, callback=lambda state: None, **how).fit(X)
+        expected, later = model.transform(X.compute()), model.transform(X)
+        power = model.inverse_transform(later)
+        expected_power = model.inverse_transform(expected)
+        model.fit(X[::-1] * np.linspace(1, 2, 40))
+        assert isinstance(power, da.Array)
+        assert np.array_equal(later.compute(), expected)
+        assert np.allclose(power.compute(), expected_power)
+
+
+def test_restarts_in_threads_know_the_cluster(two_workers):
+    X = da.from_array(frames()[0].T, chunks=(1000, -1))
+    how = {"max_iter": 3, "tol": 0, "random_state": 0, "n_init": 2}
+    with two_workers.as_current():
+        one, two = (TLNMF(3, n_jobs=n, **how).fit(X) for n in (1, 2))
+    assert np.array_equal(one.objectives_, two.objectives_)

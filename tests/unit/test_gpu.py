@@ -91,6 +91,16 @@ def test_restarts_in_a_batch(Y):
         assert objective == pytest.approx(single.objective, rel=1e-8)
 
 
+@pytest.mark.parametrize("how", [{"K": 130}, {"solver": LBFGS(memory_size=20)}], ids=str)
+def test_what_is_too_large_for_the_kernels(how):
+    """Plain PyTorch does it, recorded as well."""
+    Y = np.random.default_rng(0).standard_normal((140, 400))
+    how = {"solver": "lbfgs", "K": 4} | how | HOW | {"max_iter": 6, "tol": 0}
+    K = how.pop("K")
+    here, there = (tl_nmf(torch.as_tensor(Y, device=d), K, **how) for d in ("cpu", "cuda"))
+    np.testing.assert_allclose(there.history.objective, here.history.objective, rtol=1e-6)
+
+
 def test_transform_finds_what_the_processor_finds(Y):
     X = torch.as_tensor(Y.T.copy())
     model = TLNMF(4, max_iter=10, tol=0, **HOW).fit(X.cuda())

@@ -122,7 +122,8 @@ class Cluster:
     def settle_elsewhere(self, i: int) -> None:
         """Begin a lost run again on the worker that has the fewest."""
         gone = self.at[i]
-        others = {a: n for a, n in members(self.client, gone).items() if a != gone}
+        there = set(members(self.client))
+        others = there - {gone} or there  # a worker may be there again, or only seemed lost
         self.at[i] = min(others, key=lambda address: (self.at.count(address), address))
         log.warning("worker %s is lost: its frames go to %s", gone, self.at[i])
         self.actors[i] = None  # the scheduler would wait for its worker
@@ -223,8 +224,8 @@ def size(value: Any) -> int:
     return sum(size(v) for v in value) if isinstance(value, (list, tuple)) else 0
 
 
-def members(client: Any, but: str = "") -> dict[str, int]:
-    """Threads of each worker; waits for one if there is none but a lost one."""
+def members(client: Any) -> dict[str, int]:
+    """Threads of each worker; waits for one if there is none."""
     begun = time.monotonic()
     while True:
         try:
@@ -234,7 +235,7 @@ def members(client: Any, but: str = "") -> dict[str, int]:
                 f"the Dask scheduler at {client.scheduler.address} does not answer any more"
                 f" ({error!r}): start another cluster and resume from a checkpoint"
             ) from error
-        if set(threads) - {but}:
+        if threads:
             return threads
         if time.monotonic() - begun > PATIENCE:
             raise ConnectionError(

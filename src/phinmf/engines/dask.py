@@ -95,7 +95,10 @@ class DaskEngine(BlockedEngine):
         config = lazy.dask().config
         C, M, N = self.shape
         size = C * M * N * self.dtype.itemsize
-        budget = lazy.dask().utils.parse_bytes(config.get("phinmf.memory", disk.available() // 2))
+        given = config.get("phinmf.memory", disk.available() // 2)
+        budget = lazy.dask().utils.parse_bytes(given)
+        if not budget > 0:
+            raise ValueError(f"phinmf.memory is {given!r}, but some memory is needed, such as 2GB")
         if MOST_ARRAYS * size <= budget:
             everything = Place(N, slice(0, self.n_blocks))
             Y = load(self.source, slice(0, N), self.dtype)

@@ -6,7 +6,6 @@ point is not kept: what moves X is noted, and done when a run is next in memory.
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import weakref
@@ -120,8 +119,15 @@ class Disk:
 
 
 def available() -> int:
-    """Bytes of memory that other programs leave."""
+    """Bytes of memory that other programs leave, within the limit of a container."""
+    found = [2**33]
     try:
-        return int(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (ValueError, OSError, AttributeError):
-        return 2**32
+        fields = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
+        found = [1024 * int(f[1]) for f in fields if f[0] == "MemAvailable:"] or found
+        group = Path("/sys/fs/cgroup")
+        limit = (group / "memory.max").read_text().strip()
+        if limit != "max":
+            found.append(int(limit) - int((group / "memory.current").read_text()))
+    except (OSError, ValueError, IndexError):  # another system, or no such limit
+        pass
+    return max(min(found), 2**26)

@@ -21,7 +21,7 @@ from phinmf.lockstep.memory import Memory, set_metric
 from phinmf.manifold import exactly_orthogonal, polish
 from phinmf.model import Iterate
 from phinmf.solvers.base import FARTHEST
-from phinmf.solvers.metric import FLOOR
+from phinmf.solvers.metric import floored
 
 ALIGNED = 8  #: rows are filled up to a multiple of so many frames, which speeds products up
 GRAPHS_PAY = 2**25  #: entries up to which the host, not the device, would set the pace
@@ -124,7 +124,10 @@ class Batch:
                 self.X[:, c] = product.view(B, M, N)
 
     def activate(self, n_iter: int = 10) -> None:
-        """Give every frame activations for W: from its best flat model, some updates."""
+        """Give every frame activations for W: from its best flat model, some updates.
+
+        As `phinmf.nmf.activate` does; updates of H alone are all that it takes.
+        """
         _, _, M, _, K = self.shape
         powers = power(self.Y).mean(dim=1)[:, None]
         flat = 2 * powers / (1 + (1 + 4 * self.mu * powers).sqrt())
@@ -159,9 +162,7 @@ class Batch:
         h = bound @ V.mT
         h = h + h.mT
         if self.exact:
-            c = exact @ V.mT
-            d = self.G.diagonal(dim1=-2, dim2=-1)
-            h = torch.maximum(c + c.mT - (d[:, :, None] + d[:, None]), FLOOR * h)
+            h = floored(exact @ V.mT, h, self.G)
         set_metric(self.memory, h)
 
     def aim(self) -> None:

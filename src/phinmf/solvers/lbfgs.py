@@ -93,14 +93,20 @@ class LBFGS(Solver):
         Initial metric: the paper's (12), or the true curvature of each pair, floored.
     metric_every : int
         Updates after which the metric is computed again.
-    retraction : {"exp", "cayley"}
-        The curve along which steps are taken.
+    retraction : {"exp", "cayley"}, optional
+        The curve along which steps are taken; by default the one that is cheapest where they are:
+        Cayley's on a processor, the exponential in a batch of tensors.
     """
 
     memory_size: int = 5
     metric: Literal["bound", "exact"] = "exact"
     metric_every: int = 3
-    retraction: Literal["exp", "cayley"] = "cayley"
+    retraction: Literal["exp", "cayley"] | None = None
+
+    @property
+    def fits_a_batch(self) -> bool:
+        """Whether restarts can take these steps in lockstep."""
+        return self.retraction != "cayley" and self.memory_size > 0
 
     def empty(self, where: Array) -> Memory:
         """No pairs yet, for an M×M transform."""
@@ -136,11 +142,12 @@ class LBFGS(Solver):
             memory.curvature = memory.pack(METRICS[self.metric](objective, at.G))
         memory.age += 1
         g = memory.pack(at.G - at.G.mT)
+        retraction = RETRACTIONS[self.retraction or "cayley"]
         while len(at.steps) < n_iter:
             e = within_reach(-memory.two_loop(g))
             E = memory.unpack(e, M)
             start = Origin(at.loss, slope=float(g @ e))
-            best = strong_wolfe(curve(objective, E, RETRACTIONS[self.retraction]), start)
+            best = strong_wolfe(curve(objective, E, retraction), start)
             if best is None:
                 if not memory.pairs:
                     at.failed = True

@@ -21,11 +21,15 @@ def exact(objective: Objective, G: Array) -> Array:
     c_ij = Σ_n f''(x_in) x_jn² + Σ_n f''(x_jn) x_in² - G_ii - G_jj, from (9). (With several
     channels Σ f''v is an upper bound of the first two terms, by Cauchy-Schwarz.)
     """
-    c = objective.curvature()
+    return floored(objective.curvature(), bounded(objective, G), G)
+
+
+def floored(c: Array, bound: Array, G: Array) -> Array:
+    """c_ij from Σ_n f''(x_in) x_jn², kept above a share of its bound."""
     xp = namespace(G)
     diagonal = xp.linalg.diagonal(G)
     pairs = c + c.mT - (diagonal[..., :, None] + diagonal[..., None, :])
-    return xp.maximum(pairs, FLOOR * bounded(objective, G))
+    return xp.maximum(pairs, FLOOR * bound)
 
 
 METRICS = {"bound": bounded, "exact": exact}

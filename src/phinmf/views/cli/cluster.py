@@ -31,9 +31,20 @@ def tasks(
         quiet.output = options.output.absolute()
         if quiet.model is not None:
             quiet.model = quiet.model.absolute()
-        work = [client.submit(one, path, quiet, groups, pure=False) for path in paths]
+        work = [client.submit(on_worker, path, quiet, groups, pure=False) for path in paths]
         for path, future in zip(paths, work, strict=True):
             yield partial(outcome, path, future, options)
+
+
+def on_worker(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
+    """Unmix a file on a worker, with its share of the processors: one file for each thread."""
+    from phinmf import lazy, threads
+    from phinmf.views.cli.unmix import one
+
+    files = lazy.distributed().get_worker().state.nthreads
+    options = copy.copy(options)
+    options.threads = options.threads or max(1, threads.available() // files)
+    return one(path, options, groups)
 
 
 def outcome(path: Path, future: Any, options: argparse.Namespace) -> dict[str, Any]:
