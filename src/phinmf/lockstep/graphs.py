@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import torch
+
+_recording = threading.Lock()
 
 
 @functools.cache
@@ -40,6 +43,10 @@ class Replay:
             self._graphs[name].replay()
 
     def _record(self, work: Callable[[], None]) -> Any:
+        with _recording:  # one at a time, as they share the stream
+            return self._recorded(work)
+
+    def _recorded(self, work: Callable[[], None]) -> Any:
         graph = torch.cuda.CUDAGraph()
         if self._pool is None:
             self._pool = torch.cuda.graph_pool_handle()
