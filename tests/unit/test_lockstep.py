@@ -367,7 +367,7 @@ def test_samples_of_different_lengths():
     assert len({o.history.frames[0] for o in outcomes}) > 1
     _, _, _, again = seeded(Y, [0, 1, 2], **how)
     for outcome, iterate, run in zip(outcomes, iterates, again, strict=True):
-        check_same(outcome, alone(data, iterate, run), rtol=2e-4, iterations=4, final=1e-2)
+        check_same(outcome, alone(data, iterate, run), rtol=2e-4, iterations=3, final=1e-2)
 
 
 def test_what_is_not_a_number_is_forgotten():
