@@ -125,6 +125,27 @@ def double_sum(A: Any, B: Any) -> float:
     return float(namespace(A).sum(cast(A, np.float64) * B))
 
 
+def room_for_frames(shape: tuple[int, ...], dtype: DTypeLike) -> Array:
+    """An array (C, n, M) whose frames are contiguous and whose channels are apart.
+
+    So a block of its frames, even of all of them, is to compiled code an array of the same kind,
+    and what is computed from it has the same bits.
+    """
+    C, n, M = shape
+    return np.empty((C, n + 1, M), dtype)[:, :n]
+
+
+def channels_apart(Y: Array) -> Array:
+    """The same frames (C, n, M) in such an array; themselves if they are."""
+    C, _, M = Y.shape
+    apart = C == 1 or not Y.flags.c_contiguous
+    if apart and Y.strides[1:] == (M * Y.itemsize, Y.itemsize):
+        return Y
+    room = room_for_frames(Y.shape, Y.dtype)
+    room[...] = Y
+    return room
+
+
 def times_power_of_two(Y: Any, exponent: int) -> Array:
     """2^exponent Y, a copy: exact where nothing leaves the range of numbers.
 
@@ -132,7 +153,8 @@ def times_power_of_two(Y: Any, exponent: int) -> Array:
     their rows.
     """
     if isinstance(Y, np.ndarray):
-        scaled = np.empty(Y.transpose(0, 2, 1).shape, dtype=Y.dtype).transpose(0, 2, 1)
+        C, M, n = Y.shape
+        scaled = room_for_frames((C, n, M), Y.dtype).transpose(0, 2, 1)
         return np.ldexp(Y, exponent, out=scaled)
     copy = zeros(Y.shape, Y)
     copy[...] = Y

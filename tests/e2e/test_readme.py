@@ -31,6 +31,8 @@ def test_code_of_pages(page, tmp_path, monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
     if any("frames_from_files" in block for block in blocks):
         needs_dask()
+    if any("torch" in block for block in blocks):
+        pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     soundfile.write(tmp_path / "recording.wav", 0.1 * rng.standard_normal(8000), 8000)
     monkeypatch.chdir(tmp_path)

@@ -64,6 +64,7 @@ def test_a_worker_that_is_killed(expected, monkeypatch, caplog, question, times)
         return call(self, i, name, args)
 
     monkeypatch.setattr(Cluster, "call", deadly)
+    caplog.set_level("WARNING", logger="phinmf")
     with cluster(2):
         found = tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW)
     assert killed

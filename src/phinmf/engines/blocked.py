@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Indices
 from phinmf.algebra import Algebra
+from phinmf.arrays import channels_apart
 from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums, Engine, Objective
 from phinmf.engines.blocked_objective import BlockedObjective
@@ -36,7 +37,7 @@ class BlockedEngine(Engine):
         workers: Workers | None = None,
     ) -> None:
         self.hold(Y.shape, Y.dtype, divergence, weights, workers or Workers(n_threads))
-        self.Y = np.ascontiguousarray(Y.transpose(0, 2, 1))
+        self.Y = channels_apart(Y.transpose(0, 2, 1))
         everything = Place(Y.shape[2], slice(0, self.n_blocks))
         self.run = Run(self.Y, divergence, self.weights, self.equal, everything, self.workers)
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import Array
+from phinmf.arrays import room_for_frames
 from phinmf.divergences import Divergence
 from phinmf.engines.journal import Change
 from phinmf.engines.run import Place, Run
@@ -70,7 +71,11 @@ class StoredRun(Run):
             return None
         if self.from_source or name == "powers":
             return self.load()
-        return np.fromfile(self.path, self.dtype).reshape(self.shape)
+        X = room_for_frames(self.shape, self.dtype)
+        with self.path.open("rb") as file:
+            for channel in X:
+                file.readinto(channel.data)
+        return X
 
     def answer(self, fetched: Array | None, name: str, *args: Any) -> Any:
         """Wake up, answer, and leave memory again."""
@@ -85,7 +90,9 @@ class StoredRun(Run):
             self.rotate_into_spare(T, self.X)
             self.X, self._spare = self.spare, self.X
         if self.steps:
-            self.X.tofile(self.path)
+            with self.path.open("wb") as file:
+                for channel in self.X:
+                    file.write(channel.data)
             self.steps, self.from_source = [], False
         result = getattr(self, name)(*args)
         self.X = self.Y = np.zeros(0)

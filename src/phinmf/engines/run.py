@@ -18,6 +18,7 @@ import numpy as np
 
 from phinmf import levels
 from phinmf._types import Array, Indices
+from phinmf.arrays import room_for_frames
 from phinmf.divergences import Divergence
 from phinmf.engines.base import CHECK_EVERY
 from phinmf.engines.summation import Node, Tree, blocks_of
@@ -110,7 +111,7 @@ class Run:
     def spare(self) -> Array:
         """Room for a trial point."""
         if self._spare is None:
-            self._spare = np.empty_like(self.X)
+            self._spare = room_for_frames(self.X.shape, self.dtype)
         return self._spare
 
     def swap(self) -> None:

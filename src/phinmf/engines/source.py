@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from phinmf._types import Array
+from phinmf.arrays import room_for_frames
 from phinmf.lazy import is_lazy
 
 
@@ -19,7 +18,7 @@ def pieces(Y: Any, frames: slice) -> list[Any]:
 
 def joined(parts: Any, shape: tuple[int, int, int], dtype: Any) -> Array:
     """All pieces in one new array (C, n, M); `parts` may compute them one at a time."""
-    Y = np.empty(shape, dtype)
+    Y = room_for_frames(shape, dtype)
     at = 0
     for part in parts:
         n = part.shape[2]
