@@ -309,10 +309,13 @@ def test_memory_is_given_back():
     assert not workspace.kept()  # nothing is recorded on a processor, so nothing is kept
 
 
-def test_frames_settle_as_in_the_engine(rng):
+@pytest.mark.parametrize("entries", [2**24, 700])
+def test_frames_settle_as_in_the_engine(rng, monkeypatch, entries):
     from phinmf.engines.array import ArrayEngine
-    from phinmf.lockstep.settling import settle
+    from phinmf.lockstep import settling
 
+    monkeypatch.setattr(settling, "ENTRIES", entries)
+    settle = settling.settle
     W = rng.random((32, 3))
     W /= W.sum(axis=0)
     found = []
