@@ -115,8 +115,9 @@ TABLES = {
         "objective_per_entry": "objective per entry",
     },
     "scaling_model": {
-        "workers": "workers", "M": "M", "N": "N", "seconds": "s, processor time",
-        "wall": "s, by the clock", "model": "s, model", "model_to_measured": "model / measured",
+        "workers": "workers", "M": "M", "N": "N", "seconds": "s, by the clock",
+        "processor": "s, processor time", "model": "s, model",
+        "model_to_measured": "model / measured",
     },
     "scaling_fit": {"constant": "", "of": "of", "value": "s"},
     "scaling_forecast": {

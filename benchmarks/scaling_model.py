@@ -38,10 +38,10 @@ def features(M: int, N: int, w: int) -> list[float]:
 
 
 def measure(iterations: int) -> list[dict]:
-    """Seconds per outer iteration of every size, one and two workers in turns.
+    """Seconds per outer iteration of every size by the clock, one and two workers in turns.
 
-    They are processor time of the client and of the busiest worker, which does not change with who
-    else uses the machine.
+    Beside them the processor time of the client and of the busiest worker, which would not change
+    if others used the machine.
     """
     rows = []
     with ExitStack() as stack:
@@ -53,8 +53,8 @@ def measure(iterations: int) -> list[dict]:
             Y = rng.standard_normal((M, N), chunks=(-1, 2048)).astype(np.float32)
             for w, client in clients.items():
                 found = fit(client, Y, iterations)
-                rows.append({"workers": w, "M": M, "N": N, "seconds": found.processor})
-                rows[-1]["wall"] = round(median(found.seconds), 4)
+                rows.append({"workers": w, "M": M, "N": N, "seconds": median(found.seconds)})
+                rows[-1]["processor"] = round(found.processor, 4)
                 print(rows[-1], flush=True)
     return rows
 
@@ -119,7 +119,7 @@ def forecast(constants: np.ndarray) -> list[dict]:
         memory = copies * 4 * M * C * N / w
         return {
             "cluster": name,
-            **{f"{key}_s": f"{value:.2g}" for key, value in parts.items()},
+            **{f"{key}_s": f"{value:.3g}" for key, value in parts.items()},
             "iteration_s": f"{total:.3g}",
             "hours_for_40": f"{40 * total / 3600:.2g}",
             "bottleneck": max(parts, key=parts.get),
@@ -144,8 +144,8 @@ def main() -> None:
     if options.again:
         with (RESULTS / "scaling_model.csv").open() as file:
             file.readline()
-            rows = [{k: float(v) if k in ("seconds", "wall") else int(v) for k, v in r.items()
-                     if k in ("workers", "M", "N", "seconds", "wall")}
+            rows = [{k: float(v) if k in ("seconds", "processor") else int(v) for k, v in r.items()
+                     if k in ("workers", "M", "N", "seconds", "processor")}
                     for r in csv.DictReader(file)]  # fmt: skip
     else:
         rows = measure(options.iterations)
