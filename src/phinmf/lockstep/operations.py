@@ -12,26 +12,31 @@ import torch
 MOST_COMPONENTS = 128  #: that the fused NMF step holds in registers
 MOST_PAIRS = 15  #: that fit, with the gradient, into a tile of the fused memory
 
-NAMES = {
-    "": ("loss", "loss_and_slope", "curvatures", "update_activations", "nmf_step"),
+PLAIN = {
+    "formulas": ("loss", "loss_and_slope", "curvatures", "update_activations", "nmf_step"),
     "memory": ("aim", "remember", "take"),
     "exponential": ("combinations",),
+}
+FUSED = {
+    "fused_loss": ("loss", "loss_and_slope", "curvatures"),
+    "fused_nmf": ("update_activations", "nmf_step"),
+    "fused_memory": ("aim", "remember", "take", "combinations"),
 }
 
 
 def plain() -> Any:
     """The readable functions, for any device."""
-    return _collected("formulas", "memory", "exponential")
+    return _collected(PLAIN)
 
 
 def fused() -> Any:
     """The Triton kernels; ImportError where Triton is missing."""
-    return _collected("fused", "fused_memory", "fused_memory")
+    return _collected(FUSED)
 
 
-def _collected(*modules: str) -> Any:
+def _collected(modules: dict[str, tuple[str, ...]]) -> Any:
     functions: dict[str, Any] = {}
-    for module, names in zip(modules, NAMES.values(), strict=True):
+    for module, names in modules.items():
         source = importlib.import_module(f"phinmf.lockstep.{module}")
         functions |= {name: getattr(source, name) for name in names}
     return SimpleNamespace(**functions)

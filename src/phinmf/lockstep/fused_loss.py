@@ -1,0 +1,149 @@
+"""The loss, its slope and its curvature as Triton kernels: one pass over memory for each question.
+
+The same functions as in `formulas`, which they are tested against, for tensors on a GPU (or
+anywhere in Triton's interpreter). Sums run in a fixed order: the same input gives the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from phinmf._types import Tensor
+
+ENTRIES = 1024  #: of an elementwise program
+GROUP = 4  #: entries of equal weight whose product is taken before its logarithm
+
+
+@triton.jit
+def _entry(X, WH, weights, eps, place, b, MN, N, share, C: tl.constexpr, W_ROW):
+    """Power, model and weight of some entries of restart b."""
+    inside = place < MN
+    v = tl.load(X + b * C * MN + place, inside, 0.0)
+    v = v * v
+    for c in tl.static_range(1, C):
+        x = tl.load(X + (b * C + c) * MN + place, inside, 0.0)
+        v += x * x
+    if C > 1:
+        v = (v * share).to(v.dtype)
+    v_hat = tl.load(WH + b * MN + place, inside, 1.0) + eps
+    weight = tl.load(weights + b * W_ROW + place % N, inside, 0.0)
+    return v, v_hat, weight
+
+
+@triton.jit
+def _times(a, b):
+    return a * b
+
+
+@triton.jit
+def _loss_kernel(
+    X, WH, weights, EPS, F, parts, MN, N, W_ROW, share, C: tl.constexpr, IS: tl.constexpr,
+    SLOPE: tl.constexpr, GROUP: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """One division gives both reciprocals; a logarithm of a product stands in for GROUP of them.
+
+    Equal weights are those of frames that count; the others, of weight 0, fill up the rows.
+    """
+    b = tl.program_id(1).to(tl.int64)
+    first = tl.program_id(0).to(tl.int64) * GROUP * BLOCK
+    place = first + tl.arange(0, GROUP)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
+    inside = place < MN
+    eps = tl.load(EPS).to(X.dtype.element_ty)
+    v, v_hat, weight = _entry(X, WH, weights, eps, place, b, MN, N, share, C, W_ROW)
+    a = v + eps
+    both = 1.0 / (a * v_hat)
+    inverse = a * both
+    ratio = a * inverse
+    if IS:
+        of_a = v_hat * both
+        argument = tl.where(weight > 0, ratio, 1.0).to(tl.float64)
+        value = ratio.to(tl.float64) - 1.0
+    else:
+        argument = tl.where(weight > 0, 1.0 / v_hat, 1.0).to(tl.float64)
+        value = ratio.to(tl.float64)
+    total = tl.sum(tl.where(inside, value * weight, 0.0))
+    if GROUP > 1:  # of equal weight
+        total -= tl.sum(tl.log(tl.reduce(argument, 0, _times))) * tl.load(weights + b * W_ROW)
+    else:
+        total -= tl.sum(tl.log(argument) * weight)
+    tl.store(parts + b * tl.num_programs(0) + tl.program_id(0), total)
+    if SLOPE:
+        if IS:
+            slope = 2.0 * weight.to(v.dtype) * (inverse - of_a)
+        else:
+            slope = 2.0 * weight.to(v.dtype) * inverse
+        for c in tl.static_range(0, C):
+            x = tl.load(X + (b * C + c) * MN + place, inside, 0.0)
+            tl.store(F + (b * C + c) * MN + place, slope * x, inside)
+
+
+@triton.jit
+def _curvature_kernel(
+    X, WH, weights, EPS, exact, bound, V, MN, N, W_ROW, share, C: tl.constexpr, IS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):  # fmt: skip
+    b = tl.program_id(1).to(tl.int64)
+    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = place < MN
+    eps = tl.load(EPS).to(X.dtype.element_ty)
+    v, v_hat, weight = _entry(X, WH, weights, eps, place, b, MN, N, share, C, W_ROW)
+    twice = 2.0 * weight.to(v.dtype)
+    inverse = 1.0 / v_hat
+    if IS:
+        of_a = 1.0 / (v + eps)
+        f = twice * (inverse + (v - eps) * of_a * of_a)
+        h = twice * (inverse + of_a)
+    else:
+        f = twice * inverse
+        h = f
+    tl.store(exact + b * MN + place, f, inside)
+    tl.store(bound + b * MN + place, h, inside)
+    tl.store(V + b * MN + place, v, inside)
+
+
+def _entries(X: Tensor, weights: Tensor, block: int) -> tuple[Any, ...]:
+    B, C, M, N = X.shape
+    grid = (triton.cdiv(M * N, block), B)
+    return grid, M * N, N, N if len(weights) > 1 else 0, 1.0 / C, C
+
+
+def loss(X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float) -> Tensor:
+    """Weighted sum of f over all entries, of each restart, in double precision."""
+    return _losses(X, WH, weights, equal, eps, kappa, None)
+
+
+def loss_and_slope(
+    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float, F: Tensor
+) -> Tensor:
+    """The loss; F receives the weighted f'(x)."""
+    return _losses(X, WH, weights, equal, eps, kappa, F)
+
+
+def _losses(
+    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float, F: Any
+) -> Tensor:
+    group = GROUP if equal else 1
+    lanes = 256 if X.dtype == torch.float64 else 512
+    grid, MN, N, row, share, C = _entries(X, weights, group * lanes)
+    parts = torch.empty(grid[::-1], dtype=torch.float64, device=X.device)
+    _loss_kernel[grid](
+        X, WH, weights, eps, X if F is None else F, parts, MN, N, row, share, C, kappa == 1,
+        SLOPE=F is not None, GROUP=group, BLOCK=lanes,
+    )  # fmt: skip
+    return parts.sum(dim=1)
+
+
+def curvatures(
+    X: Tensor, WH: Tensor, weights: Tensor, eps: Tensor, kappa: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The weighted f''(x), its weighted bound b(x), and the power."""
+    grid, MN, N, row, share, C = _entries(X, weights, ENTRIES)
+    exact, bound, V = torch.empty_like(WH), torch.empty_like(WH), torch.empty_like(WH)
+    _curvature_kernel[grid](
+        X, WH, weights, eps, exact, bound, V, MN, N, row, share, C, kappa == 1, BLOCK=ENTRIES
+    )
+    return exact, bound, V
