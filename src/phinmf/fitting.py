@@ -212,20 +212,20 @@ def validated(estimator: Any, X: Any, reset: bool = True) -> Any:
     """Frames as scikit-learn wants them; a tensor or a dask array stays where it is."""
     if not (arrays.is_tensor(X) or is_lazy(X)):
         return validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)
+    name = type(estimator).__name__
+    M = X.shape[1] if len(X.shape) == 2 else None
+    if not reset and M is not None and estimator.n_features_in_ != M:
+        raise ValueError(
+            f"X has {M} features, but {name} is expecting {estimator.n_features_in_} features"
+        )
     frames = rows(X) if is_lazy(X) else checks.real_array("X", X)
     if len(frames.shape) != 2 or 0 in frames.shape:
         raise ValueError(
             f"X has shape {tuple(frames.shape)}, but frames of shape (n_frames, n_features) are"
             " needed, at least one"
         )
-    M = frames.shape[1]
     if reset:
-        estimator.n_features_in_ = M
+        estimator.n_features_in_ = frames.shape[1]
         if hasattr(estimator, "feature_names_in_"):
             del estimator.feature_names_in_
-    elif estimator.n_features_in_ != M:
-        name = type(estimator).__name__
-        raise ValueError(
-            f"X has {M} features, but {name} is expecting {estimator.n_features_in_} features"
-        )
     return frames

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
+import time
 from typing import Any
 
 import numpy as np
 
+PATIENCE = 30.0  #: seconds to wait for a worker where there is none
 HINT = 'pip install "phinmf[dask]"'
 
 
@@ -77,3 +80,36 @@ def rows(X: Any) -> Any:
 def like(H: Any, X: Any) -> Any:
     """Activations (n_frames, K) in chunks like those of the frames."""
     return dask().array.from_array(H, chunks=(X.chunks[0], -1))
+
+
+def current_client() -> Any:
+    """The client that dask itself would use, if there is one."""
+    distributed = sys.modules.get("distributed")
+    chosen = dask().config.get("scheduler", None)
+    if distributed is None or chosen not in (None, "distributed", "dask.distributed"):
+        return None
+    try:
+        return distributed.default_client()
+    except ValueError:
+        return None
+
+
+def members(client: Any) -> dict[str, int]:
+    """Threads of each worker; waits for one if there is none."""
+    begun = time.monotonic()
+    while True:
+        try:
+            threads: dict[str, int] = dict(client.nthreads())
+        except Exception as error:
+            raise ConnectionError(
+                f"the Dask scheduler at {client.scheduler.address} does not answer any more"
+                f" ({error!r}): start another cluster and resume from a checkpoint"
+            ) from error
+        if threads:
+            return threads
+        if time.monotonic() - begun > PATIENCE:
+            raise ConnectionError(
+                f"the Dask cluster at {client.scheduler.address} has had no workers for"
+                f" {PATIENCE:.0f} s: start some with dask worker {client.scheduler.address}"
+            )
+        time.sleep(0.2)

@@ -43,6 +43,8 @@ def each(
         stretches = stretches or [slice(i, i + FRAMES) for i in range(0, N, FRAMES)]
         return [function(Y[:, :, s]) for s in stretches]
     dask = lazy.dask()
+    if (client := lazy.current_client()) is not None:
+        lazy.members(client)  # or it would wait for one for ever
     if stretches is None:
         ends = np.cumsum(Y.chunks[2])
         stretches = [slice(b - n, b) for n, b in zip(Y.chunks[2], ends.tolist(), strict=True)]
@@ -72,6 +74,11 @@ def levels(Y: Any) -> Levels:
         return Levels(loudest, energy, exponent, 0)
     largest, energies_, bad = zip(*each(of_stretch, Y), strict=True)
     top = np.concatenate(largest)
+    if len(top) != Y.shape[2]:
+        raise ValueError(
+            f"the dask array of frames says that it has {Y.shape[2]}, but its chunks hold"
+            f" {len(top)}: give da.from_delayed the shapes that chunks really have"
+        )
     _, exponents = np.frexp(top)
     exponent = int(exponents.max())
     scaled = np.ldexp(np.concatenate(energies_), 2 * (exponents - exponent))

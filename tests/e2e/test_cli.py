@@ -129,6 +129,26 @@ def test_a_folder_that_cannot_be_written(here, capsys):
     assert "cannot be written" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (["--cluster", "tcp://x:1", "--device", "cuda"], "do not go together"),
+        (["--cluster", ""], "--cluster is empty"),
+        (["--threads", "-1"], "--threads is -1"),
+        (["other/song.wav"], "would be written to the same folder"),
+    ],
+)
+def test_what_cannot_be_meant(here, capsys, how, said):
+    write(here / "song.wav")
+    (here / "other").mkdir()
+    write(here / "other" / "song.wav")
+    with pytest.raises(SystemExit) as stopped:
+        main(["unmix", "song.wav", *how, *QUICK])
+    assert stopped.value.code == 2
+    assert said in capsys.readouterr().err
+    assert not (here / "song").exists()
+
+
 def test_env_and_version(capsys):
     assert main(["env"]) == 0
     assert "libsndfile" in capsys.readouterr().out

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from clusters import cluster, needs_dask
 
-from phinmf import TLNMF, tl_nmf
+from phinmf import TLNMF, lazy, tl_nmf
 
 needs_dask()
 import dask
 import dask.array as da
-
-from phinmf.engines import cluster as clusters
 
 Y = da.random.default_rng(0).standard_normal((32, 5000), chunks=(-1, 1000))
 DOORS = {
@@ -36,11 +34,11 @@ def test_a_chunked_axis_of_samples(door):
     assert "\n" not in said
 
 
-@pytest.mark.parametrize("memory", ["0B", "-1GB"])
+@pytest.mark.parametrize("memory", ["0B", "-1GB", "lots", None])
 def test_no_memory(memory):
     with (
         dask.config.set({"phinmf.memory": memory, "scheduler": "sync"}),
-        pytest.raises(ValueError, match=f"phinmf.memory is '{memory}', but some memory is needed"),
+        pytest.raises(ValueError, match=f"phinmf.memory is {memory!r}, but some memory is needed"),
     ):
         tl_nmf(Y, 2)
 
@@ -125,6 +123,33 @@ def test_workers_without_the_package_or_with_another_version():
 
 
 def test_a_cluster_without_workers(monkeypatch):
-    monkeypatch.setattr(clusters, "PATIENCE", 0.5)
+    monkeypatch.setattr(lazy, "PATIENCE", 0.5)
     with cluster(0), pytest.raises(ConnectionError, match="has had no workers for .* dask worker"):
         tl_nmf(np.random.default_rng(0).standard_normal((32, 900)), 2, engine="dask")
+    with cluster(0), pytest.raises(ConnectionError, match="has had no workers for .* dask worker"):
+        tl_nmf(Y, 2)
+
+
+def test_chunks_that_are_not_what_they_say():
+    short = da.from_delayed(dask.delayed(np.ones((32, 50))), shape=(32, 300), dtype="f8")
+    with (
+        dask.config.set(scheduler="sync"),
+        pytest.raises(ValueError, match="says that it has 300, but its chunks hold 50"),
+    ):
+        tl_nmf(short, 2)
+
+
+def test_features_come_before_chunks():
+    with dask.config.set(scheduler="sync"):
+        model = TLNMF(2, max_iter=1, tol=0).fit(Y.T)
+        with pytest.raises(ValueError, match="X has 5000 features, but TLNMF is expecting 32"):
+            model.transform(Y)
+
+
+def test_a_scratch_folder_that_is_not_there_yet(tmp_path):
+    there = tmp_path / "a" / "b"
+    how = {"phinmf.memory": "1MB", "temporary-directory": str(there), "scheduler": "sync"}
+    with dask.config.set(how):
+        assert tl_nmf(Y, 2, max_iter=1, tol=0).objective > 0
+    assert there.is_dir()
+    assert not list(there.iterdir())

@@ -11,6 +11,8 @@ import phinmf
 from phinmf.views.cli import main
 
 needs_dask()
+import dask
+
 from phinmf.engines import cluster as clusters
 
 
@@ -120,3 +122,13 @@ def test_files_that_workers_do_not_see(tmp_path, capsys, monkeypatch):
         command = ["unmix", path, "--cluster", client.scheduler.address, "-o", str(tmp_path)]
         assert main(command) == 1
     assert "a.wav is not there for worker tcp://w: put it on a disk" in capsys.readouterr().err
+
+
+def test_a_file_that_changes_meanwhile(tmp_path):
+    path = tmp_path / "a.wav"
+    y = np.random.default_rng(0).standard_normal(8000) * 0.1
+    soundfile.write(path, y, 8000)
+    Y = phinmf.frames_from_files(path, 64)
+    soundfile.write(path, y[:4000], 8000)
+    with dask.config.set(scheduler="sync"), pytest.raises(ValueError, match=r"a\.wav has changed"):
+        phinmf.tl_nmf(Y, 2)

@@ -312,3 +312,13 @@ def test_the_host_waits_for_a_loss_and_a_slope_per_trial(sound, monkeypatch, how
         assert travels_now == travels
         compared += 1
     assert compared >= 8
+
+
+def test_frames_and_sounds_as_tensors(sound):
+    y = example().mixture[:4000]
+    Y = phinmf.to_frames(tensor(y), 64)
+    assert isinstance(Y, torch.Tensor)
+    assert np.array_equal(Y, phinmf.to_frames(y, 64))
+    assert np.allclose(phinmf.from_frames(Y, len(y)), y, atol=1e-12)
+    parts = phinmf.unmix(tensor(y), 8000, 2, max_time=0.5, seed=0)
+    assert parts.components.shape == (2, 4000)

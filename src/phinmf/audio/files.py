@@ -96,7 +96,7 @@ def opened(path: Path, **how: Any) -> soundfile.SoundFile:
         reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
         raise ValueError(
             f"{path} cannot be read as sound ({reason}): convert it to WAV or FLAC first, for"
-            f' example with ffmpeg -i "{path.name}" "{path.stem}.wav"'
+            f' example with ffmpeg -i "{path.name}" "{path.stem}-again.wav"'
         ) from None
 
 

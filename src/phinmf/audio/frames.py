@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import checks
+from phinmf import arrays, checks
 from phinmf._types import Array
 
 
@@ -30,6 +30,8 @@ def to_frames(y: ArrayLike, M: int) -> Array:
         N = ceil(n / (M/2)) + 1 frames, each contiguous in memory; half a frame of zeros is put
         before and after the signal, so that every sample is in two frames.
     """
+    if arrays.is_tensor(y):
+        return arrays.like(to_frames(arrays.to_numpy(y), M), y)
     signal = checks.real_array("y", y)
     if signal.ndim not in (1, 2) or signal.size == 0:
         raise ValueError(
@@ -62,6 +64,8 @@ def from_frames(Y: ArrayLike, length: int) -> Array:
     -------
     array of shape (length,) or (length, channels)
     """
+    if arrays.is_tensor(Y):
+        return arrays.like(from_frames(arrays.to_numpy(Y), length), Y)
     frames = checks.real_array("Y", Y)
     if frames.ndim not in (2, 3):
         raise ValueError(f"Y has shape {frames.shape}, but (M, N) or (channels, M, N) is needed")

@@ -102,6 +102,10 @@ def read_frames(
     """Frames a to b of those that `to_frames` makes of samples from `start` on."""
     from phinmf.audio import files
 
+    if (path.stat().st_mtime_ns, path.stat().st_size) != changed:
+        raise ValueError(
+            f"{path} has changed since frames_from_files looked at it: call that again"
+        )
     hop = M // 2
     first, last = max(a - 1, 0) * hop, min(b * hop, length)  # of the samples they stand on
     y = files.read(files.probe(path), start + first, last - first).astype(dtype)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import checks
+from phinmf import arrays, checks
 from phinmf._types import Array
 from phinmf.algorithm import Callback
 from phinmf.audio.learning import Learned, Options, learn
@@ -151,7 +151,7 @@ def unmix(
     >>> parts.components.shape
     (3, 16000)
     """
-    signal = checks.real_array("y", y)
+    signal = checks.real_array("y", arrays.to_numpy(y) if arrays.is_tensor(y) else y)
     if signal.ndim not in (1, 2) or signal.size == 0:
         raise ValueError(
             f"y has shape {signal.shape}, but (n,) or (n, channels) with n ≥ 1 is needed"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import pydoc
-import time
 import weakref
 from collections import Counter
 from concurrent.futures import Future
@@ -23,13 +22,12 @@ from phinmf._types import Array
 from phinmf.engines.journal import CHANGES, Change, Journal
 from phinmf.engines.run import Place, Run
 from phinmf.engines.source import joined, pieces
-from phinmf.lazy import is_lazy
+from phinmf.lazy import is_lazy, members
 from phinmf.threads import Workers
 
 log = logging.getLogger("phinmf")
 CONNECT = 10.0  #: seconds to wait for a scheduler
 LOOK = 1.0  #: seconds after which it is asked whether a worker is still there
-PATIENCE = 30.0  #: seconds to wait for a worker where there is none
 
 
 class Part:
@@ -222,27 +220,6 @@ def size(value: Any) -> int:
     if isinstance(value, np.ndarray):
         return value.nbytes
     return sum(size(v) for v in value) if isinstance(value, (list, tuple)) else 0
-
-
-def members(client: Any) -> dict[str, int]:
-    """Threads of each worker; waits for one if there is none."""
-    begun = time.monotonic()
-    while True:
-        try:
-            threads: dict[str, int] = dict(client.nthreads())
-        except Exception as error:
-            raise ConnectionError(
-                f"the Dask scheduler at {client.scheduler.address} does not answer any more"
-                f" ({error!r}): start another cluster and resume from a checkpoint"
-            ) from error
-        if threads:
-            return threads
-        if time.monotonic() - begun > PATIENCE:
-            raise ConnectionError(
-                f"the Dask cluster at {client.scheduler.address} has had no workers for"
-                f" {PATIENCE:.0f} s: start some with dask worker {client.scheduler.address}"
-            )
-        time.sleep(0.2)
 
 
 def check_workers(client: Any) -> None:

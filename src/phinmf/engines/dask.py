@@ -7,7 +7,6 @@ if there is room for them, otherwise from their source and scratch files, one at
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -74,7 +73,7 @@ class DaskEngine(BlockedEngine):
     def runs(self) -> Any:
         """Where the runs are; made when they are first needed."""
         if self._runs is None:
-            client = current_client()
+            client = lazy.current_client()
             self._runs = self.in_process() if client is None else self.on(client)
         return self._runs
 
@@ -84,7 +83,7 @@ class DaskEngine(BlockedEngine):
 
     def on(self, client: Any) -> Any:
         """Runs on the workers of a cluster."""
-        threads = cluster.members(client)
+        threads = lazy.members(client)
         cluster.check_workers(client)
         places = self.places(len(threads))
         how = [(self.divergence, self.weights[place.frames], self.equal) for place in places]
@@ -96,7 +95,10 @@ class DaskEngine(BlockedEngine):
         C, M, N = self.shape
         size = C * M * N * self.dtype.itemsize
         given = config.get("phinmf.memory", disk.available() // 2)
-        budget = lazy.dask().utils.parse_bytes(given)
+        try:
+            budget = lazy.dask().utils.parse_bytes(given)
+        except (AttributeError, TypeError, ValueError):
+            budget = 0
         if not budget > 0:
             raise ValueError(f"phinmf.memory is {given!r}, but some memory is needed, such as 2GB")
         if MOST_ARRAYS * size <= budget:
@@ -128,15 +130,3 @@ class Here:
 
     def close(self) -> None:
         """Nothing is held elsewhere."""
-
-
-def current_client() -> Any:
-    """The client that dask itself would use, if there is one."""
-    distributed = sys.modules.get("distributed")
-    chosen = lazy.dask().config.get("scheduler", None)
-    if distributed is None or chosen not in (None, "distributed", "dask.distributed"):
-        return None
-    try:
-        return distributed.default_client()
-    except ValueError:
-        return None

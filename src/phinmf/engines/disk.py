@@ -104,6 +104,8 @@ class Disk:
     """Runs in turn, the next one being read while one is at work."""
 
     def __init__(self, runs: list[StoredRun], where: Any) -> None:
+        if where is not None:
+            Path(where).mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="phinmf-", dir=where))
         self.close = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.runs = runs

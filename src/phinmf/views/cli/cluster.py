@@ -15,7 +15,8 @@ def tasks(
     paths: list[Path], options: argparse.Namespace, groups: Any
 ) -> Iterator[Callable[[], dict[str, Any]]]:
     """What to call for the result of each file: one is learned by all workers, many by one each."""
-    from phinmf.engines.cluster import check_workers, connect, members
+    from phinmf.engines.cluster import check_workers, connect
+    from phinmf.lazy import members
     from phinmf.views.cli.unmix import one
 
     with connect(options.cluster) as client:

@@ -82,6 +82,12 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error(str(error))
     if options.preview and (options.start or options.duration):
         options.parser.error("--preview chooses its own --start and --duration")
+    if options.cluster is not None and options.device is not None:
+        options.parser.error("--cluster and --device do not go together: leave one of them out")
+    if options.cluster == "":
+        options.parser.error("--cluster is empty: give the address of a scheduler, or leave it out")
+    if options.threads is not None and options.threads < 1:
+        options.parser.error(f"--threads is {options.threads}, but at least 1 is needed")
     finished = [path for path in options.files if (path / "result.json").exists()]
     results, failed = [], 0
     if finished and groups is not None:
@@ -90,6 +96,13 @@ def run(options: argparse.Namespace) -> int:
         paths = []
     else:
         paths = files.found_in(options.files)
+        if (same := namesakes(paths)) is not None:
+            first, second = same
+            options.parser.error(
+                f"{first} and {second} would be written to the same folder,"
+                f" {options.output / first.stem}: unmix them one after the other, each with an"
+                " --output of its own"
+            )
     for work in (
         cluster.tasks(paths, options, groups)
         if options.cluster
@@ -103,6 +116,16 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(results, indent=2, ensure_ascii=False))
     return FAILED if failed else OK
+
+
+def namesakes(paths: list[Path]) -> tuple[Path, Path] | None:
+    """Two recordings of one name, if there are any."""
+    seen: dict[str, Path] = {}
+    for path in paths:
+        if path.stem in seen:
+            return seen[path.stem], path
+        seen[path.stem] = path
+    return None
 
 
 def one(
