@@ -58,7 +58,7 @@ def outcome(path: Path, future: Any, options: argparse.Namespace) -> dict[str, A
         )
     if not options.quiet:
         K = len(result["components"])
-        print(f"{path.name}: {K} components in {result['folder']}")
+        print(f"{path.name}: {K} components in {result['folder']}; {result['adds_up']}")
     return result
 
 
