@@ -108,15 +108,16 @@ class Problem:
     ) -> list[Result]:
         """Restarts in lockstep, as many at a time as the device has memory for."""
         lockstep = importlib.import_module("phinmf.lockstep.run")  # which needs PyTorch
+        shared = importlib.import_module("phinmf.lockstep.frames")
         data = self.data
         N = data.Y.shape[2]
         weights = np.ones(N) if data.weights is None else data.weights
         divergence: Any = assembly.divergence_of(self.divergence)
         kept = self.given.kept.columns
-        frames = lockstep.Frames(data.Y, weights, divergence.log_share, kept)
+        frames = shared.Frames(data.Y, weights, divergence.log_share, kept)
         powers = arrays.namespace(data.Y).mean(data.Y * data.Y, axis=(0, 1))
         results = []
-        most = lockstep.restarts_within(free_memory(data.Y.device), frames, self.n_components)
+        most = shared.restarts_within(free_memory(data.Y.device), frames, self.n_components)
 
         def begin(number: int) -> tuple[Settings, Iterate]:
             rng_Phi, rng_W, rng_frames = assembly.streams(random_states[number], 3)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -28,43 +28,11 @@ from phinmf.arrays import dtype_of
 from phinmf.lockstep import workspace
 from phinmf.lockstep.batch import GRADIENT, LOSS, PENALTY, TARGET, Batch
 from phinmf.lockstep.descent import Restart, descend
+from phinmf.lockstep.frames import Frames, Outcome
 from phinmf.lockstep.operations import current
 from phinmf.model import Iterate, Sample, draw
 from phinmf.result import History, Row, Status
 from phinmf.solvers import LBFGS
-
-MOST_TOGETHER = 64  #: restarts of a batch, by when any device is busy
-
-
-class Frames(NamedTuple):
-    """What all restarts share."""
-
-    Y: Tensor  #: (C, M, N) at unit power
-    weights: Any  #: (N,), NumPy
-    kappa: float  #: of the divergence
-    kept: Any = None  #: columns of W that stay
-
-
-class Outcome(NamedTuple):
-    """A restart at its end."""
-
-    last: Iterate
-    history: History
-    status: Status
-    divergence: float
-    penalty: float
-
-
-def restarts_within(memory: int | None, frames: Frames, n_components: int) -> int:
-    """How many restarts fit into so many bytes; at least one is tried."""
-    if memory is None:
-        return MOST_TOGETHER
-    C, M, N = frames.Y.shape
-    item = frames.Y.element_size()
-    # X, its trial, f', WH and three of the curvature; for L-BFGS and the exponential
-    each = (3 * C + 5) * M * N + 4 * (N + M) * n_components + 50 * M * M
-    whole = 0.9 * memory - C * M * N * item
-    return max(1, min(MOST_TOGETHER, int(whole / (each * item))))
 
 
 def run_together(
