@@ -20,7 +20,8 @@ from phinmf.arrays import channels_apart
 from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums, Engine, Objective
 from phinmf.engines.blocked_objective import BlockedObjective
-from phinmf.engines.run import Place, Run
+from phinmf.engines.run import Run
+from phinmf.engines.share import Share, frames_of
 from phinmf.engines.summation import blocks_of, total
 from phinmf.threads import Workers
 
@@ -38,8 +39,7 @@ class BlockedEngine(Engine):
     ) -> None:
         self.hold(Y.shape, Y.dtype, divergence, weights, workers or Workers(n_threads))
         self.Y = channels_apart(Y.transpose(0, 2, 1))
-        everything = Place(Y.shape[2], slice(0, self.n_blocks))
-        self.run = Run(self.Y, divergence, self.weights, self.equal, everything, self.workers)
+        self.run = Run(self.Y, self.share(slice(0, self.n_blocks)), self.workers)
 
     def hold(
         self,
@@ -59,6 +59,12 @@ class BlockedEngine(Engine):
         self.n_blocks = len(blocks_of(shape[2]))
         self.trial: Array | None = None  #: the last T that was evaluated, if X is still the same
         self._model: Array | None = None
+
+    def share(self, blocks: slice) -> Share:
+        """What a run of these blocks needs to know."""
+        N = self.shape[2]
+        weights = self.weights[frames_of(N, blocks)]
+        return Share(N, blocks, self.divergence, weights, self.equal)
 
     @classmethod
     def supports(cls, divergence: Divergence) -> bool:

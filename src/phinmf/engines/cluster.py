@@ -12,6 +12,7 @@ import pydoc
 import weakref
 from collections import Counter
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ import phinmf
 from phinmf import lazy
 from phinmf._types import Array
 from phinmf.engines.journal import CHANGES, Change, Journal
-from phinmf.engines.run import Place, Run
+from phinmf.engines.run import Run
+from phinmf.engines.share import Share
 from phinmf.engines.source import joined, pieces
 from phinmf.lazy import is_lazy, members
 from phinmf.threads import Workers
@@ -34,13 +36,13 @@ class Part:
     """A run in the process of a worker, with threads of its own."""
 
     def __init__(
-        self, parts: list[Array], shape: Any, dtype: Any, n_threads: int, *how: Any
+        self, parts: list[Array], shape: Any, dtype: Any, n_threads: int, share: Share
     ) -> None:
         workers = Workers(n_threads)
         workers.__enter__()
         weakref.finalize(self, workers.__exit__)
-        make: Any = Run
-        self.run = make(joined(parts, shape, dtype), *map(own, how), workers)
+        share = replace(share, weights=own(share.weights))
+        self.run = Run(joined(parts, shape, dtype), share, workers)
 
     def ask(self, name: str, *args: Any) -> Any:
         """Ask the run."""
@@ -62,22 +64,19 @@ class Lost(Exception):
 class Cluster:
     """One run on each worker."""
 
-    def __init__(
-        self, client: Any, source: Any, dtype: Any, places: list[Place], how: list[Any]
-    ) -> None:
+    def __init__(self, client: Any, source: Any, dtype: Any, shares: list[Share]) -> None:
         self.client = client
         self.source = source
         self.dtype = dtype
-        self.places = places
-        self.how = how  #: of each run: divergence, weights, whether they are all equal
+        self.shares = shares  #: one for each run
         self.journal = Journal()
         self.remade: set[int] = set()  #: runs that do not hold the last trial point
         self.travelled: Counter[str] = Counter()  #: bytes of arrays, by what was asked
         threads = members(client)
         order = sorted(threads)
-        self.at = [order[i % len(order)] for i in range(len(places))]
-        self.actors = [self.begin(i) for i in range(len(places))]
-        for i in range(len(places)):
+        self.at = [order[i % len(order)] for i in range(len(shares))]
+        self.actors = [self.begin(i) for i in range(len(shares))]
+        for i in range(len(shares)):
             self.finish(i)
 
     def close(self) -> None:
@@ -88,7 +87,7 @@ class Cluster:
 
     def begin(self, i: int) -> Any:
         """Have a run made where it belongs."""
-        frames, where = self.places[i].frames, [self.at[i]]
+        frames, where = self.shares[i].frames, [self.at[i]]
         shape = (self.source.shape[0], frames.stop - frames.start, self.source.shape[1])
         cut = pieces(self.source, frames)
         if is_lazy(self.source):
@@ -97,7 +96,7 @@ class Cluster:
             here = self.client.scatter(cut, workers=where, hash=False)
         n_threads = members(self.client).get(self.at[i], 1)
         return self.client.submit(
-            Part, here, shape, self.dtype, n_threads, *self.how[i], self.places[i],
+            Part, here, shape, self.dtype, n_threads, self.shares[i],
             actor=True, workers=where, pure=False,
         )  # fmt: skip
 
@@ -132,7 +131,7 @@ class Cluster:
         while True:
             self.settle_elsewhere(i)
             self.finish(i)
-            frames = self.places[i].frames
+            frames = self.shares[i].frames
             done = [*self.journal.changes]
             if change.name not in CHANGES:
                 done.append(change)
@@ -154,7 +153,7 @@ class Cluster:
         short = change if sent is None else change._replace(args=sent)
         asked = [
             self.call(i, change.name, (change if i in self.remade else short).arguments(p.frames))
-            for i, p in enumerate(self.places)
+            for i, p in enumerate(self.shares)
         ]
         answers: list[Any] = []
         for i, answer in enumerate(asked):

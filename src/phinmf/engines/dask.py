@@ -20,7 +20,8 @@ from phinmf.divergences import Divergence
 from phinmf.engines import cluster, disk
 from phinmf.engines.blocked import BlockedEngine
 from phinmf.engines.journal import Change
-from phinmf.engines.run import Place, Run
+from phinmf.engines.run import Run
+from phinmf.engines.share import Share
 from phinmf.engines.source import load
 from phinmf.engines.summation import runs_of
 from phinmf.threads import Workers
@@ -77,17 +78,15 @@ class DaskEngine(BlockedEngine):
             self._runs = self.in_process() if client is None else self.on(client)
         return self._runs
 
-    def places(self, number: int) -> list[Place]:
-        """Shares of the blocks."""
-        return [Place(self.shape[2], blocks) for blocks in runs_of(self.n_blocks, number)]
+    def shares(self, number: int) -> list[Share]:
+        """The blocks, shared out."""
+        return [self.share(blocks) for blocks in runs_of(self.n_blocks, number)]
 
     def on(self, client: Any) -> Any:
         """Runs on the workers of a cluster."""
         threads = lazy.members(client)
         cluster.check_workers(client)
-        places = self.places(len(threads))
-        how = [(self.divergence, self.weights[place.frames], self.equal) for place in places]
-        return cluster.Cluster(client, self.source, self.dtype, places, how)
+        return cluster.Cluster(client, self.source, self.dtype, self.shares(len(threads)))
 
     def in_process(self) -> Any:
         """Runs in this process, as many as the memory allows at a time."""
@@ -102,17 +101,15 @@ class DaskEngine(BlockedEngine):
         if not budget > 0:
             raise ValueError(f"phinmf.memory is {given!r}, but some memory is needed, such as 2GB")
         if MOST_ARRAYS * size <= budget:
-            everything = Place(N, slice(0, self.n_blocks))
             Y = load(self.source, slice(0, N), self.dtype)
-            how = (self.divergence, self.weights, self.equal, everything, self.workers)
-            return Here(Run(Y, *how))
-        places = self.places(2 ** int(np.ceil(np.log2(disk.ARRAYS * size / budget))))
+            return Here(Run(Y, self.share(slice(0, self.n_blocks)), self.workers))
+        shares = self.shares(2 ** int(np.ceil(np.log2(disk.ARRAYS * size / budget))))
         runs = [
             disk.StoredRun(
-                partial(load, self.source, place.frames, self.dtype), (C, M), self.dtype,
-                self.divergence, self.weights[place.frames], self.equal, place, self.workers,
+                partial(load, self.source, share.frames, self.dtype), (C, M), self.dtype, share,
+                self.workers,
             )
-            for place in places
+            for share in shares
         ]  # fmt: skip
         return disk.Disk(runs, config.get("temporary-directory", None))
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from phinmf._types import Array
 from phinmf.arrays import room_for_frames
-from phinmf.divergences import Divergence
 from phinmf.engines.journal import Change
-from phinmf.engines.run import Place, Run
+from phinmf.engines.run import Run
+from phinmf.engines.share import Share
 from phinmf.threads import Workers
 
 NEEDS_NOTHING = {
@@ -38,21 +38,19 @@ class StoredRun(Run):
         load: Callable[[], Array],
         size: tuple[int, int],
         dtype: np.dtype[Any],
-        divergence: Divergence,
-        weights: Array,
-        equal: bool,
-        place: Place,
+        share: Share,
         workers: Workers,
     ) -> None:
         self.load = load
         self.path = Path()
-        self.frames = place.frames
-        self.shape = (size[0], len(weights), size[1])
+        self.frames = share.frames
+        n = len(share.weights)
+        self.shape = (size[0], n, size[1])
         self.from_source = True  #: X is made of Y by the steps, otherwise of the file
         self.steps: list[Array] = []
-        self.H = np.zeros((len(weights), 0), dtype)
+        self.H = np.zeros((n, 0), dtype)
         self.V_hat = None
-        self.prepare(dtype, divergence, weights, equal, place, workers)
+        self.prepare(dtype, share, workers)
 
     def rest(self) -> None:
         self.from_source, self.steps = True, []

@@ -12,15 +12,15 @@ import importlib
 import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from phinmf import levels
 from phinmf._types import Array, Indices
 from phinmf.arrays import room_for_frames
-from phinmf.divergences import Divergence
 from phinmf.engines.base import CHECK_EVERY
+from phinmf.engines.share import Share
 from phinmf.engines.summation import Node, Tree, blocks_of
 from phinmf.multiplicative import LEAST
 from phinmf.threads import Workers
@@ -28,58 +28,29 @@ from phinmf.threads import Workers
 Nodes = list[Node]
 
 
-class Place(NamedTuple):
-    """Which of all frames a run holds."""
-
-    N: int  #: frames in all
-    blocks: slice  #: of all blocks
-
-    @property
-    def frames(self) -> slice:
-        """Those of the run."""
-        blocks = blocks_of(self.N)[self.blocks]
-        return slice(blocks[0].start, blocks[-1].stop)
-
-
 class Run:
     """Y, X = ΦY, room for a trial point, and the activations H of some blocks."""
 
-    def __init__(
-        self,
-        Y: Array,
-        divergence: Divergence,
-        weights: Array,
-        equal: bool,
-        place: Place,
-        workers: Workers,
-    ) -> None:
+    def __init__(self, Y: Array, share: Share, workers: Workers) -> None:
         self.Y = Y  #: (C, n, M), never written to
         self.X = Y
         self.H: Array = np.zeros((Y.shape[1], 0), Y.dtype)  #: transposed: (n, K)
         self.V_hat: Array | None = None  #: a given model of the power, transposed: (n, M)
-        self.prepare(Y.dtype, divergence, weights, equal, place, workers)
+        self.prepare(Y.dtype, share, workers)
 
-    def prepare(
-        self,
-        dtype: np.dtype[Any],
-        divergence: Divergence,
-        weights: Array,
-        equal: bool,
-        place: Place,
-        workers: Workers,
-    ) -> None:
+    def prepare(self, dtype: np.dtype[Any], share: Share, workers: Workers) -> None:
         """Everything but the frames."""
         self.dtype = dtype
-        self.divergence = divergence
-        self.weights = weights
-        self.equal = equal  #: whether all weights are, in other runs, too
-        blocks = blocks_of(place.N)
+        self.divergence = share.divergence
+        self.weights = share.weights
+        self.equal = share.equal
+        blocks = blocks_of(share.N)
         self.n_blocks = len(blocks)
-        self.first, start = place.blocks.start, place.frames.start
-        self.blocks = [slice(b.start - start, b.stop - start) for b in blocks[place.blocks]]
+        self.first, start = share.blocks.start, share.frames.start
+        self.blocks = [slice(b.start - start, b.stop - start) for b in blocks[share.blocks]]
         self.workers = workers
         self.kernels = importlib.import_module("phinmf.engines.kernels")  # Numba takes its time
-        self.kappa = dtype.type(divergence.log_share)  # type: ignore[attr-defined]
+        self.kappa = dtype.type(share.divergence.log_share)  # type: ignore[attr-defined]
         self._spare: Array | None = None
         self._scratch = threading.local()
 
