@@ -160,13 +160,15 @@ def test_too_little_memory(monkeypatch):
 
 
 def test_other_errors_of_pytorch_are_not_said_to_be_of_memory(monkeypatch):
+    given = tensor(Y)
+
     def rotate(self, Phi):
         raise RuntimeError("something else")
 
     monkeypatch.setattr(ArrayEngine, "rotate", rotate)
     monkeypatch.setattr("phinmf.lockstep.batch.Batch.rotate", lambda self: rotate(self, None))
     with pytest.raises(RuntimeError, match="something else"):
-        tl_nmf(tensor(Y), 2)
+        tl_nmf(given, 2)
 
 
 @pytest.fixture
