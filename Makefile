@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-slow test-oldest lint format bench paper paper-quick dist clean
+.PHONY: demo test test-slow test-gpu test-oldest lint format bench paper paper-quick dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/phinmf demo --output out/demo
@@ -14,6 +14,10 @@ test: $(VENV)/.test
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
+
+test-gpu: $(VENV)/.test  # on a machine with a CUDA device; pip install 'phinmf[gpu]' brings PyTorch
+	$(PIP) --editable '.[gpu]'
+	$(BIN)/python -m pytest -m gpu tests/gpu
 
 test-oldest: $(VENV)-oldest/.test  # the estimator with the oldest scikit-learn that is supported, whose test tools want that variable
 	SCIPY_ARRAY_API=1 $(VENV)-oldest/bin/python -m pytest tests/unit/test_estimator.py tests/unit/test_model_file.py

@@ -24,6 +24,7 @@ Callback = Callable[[State], Any]
 REFRESH = 5  #: outer iterations after which Φ is polished and X made afresh from it
 MORE_NMF_STEPS = 3  #: times as many while the floor is high, where they pay and few frames serve
 LAST_NMF_STEPS = 5  #: at the target floor, whatever ends an annealed run
+ROUNDING = {"float32": 1e-4, "float64": 1e-8}  #: share of an objective that rounding may change
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,17 @@ class Progress:
     stage: Stage | None = None
 
 
-def alternate(
-    whole: Model, start: Iterate, run: Settings, at: Progress | None = None
-) -> tuple[Iterate, History, Status]:
+class Outcome(NamedTuple):
+    """A run at its end, at the target floor on all frames."""
+
+    last: Iterate
+    history: History
+    status: Status
+    divergence: float
+    penalty: float
+
+
+def alternate(whole: Model, start: Iterate, run: Settings, at: Progress | None = None) -> Outcome:
     """Run Algorithm 1, from the start or from where an earlier run was, until something ends it.
 
     With V̂ given, only its transform steps.
@@ -76,6 +85,10 @@ def alternate(
     if whole.V_hat is not None:  # G_ii: N terms of order 1
         flat_below = run.tol * float(whole.engine.weights.sum()) * whole.engine.shape[1] ** 0.5
     clock = time.perf_counter() - (history[-1].seconds if len(history) else 0.0)
+
+    def out_of_time() -> bool:
+        return run.max_time is not None and time.perf_counter() - clock >= run.max_time
+
     try:
         for t in range(len(history), run.max_iter):
             now = run.schedule.at(t, time.perf_counter() - clock)
@@ -86,8 +99,9 @@ def alternate(
                 here = whole.part(at.sample, at.stage.dtype)
                 at.last = here.restore(at.last, now.floor)
             n_iter_nmf = run.n_iter_nmf * (MORE_NMF_STEPS if now.high else 1)
-            W = here.nmf(at.last.W, now.floor, run.nmf_exponent, n_iter_nmf)
+            W = here.nmf(at.last.W, now.floor, run.nmf_exponent, n_iter_nmf, out_of_time)
             objective = here.objective(W, now.floor)  # V_hat = WH is fixed from here
+            objective.out_of_time = out_of_time
             # Phi <- A(V_hat, Y, Phi, L)
             step = transform_step(run, at.last.Phi, objective, at.memory)
             Phi, fresh = step.Phi, run.solver is None
@@ -115,7 +129,8 @@ def alternate(
                     floor=now.floor,
                 )
             )
-            reason = reason_to_stop(history, at.last, run, now, flat_below)
+            slack = rounding(cost, here.engine.shape, here.engine.dtype)
+            reason = reason_to_stop(history, at.last, run, now, slack, flat_below)
             if reason is not None:
                 status = reason
                 break
@@ -124,7 +139,8 @@ def alternate(
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     here = whole  # let go of the frames of the last stage
-    return settle(whole, at.start, at.last, run, history.start), history, status
+    last, costs, better = settle(whole, at.start, at.last, run, history.start)
+    return Outcome(last, history, status if better else Status.NOT_BETTER, *costs)
 
 
 class Stage(NamedTuple):
@@ -147,20 +163,32 @@ def transform_step(run: Settings, Phi: Array, objective: Objective, memory: Any)
     return run.solver.update(Phi, objective, run.n_iter_transform, memory)
 
 
-def settle(whole: Model, start: Iterate, last: Iterate, run: Settings, before: float) -> Iterate:
+def settle(
+    whole: Model, start: Iterate, last: Iterate, run: Settings, before: float
+) -> tuple[Iterate, tuple[float, float], bool]:
     """Go back to all frames at the target floor; the engine stands where the result says.
 
-    An annealed run takes a few NMF steps there, and if cut short may not be worse than its start.
+    An annealed run takes a few NMF steps there, from its start if it was cut short and is worse.
+    Whatever has happened, a result is not worse than the start: then that is the result. Returns
+    the divergence and the penalty, too, and whether there was any need to give everything up.
     """
     target = run.schedule.target
-    at = whole.restore(last, target)
-    if not run.schedule.anneal or run.max_iter == 0:
-        return at
-    W = whole.nmf(at.W, target, run.nmf_exponent, LAST_NMF_STEPS)
-    if whole.cost(W, target) > before:
-        at = whole.restore(start, target)
-        W = whole.nmf(at.W, target, run.nmf_exponent, LAST_NMF_STEPS)
-    return Iterate(at.Phi, W, whole.engine.activations())
+    annealed = run.schedule.anneal is not None and run.max_iter > 0
+    for origin in (last, start) if annealed else (last,):
+        at = whole.restore(origin, target)
+        W = whole.nmf(at.W, target, run.nmf_exponent, LAST_NMF_STEPS if annealed else 0)
+        divergence, sparsity = whole.costs(W, target)
+        if divergence + sparsity <= before:
+            return Iterate(at.Phi, W, whole.engine.activations()), (divergence, sparsity), True
+    slack = rounding(before, whole.engine.shape, whole.engine.dtype)
+    at = whole.restore(start, target)
+    return at, whole.costs(at.W, target), divergence + sparsity <= before + slack
+
+
+def rounding(objective: float, shape: tuple[int, ...], dtype: np.dtype[Any]) -> float:
+    """By how much an objective may rise without anything being wrong."""
+    entries = float(np.prod(shape, dtype=float))
+    return ROUNDING[dtype.name] * abs(objective) + float(np.finfo(dtype).eps) * entries
 
 
 def reason_to_stop(
@@ -168,13 +196,18 @@ def reason_to_stop(
     last: Iterate,
     run: Settings,
     now: Setting,
+    slack: float,
     flat_below: float = -1.0,
 ) -> Status | None:
     """The first reason to stop after an outer iteration, if there is one.
 
-    A gradient of at most `flat_below` is one where nothing but the transform is learned.
+    A gradient of at most `flat_below` is one where nothing but the transform is learned. At one
+    floor on the same frames an objective that rises by more than the slack, or is not a number,
+    is an error.
     """
-    row = history[-1]
+    row, before = history[-1], before_last(history, now)
+    if not row.objective <= before + slack:
+        return Status.ROSE
     if run.callback is not None:
         seen = State(len(history), row.objective, history, last.Phi, last.W, run.scale)
         if run.callback(seen):
@@ -182,12 +215,17 @@ def reason_to_stop(
     if now.settled:
         if row.gradient <= flat_below:
             return Status.SMALL_GRADIENT
-        if len(history) == 1:
-            before = history.start
-        else:  # the first iteration at the target floor has nothing to be compared with
-            before = history[-2].objective if history[-2].floor == row.floor else np.inf
         if before - row.objective <= run.tol * abs(row.objective):
             return Status.LINE_SEARCH if row.search_failed else Status.SMALL_DECREASE
     if run.max_time is not None and row.seconds >= run.max_time:
         return Status.MAX_TIME
     return None
+
+
+def before_last(history: History, now: Setting) -> float:
+    """The objective that the last one must not exceed; infinite if the floor or frames changed."""
+    if len(history) == 1:
+        return history.start if now.settled else np.inf
+    row, previous = history[-1], history[-2]
+    same = (previous.floor, previous.frames) == (row.floor, row.frames)
+    return previous.objective if same else np.inf

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import arrays, checks
 from phinmf._types import Array, Indices
-from phinmf.algorithm import Callback, Progress, Settings, alternate
+from phinmf.algorithm import Callback, Outcome, Progress, Settings, alternate
 from phinmf.annealing import SINGLE_PAYS, Anneal, Schedule
 from phinmf.checkpoint import digest, digest_of_frames
 from phinmf.divergences import DIVERGENCES, Divergence
@@ -20,8 +20,8 @@ from phinmf.engines import ENGINES, Engine
 from phinmf.lazy import is_lazy
 from phinmf.levels import levels
 from phinmf.model import Iterate, Model
-from phinmf.nmf import Kept, penalty
-from phinmf.result import History, Result, Status
+from phinmf.nmf import Kept
+from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, SOLVERS, Solver
 
 
@@ -114,25 +114,15 @@ def solve(
     model: Model, start: Iterate, run: Settings, scale: float, at: Progress | None = None
 ) -> Result:
     """Run Algorithm 1 and hand its result back in the units of the data."""
-    last, history, status = alternate(model, start, run, at)
-    divergence = model.objective(last.W, run.schedule.target).loss()
-    sparse = penalty(model.engine, last.W, run.mu)
-    result = result_of(last, history, status, divergence, sparse, run, scale)
+    result = result_of(alternate(model, start, run, at), run, scale)
     return result if model.V_hat is None else replace(result, W=None, H=None)
 
 
-def result_of(
-    last: Iterate,
-    history: History,
-    status: Status,
-    divergence: float,
-    penalty: float,
-    run: Settings,
-    scale: float,
-) -> Result:
+def result_of(outcome: Outcome, run: Settings, scale: float) -> Result:
     """Where a run ended, in the units of the data; not converged is worth a warning."""
+    last, history, status, divergence, penalty = outcome
     asked_for = (Status.CALLBACK, Status.INTERRUPTED)
-    if run.tol > 0 and not status.converged and status not in asked_for:
+    if status.failed or (run.tol > 0 and not status.converged and status not in asked_for):
         message = f"not converged to tol={run.tol:g}; {status.value}"
         warnings.warn(message, ConvergenceWarning, stacklevel=6)
     unit = float(arrays.dtype_of(last.H).type(scale) ** 2)

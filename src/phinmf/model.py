@@ -10,6 +10,7 @@ import numpy as np
 from phinmf._types import Array, Indices
 from phinmf.arrays import copied, frames_contiguous, frames_of
 from phinmf.engines import Engine, Objective
+from phinmf.engines.base import OutOfTime, never
 from phinmf.manifold import exactly_orthogonal
 from phinmf.nmf import Kept, activate, nmf_step, penalty
 
@@ -82,11 +83,19 @@ class Model:
 
     def cost(self, W: Array, eps: float) -> float:
         """C(Φ, W, H) of (2)."""
-        return self.objective(W, eps).loss() + penalty(self.engine, W, self.mu)
+        return sum(self.costs(W, eps))
 
-    def nmf(self, W: Array, eps: float, gamma: float, n_iter: int) -> Array:
-        """Update the factors, if they are free."""
-        for _ in range(n_iter if self.V_hat is None else 0):
+    def costs(self, W: Array, eps: float) -> tuple[float, float]:
+        """Its two terms, the divergence and the penalty."""
+        return self.objective(W, eps).loss(), penalty(self.engine, W, self.mu)
+
+    def nmf(
+        self, W: Array, eps: float, gamma: float, n_iter: int, out_of_time: OutOfTime = never
+    ) -> Array:
+        """Update the factors, if they are free; at least once, then while there is time."""
+        for step in range(n_iter if self.V_hat is None else 0):
+            if step and out_of_time():
+                break
             W = nmf_step(self.engine, W, self.mu, eps, gamma, self.kept)  # step ⋆
         return W
 

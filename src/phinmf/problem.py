@@ -23,6 +23,8 @@ from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, Solver
 from phinmf.threads import Workers, available
 
+LEAST_FLOOR_OF_BATCH = 1e-60  #: whose kernels multiply four ratios of a power to the floor
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -100,7 +102,7 @@ class Problem:
             and self.data.Y.shape[1] > 1
             and self.given.kept.H is None
             and hasattr(assembly.divergence_of(self.divergence), "log_share")
-            and self.how["floor"] > 0
+            and self.how["floor"] >= LEAST_FLOOR_OF_BATCH
         )
 
     def together(
@@ -131,8 +133,7 @@ class Problem:
                 workers.in_order(begin, some, begun.append)
             runs, iterates = zip(*begun, strict=True)
             for outcome in lockstep.run_together(frames, iterates, runs):
-                result = assembly.result_of(run=runs[0], scale=data.scale, **outcome._asdict())
-                results.append(self.finished(result))
+                results.append(self.finished(assembly.result_of(outcome, runs[0], data.scale)))
             if results[-1].status is Status.INTERRUPTED:
                 break
         return results

@@ -23,11 +23,18 @@ class Status(Enum):
     MAX_TIME = "stopped: max_time seconds had passed"
     CALLBACK = "stopped: the callback asked for it"
     INTERRUPTED = "stopped: interrupted from the keyboard; this is the best result so far"
+    ROSE = "stopped: the objective rose from one outer iteration to the next, which is an error"
+    NOT_BETTER = "stopped: what was found is worse than the start, so this is the start itself"
 
     @property
     def converged(self) -> bool:
         """Whether the run ended because nothing more was to be gained."""
         return self.value.startswith("converged")
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is wrong with the run, its divergence or a compiled function."""
+        return self in (Status.ROSE, Status.NOT_BETTER)
 
 
 class Row(NamedTuple):

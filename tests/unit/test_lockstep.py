@@ -78,7 +78,7 @@ def alone(data, iterate, run, mu=5.0, divergence="itakura-saito", kept=None):
 
 
 def check_same(outcome, expected, rtol=1e-9, iterations=8, final=1e-3):
-    _, history, status = expected
+    history, status = expected.history, expected.status
     n = min(iterations, len(history))
     np.testing.assert_allclose(outcome.history.start, history.start, rtol=1e-12)
     for column in ("objective", "penalty", "target_objective", "gradient"):

@@ -8,6 +8,7 @@ whatever is M×M or M×K (Φ, W, G, h) lives in the algorithm. An engine decides
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,14 @@ from phinmf._types import Array, Indices
 from phinmf.algebra import Algebra
 from phinmf.divergences import Divergence
 
+OutOfTime = Callable[[], bool]
+
 CHECK_EVERY = 5  #: updates between two looks at the cost of a frame that settles
+
+
+def never() -> bool:
+    """There is always time."""
+    return False
 
 
 class Evaluation(NamedTuple):
@@ -40,6 +48,7 @@ class Objective(ABC):
 
     algebra: Algebra  #: for M×M matrices, where and how the engine computes
     evaluations: int = 0  #: of the loss of all entries, counted since the objective was made
+    out_of_time: OutOfTime = staticmethod(never)  #: solvers ask after every step
 
     @abstractmethod
     def at(self, T: Array | None = None) -> Evaluation:

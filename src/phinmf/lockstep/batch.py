@@ -51,7 +51,6 @@ class Batch:
         self.shape = B, C, M, N, K
         self.dtype, self.kappa, self.gamma, self.exact = dtype, kappa, gamma, metric == "exact"
         self.equal = equal  # weights
-        self.ops = operations.best(device, K, memory_size)
 
         def empty(*size: int, dtype: torch.dtype = dtype) -> Tensor:
             return torch.zeros(size, dtype=dtype, device=device)
@@ -59,6 +58,8 @@ class Batch:
         self.Y = empty(1 if shared else B, C, M, N)
         self.weights = empty(1 if shared else B, N, dtype=torch.float64)
         self.X, self.X_trial, self.F = (empty(B, C, M, N) for _ in range(3))
+        kind = operations.kind_of(self.X, K, gamma, kappa, equal, shared, memory_size)
+        self.ops = operations.best(kind)
         self.WH, self.W, self.H = empty(B, M, N), empty(B, M, K), empty(B, K, N)
         self.Phi, self.T, self.E = (empty(B, M, M) for _ in range(3))
         self.G, self.g, self.G_trial = (empty(B, M, M) for _ in range(3))  # g = G - Gᵀ

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import torch
 
+from phinmf.engines.base import OutOfTime, never
 from phinmf.line_search import Origin, StrongWolfe
 from phinmf.lockstep.batch import LOSS, NORM, PAIRS, SLOPE, TRIAL_LOSS, TRIAL_SLOPE, Batch
 from phinmf.lockstep.exponential import SQUARINGS, reach
@@ -40,7 +41,9 @@ class Restart:
         return not self.failed and len(self.steps) < n_iter
 
 
-def descend(batch: Batch, n_iter: int, new_metric: bool) -> list[Restart]:
+def descend(
+    batch: Batch, n_iter: int, new_metric: bool, out_of_time: OutOfTime = never
+) -> list[Restart]:
     """Make at most `n_iter` steps with each restart, then summarise; the loss never rises."""
     restarts = [Restart() for _ in range(batch.shape[0])]
     first = SQUARINGS[0]
@@ -81,6 +84,8 @@ def descend(batch: Batch, n_iter: int, new_metric: bool) -> list[Restart]:
             forget = [b in retry for b in range(len(restarts))]
             batch.memory.clear(torch.tensor(forget, device=batch.X.device))
         batch.set_accepted(accepted)
+        if out_of_time():
+            n_iter = 0
         if not any(restart.ready(n_iter) for restart in restarts):
             batch.replay("finish", finish)
             return restarts

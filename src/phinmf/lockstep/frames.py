@@ -1,12 +1,10 @@
-"""What restarts in lockstep share, how each of them ends, and how many fit into memory."""
+"""What restarts in lockstep share, and how many fit into memory."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from phinmf._types import Tensor
-from phinmf.model import Iterate
-from phinmf.result import History, Status
 
 MOST_TOGETHER = 64  #: restarts of a batch, by when any device is busy
 
@@ -18,16 +16,6 @@ class Frames(NamedTuple):
     weights: Any  #: (N,), NumPy
     kappa: float  #: of the divergence
     kept: Any = None  #: columns of W that stay
-
-
-class Outcome(NamedTuple):
-    """A restart at its end."""
-
-    last: Iterate
-    history: History
-    status: Status
-    divergence: float
-    penalty: float
 
 
 def restarts_within(memory: int | None, frames: Frames, n_components: int) -> int:

@@ -19,7 +19,7 @@ GROUP = 4  #: entries of equal weight whose product is taken before its logarith
 
 
 @triton.jit
-def _entry(X, WH, weights, eps, place, b, MN, N, share, C: tl.constexpr, W_ROW):
+def _entry(X, WH, weights, eps, place, b, MN, N, C: tl.constexpr, W_ROW):
     """Power, model and weight of some entries of restart b."""
     inside = place < MN
     v = tl.load(X + b * C * MN + place, inside, 0.0)
@@ -28,7 +28,7 @@ def _entry(X, WH, weights, eps, place, b, MN, N, share, C: tl.constexpr, W_ROW):
         x = tl.load(X + (b * C + c) * MN + place, inside, 0.0)
         v += x * x
     if C > 1:
-        v = (v * share).to(v.dtype)
+        v = v * (1.0 / C)
     v_hat = tl.load(WH + b * MN + place, inside, 1.0) + eps
     weight = tl.load(weights + b * W_ROW + place % N, inside, 0.0)
     return v, v_hat, weight
@@ -41,7 +41,7 @@ def _times(a, b):
 
 @triton.jit
 def _loss_kernel(
-    X, WH, weights, EPS, F, parts, MN, N, W_ROW, share, C: tl.constexpr, IS: tl.constexpr,
+    X, WH, weights, EPS, F, parts, MN, N, W_ROW, C: tl.constexpr, IS: tl.constexpr,
     SLOPE: tl.constexpr, GROUP: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """One division gives both reciprocals; a logarithm of a product stands in for GROUP of them.
@@ -53,7 +53,7 @@ def _loss_kernel(
     place = first + tl.arange(0, GROUP)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
     inside = place < MN
     eps = tl.load(EPS).to(X.dtype.element_ty)
-    v, v_hat, weight = _entry(X, WH, weights, eps, place, b, MN, N, share, C, W_ROW)
+    v, v_hat, weight = _entry(X, WH, weights, eps, place, b, MN, N, C, W_ROW)
     a = v + eps
     both = 1.0 / (a * v_hat)
     inverse = a * both
@@ -83,14 +83,14 @@ def _loss_kernel(
 
 @triton.jit
 def _curvature_kernel(
-    X, WH, weights, EPS, exact, bound, V, MN, N, W_ROW, share, C: tl.constexpr, IS: tl.constexpr,
+    X, WH, weights, EPS, exact, bound, V, MN, N, W_ROW, C: tl.constexpr, IS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
     b = tl.program_id(1).to(tl.int64)
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = place < MN
     eps = tl.load(EPS).to(X.dtype.element_ty)
-    v, v_hat, weight = _entry(X, WH, weights, eps, place, b, MN, N, share, C, W_ROW)
+    v, v_hat, weight = _entry(X, WH, weights, eps, place, b, MN, N, C, W_ROW)
     twice = 2.0 * weight.to(v.dtype)
     inverse = 1.0 / v_hat
     if IS:
@@ -108,7 +108,7 @@ def _curvature_kernel(
 def _entries(X: Tensor, weights: Tensor, block: int) -> tuple[Any, ...]:
     B, C, M, N = X.shape
     grid = (triton.cdiv(M * N, block), B)
-    return grid, M * N, N, N if len(weights) > 1 else 0, 1.0 / C, C
+    return grid, M * N, N, N if len(weights) > 1 else 0, C
 
 
 def loss(X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float) -> Tensor:
@@ -128,10 +128,10 @@ def _losses(
 ) -> Tensor:
     group = GROUP if equal else 1
     lanes = 256 if X.dtype == torch.float64 else 512
-    grid, MN, N, row, share, C = _entries(X, weights, group * lanes)
+    grid, MN, N, row, C = _entries(X, weights, group * lanes)
     parts = torch.empty(grid[::-1], dtype=torch.float64, device=X.device)
     _loss_kernel[grid](
-        X, WH, weights, eps, X if F is None else F, parts, MN, N, row, share, C, kappa == 1,
+        X, WH, weights, eps, X if F is None else F, parts, MN, N, row, C, kappa == 1,
         SLOPE=F is not None, GROUP=group, BLOCK=lanes,
     )  # fmt: skip
     return parts.sum(dim=1)
@@ -141,9 +141,9 @@ def curvatures(
     X: Tensor, WH: Tensor, weights: Tensor, eps: Tensor, kappa: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The weighted f''(x), its weighted bound b(x), and the power."""
-    grid, MN, N, row, share, C = _entries(X, weights, ENTRIES)
+    grid, MN, N, row, C = _entries(X, weights, ENTRIES)
     exact, bound, V = torch.empty_like(WH), torch.empty_like(WH), torch.empty_like(WH)
     _curvature_kernel[grid](
-        X, WH, weights, eps, exact, bound, V, MN, N, row, share, C, kappa == 1, BLOCK=ENTRIES
+        X, WH, weights, eps, exact, bound, V, MN, N, row, C, kappa == 1, BLOCK=ENTRIES
     )
     return exact, bound, V

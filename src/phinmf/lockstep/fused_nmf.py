@@ -1,9 +1,17 @@
-"""The NMF step as Triton kernels: one pass over memory for H, one for the sums that W needs.
+"""The NMF step as Triton kernels, and products by the library where components are many.
 
 The same functions as in `formulas`, which they are tested against. Sums run in a fixed order.
+
+For few components the products are made inside the kernels: one pass over memory for H, one for
+the sums that W needs. For more, kernels compute P and Q and the library multiplies: that is faster
+for many frames, and in Triton 3.6 sums of products of float64 in a loop are wrong from 32
+components on. (Arguments of a kernel that are not whole numbers arrive in single precision: what
+must be exact is a constant.)
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 import triton
@@ -12,16 +20,15 @@ import triton.language as tl
 from phinmf._types import Tensor
 from phinmf.multiplicative import LEAST
 
-ENTRIES = 1024  #: activations that a program scales at a time
+ENTRIES = 1024  #: of an elementwise program
 PROGRAMS = 528  #: that the sums over frames are shared out to
-MANY = 2**16  #: frames of all restarts, from which on there is work for every processor
 
 # atoms, frames and warps of a program, as measured on an H200
 UPDATE_TILE, SUMS_TILE, TILE_OF_MANY = (64, 16, 2), (32, 32, 2), (16, 64, 1)
 
 
 @triton.jit
-def _tile(X, m, n, b, M, N, share, C: tl.constexpr):
+def _tile(X, m, n, b, M, N, C: tl.constexpr):
     """Power of a tile of entries, and which of them exist."""
     inside = (m[:, None] < M) & (n[None, :] < N)
     place = m[:, None].to(tl.int64) * N + n[None, :]
@@ -31,14 +38,14 @@ def _tile(X, m, n, b, M, N, share, C: tl.constexpr):
         x = tl.load(X + (b * C + c) * M * N + place, inside, 0.0)
         v += x * x
     if C > 1:
-        v = (v * share).to(v.dtype)
+        v = v * (1.0 / C)
     return v, inside
 
 
 @triton.jit
 def _update_kernel(
-    X, W, H, MU, EPS, M: tl.constexpr, N, K, share, least, gamma, C: tl.constexpr,
-    ME: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    X, W, H, MU, EPS, M: tl.constexpr, N, K, least, C: tl.constexpr,
+    GAMMA: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
     b = tl.program_id(1).to(tl.int64)
     n = tl.program_id(0) * BN + tl.arange(0, BN)
@@ -55,7 +62,7 @@ def _update_kernel(
         w = tl.load(
             W + b * M * K + m[:, None] * K + k[None, :], (m[:, None] < M) & (k[None, :] < K), 0.0
         )
-        v, inside = _tile(X, m, n, b, M, N, share, C)
+        v, inside = _tile(X, m, n, b, M, N, C)
         wh = tl.dot(w, h, input_precision="ieee", out_dtype=dtype)
         q = tl.where(inside, 1.0 / (wh + eps), 0.0)
         p = (v + eps) * q * q
@@ -64,15 +71,15 @@ def _update_kernel(
         denominator = tl.dot(wt, q, denominator, input_precision="ieee", out_dtype=dtype)
     denominator += mu
     ratio = tl.where(denominator > 0, numerator / denominator, 1.0)
-    if not ME:
-        ratio = tl.exp(gamma * tl.log(ratio)).to(dtype)
+    if GAMMA != 1:
+        ratio = tl.exp(GAMMA * tl.log(ratio)).to(dtype)
     new = tl.maximum(h * ratio, tl.minimum(h, least))
     tl.store(H + at, new, here)
 
 
 @triton.jit
 def _sums_kernel(
-    X, W, H, weights, EPS, parts, M, N, K, W_ROW, share, TILES: tl.constexpr, C: tl.constexpr,
+    X, W, H, weights, EPS, parts, M, N, K, W_ROW, TILES: tl.constexpr, C: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
     b = tl.program_id(2).to(tl.int64)
@@ -88,7 +95,7 @@ def _sums_kernel(
         n = (tl.program_id(1) * TILES + tile) * BN + tl.arange(0, BN)
         place = b * K * N + k[:, None].to(tl.int64) * N + n[None, :]
         h = tl.load(H + place, (k[:, None] < K) & (n[None, :] < N), 0.0)
-        v, inside = _tile(X, m, n, b, M, N, share, C)
+        v, inside = _tile(X, m, n, b, M, N, C)
         wh = tl.dot(w, h, input_precision="ieee", out_dtype=dtype)
         q = tl.where(inside, 1.0 / (wh + eps), 0.0)
         p = (v + eps) * q * q
@@ -103,7 +110,7 @@ def _sums_kernel(
 
 @triton.jit
 def _dictionary_kernel(
-    W, H, weights, sums, MU, FREE, M, N, K, W_ROW, least, gamma, ME: tl.constexpr,
+    W, H, weights, sums, MU, FREE, M, N, K, W_ROW, least, GAMMA: tl.constexpr,
     TILES: tl.constexpr, BM: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ for one component, then the scale of W goes to H."""
@@ -125,8 +132,8 @@ def _dictionary_kernel(
         denominator = tl.load(sums + b * 2 * M * K + M * K + at, inside, 0.0)
         denominator = (denominator + pressure).to(w.dtype)
         ratio = tl.where(denominator > 0, numerator / denominator, 1.0)
-        if not ME:
-            ratio = tl.exp(gamma * tl.log(ratio)).to(w.dtype)
+        if GAMMA != 1:
+            ratio = tl.exp(GAMMA * tl.log(ratio)).to(w.dtype)
         w = tl.maximum(w * ratio, tl.minimum(w, least))
         s = tl.sum(w)
         s = tl.where(s == 0, 1.0, s).to(w.dtype)
@@ -137,52 +144,115 @@ def _dictionary_kernel(
             tl.store(H + (b * K + k) * N + n, h * s, n < N)
 
 
-def _padded(K: int) -> int:
-    return max(16, triton.next_power_of_2(K))
+@triton.jit
+def _power_ratios_kernel(X, WH, EPS, PQ, MN, C: tl.constexpr, BLOCK: tl.constexpr):
+    """P = (v+ε)/v̂², then Q = 1/v̂, of some entries of restart b."""
+    b = tl.program_id(1).to(tl.int64)
+    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = place < MN
+    eps = tl.load(EPS).to(X.dtype.element_ty)
+    v = tl.load(X + b * C * MN + place, inside, 0.0)
+    v = v * v
+    for c in tl.static_range(1, C):
+        x = tl.load(X + (b * C + c) * MN + place, inside, 0.0)
+        v += x * x
+    if C > 1:
+        v = v * (1.0 / C)
+    q = 1.0 / (tl.load(WH + b * MN + place, inside, 1.0) + eps)
+    tl.store(PQ + b * 2 * MN + place, (v + eps) * q * q, inside)
+    tl.store(PQ + (b * 2 + 1) * MN + place, q, inside)
+
+
+@triton.jit
+def _multiply_kernel(H, sums, MU, KN, least, GAMMA: tl.constexpr, BLOCK: tl.constexpr):
+    """H ← H∘[WᵀP/(WᵀQ+μ)]^γ from both products."""
+    b = tl.program_id(1).to(tl.int64)
+    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = place < KN
+    h = tl.load(H + b * KN + place, inside, 0.0)
+    numerator = tl.load(sums + b * 2 * KN + place, inside, 0.0)
+    denominator = tl.load(sums + (b * 2 + 1) * KN + place, inside, 0.0) + tl.load(MU).to(h.dtype)
+    ratio = tl.where(denominator > 0, numerator / denominator, 1.0)
+    if GAMMA != 1:
+        ratio = tl.exp(GAMMA * tl.log(ratio)).to(h.dtype)
+    tl.store(H + b * KN + place, tl.maximum(h * ratio, tl.minimum(h, least)), inside)
 
 
 def update_activations(
-    X: Tensor, W: Tensor, H: Tensor, mu: Tensor, eps: Tensor, gamma: float
+    X: Tensor, W: Tensor, H: Tensor, mu: Tensor, eps: Tensor, gamma: float, many: bool = False
 ) -> None:
-    """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, in place."""
+    """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, in place; `many` frames have a tile of their own."""
     B, C, M, N = X.shape
     K = H.shape[1]
-    BM, BN, warps = UPDATE_TILE if B * N < MANY else TILE_OF_MANY
+    if most_inside(X.dtype, many) < K:
+        sums = torch.matmul(W.mT[:, None], power_ratios(X, W, H, eps))
+        _multiply_kernel[(triton.cdiv(K * N, ENTRIES), B)](
+            H, sums, mu, K * N, LEAST, gamma, BLOCK=ENTRIES
+        )
+        return
+    BM, BN, warps = TILE_OF_MANY if many else UPDATE_TILE
     _update_kernel[(triton.cdiv(N, BN), B)](
-        X, W, H, mu, eps, M, N, K, 1.0 / C, LEAST, gamma, C, gamma == 1, BM=BM, BN=BN,
-        BK=_padded(K), num_warps=warps,
+        X, W, H, mu, eps, M, N, K, LEAST, C, gamma, BM=BM, BN=BN,
+        BK=padded(K), num_warps=warps,
     )  # fmt: skip
 
 
-def dictionary_sums(X: Tensor, W: Tensor, H: Tensor, weights: Tensor, eps: Tensor) -> Tensor:
+def dictionary_sums(
+    X: Tensor, W: Tensor, H: Tensor, weights: Tensor, eps: Tensor, many: bool = False
+) -> Tensor:
     """PHᵀ and QHᵀ, weighted: (B, 2, M, K)."""
     B, C, M, N = X.shape
     K = H.shape[1]
-    BM, BN, warps = SUMS_TILE if B * N < MANY else TILE_OF_MANY
+    if most_inside(X.dtype, many) < K:
+        weighted = H * weights[:, None].to(H.dtype)
+        return torch.matmul(power_ratios(X, W, H, eps), weighted.mT[:, None])
+    BM, BN, warps = TILE_OF_MANY if many else SUMS_TILE
     rows = triton.cdiv(M, BM)
-    splits = max(1, min(triton.cdiv(N, BN), triton.cdiv(PROGRAMS, rows * B)))
-    tiles = triton.cdiv(triton.cdiv(N, splits), BN)
+    tiles = triton.cdiv(N, BN * triton.cdiv(PROGRAMS, rows * B))
     splits = triton.cdiv(N, tiles * BN)
     parts = torch.empty((B, splits, 2, M, K), dtype=X.dtype, device=X.device)
-    row = N if len(weights) > 1 else 0
     _sums_kernel[(rows, splits, B)](
-        X, W, H, weights, eps, parts, M, N, K, row, 1.0 / C, tiles, C, BM=BM, BN=BN,
-        BK=_padded(K), num_warps=warps,
+        X, W, H, weights, eps, parts, M, N, K, row_of(weights), tiles, C, BM=BM, BN=BN,
+        BK=padded(K), num_warps=warps,
     )  # fmt: skip
     return parts.sum(dim=1)
 
 
+def power_ratios(X: Tensor, W: Tensor, H: Tensor, eps: Tensor) -> Tensor:
+    """P = (v+ε)/v̂² and Q = 1/v̂: (B, 2, M, N)."""
+    B, C, M, N = X.shape
+    PQ: Any = torch.empty((B, 2, M, N), dtype=X.dtype, device=X.device)
+    _power_ratios_kernel[(triton.cdiv(M * N, ENTRIES), B)](
+        X, W @ H, eps, PQ, M * N, C, BLOCK=ENTRIES
+    )
+    return PQ
+
+
 def nmf_step(
     X: Tensor, W: Tensor, H: Tensor, weights: Tensor, mu: Tensor, eps: Tensor, gamma: float,
-    free: Tensor,
+    free: Tensor, many: bool = False,
 ) -> None:  # fmt: skip
     """Step ⋆: update H, then the free columns of W, then normalise both."""
-    update_activations(X, W, H, mu, eps, gamma)
-    sums = dictionary_sums(X, W, H, weights, eps)
+    update_activations(X, W, H, mu, eps, gamma, many)
+    sums = dictionary_sums(X, W, H, weights, eps, many)
     B, _, M, N = X.shape
     K = H.shape[1]
-    row = N if len(weights) > 1 else 0
     _dictionary_kernel[(K, B)](
-        W, H, weights, sums, mu, free, M, N, K, row, LEAST, gamma, gamma == 1,
+        W, H, weights, sums, mu, free, M, N, K, row_of(weights), LEAST, gamma,
         TILES=triton.cdiv(N, ENTRIES), BM=triton.next_power_of_2(M), BLOCK=ENTRIES,
     )  # fmt: skip
+
+
+def most_inside(dtype: torch.dtype, many: bool) -> int:
+    """Components up to which products are made inside the kernels."""
+    return 64 if dtype == torch.float32 and not many else 16
+
+
+def padded(K: int) -> int:
+    """A number of components that tiles can have."""
+    return max(16, triton.next_power_of_2(K))
+
+
+def row_of(weights: Tensor) -> int:
+    """From the weights of one restart to those of the next; 0 if all share them."""
+    return weights.shape[1] if len(weights) > 1 else 0

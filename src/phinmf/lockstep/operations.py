@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
-MOST_COMPONENTS = 128  #: that the fused NMF step holds in registers
 MOST_PAIRS = 15  #: that fit, with the gradient, into a tile of the fused memory
+MANY = 2**16  #: frames of all restarts, from which on there is work for every processor
 
 PLAIN = {
     "formulas": ("loss", "loss_and_slope", "curvatures", "update_activations", "nmf_step"),
@@ -24,14 +25,45 @@ FUSED = {
 }
 
 
+class Kind(NamedTuple):
+    """All that decides which kernels a batch is compiled to."""
+
+    device: torch.device
+    dtype: torch.dtype
+    channels: int
+    M: int
+    K: int
+    gamma: float
+    kappa: float
+    equal: bool  #: weights
+    shared: bool  #: weights of all restarts
+    many: bool  #: frames
+    aligned: bool  #: N is a multiple of 16
+    pairs: int  #: of L-BFGS; 0 if only activations are updated
+
+
+def kind_of(
+    X: torch.Tensor, K: int, gamma: float, kappa: float, equal: bool, shared: bool, pairs: int
+) -> Kind:
+    """The kind of work on these frames (B, C, M, N)."""
+    B, C, M, N = X.shape
+    many, aligned = B * N >= MANY, N % 16 == 0
+    return Kind(
+        X.device, X.dtype, C, M, K, gamma, kappa, equal, shared, many, aligned, pairs
+    )  # fmt: skip
+
+
 def plain() -> Any:
     """The readable functions, for any device."""
     return _collected(PLAIN)
 
 
-def fused() -> Any:
-    """The Triton kernels; ImportError where Triton is missing."""
-    return _collected(FUSED)
+def fused(many: bool = False) -> Any:
+    """The Triton kernels, with the tiles of many frames or of few; ImportError without Triton."""
+    functions = _collected(FUSED)
+    for name in FUSED["fused_nmf"]:
+        setattr(functions, name, partial(getattr(functions, name), many=many))
+    return functions
 
 
 def _collected(modules: dict[str, tuple[str, ...]]) -> Any:
@@ -42,13 +74,14 @@ def _collected(modules: dict[str, tuple[str, ...]]) -> Any:
     return SimpleNamespace(**functions)
 
 
-def best(device: torch.device, K: int, memory_size: int) -> Any:
-    """The fastest functions for a batch of this kind."""
-    if device.type == "cuda" and K <= MOST_COMPONENTS and memory_size <= MOST_PAIRS:
+def best(kind: Kind) -> Any:
+    """The fastest functions for this kind of work that were found to be right."""
+    if kind.device.type == "cuda" and kind.pairs <= MOST_PAIRS:
         try:
-            return fused()
+            importlib.import_module("triton")
         except ImportError:
-            pass
+            return plain()
+        return importlib.import_module("phinmf.lockstep.trial_run").trusted(kind)
     return plain()
 
 

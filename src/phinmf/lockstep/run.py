@@ -18,17 +18,19 @@ from phinmf.algorithm import (
     LAST_NMF_STEPS,
     MORE_NMF_STEPS,
     REFRESH,
+    Outcome,
     Settings,
     Stage,
     reason_to_stop,
+    rounding,
     stage_of,
 )
 from phinmf.annealing import Setting
 from phinmf.arrays import dtype_of
-from phinmf.lockstep import workspace
+from phinmf.lockstep import operations, workspace
 from phinmf.lockstep.batch import GRADIENT, LOSS, PENALTY, TARGET, Batch
 from phinmf.lockstep.descent import Restart, descend
-from phinmf.lockstep.frames import Frames, Outcome
+from phinmf.lockstep.frames import Frames
 from phinmf.lockstep.operations import current
 from phinmf.model import Iterate, Sample, draw
 from phinmf.result import History, Row, Status
@@ -50,6 +52,9 @@ def run_together(
         return together.settle()
 
 
+Settled = tuple[Iterate, tuple[float, float]]  #: where a restart is, its divergence and penalty
+
+
 class Together:
     """Restarts on their way through the stages of one schedule."""
 
@@ -64,7 +69,7 @@ class Together:
         self.stage = Stage(None, dtype_of(frames.Y))
         self.clock = time.perf_counter()
         self.batch: Batch | None = self.opened(None, self.stage, starts)
-        self.histories = [History(cost) for cost, _, _ in costs(self.batch)]
+        self.histories = [History(sum(terms)) for terms in costs(self.batch)]
 
     def iterate(self) -> None:
         """Make outer iterations until everyone has ended or `max_iter` is reached."""
@@ -78,15 +83,22 @@ class Together:
             batch = self.batch
             assert batch is not None
             batch.eps.fill_(now.floor)
-            for _ in range(run.n_iter_nmf * (MORE_NMF_STEPS if now.high else 1)):
+            for step in range(run.n_iter_nmf * (MORE_NMF_STEPS if now.high else 1)):
+                if step and self.out_of_time():
+                    break
                 batch.replay("nmf", batch.nmf_step)
-            steps = descend(batch, run.n_iter_transform, new_metric)
+            steps = descend(batch, run.n_iter_transform, new_metric, self.out_of_time)
             if t % REFRESH == REFRESH - 1:
                 batch.replay("refresh", batch.refresh)
             self.record(batch, steps, now.floor)
             self.stop(batch, now)
             if not self.alive:
                 return
+
+    def out_of_time(self) -> bool:
+        """Whether `max_time` has passed."""
+        limit = self.run.max_time
+        return limit is not None and time.perf_counter() - self.clock >= limit
 
     def record(self, batch: Batch, steps: list[Restart], floor: float) -> None:
         """Write the rows of an outer iteration."""
@@ -119,7 +131,9 @@ class Together:
             last: Any = None  # which only a callback looks at, and may keep
             if run.callback is not None:
                 last = batch.iterate(place)
-            reason = reason_to_stop(history, last, run, now)
+            shape = (*self.frames.Y.shape[:2], batch.lengths[place])
+            slack = rounding(history[-1].objective, shape, self.stage.dtype)
+            reason = reason_to_stop(history, last, run, now, slack)
             if reason is None:
                 stay.append(place)
             else:
@@ -202,42 +216,58 @@ class Together:
         return torch.as_tensor(sample.frames, device=self.frames.Y.device)
 
     def settle(self) -> list[Outcome]:
-        """Everyone on all frames at the target floor, and nobody worse than at the start."""
-        ends = [self.ends[number] for number in range(len(self.starts))]
-        settled = self.settled([last for last, _ in ends])
-        worse = [
-            number
-            for number, (_, (cost, _, _)) in enumerate(settled)
-            if self.annealed and cost > self.histories[number].start
-        ]
+        """Take every restart to all frames at the target floor; none is worse than its start.
+
+        What it costs is computed by plain functions, for a kernel may be what went wrong.
+        """
+        n = LAST_NMF_STEPS if self.annealed else 0
+        ends = [self.ends[number][0] for number in range(len(self.starts))]
+        found = self.settled(ends, n)
+        if self.annealed:
+            self.replace_worse(found, n)
+        lost = self.replace_worse(found, 0)
+        outcomes = []
+        for number, (last, terms) in enumerate(found):
+            status = Status.NOT_BETTER if number in lost else self.ends[number][1]
+            outcomes.append(Outcome(last, self.histories[number], status, *terms))
+        return outcomes
+
+    def replace_worse(self, found: list[Settled], n_iter_nmf: int) -> set[int]:
+        """Go on from the start instead where the result is worse; return those far worse."""
+        Y = self.frames.Y
+        before = [history.start for history in self.histories]
+        worse = [i for i, (_, terms) in enumerate(found) if not sum(terms) <= before[i]]
+        slack = {i: rounding(before[i], tuple(Y.shape), dtype_of(Y)) for i in worse}
+        lost = {i for i in worse if not sum(found[i][1]) <= before[i] + slack[i]}
         if worse:
-            again = self.settled([self.starts[number] for number in worse])
-            for number, better in zip(worse, again, strict=True):
-                settled[number] = better
-        return [
-            Outcome(last, history, status, divergence, penalty)
-            for (last, (_, divergence, penalty)), history, (_, status) in zip(
-                settled, self.histories, ends, strict=True
-            )
-        ]
+            again = self.settled([self.starts[i] for i in worse], n_iter_nmf)
+            for i, better in zip(worse, again, strict=True):
+                found[i] = better
+        return lost
 
     @property
     def annealed(self) -> bool:
         """Whether runs may end above where they began, and end with a few NMF steps."""
         return self.run.schedule.anneal is not None and self.run.max_iter > 0
 
-    def settled(self, at: list[Iterate]) -> list[tuple[Iterate, tuple[float, float, float]]]:
-        """These iterates on all frames at the target floor, and what they cost."""
+    def settled(self, at: list[Iterate], n_iter_nmf: int) -> list[Settled]:
+        """These iterates after some NMF steps on all frames at the target floor."""
         batch = self.opened(None, Stage(None, dtype_of(self.frames.Y)), at)
-        for _ in range(LAST_NMF_STEPS if self.annealed else 0):
+        for _ in range(n_iter_nmf):
             batch.replay("nmf", batch.nmf_step)
-        found = [(batch.iterate(place), cost) for place, cost in enumerate(costs(batch))]
+        found = [(batch.iterate(place), terms) for place, terms in enumerate(costs(batch))]
         workspace.give(batch)
         return found
 
 
-def costs(batch: Batch) -> list[tuple[float, float, float]]:
-    """Objective, divergence and penalty of each restart at the floor of the batch."""
-    batch.begin()
-    pairs = zip(batch.report[:, LOSS].tolist(), batch.penalty().tolist(), strict=True)
-    return [(divergence + penalty, divergence, penalty) for divergence, penalty in pairs]
+def costs(batch: Batch) -> list[tuple[float, float]]:
+    """Divergence and penalty of each restart at the floor of the batch, by plain functions."""
+    plain, penalties = operations.plain(), batch.penalty().tolist()
+    found = []
+    for place, penalty in enumerate(penalties):
+        one = slice(place, place + 1)
+        weights = batch.weights if len(batch.weights) == 1 else batch.weights[one]
+        X, WH = batch.X[one], batch.W[one] @ batch.H[one]
+        loss = plain.loss(X, WH, weights, batch.equal, batch.eps, batch.kappa)
+        found.append((float(loss), penalty))
+    return found

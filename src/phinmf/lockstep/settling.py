@@ -31,11 +31,11 @@ def settled(
     """Activations of frames (C, M, n), which leave the batch one by one as they settle."""
     M, K = W.shape[1:]
     number = {"dtype": torch.float64, "device": X.device}
-    update = operations.best(X.device, K, 0).update_activations
     parameters = torch.tensor(mu, **number), torch.tensor(eps, **number)
     result = H.double()
     X = X.double().contiguous()[None]  # as kernels want them
     H = result.clone(memory_format=torch.contiguous_format)[None]
+    update = operations.best(operations.kind_of(X, K, 1.0, 1.0, True, True, 0)).update_activations
     active = torch.arange(H.shape[2], device=X.device)
     before = torch.full((H.shape[2],), torch.inf, **number)
     for step in range(0, most + 1, CHECK_EVERY):

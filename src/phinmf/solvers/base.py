@@ -44,6 +44,11 @@ class Descent:
         here = objective.at()
         return cls(Phi, here.loss, here.G, memory)
 
+    def goes_on(self, objective: Objective, n_iter: int) -> bool:
+        """Whether there is another step to make, and time for it."""
+        made = len(self.steps)
+        return not self.failed and made < n_iter and not (made and objective.out_of_time())
+
     def accept(self, objective: Objective, trial: Trial) -> None:
         """Step to a trial point: its gradient is the one the next iteration needs."""
         objective.move(trial.T)
@@ -59,7 +64,8 @@ class Solver(ABC):
     def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
         """Make at most `n_iter` steps from Φ; the loss never rises.
 
-        A failed line search ends the update with ``failed=True``, which is no error.
+        A failed line search ends the update with ``failed=True``, which is no error. After the
+        first step, ``objective.out_of_time()`` ends it, too.
         """
 
     def pack(self, memory: Any) -> dict[str, Array]:

@@ -31,7 +31,7 @@ class Jacobi(Solver):
         """Make `n_iter` rounds; `memory` counts the rounds made so far."""
         at = Descent(Phi, np.nan, Phi, memory or 0)
         M = len(Phi)
-        for _ in range(n_iter):
+        while at.goes_on(objective, n_iter):
             p, q = round_robin(M, at.memory)
             at.memory += 1
             theta = self.best_angles(objective, p, q)

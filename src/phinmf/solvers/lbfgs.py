@@ -143,15 +143,13 @@ class LBFGS(Solver):
         memory.age += 1
         g = memory.pack(at.G - at.G.mT)
         retraction = RETRACTIONS[self.retraction or "cayley"]
-        while len(at.steps) < n_iter:
+        while at.goes_on(objective, n_iter):
             e = within_reach(-memory.two_loop(g))
             E = memory.unpack(e, M)
             start = Origin(at.loss, slope=float(g @ e))
             best = strong_wolfe(curve(objective, E, retraction), start)
             if best is None:
-                if not memory.pairs:
-                    at.failed = True
-                    break
+                at.failed = not memory.pairs
                 memory.pairs.clear()  # try again along the preconditioned gradient
                 continue
             at.accept(objective, best)

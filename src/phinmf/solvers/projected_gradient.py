@@ -22,7 +22,7 @@ class ProjectedGradient(Solver):
     def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
         """Make at most `n_iter` gradient steps; `memory` is the last accepted step."""
         at = Descent.start(Phi, objective, memory)
-        for _ in range(n_iter):
+        while at.goes_on(objective, n_iter):
             slope = -inner(at.G, skew(at.G))
             if at.memory is None:  # the first trial turns the fastest atom by about 0.1
                 xp = namespace(at.G)

@@ -33,7 +33,7 @@ class QuasiNewton(Solver):
     def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
         """Make at most `n_iter` quasi-Newton steps."""
         at = Descent.start(Phi, objective)
-        for _ in range(n_iter):
+        while at.goes_on(objective, n_iter):
             E = within_reach(self.direction(objective, at.G))
             trial = curve(objective, E, RETRACTIONS[self.retraction])
             best = strong_wolfe(trial, Origin(at.loss, slope=inner(at.G, E)))

@@ -1,4 +1,4 @@
-"""On a GPU: the same fits as elsewhere. Run by hand where there is one; no other test needs it."""
+"""On a GPU: the same fits as elsewhere."""
 
 import threading
 
@@ -7,8 +7,7 @@ import pytest
 from problems import notes
 
 torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
+pytestmark = pytest.mark.gpu
 
 import phinmf
 from phinmf import TLNMF, learn_transform, tl_nmf

@@ -1,0 +1,147 @@
+"""Every fused function equals the plain one, over the whole range of its arguments.
+
+Each test goes through many shapes, both sides of each tile, and says which of them differ.
+"""
+
+import itertools
+import random
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton")
+
+from phinmf.lockstep import operations, trial_run
+from phinmf.lockstep.operations import Kind
+
+pytestmark = pytest.mark.gpu
+
+ATOMS = [2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 440, 882, 1024]
+FRAMES = [1, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129, 511, 513, 1023, 1024, 1025, 2049,
+          5418, 5424, 16_899, 70_000]  # fmt: skip
+TOLERANCE = {torch.float64: 1e-11, torch.float32: 5e-5}
+FUNCTIONS = tuple(vars(operations.fused()))
+OF_FRAMES = tuple(
+    name for module in ("fused_loss", "fused_nmf") for name in operations.FUSED[module]
+)
+DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+
+
+def differences(kind, n_frames, restarts, functions=OF_FRAMES):
+    """Which functions differ for this kind of work, by the largest error over the mean."""
+    questions = trial_run.Questions(kind, n_frames, restarts)
+    fused, plain = operations.fused(kind.many), operations.plain()
+    found = {}
+    for name in functions:
+        ask = getattr(questions, name)
+        ours, theirs = list(ask(getattr(fused, name))), list(ask(getattr(plain, name)))
+        for a, b in zip(ours, theirs, strict=True):
+            assert a.dtype == b.dtype
+            if not trial_run.close(a, b, TOLERANCE[kind.dtype]):
+                found[name] = float((a - b).double().abs().max() / b.double().abs().mean())
+    return found
+
+
+def kind(dtype, M=100, K=10, C=1, gamma=1.0, kappa=1.0, equal=True, shared=True, many=False, L=5):
+    where = torch.device("cuda")
+    return Kind(where, dtype, C, M, K, gamma, kappa, equal, shared, many, True, L)
+
+
+def check(cases):
+    """No case differs; `cases` are (kind, frames, restarts) or with functions."""
+    tried, wrong = 0, []
+    for case in cases:
+        tried += 1
+        if found := differences(*case):
+            wrong.append((*case[:3], found))
+    print(f"{tried} cases, {len(wrong)} wrong")
+    assert tried
+    assert not wrong, wrong[:5]
+
+
+@DTYPES
+@pytest.mark.parametrize("many", [False, True])
+def test_all_numbers_of_components(dtype, many):
+    check((kind(dtype, K=K, many=many), 1000, 1) for K in range(1, 129))
+
+
+@DTYPES
+@pytest.mark.parametrize("many", [False, True])
+def test_both_sides_of_every_tile_of_atoms(dtype, many):
+    check((kind(dtype, M=M, K=K, many=many), 700, 1) for M in ATOMS for K in (10, 16, 17, 32, 64))
+
+
+@DTYPES
+@pytest.mark.parametrize("many", [False, True])
+def test_both_sides_of_every_tile_of_frames(dtype, many):
+    check((kind(dtype, M=130, K=K, many=many), N, 1) for N in FRAMES for K in (1, 10, 16, 24, 32))
+
+
+@DTYPES
+def test_channels_divergences_exponents_weights_and_restarts(dtype):
+    """All combinations of them, in shapes drawn at random."""
+    draw = random.Random(0)
+    combinations = itertools.product(
+        (1, 2, 3), (1.0, 0.0), (1.0, 0.5, 0.7), (True, False), (True, False), (False, True), (1, 32)
+    )
+    check(
+        (
+            kind(dtype, draw.choice([33, 64, 100]), draw.choice([3, 10, 16, 20, 24, 32, 64, 128]),
+                 C, gamma, kappa, equal, shared, many),
+            draw.choice([75, 128, 1030, 2501]), B,
+        )
+        for C, kappa, gamma, equal, shared, many, B in combinations
+    )  # fmt: skip
+
+
+@DTYPES
+def test_shapes_drawn_at_random(dtype):
+    draw = random.Random(1)
+    check(
+        (
+            kind(dtype, draw.choice(ATOMS), draw.randint(1, 128), 1, draw.choice([0.5, 1.0]),
+                 draw.choice([0.0, 1.0]), many=draw.random() < 0.5),
+            draw.choice(FRAMES[:-1]), draw.choice([1, 2, 5]),
+        )
+        for _ in range(200)
+    )  # fmt: skip
+
+
+@DTYPES
+@pytest.mark.parametrize("B", [1, 3, 32])
+def test_memory_of_all_sizes(dtype, B):
+    names = operations.FUSED["fused_memory"]
+    check(
+        (kind(dtype, M=M, L=L), 8, B, names)
+        for M in (2, 3, 8, 31, 33, 100, 257)
+        for L in range(1, operations.MOST_PAIRS + 1)
+    )
+    check((kind(dtype, M=M, L=5), 8, min(B, 3), names) for M in (440, 1024))
+
+
+@DTYPES
+@pytest.mark.parametrize(("M", "N", "B", "K"), [
+    (440, 5424, 1, 10), (440, 5424, 32, 10), (440, 5424, 1, 24), (440, 5424, 32, 24),
+    (882, 20_008, 1, 16), (1764, 6000, 1, 64), (2048, 70_000, 1, 10), (4096, 4000, 1, 128),
+])  # fmt: skip
+def test_real_sizes(dtype, M, N, B, K):
+    how = {"M": M, "K": K, "many": B * N >= operations.MANY}
+    check([(kind(dtype, **how), N, B, OF_FRAMES if B > 1 or M > 2048 else FUNCTIONS)])
+
+
+def test_a_floor_as_low_as_the_batch_takes():
+    """One division gives two reciprocals, and a product of four ratios has one logarithm."""
+    from phinmf.problem import LEAST_FLOOR_OF_BATCH
+
+    of = kind(torch.float64)
+    questions = trial_run.Questions(of, 100)
+    questions.eps.fill_(LEAST_FLOOR_OF_BATCH)
+    questions.X[..., :30] = 0
+    questions.WH[..., 20:50] = 0
+    questions.WH *= 1e6
+    fused, plain = operations.fused(), operations.plain()
+    for name in ("loss", "loss_and_slope"):
+        ask = getattr(questions, name)
+        for a, b in zip(ask(getattr(fused, name)), ask(getattr(plain, name)), strict=True):
+            assert torch.isfinite(a).all()
+            torch.testing.assert_close(a, b, rtol=1e-10, atol=0)

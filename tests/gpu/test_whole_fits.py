@@ -1,0 +1,84 @@
+"""Whole fits at real sizes: fused kernels, plain functions and the readable engine agree."""
+
+import time
+
+import numpy as np
+import pytest
+from problems import notes
+
+torch = pytest.importorskip("torch")
+
+from phinmf import tl_nmf
+from phinmf.lockstep import operations, trial_run, workspace
+from phinmf.solvers import LBFGS
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+COMPONENTS = pytest.mark.parametrize("K", [5, 17, 24, 32, 64, 128])
+DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+
+
+@pytest.fixture(scope="module")
+def Y():
+    """As many frames as the paper's recording has."""
+    rng = np.random.default_rng(0)
+    Y = notes(440, 220 * 5417)
+    assert Y.shape == (440, 5418)
+    return Y + 0.01 * rng.standard_normal(Y.shape)
+
+
+def three_ways(Y, K, dtype, monkeypatch, **how):
+    """The same fit by fused kernels, by plain functions, and by the readable engine."""
+    frames = torch.as_tensor(Y, dtype=dtype, device="cuda")
+    how = {"sparsity": 10.0, "random_state": 0, "solver": LBFGS(retraction="exp")} | how
+    workspace.clear()
+    fused = tl_nmf(frames, K, **how)
+    kinds = [kept.ops for kept in workspace.kept()]
+    assert kinds
+    assert all(ops.nmf_step.func.__module__.endswith("fused_nmf") for ops in kinds)
+    workspace.clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(operations, "best", lambda kind: operations.plain())
+        plain = tl_nmf(frames, K, **how)
+    workspace.clear()
+    return fused, plain, tl_nmf(frames, K, engine="array", **how)
+
+
+@COMPONENTS
+@DTYPES
+def test_the_same_steps(Y, K, dtype, monkeypatch):
+    """At a high floor rounding is not amplified: every outer iteration is the same."""
+    how = {"floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
+    fused, plain, readable = three_ways(Y, K, dtype, monkeypatch, **how)
+    rtol = 1e-8 if dtype == torch.float64 else 1e-4
+    for other in (plain, readable):
+        np.testing.assert_allclose(fused.history.objective, other.history.objective, rtol=rtol)
+        assert fused.objective == pytest.approx(other.objective, rel=rtol)
+
+
+@COMPONENTS
+@DTYPES
+def test_the_same_end(Y, K, dtype, monkeypatch):
+    fits = three_ways(Y, K, dtype, monkeypatch, init="dct")
+    assert all(fit.objective < fit.history.start for fit in fits)
+    fused, plain, readable = (fit.objective for fit in fits)
+    assert fused == pytest.approx(plain, rel=1e-2)
+    assert fused == pytest.approx(readable, rel=1e-2)
+
+
+def test_the_trial_run_is_short(Y):
+    """What the comparison of kernels costs a process, once they are compiled."""
+    frames = torch.as_tensor(Y, device="cuda")
+    tl_nmf(frames, 10, max_iter=3)
+    kinds = list(trial_run._trusted)
+    assert kinds
+    torch.cuda.synchronize()
+    clock = time.perf_counter()
+    for kind in kinds:
+        trial_run.compared(kind)
+    torch.cuda.synchronize()
+    seconds = (time.perf_counter() - clock) / len(kinds)
+    print(f"{1000 * seconds:.1f} ms for each of {len(kinds)} kinds of work")
+    assert seconds < 0.2
