@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
-from phinmf.lockstep import operations, trial_run
+from phinmf.lockstep import fused_nmf, operations, trial_run
 from phinmf.lockstep.operations import Kind
 
 pytestmark = pytest.mark.gpu
@@ -145,3 +145,24 @@ def test_a_floor_as_low_as_the_batch_takes():
         for a, b in zip(ask(getattr(fused, name)), ask(getattr(plain, name)), strict=True):
             assert torch.isfinite(a).all()
             torch.testing.assert_close(a, b, rtol=1e-10, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore:.*wrong results:RuntimeWarning")
+def test_wrong_kernels_are_found_out(monkeypatch):
+    """Products of float64 inside the kernels, which some versions of Triton compile wrongly."""
+    monkeypatch.setattr(fused_nmf, "most_inside", lambda dtype, many: 128)
+    right, wrong = 0, 0
+    for M, K, C, gamma in itertools.product((64, 200, 440), (10, 24, 64), (1, 3), (1.0, 0.5)):
+        of = kind(torch.float64, M, K, C, gamma)
+        different = differences(of, 2064, 2)
+        used = trial_run.compared(of)
+        for name in operations.FUSED["fused_nmf"]:
+            replaced = getattr(used, name) is getattr(operations.plain(), name)
+            if different.get(name, 0) > 1e-6:
+                assert replaced, (of, different)
+                wrong += 1
+            elif name not in different:
+                assert not replaced, of
+                right += 1
+    print(f"{wrong} wrong functions were replaced, {right} right ones kept")
+    assert right + wrong

@@ -2,11 +2,11 @@
 
 The same functions as in `formulas`, which they are tested against. Sums run in a fixed order.
 
-For few components the products are made inside the kernels: one pass over memory for H, one for
-the sums that W needs. For more, kernels compute P and Q and the library multiplies: that is faster
-for many frames, and in Triton 3.6 sums of products of float64 in a loop are wrong from 32
-components on. (Arguments of a kernel that are not whole numbers arrive in single precision: what
-must be exact is a constant.)
+In float32 the products of few components are made inside the kernels: one pass over memory for H,
+one for the sums that W needs. Elsewhere kernels compute P and Q, and the library multiplies: that
+is faster for many components, and what Triton 3.6 compiles from sums of products of float64 in a
+loop is wrong for many shapes. (Arguments of a kernel that are not whole numbers arrive in single
+precision: what must be exact is a constant.)
 """
 
 from __future__ import annotations
@@ -245,7 +245,9 @@ def nmf_step(
 
 def most_inside(dtype: torch.dtype, many: bool) -> int:
     """Components up to which products are made inside the kernels."""
-    return 64 if dtype == torch.float32 and not many else 16
+    if dtype == torch.float64:
+        return 0
+    return 16 if many else 64
 
 
 def padded(K: int) -> int:
