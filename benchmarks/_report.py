@@ -132,9 +132,14 @@ TABLES = {
         "call_s": "call, s", "evaluations": "evaluations",
     },
     "gpu_pieces": {
-        "restarts": "restarts", "M": "M", "N": "N", "dtype": "", "gemm_tflops": "products, TFLOP/s",
+        "restarts": "restarts", "M": "M", "N": "N", "K": "K", "dtype": "",
+        "gemm_tflops": "products, TFLOP/s",
         "evaluation_ms": "evaluation, ms", "evaluation_rate": "share", "nmf_ms": "NMF step, ms",
         "retraction_ms": "retraction, ms", "outer_ms": "outer, ms", "outer_rate": "share",
+    },
+    "gpu_comparisons": {
+        "dtype": "", "K": "K", "kinds": "kinds of work", "without_s": "first fit without, s",
+        "with_s": "with, s", "comparison_ms": "comparison, ms",
     },
     "gpu_restarts": {
         "restarts": "restarts", "fit_s": "fit, s", "restarts_per_s": "restarts per s",
@@ -150,7 +155,7 @@ TABLES = {
 
 
 OTHER_PAGES = {
-    **dict.fromkeys(("gpu_fits", "gpu_pieces", "gpu_restarts"), "docs/gpu.md"),
+    **dict.fromkeys(("gpu_fits", "gpu_pieces", "gpu_restarts", "gpu_comparisons"), "docs/gpu.md"),
     **dict.fromkeys(
         ("cluster", "out_of_core", "scaling_model", "scaling_fit", "scaling_forecast"),
         "docs/scaling.md",

@@ -1,4 +1,5 @@
-"""The fit on a GPU: its pieces beside the products they rest on, time to an objective, restarts.
+"""The fit on a GPU: its pieces beside the products they rest on, time to an objective, restarts,
+and what the comparison of kernels with plain functions costs.
 
 Needs a CUDA device. Times are medians by device events over recorded work, contestants in turns;
 fits are timed by the clock of the host, from the call to its return, after a first one.
@@ -24,6 +25,7 @@ except ImportError:
     print("PyTorch and Triton are not here: nothing to measure.")
     raise SystemExit(0) from None
 
+from phinmf.lockstep import trial_run, workspace
 from phinmf.lockstep.batch import Batch
 from phinmf.lockstep.exponential import SQUARINGS, exponential
 from phinmf.model import Iterate
@@ -52,7 +54,7 @@ def device_ms(contestants: dict[str, Callable[[], Any]], repeats: int) -> dict[s
     return {name: statistics.median(values[3:]) for name, values in seconds.items()}
 
 
-def pieces(B: int, M: int, N: int, dtype: torch.dtype, repeats: int) -> dict[str, Any]:
+def pieces(B: int, M: int, N: int, K: int, dtype: torch.dtype, repeats: int) -> dict[str, Any]:
     """One evaluation, NMF step and retraction of B restarts beside the two products."""
     device = torch.device("cuda")
     generator = torch.Generator(device).manual_seed(0)
@@ -114,6 +116,7 @@ def pieces(B: int, M: int, N: int, dtype: torch.dtype, repeats: int) -> dict[str
         "restarts": B,
         "M": M,
         "N": N,
+        "K": K,
         "dtype": str(dtype).removeprefix("torch."),
         "gemm_tflops": round(flops / ms["products"] / 1e9, 1),
         "products_ms": round(ms["products"], 4),
@@ -182,6 +185,38 @@ def restarts(Y: np.ndarray, numbers: tuple[int, ...], gemm_tflops: float) -> lis
     return rows
 
 
+def comparisons(Y: np.ndarray, repeats: int = 7) -> list[dict[str, Any]]:
+    """The first fit of a process with and without the comparison of its kernels, all compiled."""
+    rows = []
+    for n_components in (K, 24):
+        for dtype in (torch.float64, torch.float32):
+            frames = torch.as_tensor(Y, dtype=dtype, device="cuda")
+            how = {"sparsity": MU, "init": "random", "random_state": 0}
+            fit = functools.partial(phinmf.tl_nmf, frames, n_components, **how)
+            fit()
+            seconds: dict[str, list[float]] = {"with": [], "without": []}
+            for _ in range(repeats):
+                for name, times in seconds.items():
+                    workspace.clear()
+                    if name == "with":
+                        trial_run._trusted.clear()
+                    torch.cuda.synchronize()
+                    times.append(timed(fit)[1])
+            middle = {name: statistics.median(times) for name, times in seconds.items()}
+            rows.append(
+                {
+                    "dtype": str(dtype).removeprefix("torch."),
+                    "K": n_components,
+                    "kinds": len(trial_run._trusted),
+                    "with_s": round(middle["with"], 4),
+                    "without_s": round(middle["without"], 4),
+                    "comparison_ms": round(1000 * (middle["with"] - middle["without"]), 1),
+                }
+            )
+            print(rows[-1], flush=True)
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=50)
@@ -193,16 +228,19 @@ def main() -> None:
     device = f"{name}; torch {torch.__version__}, triton {triton.__version__}"
     print(device)
     rows = []
-    for B, M, N, dtype in (
-        (1, 440, 5418, torch.float64),
-        (1, 440, 5418, torch.float32),
-        (32, 440, 5418, torch.float64),
-        (32, 440, 5418, torch.float32),
-        (1, 1024, 50_000, torch.float32),
-        (1, 2048, 100_000, torch.float32),
-        (1, 2048, 100_000, torch.float64),
+    for B, M, N, n_components, dtype in (
+        (1, 440, 5418, K, torch.float64),
+        (1, 440, 5418, K, torch.float32),
+        (1, 440, 5418, 24, torch.float64),
+        (1, 440, 5418, 24, torch.float32),
+        (32, 440, 5418, K, torch.float64),
+        (32, 440, 5418, K, torch.float32),
+        (32, 440, 5418, 24, torch.float64),
+        (1, 1024, 50_000, K, torch.float32),
+        (1, 2048, 100_000, K, torch.float32),
+        (1, 2048, 100_000, K, torch.float64),
     ):
-        rows.append(pieces(B, M, N, dtype, arguments.repeats if M == 440 else 5))
+        rows.append(pieces(B, M, N, n_components, dtype, arguments.repeats if M == 440 else 5))
         print(rows[-1], flush=True)
     write_csv("gpu_pieces", rows, device)
     Y = recording()
@@ -210,6 +248,7 @@ def main() -> None:
     for row in runs:
         print(row)
     write_csv("gpu_fits", runs, device)
+    write_csv("gpu_comparisons", comparisons(Y), device)
     batched = next(row for row in rows if row["restarts"] == 32)["gemm_tflops"]
     write_csv("gpu_restarts", restarts(Y, (1, 8, 32, 64), batched), device)
 
