@@ -1,5 +1,4 @@
-"""The fit on a GPU: its pieces beside the products they rest on, time to an objective, restarts,
-and what the comparison of kernels with plain functions costs.
+"""The fit on a GPU: pieces beside the products they rest on, times, restarts, comparisons.
 
 Needs a CUDA device. Times are medians by device events over recorded work, contestants in turns;
 fits are timed by the clock of the host, from the call to its return, after a first one.
