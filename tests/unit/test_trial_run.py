@@ -89,3 +89,13 @@ def test_every_loop_over_frames_runs_more_than_once(monkeypatch, M, many):
     assert BN * programs < N
     assert N > fused_nmf.ENTRIES
     assert N % 16 == 0
+
+
+def test_too_little_memory_to_compare(monkeypatch):
+    def full(kind):
+        raise torch.OutOfMemoryError("full")
+
+    monkeypatch.setattr(trial_run, "_trusted", {})
+    monkeypatch.setattr(trial_run, "compared", full)
+    assert trial_run.trusted(KIND).nmf_step is operations.plain().nmf_step
+    assert not trial_run._trusted

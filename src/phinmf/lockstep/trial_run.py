@@ -29,11 +29,16 @@ _lock = threading.Lock()
 
 
 def trusted(kind: Kind) -> Any:
-    """Fused functions where they agree with the plain ones for this kind of work, else those."""
-    with _lock:
+    """Fused functions where they agree with the plain ones for this kind of work, else those.
+
+    Where there is no memory to compare them, plain ones.
+    """
+    with _lock, operations.current(kind.device):
         if kind not in _trusted:
-            with operations.current(kind.device):
+            try:
                 _trusted[kind] = compared(kind)
+            except torch.OutOfMemoryError:
+                return operations.plain()
         return _trusted[kind]
 
 
