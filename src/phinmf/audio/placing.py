@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -17,6 +18,12 @@ NEW, BEFORE = "new", "before"  #: folders of a workshop: what is to come, and wh
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
+#: why a system refuses to write where it could before
+FULL = {
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EMFILE", "ENFILE")
+    if hasattr(errno, name)
+}
 
 
 @contextmanager
@@ -61,6 +68,8 @@ def workshop(final: Path) -> Iterator[Path]:
             bench = Path(tempfile.mkdtemp(prefix=".phinmf-", dir=above))
             (bench / NEW).mkdir()
         yield bench
+    except OSError as error:
+        raise (unwritable(final, error) if error.errno in FULL else error) from None
     finally:
         with uninterrupted():
             for inside in bench.iterdir() if bench is not None else ():
@@ -70,6 +79,16 @@ def workshop(final: Path) -> Iterator[Path]:
             for folder in (*empty, *reversed(made)):
                 with suppress(OSError):  # not empty: what could not be put back is kept
                     folder.rmdir()
+
+
+def unwritable(folder: Path, error: OSError) -> OSError:
+    """What is said of a folder that the system cannot write to."""
+    advice = (
+        "use fewer components, whose files are open together, or raise the limit with ulimit -n"
+        if error.errno in (errno.EMFILE, errno.ENFILE)
+        else "free space on the disk, or choose another folder"
+    )
+    return OSError(f"{folder} cannot be written ({error.strerror}): {advice}")
 
 
 def taken(folder: Path) -> FileExistsError:

@@ -56,9 +56,15 @@ def planned(output: Output, sound: Sound, length: int, K: int, groups: Iterable[
         if not output.overwrite:
             raise placing.taken(final)
         ownership.replaceable(final, output.keep)
-    above = next(folder for folder in final.absolute().parents if folder.exists())
-    if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
-        raise PermissionError(f"{above} cannot be written to: choose another folder")
+    try:
+        with placing.workshop(final) as bench:
+            (bench / placing.NEW / final.absolute().name).mkdir()
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise PermissionError(
+            f"{final} cannot be written ({error.strerror}): choose another folder"
+        ) from None
     encoding = encoding_for(sound, length, output.format, output.subtype)
     names = [named(output.filename, final.name, k + 1) + encoding.suffix for k in range(K)]
     if len({one_case(name) for name in names}) < len(names):

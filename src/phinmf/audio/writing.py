@@ -179,10 +179,7 @@ class Stems:
     def failed(self, error: Exception) -> OSError:
         """Why nothing more can be written."""
         said = str(getattr(error, "error_string", error)).strip(" .") or "not all was taken"
-        return self.refused() or OSError(
-            f"{self.where} cannot be written ({said}): free space on the disk, or choose another"
-            " folder"
-        )
+        return self.refused() or OSError(errno.EIO, said)
 
     def refused(self) -> OSError | None:
         """What the system says of one more file, since libsndfile does not hand on its words."""
@@ -192,12 +189,5 @@ class Stems:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            many = error.errno == errno.EMFILE
-            advice = (
-                f"{len(self.paths)} files are written at a time: use fewer components, or raise the"
-                " limit with ulimit -n"
-                if many
-                else "free space on the disk, or choose another folder"
-            )
-            return OSError(f"{self.where} cannot be written ({error.strerror}): {advice}")
+            return error
         return None

@@ -62,9 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     written("--subtype", help="PCM_16, PCM_24, FLOAT … (as the recording)")
     written("--filename", default=None, help="template: component_{number:02d}, {track}-{number}")
     written("--gain", type=float, default=0.0, metavar="DB", help="for all components alike (0)")
-    written(
-        "--overwrite", action="store_true", help="replace folders that phinmf has written before"
-    )
+    written("--overwrite", action="store_true", help="replace folders that phinmf wrote before")
     written("--no-report", action="store_true", help="leave the page out")
     written("--quiet", action="store_true", help="say nothing but errors")
     written("--json", action="store_true", help="print the results as JSON")
