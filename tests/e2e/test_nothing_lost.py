@@ -9,7 +9,7 @@ from kept import QUICK, everything, unchanged_by
 from sound_files import RATE, integers, tones, write
 
 import phinmf
-from phinmf.audio import folder
+from phinmf.audio import folder, groups
 from phinmf.audio.example import example
 from phinmf.views.cli import main
 
@@ -242,6 +242,22 @@ def test_a_grouping_that_fails_leaves_the_one_before(here, monkeypatch, capsys):
     monkeypatch.setattr(os, "rename", fails)
     capsys.readouterr()
     unchanged_by(here, capsys, ["unmix", "out/song", "--group", "a=2"], "Input/output error")
+
+
+def test_two_groupings_at_the_same_time(here, monkeypatch, capsys):
+    write(here / "song.wav")
+    assert main(["unmix", "song.wav", *QUICK]) == 0
+    measure, first = groups.measure, [True]
+
+    def meanwhile(*how):
+        if first and first.pop():
+            assert main(["unmix", "out/song", "--group", "b=1"]) == 0
+        return measure(*how)
+
+    monkeypatch.setattr(groups, "measure", meanwhile)
+    assert main(["unmix", "out/song", "--group", "a=1"]) == 1
+    assert "was changed meanwhile" in capsys.readouterr().err
+    assert {p.name for p in (here / "out/song").glob("[!c]*.wav")} == {"b.wav", "rest.wav"}
 
 
 @pytest.mark.parametrize("kind", ["path", "link", "fifo", "page"])

@@ -112,7 +112,7 @@ def regroup(folder: Path, wanted: Groups | int) -> dict[str, Any]:
     for name in targets:
         if os.path.lexists(folder / name) and one_case(name) not in map(one_case, out):
             raise FileExistsError(f"{folder / name} was not written by phinmf: move it away")
-    with exchange(folder, [*out, ownership.LISTING]) as new:
+    with exchange(folder, result, out) as new:
         with Stems([new / name for name in targets], encoding, first, where=folder) as stems:
             for parts in zip(*(files.blocks(sound) for sound in sounds), strict=True):
                 stems.write(total(parts), np.stack(list(sums(parts, groups))))

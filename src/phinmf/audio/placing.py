@@ -130,17 +130,23 @@ def clear(before: Path, owned: dict[str, ownership.Identity], final: Path) -> No
 
 
 @contextmanager
-def exchange(folder: Path, out: Collection[str]) -> Iterator[Path]:
+def exchange(folder: Path, result: dict[str, Any], out: Collection[str]) -> Iterator[Path]:
     """Yield an empty folder; what is written there goes into another one, in place of files `out`.
 
-    If anything fails, the folder is left as it was. The files `out` must be this program's.
+    If anything fails, or its result.json is no longer `result`, the folder is left as it was. The
+    files `out` must be this program's; result.json is always one of them.
     """
+    out, checksum = [*out, ownership.LISTING], result["checksum"]
+    seen = [ownership.identity(folder / name) for name in out]
     with workshop(folder) as bench:
         yield bench / NEW
         (bench / BEFORE).mkdir()
         moves = [(folder / name, bench / BEFORE / name) for name in out]
         moves += [(new, folder / new.name) for new in sorted((bench / NEW).iterdir())]
         with uninterrupted():
+            same = seen == [ownership.identity(folder / name) for name in out]
+            if not same or ownership.read(folder)["checksum"] != checksum:
+                raise FileExistsError(f"{folder} was changed meanwhile: try again")
             done = []
             try:
                 for source, target in moves:

@@ -26,7 +26,7 @@ def write_report(folder: Path) -> Path:
     there = os.path.lexists(page)
     if there and not ownership.ours(folder, page.name, result):
         raise FileExistsError(f"{page} was not written by phinmf, or was changed: move it away")
-    with exchange(folder, [page.name] * there + [ownership.LISTING]) as new:
+    with exchange(folder, result, [page.name] * there) as new:
         report.write(report_of_folder(folder), new / page.name)
         ownership.write(new, result, add=[page.name])
     return page
