@@ -33,7 +33,7 @@ format: $(VENV)/.lint
 
 bench: $(VENV)/.test
 	set -e; for script in benchmarks/[a-z]*.py benchmarks/_report.py; do $(BIN)/python $$script; done
-	$(BIN)/python -m phinmf.views.demo --output docs/images
+	$(BIN)/python -m phinmf.views.demo --output docs/images --overwrite
 
 paper: $(VENV)/.test $(VENV)/.music
 	$(BIN)/python paper/reproduce.py

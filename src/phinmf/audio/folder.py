@@ -2,51 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import shutil
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from phinmf._types import Array
 from phinmf.algorithm import Callback
-from phinmf.audio import files
+from phinmf.audio import files, groups, ownership
 from phinmf.audio.files import Sound
 from phinmf.audio.learning import Learned, Options, learn, window_length
 from phinmf.audio.many_files import frames_of
 from phinmf.audio.model_files import load_model, save_model
+from phinmf.audio.null_test import Measured, adds_up, measure
+from phinmf.audio.placing import NEW, put_in_place, workshop
+from phinmf.audio.planning import Output, Plan, planned
 from phinmf.audio.streaming import Separation
 from phinmf.audio.unmixing import Unmixing, view
-from phinmf.audio.writing import Encoding, Stems, encoding_for
+from phinmf.audio.writing import Stems
 
-TEMPLATE = "component_{number:02d}"
-
-
-@dataclass(frozen=True)
-class Output:
-    """Where the parts of a file go, and as what."""
-
-    folder: Path
-    format: str | None = None
-    subtype: str | None = None
-    filename: str = TEMPLATE
-    gain: float = 0.0  #: dB, the same for all parts
-    overwrite: bool = False
-
-
-class Plan(NamedTuple):
-    """What will be written, found possible before any work is done."""
-
-    output: Output
-    encoding: Encoding
-    names: list[str]  #: of the components' files
+WRITING = 0.9  #: share of streaming; the rest is reading again what was written
 
 
 def unmix_file(
@@ -58,6 +39,7 @@ def unmix_file(
     duration: float | None = None,
     model: Path | None = None,
     on_cluster: bool = False,
+    group: groups.Groups | int | None = None,
     callback: Callback | None = None,
     progress: Callable[[float], Any] = lambda share: None,
     finish: Callable[[Path], Any] = lambda folder: None,
@@ -68,6 +50,8 @@ def unmix_file(
     before it takes its name.
     """
     clock = time.perf_counter()
+    path = Path(path)
+    before = ownership.identity(path) if path.is_file() else None  # if not, probe says it
     sound = files.probe(path)
     first = min(round(start * sound.sample_rate), sound.length - 1)
     length = sound.length - first
@@ -75,7 +59,8 @@ def unmix_file(
         length = min(length, max(1, round(duration * sound.sample_rate)))
     saved = None if model is None else load_model(model, sound.sample_rate)
     K = options.n_components if saved is None else saved.K
-    plan = planned(output, sound, length, K)
+    keep = (*output.keep, path, *([] if model is None else [Path(model)]))
+    plan = planned(replace(output, keep=keep), sound, length, K, groups.names(group, K))
 
     def read(s: int, n: int) -> Array:
         return files.read(sound, first + s, min(n, length - s))
@@ -89,12 +74,22 @@ def unmix_file(
     seconds = {"learning": time.perf_counter() - clock}
     facts = {"source": describe(sound), "start": first, "length": length}
     facts |= {"options": asdict(options), "model": None if model is None else model.name}
-    blocks = files.blocks(sound, first, length)
-    return stream(blocks, sound, length, learned, plan, facts, seconds, options, progress, finish)
+
+    def complete(folder: Path) -> None:
+        if ownership.identity(path) != before:
+            raise ValueError(f"{path} was changed while it was read: unmix it again")
+        if group is not None:
+            groups.regroup(folder, group)
+        finish(folder)
+
+    def blocks() -> Iterable[Array]:
+        return files.blocks(sound, first, length)
+
+    return stream(blocks, sound, length, learned, plan, facts, seconds, options, progress, complete)
 
 
 def stream(
-    blocks: Iterable[Array],
+    blocks: Callable[[], Iterable[Array]],
     sound: Sound,
     length: int,
     learned: Learned,
@@ -105,32 +100,37 @@ def stream(
     progress: Callable[[float], Any] = lambda share: None,
     finish: Callable[[Path], Any] = lambda folder: None,
 ) -> dict[str, Any]:
-    """Send samples through a model into a folder that takes its name when all is written."""
+    """Send samples through a model into a folder that takes its name when all is written.
+
+    `blocks` is called twice: to take the recording apart, and to compare it with what was written.
+    """
     clock = time.perf_counter()
     output, encoding, names = plan
-    final = output.folder
-    working = final.with_name(f".{final.name}.{os.getpid()}.partial")
-    working.mkdir(parents=True)
-    try:
-        raw = [working / f"{k}{encoding.suffix}" for k in range(learned.K)]
+    with workshop(output.folder) as bench:
+        new, raw = bench / NEW, bench / "parts"
+        raw.mkdir()
+        paths = [raw / f"{k}{encoding.suffix}" for k in range(learned.K)]
         fine = encoding.subtype in ("DOUBLE", "PCM_32")
         dtype = np.float64 if fine else np.float32  # whose 24 bits are all that is written
         separation = Separation(learned, sound.channels, options.n_threads, dtype)
-        with Stems(raw, encoding, sound, 10 ** (output.gain / 20)) as stems:
-            done = 0
-            for signal, parts in separation(blocks):
+        gain = 10 ** (output.gain / 20)
+        with Stems(paths, encoding, sound, gain, output.folder) as stems:
+            for signal, parts in separation(blocks()):
                 stems.write(signal, parts)
-                done += len(signal)
-                progress(done / length)
-        order = np.argsort(-stems.energies, kind="stable")
-        for name, k in zip(names, order, strict=True):
-            os.replace(raw[k], working / name)
+                progress(WRITING * stems.length / length)
         seconds["streaming"] = time.perf_counter() - clock
+        clock = time.perf_counter()
+        measured = measure(stems, blocks(), lambda done: progress(WRITING + (1 - WRITING) * done))
+        order = np.argsort(-measured.energies, kind="stable")
+        for name, k in zip(names, order, strict=True):
+            os.rename(paths[k], new / name)
         learned = learned.in_order(order)
-        save_model(learned, working / "model.npz")
+        save_model(learned, new / ownership.MODEL)
+        seconds["checking"] = time.perf_counter() - clock
         result = {
+            "track": output.folder.absolute().name,
             **facts,
-            "components": [component(names[i], stems, k, done) for i, k in enumerate(order)],
+            "components": [component(names[i], measured, k) for i, k in enumerate(order)],
             "format": encoding.format,
             "subtype": encoding.subtype,
             "gain_db": output.gain,
@@ -139,19 +139,17 @@ def stream(
             "objective": learned.history[-1].objective if len(learned.history) else None,
             "n_iter": len(learned.history),
             "stop_reason": learned.stop_reason,
-            "null_test_db": stems.null_db if np.isfinite(stems.null_db) else None,
-            "adds_up": adds_up(stems),
+            "null_test_db": measured.null_db if np.isfinite(measured.null_db) else None,
+            "adds_up": adds_up(measured, sound, output.gain),
             "seconds": seconds,
             "versions": {name: version(name) for name in ("phinmf", "numpy", "soundfile")}
             | {"python": platform.python_version()},
         }
-        (working / "result.json").write_text(json.dumps(result, indent=2, ensure_ascii=False))
-        finish(working)
-        put_in_place(working, final, output.overwrite)
-    except BaseException:
-        shutil.rmtree(working, ignore_errors=True)
-        raise
-    return {"folder": str(final), **result}
+        ownership.write(new, result, add=[*names, ownership.MODEL])
+        finish(new)
+        result = ownership.read(new)
+        put_in_place(bench, output.folder, output.overwrite, output.keep)
+    return {"folder": str(output.folder), **result}
 
 
 def similarity(activations: list[Array], order: Any) -> Array:
@@ -163,15 +161,14 @@ def similarity(activations: list[Array], order: Any) -> Array:
     return H @ H.T
 
 
-def component(name: str, stems: Stems, k: int, n: int) -> dict[str, Any]:
+def component(name: str, measured: Measured, k: int) -> dict[str, Any]:
     """What result.json says of a component."""
-    energy, total = float(stems.energies[k]), float(stems.energies.sum())
-    samples = max(n * stems.sound.channels, 1)
+    energy, total = float(measured.energies[k]), float(measured.energies.sum())
     return {
         "file": name,
         "share": energy / total if total else 0.0,
-        "rms_db": decibels(energy / samples, 10),
-        "peak_db": decibels(float(stems.peaks[k]), 20),
+        "rms_db": decibels(energy / max(measured.samples, 1), 10),
+        "peak_db": decibels(float(measured.peaks[k]), 20),
     }
 
 
@@ -180,63 +177,9 @@ def decibels(value: float, factor: int) -> float | None:
     return round(factor * float(np.log10(value)), 2) if value > 0 else None
 
 
-def adds_up(stems: Stems) -> str:
-    """The null test in words."""
-    if not stems.encoding.exact:
-        return f"{stems.encoding.subtype} is lossy: the files cannot add up exactly"
-    if stems.residual == 0:
-        return "the components add up to the recording bit for bit"
-    return f"the components add up to the recording to {stems.null_db:.0f} dB"
-
-
 def describe(sound: Sound) -> dict[str, Any]:
     """A file in words that JSON knows."""
     return {**asdict(sound), "path": sound.path.name}
-
-
-def named(template: str, track: str, number: int) -> str:
-    """A file name from a template; it stays in its folder."""
-    try:
-        name = template.format(track=track, number=number)
-    except (KeyError, IndexError, ValueError, AttributeError):
-        name = ""
-    if not name or name in (".", "..") or any(c in name for c in "/\\\0") or len(name) > 200:
-        raise ValueError(
-            f"filename is {template!r}, but a name without folders is needed, such as"
-            f" {TEMPLATE} or {{track}}-{{number}}"
-        )
-    return name
-
-
-def planned(output: Output, sound: Sound, length: int, K: int) -> Plan:
-    """Raise, before any work is done, if the folder, the format or the names cannot be."""
-    final = output.folder
-    if final.exists() and not output.overwrite:
-        raise FileExistsError(f"{final} exists already: choose another folder, or add --overwrite")
-    above = next(folder for folder in final.absolute().parents if folder.exists())
-    if not (above.is_dir() and os.access(above, os.W_OK)):
-        raise PermissionError(f"{above} cannot be written to: choose another folder")
-    encoding = encoding_for(sound, length, output.format, output.subtype)
-    names = [named(output.filename, final.name, k + 1) + encoding.suffix for k in range(K)]
-    if len(set(names)) < len(names):
-        raise ValueError(
-            f"filename is {output.filename!r}, which gives every component the same name: add"
-            " {number}"
-        )
-    return Plan(output, encoding, names)
-
-
-def put_in_place(working: Path, final: Path, overwrite: bool) -> None:
-    """Give a finished folder its name; an old one goes only when the new one is there."""
-    if not final.exists():
-        os.replace(working, final)
-        return
-    if not overwrite:
-        raise FileExistsError(f"{final} exists already: choose another folder, or add --overwrite")
-    old = final.with_name(f".{final.name}.{os.getpid()}.old")
-    os.replace(final, old)
-    os.replace(working, final)
-    shutil.rmtree(old)
 
 
 def save(unmixing: Unmixing, folder: str | os.PathLike[str], **how: Any) -> Path:
@@ -250,7 +193,10 @@ def save(unmixing: Unmixing, folder: str | os.PathLike[str], **how: Any) -> Path
         output = replace(output, subtype="FLOAT")
     plan = planned(output, sound, n, unmixing.model.K)
     facts = {"source": None, "start": 0, "length": n}
-    blocks = (signal[i : i + files.BLOCK] for i in range(0, n, files.BLOCK))
     finish = view("folder_report").write_report
+
+    def blocks() -> Iterable[Array]:
+        return (signal[i : i + files.BLOCK] for i in range(0, n, files.BLOCK))
+
     stream(blocks, sound, n, unmixing.model, plan, facts, {}, Options(), finish=finish)
     return output.folder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -14,10 +13,14 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from phinmf._types import Array
-from phinmf.audio import files
+from phinmf.audio import files, ownership
+from phinmf.audio.null_test import measure, sentence
+from phinmf.audio.placing import exchange
+from phinmf.audio.planning import check_names, group_files, one_case
 from phinmf.audio.writing import Stems, encoding_for
 
 Groups = dict[str, list[int]]
+REST = "rest"  #: the group of components that are in no other
 
 
 def parse(text: str) -> Groups:
@@ -40,8 +43,7 @@ def clusters(similarity: Any, n: int) -> Groups:
     """Put components that are loud at the same times into n groups."""
     S = np.asarray(similarity, dtype=float)
     K = len(S)
-    if not 1 <= n <= K:
-        raise ValueError(f"groups is {n}, but {K} components make 1 to {K} groups")
+    check_count(n, K)
     if K == 1:
         return {"part_1": [1]}
     distance = np.clip(1 - (S + S.T) / 2, 0, 2)
@@ -51,55 +53,83 @@ def clusters(similarity: Any, n: int) -> Groups:
     return {f"part_{i + 1}": members for i, members in enumerate(found)}
 
 
+def check_count(n: int, K: int) -> None:
+    """Raise if K components cannot make n groups."""
+    if not 1 <= n <= K:
+        raise ValueError(f"groups is {n}, but {K} components make 1 to {K} groups")
+
+
 def complete(groups: Groups, K: int) -> Groups:
     """Check the numbers; components that are in no group are "rest"."""
     named = {number for group in groups.values() for number in group}
     if not named <= set(range(1, K + 1)):
         raise ValueError(f"group names component {max(named)}, but there are 1 to {K}")
     rest = [number for number in range(1, K + 1) if number not in named]
-    return {**groups, "rest": rest} if rest else dict(groups)
+    if rest and any(name.casefold() == REST for name in groups):
+        raise ValueError(
+            f"group names a group {REST}, but that is the name for what is in no group, which"
+            f" is component {', '.join(map(str, rest))}: choose another name"
+        )
+    return {**groups, REST: rest} if rest else dict(groups)
 
 
-def regroup(folder: Path, wanted: Groups | int, overwrite: bool = False) -> dict[str, Any]:
-    """Add up the components of a finished folder into groups; nothing is learned again."""
-    path = folder / "result.json"
+def names(wanted: Groups | int | None, K: int) -> list[str]:
+    """Of the groups that will be made of K components, if they can be made."""
+    if wanted is None:
+        return []
+    if isinstance(wanted, int):
+        check_count(wanted, K)
+        return [f"part_{i + 1}" for i in range(wanted)]
+    return list(complete(wanted, K))
+
+
+def regroup(folder: Path, wanted: Groups | int) -> dict[str, Any]:
+    """Add up the components of a finished folder into groups; nothing is learned again.
+
+    The files of the grouping before, if they are as they were written, make way for the new ones.
+    """
+    result = ownership.read(folder)
     try:
-        result = json.loads(path.read_text())
-        names = [component["file"] for component in result["components"]]
-        similarity = result["similarity"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise ValueError(f"{folder} is not a folder that phinmf unmix has written") from None
-    groups = clusters(similarity, wanted) if isinstance(wanted, int) else wanted
-    groups = complete(groups, len(names))
-    if any(os.path.basename(name) != name for name in names):
-        raise ValueError(f"{path} names files outside of its folder")
-    sounds = [files.probe(folder / name) for name in names]
+        components = [component["file"] for component in result["components"]]
+        groups = clusters(result["similarity"], wanted) if isinstance(wanted, int) else wanted
+        before = [group["file"] for group in result.get("groups", {}).values()]
+        format, subtype = str(result["format"]), str(result["subtype"])
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError(f"{folder / ownership.LISTING} is damaged: unmix again") from None
+    groups = complete(groups, len(components))
+    sounds = [files.probe(ownership.inside(folder, name)) for name in components]
     first = sounds[0]
-    encoding = encoding_for(first, first.length, result["format"], result["subtype"])
-    targets = [folder / f"{name}{encoding.suffix}" for name in groups]
-    taken = [target.name for target in targets if target.exists() and not overwrite]
-    if taken or set(names) & {target.name for target in targets}:
-        raise FileExistsError(f"{folder} has {taken or names} already: add --overwrite, or rename")
-    partial = [target.with_name(f".{target.name}.partial") for target in targets]
-    try:
-        with Stems(partial, encoding, first) as stems:
+    for sound in sounds:
+        if (sound.length, sound.channels) != (first.length, first.channels):
+            raise ValueError(f"{sound.path} is not as long as {first.path}, or has other channels")
+    encoding = encoding_for(first, first.length, format, subtype)
+    targets = group_files(groups, encoding)
+    check_names([*components, *targets])
+    out = [name for name in before if os.path.lexists(folder / str(name))]
+    for name in out:
+        if not ownership.ours(folder, name, result):
+            raise FileExistsError(f"{folder / name} was changed since it was written: move it away")
+    for name in targets:
+        if os.path.lexists(folder / name) and one_case(name) not in map(one_case, out):
+            raise FileExistsError(f"{folder / name} was not written by phinmf: move it away")
+    with exchange(folder, result, out) as new:
+        with Stems([new / name for name in targets], encoding, first, where=folder) as stems:
             for parts in zip(*(files.blocks(sound) for sound in sounds), strict=True):
-                stems.write(
-                    sum(parts, np.zeros_like(parts[0])), np.stack(list(sums(parts, groups)))
-                )
-        for source, target in zip(partial, targets, strict=True):
-            os.replace(source, target)
-    finally:
-        for source in partial:
-            source.unlink(missing_ok=True)
-    result["groups"] = {
-        name: {"file": target.name, "components": groups[name]}
-        for name, target in zip(groups, targets, strict=True)
-    }
-    temporary = path.with_suffix(".partial")
-    temporary.write_text(json.dumps(result, indent=2, ensure_ascii=False))
-    os.replace(temporary, path)
-    return {"folder": str(folder), **result}
+                stems.write(total(parts), np.stack(list(sums(parts, groups))))
+        again = (total(parts) for parts in zip(*(files.blocks(s) for s in sounds), strict=True))
+        measured = measure(stems, again)
+        result["groups"] = {
+            name: {"file": file, "components": groups[name]}
+            for name, file in zip(groups, targets, strict=True)
+        }
+        result["groups_add_up"] = sentence(measured, "groups", "the components")
+        ownership.write(new, result, add=targets, drop=before)
+    return {"folder": str(folder), **ownership.read(folder)}
+
+
+def total(parts: tuple[Array, ...]) -> Array:
+    """The samples of all components."""
+    return sum(parts, np.zeros_like(parts[0]))
 
 
 def sums(parts: tuple[Array, ...], groups: Groups) -> Iterator[Array]:

@@ -19,7 +19,7 @@ FRAMES = 256  #: that are transformed at a time
 
 
 class Separation:
-    """The components of a signal as it comes in; afterwards their energies and activations."""
+    """The components of a signal as it comes in; afterwards their activations."""
 
     def __init__(
         self,
@@ -33,7 +33,6 @@ class Separation:
         self.dtype = np.dtype(dtype)
         self._factors = model.Phi.astype(dtype), model.W.astype(dtype)
         self.hop = model.M // 2
-        self.energies = np.zeros(model.K)
         self.activations: list[Array] = []  #: (K, N) of each block
         self._window = window(model.M)
         self._before = np.zeros((self.hop, channels))  # the half frame before what comes next
@@ -76,7 +75,6 @@ class Separation:
             added[1:] += windowed[:-1, hop:]
             self._carry[k] = windowed[-1, hop:]
             parts[k] = added.reshape(block.shape)
-            self.energies[k] += np.square(parts[k]).sum()
         signal = halves[:-1].reshape(block.shape)
         self._before = halves[-1]
         return signal, parts

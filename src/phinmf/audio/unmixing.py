@@ -73,7 +73,8 @@ class Unmixing:
         Parameters
         ----------
         folder : path
-            Where to; must not exist yet, unless ``overwrite=True``.
+            Where to; must not exist yet. With ``overwrite=True`` a folder that was written before
+            is replaced, if it holds nothing else and its files were not changed.
         **how
             ``format``, ``subtype``, ``filename``, ``gain``, ``overwrite`` as on the command line.
         """
@@ -169,9 +170,10 @@ def unmix(
     separation = Separation(model, samples.shape[1], options.n_threads)
     pieces = separation(samples[i : i + BLOCK] for i in range(0, len(samples), BLOCK))
     parts = np.concatenate([parts for _, parts in pieces], axis=1)
-    order = np.argsort(-separation.energies, kind="stable")
+    parts = parts.reshape(len(parts), *signal.shape).astype(signal.dtype)
+    order = np.argsort([-np.square(part).sum() for part in parts], kind="stable")
     return Unmixing(
-        components=parts[order].reshape(len(order), *signal.shape).astype(signal.dtype),
+        components=parts[order],
         mixture=signal,
         sample_rate=rate,
         model=model.in_order(order),

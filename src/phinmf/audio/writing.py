@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import math
+import errno
+import os
+import tempfile
+import zlib
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,21 +36,30 @@ class Encoding:
         return BITS.get(self.subtype)
 
     @property
-    def exact(self) -> bool:
-        """Whether the parts add up to the recording."""
+    def lossless(self) -> bool:
+        """Whether samples are kept as they are written."""
         return self.subtype in BITS or self.subtype in FLOATS
+
+    @property
+    def dtype(self) -> str:
+        """In which samples are written and read."""
+        return "int32" if self.bits else "float64" if self.subtype == "DOUBLE" else "float32"
 
     @property
     def suffix(self) -> str:
         """Of a file name."""
-        return ".opus" if self.subtype == "OPUS" else SUFFIXES.get(self.format, ".wav")
+        return ".opus" if self.subtype == "OPUS" else SUFFIXES[self.format]
 
 
 def encoding_for(
     sound: Sound, length: int, format: str | None = None, subtype: str | None = None
 ) -> Encoding:
-    """The input's own encoding, or 24-bit WAV if that was lossy, unless something else is asked."""
-    name = (format or (sound.format if sound.lossless else "WAV")).upper().lstrip(".")
+    """The input's own encoding, or 24-bit WAV if that was lossy, unless something else is asked.
+
+    Formats that are not in SUFFIXES keep neither every sampling rate nor every sample.
+    """
+    own = sound.format if sound.lossless and sound.format in SUFFIXES else "WAV"
+    name = (format or own).upper().lstrip(".")
     if subtype is None:
         if name in LOSSY:
             subtype = LOSSY[name]
@@ -57,7 +69,7 @@ def encoding_for(
                 subtype = "PCM_24"
     subtype = subtype.upper()
     name = "OGG" if name == "OPUS" else name
-    if name not in soundfile.available_formats() or not soundfile.check_format(name, subtype):
+    if name not in SUFFIXES or not soundfile.check_format(name, subtype):
         known = ", ".join(sorted({*SUFFIXES, "OPUS"}))
         raise ValueError(
             f"format {format or name} with subtype {subtype} is not known: choose one of {known},"
@@ -88,18 +100,23 @@ def quantised(parts: Array, signal: Array, bits: int) -> NDArray[np.int64]:
 
 
 class Stems:
-    """Open files, one for each part; after the last block, how exactly they add up."""
+    """Open files, one for each part; `null_test.measure` reads them again when they are closed."""
 
     def __init__(
-        self, paths: list[Path], encoding: Encoding, sound: Sound, gain: float = 1.0
+        self,
+        paths: list[Path],
+        encoding: Encoding,
+        sound: Sound,
+        gain: float = 1.0,
+        where: Path | None = None,
     ) -> None:
         self.paths = paths
         self.encoding = encoding
         self.sound = sound
         self.gain = gain
-        self.peaks = np.zeros(len(paths))
-        self.energies = np.zeros(len(paths))
-        self.energy, self.residual = 0.0, 0.0
+        self.where = where or paths[0].parent  #: the folder that messages speak of
+        self.length = 0  #: samples written
+        self.checksums = [0] * len(paths)  #: of the samples of each file
         self.files: list[soundfile.SoundFile] = []
         self._stack = ExitStack()
 
@@ -119,8 +136,10 @@ class Stems:
                     with suppress(soundfile.LibsndfileError, RuntimeError):
                         setattr(file, tag, text)
         except soundfile.LibsndfileError as error:
-            self._stack.close()
-            raise ValueError(
+            refused = self.refused()
+            with suppress(soundfile.LibsndfileError):
+                self._stack.close()
+            raise refused or ValueError(
                 f"{self.encoding.format} {self.encoding.subtype} cannot hold"
                 f" {self.sound.channels} channels at {self.sound.sample_rate} Hz"
                 f" ({error.error_string.strip()}): choose another --format"
@@ -133,7 +152,11 @@ class Stems:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stack.__exit__(kind, error, trace)
+        try:
+            self._stack.close()
+        except soundfile.LibsndfileError as reason:
+            if kind is None:
+                raise self.failed(reason) from None
 
     def write(self, signal: Array, parts: Array) -> None:
         """Write the next samples (n, channels) of a signal, as its parts (K, n, channels)."""
@@ -141,24 +164,30 @@ class Stems:
         bits = self.encoding.bits
         out: NDArray[Any]
         if bits is not None:
-            whole = quantised(parts, signal, bits)
-            heard = whole / 2 ** (bits - 1)
-            wanted = np.rint(signal * 2 ** (bits - 1)) / 2 ** (bits - 1)
-            out = (whole << (32 - bits)).astype(np.int32)
+            out = (quantised(parts, signal, bits) << (32 - bits)).astype(np.int32)
         else:
-            out = parts.astype(np.float64 if self.encoding.subtype == "DOUBLE" else np.float32)
-            heard, wanted = out.astype(np.float64), signal
-        for k, file in enumerate(self.files):
-            for first in range(0, len(signal), BLOCK):
-                file.write(out[k, first : first + BLOCK])
-        self.peaks = np.maximum(self.peaks, np.abs(heard).max(axis=(1, 2), initial=0))
-        self.energies += np.square(heard).sum(axis=(1, 2))
-        self.energy += float(np.square(wanted).sum())
-        self.residual += float(np.square(heard.sum(axis=0) - wanted).sum())
+            out = parts.astype(self.encoding.dtype)
+        try:
+            for k, file in enumerate(self.files):
+                self.checksums[k] = zlib.crc32(out[k], self.checksums[k])
+                for first in range(0, len(signal), BLOCK):
+                    file.write(out[k, first : first + BLOCK])
+        except (soundfile.LibsndfileError, AssertionError) as error:
+            raise self.failed(error) from None
+        self.length += len(signal)
 
-    @property
-    def null_db(self) -> float:
-        """Level of what remains if all parts are taken away, relative to the recording."""
-        if self.residual == 0 or self.energy == 0:
-            return -math.inf
-        return 10 * math.log10(self.residual / self.energy)
+    def failed(self, error: Exception) -> OSError:
+        """Why nothing more can be written."""
+        said = str(getattr(error, "error_string", error)).strip(" .") or "not all was taken"
+        return self.refused() or OSError(errno.EIO, said)
+
+    def refused(self) -> OSError | None:
+        """What the system says of one more file, since libsndfile does not hand on its words."""
+        try:
+            with tempfile.TemporaryFile(dir=self.paths[0].parent) as file:
+                file.write(bytes(2**20))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            return error
+        return None

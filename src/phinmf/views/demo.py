@@ -31,7 +31,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="phinmf.views.demo", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("out/demo"), help="folder to write to")
     parser.add_argument("--max-time", type=float, help="seconds of learning, if limited")
+    parser.add_argument("--overwrite", action="store_true", help="replace the picture")
     options = parser.parse_args(argv)
+    path = options.output / "demo.png"
+    if path.exists() and not options.overwrite:
+        parser.error(f"{path} exists already: choose another --output, or add --overwrite")
     console = Console()
 
     sound = example()
@@ -56,7 +60,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.print(f"Learning {learned.status.value}.")
 
     options.output.mkdir(parents=True, exist_ok=True)
-    path = options.output / "demo.png"
     draw(learned, fixed, Y, sound.sample_rate, path)
     console.print(f"Picture: {path}")
     return 0

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from phinmf._types import Array
+from phinmf.audio import ownership
 from phinmf.audio.frames import to_frames
 from phinmf.audio.learning import Learned
+from phinmf.audio.placing import exchange
 from phinmf.audio.unmixing import Unmixing
 from phinmf.views import report
 from phinmf.views.report import Part, Report
@@ -19,8 +21,15 @@ PREVIEW = 60.0  #: seconds that a page lets one hear
 
 
 def write_report(folder: Path) -> Path:
-    """Write report.html into a folder that `unmix` has written."""
-    return report.write(report_of_folder(folder), folder / "report.html")
+    """Write report.html into a folder that `unmix` has written, in place of the one before."""
+    result, page = ownership.read(folder), folder / ownership.PAGE
+    there = os.path.lexists(page)
+    if there and not ownership.ours(folder, page.name, result):
+        raise FileExistsError(f"{page} was not written by phinmf, or was changed: move it away")
+    with exchange(folder, result, [page.name] * there) as new:
+        report.write(report_of_folder(folder), new / page.name)
+        ownership.write(new, result, add=[page.name])
+    return page
 
 
 def report_of_folder(folder: Path) -> Report:
@@ -28,23 +37,24 @@ def report_of_folder(folder: Path) -> Report:
     from phinmf.audio import files
     from phinmf.audio.model_files import load_model
 
+    result = ownership.read(folder)
     try:
-        result = json.loads((folder / "result.json").read_text())
-        components, length = result["components"], result["length"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise ValueError(f"{folder} is not a folder that phinmf unmix has written") from None
-    sounds = [files.probe(folder / component["file"]) for component in components]
+        components, length = result["components"], int(result["length"])
+        names, shares = ([c[key] for c in components] for key in ("file", "share"))
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"{folder / ownership.LISTING} is damaged: unmix again") from None
+    sounds = [files.probe(ownership.inside(folder, name)) for name in names]
     rate = sounds[0].sample_rate
     first, n = preview_of(length, rate)
     samples = [files.read(sound, first, n) for sound in sounds]
-    learned = load_model(folder / "model.npz", rate)
+    learned = load_model(ownership.inside(folder, ownership.MODEL), rate)
     source = result.get("source") or {}
     parts = [
-        Part(f"component {k + 1}", y, component["file"], component["share"])
-        for k, (y, component) in enumerate(zip(samples, components, strict=True))
+        Part(f"component {k + 1}", y, name, share)
+        for k, (y, name, share) in enumerate(zip(samples, names, shares, strict=True))
     ]
     start = (result["start"] + first) / rate
-    title = source.get("tags", {}).get("title") or Path(source.get("path", folder.name)).stem
+    title = source.get("tags", {}).get("title") or Path(source.get("path", result["track"])).stem
     return assembled(title, rate, parts, start, learned, facts_of(result))
 
 

@@ -30,6 +30,7 @@ def tasks(
         quiet = copy.copy(options)
         quiet.quiet, quiet.parser = True, None
         quiet.output = options.output.absolute()
+        quiet.files = [path.absolute() for path in options.files]
         if quiet.model is not None:
             quiet.model = quiet.model.absolute()
         work = [client.submit(on_worker, path, quiet, groups, pure=False) for path in paths]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shutil
+import io
+import os
 from pathlib import Path
+from typing import Any
+
+from phinmf.audio.placing import uninterrupted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,12 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the example and its stems, unmix it, score it, and say where everything is."""
-    import soundfile
     from rich.console import Console
 
     from phinmf.audio.example import example
-    from phinmf.audio.folder import Output, unmix_file
+    from phinmf.audio.folder import unmix_file
     from phinmf.audio.learning import Options
+    from phinmf.audio.ownership import replaceable
+    from phinmf.audio.planning import Output
     from phinmf.audio.score_files import score_files
     from phinmf.views.cli.progress import Bar
     from phinmf.views.cli.unmix import patient
@@ -30,25 +35,43 @@ def run(options: argparse.Namespace) -> int:
 
     console = Console()
     sound = example()
-    stems = options.output / "stems"
-    stems.mkdir(parents=True, exist_ok=True)
-    mixture = options.output / "example.wav"
-    soundfile.write(mixture, sound.mixture, sound.sample_rate, subtype="PCM_24")
-    for name, stem in sound.stems.items():
-        soundfile.write(stems / f"{name}.wav", stem, sound.sample_rate, subtype="PCM_24")
+    mixture, folder = options.output / "example.wav", options.output / "example"
+    stems = {options.output / "stems" / f"{name}.wav": y for name, y in sound.stems.items()}
+    if os.path.lexists(folder):
+        replaceable(folder)
+    write_missing({mixture: sound.mixture, **stems}, sound.sample_rate)
     seconds = len(sound.mixture) / sound.sample_rate
     console.print(f"The built-in example: {', '.join(sound.stems)}; {seconds:g} s, synthesised")
-    folder = options.output / "example"
-    shutil.rmtree(folder, ignore_errors=True)
     how = Options(n_components=options.components, seed=0, max_time=options.max_time)
     with Bar("example", quiet=False) as bar, patient(bar):
         result = unmix_file(
-            mixture, Output(folder), how, callback=bar.learning, progress=bar.streaming,
-            finish=write_report,
+            mixture, Output(folder, overwrite=True), how, callback=bar.learning,
+            progress=bar.streaming, finish=write_report,
         )  # fmt: skip
     console.print(f"{result['adds_up']}.")
     files = [folder / component["file"] for component in result["components"]]
-    table = score_files(files, sorted(stems.iterdir()), mixture=mixture)
+    table = score_files(files, sorted(stems), mixture=mixture)
     console.print(table.table())
     console.print(f"Listen: {folder / 'report.html'}")
     return 0
+
+
+def write_missing(sounds: dict[Path, Any], sample_rate: int) -> None:
+    """Write sounds to files; one that is there must be the same, and none is replaced."""
+    import soundfile
+
+    missing = {}
+    for path, samples in sounds.items():
+        buffer = io.BytesIO()
+        soundfile.write(buffer, samples, sample_rate, subtype="PCM_24", format="WAV")
+        content = buffer.getvalue()
+        if not os.path.lexists(path):
+            missing[path] = content
+        elif not path.is_file() or path.read_bytes() != content:
+            raise FileExistsError(
+                f"{path} is there already and is not the file of the demo: choose another --output"
+            )
+    for path, content in missing.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with uninterrupted(), open(path, "xb") as file:
+            file.write(content)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import phinmf
+from phinmf.views.cli.signals import Ended, ended_by_signals
 
 OK, FAILED = 0, 1  #: exit codes; 2, a command that was not understood, is argparse's
 
@@ -55,9 +56,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     options = get_parser().parse_args(argv)
     try:
-        return int(options.run(options))
+        with ended_by_signals():
+            return int(options.run(options))
     except KeyboardInterrupt:
         print("phinmf: interrupted; nothing was left half-written", file=sys.stderr)
+    except Ended as end:
+        print(f"phinmf: ended by {end}; nothing was left half-written", file=sys.stderr)
+        return end.status
     except (ValueError, TypeError, OSError, ImportError) as error:
         print(f"phinmf: {sentence(error)}", file=sys.stderr)
     return FAILED

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from phinmf.views.cli.progress import Bar
+from phinmf.views.cli.signals import handled
 
 PREVIEW = 30.0  #: seconds
 EPILOG = """\
@@ -61,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     written("--subtype", help="PCM_16, PCM_24, FLOAT … (as the recording)")
     written("--filename", default=None, help="template: component_{number:02d}, {track}-{number}")
     written("--gain", type=float, default=0.0, metavar="DB", help="for all components alike (0)")
-    written("--overwrite", action="store_true", help="replace folders that are there already")
+    written("--overwrite", action="store_true", help="replace folders that phinmf wrote before")
     written("--no-report", action="store_true", help="leave the page out")
     written("--quiet", action="store_true", help="say nothing but errors")
     written("--json", action="store_true", help="print the results as JSON")
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     results, failed = [], 0
     if finished and groups is not None:
         for folder in finished:
-            results.append(groupings.regroup(folder, groups, options.overwrite))
+            results.append(groupings.regroup(folder, groups))
         paths = []
     else:
         paths = files.found_in(options.files)
@@ -133,9 +134,9 @@ def one(
 ) -> dict[str, Any]:
     """Unmix one file into its folder."""
     from phinmf.audio import files
-    from phinmf.audio import groups as groupings
-    from phinmf.audio.folder import TEMPLATE, Output, unmix_file
+    from phinmf.audio.folder import unmix_file
     from phinmf.audio.learning import Options
+    from phinmf.audio.planning import TEMPLATE, Output, folder_for
     from phinmf.views.folder_report import write_report
 
     sound = files.probe(path)
@@ -155,26 +156,27 @@ def one(
         **({} if options.sparsity is None else {"sparsity": options.sparsity}),
     )
     output = Output(
-        options.output / path.stem,
+        folder_for(options.output, path),
         format=options.format,
         subtype=options.subtype,
         filename=options.filename or TEMPLATE,
         gain=options.gain,
         overwrite=options.overwrite,
+        keep=tuple(options.files),
     )
     with Bar(path.name, options.quiet, learns=options.model is None) as bar, patient(bar):
         bar.say(f"{path.name}: {sound}")
         bar.say(f"{path.name}: {expectation(sound, duration, options)}")
         result = unmix_file(
             path, output, how, start=start, duration=duration, model=options.model,
-            on_cluster=on_cluster,
+            on_cluster=on_cluster, group=groups,
             callback=bar.learning, progress=bar.streaming,
             finish=nothing if options.no_report else write_report,
         )  # fmt: skip
-        if groups is not None:
-            result = groupings.regroup(output.folder, groups, options.overwrite)
         seconds, K = sum(result["seconds"].values()), len(result["components"])
         bar.say(f"{path.name}: {result['adds_up']}")
+        if groups is not None:
+            bar.say(f"{path.name}: {result['groups_add_up']}")
         bar.say(f"{path.name}: {K} components in {output.folder}, {seconds:.0f} s")
         if not options.no_report:
             bar.say(f"{path.name}: listen to {output.folder / 'report.html'}")
@@ -204,20 +206,13 @@ def expectation(sound: Any, duration: float | None, options: argparse.Namespace)
 
 @contextmanager
 def patient(bar: Bar) -> Iterator[None]:
-    """Ctrl-C once asks learning to end; the second time it interrupts."""
+    """Ctrl-C once asks learning to end; the second time it interrupts, and then no more."""
 
     def ask(*_: Any) -> None:
-        if bar.stopped:
+        if bar.stopped and not bar.left:
             bar.left = True  # learning takes an interrupt for the first one, and goes on to write
             raise KeyboardInterrupt
         bar.stopped = True  # the bar says so: nothing may be printed while something else is
 
-    try:
-        before = signal.signal(signal.SIGINT, ask)
-    except ValueError:  # not in the main thread
+    with handled([signal.SIGINT], ask):
         yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

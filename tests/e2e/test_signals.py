@@ -1,0 +1,116 @@
+"""Signals leave a finished folder or none, and never an empty or a hidden one."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from sound_files import tones, write
+
+from phinmf.audio import folder, ownership, placing
+from phinmf.views.cli import main
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+QUICK = ["-k", "2", "--window", "64", "--fixed-transform", "--no-report"]
+NAMES = ["SIGINT", "SIGTERM", "SIGHUP"]
+CODES = {"SIGINT": 1, "SIGTERM": 143, "SIGHUP": 129}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "song.wav", tones(2000))
+    return tmp_path
+
+
+def after(monkeypatch, owner, name, *signals):
+    """Send signals to this process when a function has done its work the first time."""
+    function, calls = getattr(owner, name), []
+
+    def signalled(*how):
+        result = function(*how)
+        calls.append(1)
+        if len(calls) == 1:
+            for number in signals:
+                signal.raise_signal(number)
+        return result
+
+    monkeypatch.setattr(owner, name, signalled)
+
+
+def assert_whole(out):
+    owned, foreign = ownership.contents(out)
+    assert not foreign
+    assert set(owned) == {*ownership.read(out)["files"], "result.json"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("where", ["learn", "measure", "save_model"])
+def test_a_signal_at_any_time_leaves_nothing(here, monkeypatch, capsys, name, where):
+    number = getattr(signal, name)
+    before = {number: signal.getsignal(number) for number in placing.SIGNALS}
+    after(monkeypatch, folder, where, *[number] * (2 if name == "SIGINT" else 1))
+    assert main(["unmix", "song.wav", *QUICK]) == CODES[name]
+    assert "nothing was left half-written" in capsys.readouterr().err
+    assert [p.name for p in here.iterdir()] == ["song.wav"]
+    assert {number: signal.getsignal(number) for number in placing.SIGNALS} == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_signal_between_the_two_renames_waits(here, monkeypatch, name):
+    assert main(["unmix", "song.wav", *QUICK]) == 0
+    number = getattr(signal, name)
+    rename, seen = os.rename, []
+
+    def signalled(source, target):
+        rename(source, target)
+        if str(target).endswith(placing.BEFORE):
+            seen.append(os.path.exists("out/song"))
+            signal.raise_signal(number)
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(os, "rename", signalled)
+    assert main(["unmix", "song.wav", *QUICK, "-k", "3", "--overwrite"]) in (0, CODES[name])
+    assert seen == [False]
+    assert [p.name for p in (here / "out").iterdir()] == ["song"]
+    assert_whole(here / "out/song")
+    assert (here / "out/song/component_03.wav").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_signal_while_groups_are_exchanged_waits(here, monkeypatch, name):
+    assert main(["unmix", "song.wav", *QUICK, "--group", "a=1"]) == 0
+    after(monkeypatch, os, "rename", getattr(signal, name))
+    assert main(["unmix", "out/song", "--group", "b=1"]) == CODES[name]
+    assert {p.name for p in (here / "out/song").iterdir()} == {
+        "component_01.wav", "component_02.wav", "model.npz", "result.json", "b.wav", "rest.wav"
+    }  # fmt: skip
+    assert_whole(here / "out/song")
+    assert [p.name for p in (here / "out").iterdir()] == ["song"]
+
+
+def test_folders_that_were_there_stay(here, monkeypatch):
+    (here / "a").mkdir()
+    after(monkeypatch, folder, "measure", signal.SIGTERM)
+    assert main(["unmix", "song.wav", *QUICK, "-o", "a/b/c"]) == 143
+    assert [p.name for p in (here / "a").iterdir()] == []
+
+
+def test_a_signal_that_is_ignored_stays_ignored(here):
+    """As by nohup, and in scripts that run in the background."""
+    code = (
+        "import os, signal, sys\n"
+        "from phinmf.audio import folder\n"
+        "from phinmf.views.cli import main\n"
+        "numbers = [signal.SIGHUP, signal.SIGINT]\n"
+        "for number in numbers: signal.signal(number, signal.SIG_IGN)\n"
+        "learn = folder.learn\n"
+        "def signalled(*how):\n"
+        "    for number in numbers * 2: os.kill(os.getpid(), number)\n"
+        "    return learn(*how)\n"
+        "folder.learn = signalled\n"
+        f"sys.exit(main(['unmix', 'song.wav', *{QUICK}]))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=here).returncode == 0
+    assert_whole(here / "out/song")
