@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
@@ -145,7 +144,7 @@ def stream(
             "versions": {name: version(name) for name in ("phinmf", "numpy", "soundfile")}
             | {"python": platform.python_version()},
         }
-        (working / "result.json").write_text(json.dumps(result, indent=2, ensure_ascii=False))
+        files.write_json(working / "result.json", result)
         finish(working)
         put_in_place(working, final, output.overwrite)
     except BaseException:

@@ -64,7 +64,7 @@ def regroup(folder: Path, wanted: Groups | int, overwrite: bool = False) -> dict
     """Add up the components of a finished folder into groups; nothing is learned again."""
     path = folder / "result.json"
     try:
-        result = json.loads(path.read_text())
+        result = json.loads(path.read_text(encoding="utf-8"))
         names = [component["file"] for component in result["components"]]
         similarity = result["similarity"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -97,7 +97,7 @@ def regroup(folder: Path, wanted: Groups | int, overwrite: bool = False) -> dict
         for name, target in zip(groups, targets, strict=True)
     }
     temporary = path.with_suffix(".partial")
-    temporary.write_text(json.dumps(result, indent=2, ensure_ascii=False))
+    files.write_json(temporary, result)
     os.replace(temporary, path)
     return {"folder": str(folder), **result}
 

@@ -29,7 +29,7 @@ def report_of_folder(folder: Path) -> Report:
     from phinmf.audio.model_files import load_model
 
     try:
-        result = json.loads((folder / "result.json").read_text())
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         components, length = result["components"], result["length"]
     except (OSError, ValueError, KeyError, TypeError):
         raise ValueError(f"{folder} is not a folder that phinmf unmix has written") from None
