@@ -14,10 +14,12 @@ from typing import NamedTuple
 import numpy as np
 import threadpoolctl
 
+from phinmf.threads import available
+
 NMF_ITERATIONS = 90, 45  #: of three updates each, usual before and after learning the transform
 OUTER = 9  #: outer iterations that learn the transform
 PAGE_SECONDS = 60.0  #: that a page lets one hear
-ENCODING = 450.0  #: elementwise operations that take as long as a sample of MP3
+ENCODING = 430.0  #: elementwise operations that take as long as a sample of MP3
 
 
 class Work(NamedTuple):
@@ -63,7 +65,7 @@ def nmf_setup(size: Size) -> Work:
 def nmf_iteration(size: Size) -> Work:
     """Work of an iteration of NMF in a known transform: three updates and the objective."""
     M, N, C, K = size
-    return Work(0.0, M * N * (5.0 + 2.2 * C + 0.33 * K))
+    return Work(0.0, M * N * (4.5 + 2.2 * C + 0.33 * K))
 
 
 def transform_setup(size: Size) -> Work:
@@ -75,13 +77,13 @@ def transform_setup(size: Size) -> Work:
 def transform_iteration(size: Size) -> Work:
     """Work of an outer iteration that learns the transform: three evaluations, inverses."""
     M, N, C, K = size
-    return Work(20.0 * M**3 + 13.0 * M**2 * N * C, M * N * (38.0 * C + 9.0 * K) + 30.0 * M**2)
+    return Work(20.0 * M**3 + 13.0 * M**2 * N * C, M * N * (34.0 * C + 8.0 * K) + 30.0 * M**2)
 
 
 def learning(size: Size, transform: bool = True) -> Work:
     """Work to learn from so many frames."""
     before, after = NMF_ITERATIONS
-    work = nmf_setup(size) + nmf_iteration(size).times(before)
+    work = nmf_setup(size) + nmf_iteration(size).times(before) + Work(0.0, 3e8)
     if not transform:
         return work
     work = work + transform_setup(size) + transform_iteration(size).times(OUTER)
@@ -100,23 +102,28 @@ def page(size: Size, sample_rate: int) -> Work:
     samples = min(N * M // 2, round(PAGE_SECONDS * sample_rate))
     frames = Size(M, 2 * samples // M + 1, C, K)
     heard = min(C, 2) * samples * min(1.0, 48_000 / sample_rate) * (K + 1)
-    drawn = Work(4.0 * M**3 + 4.0 * M**2 * frames.N * C, 1.2e9 + 500.0 * M**2)
+    drawn = Work(4.0 * M**3 + 4.0 * M**2 * frames.N * C, 1.5e9 + 500.0 * M**2)
     return drawn + Work(0.0, 10.0 * K * M * frames.N * C + ENCODING * heard)
 
 
 def measured_speed(n_threads: int | None = None) -> Speed:
-    """Measure the speed of this machine, in some hundredths of a second."""
-    with threadpoolctl.threadpool_limits(n_threads, "blas"):
-        A = np.ones((768, 768), np.float32)
+    """Measure the speed of this machine, in a tenth of a second.
+
+    Products are shared out among threads that do not wait for each other; elementwise work is
+    bound by the memory that all of them share.
+    """
+    A, x = np.ones((768, 768), np.float32), np.ones(2**20, np.float32)
+    with threadpoolctl.threadpool_limits(1, "blas"):
         products = 2.0 * len(A) ** 3 / usual_seconds(lambda: A @ A)
-    x = np.ones(2**20, np.float32)
-    return Speed(products, x.size / usual_seconds(lambda: np.sqrt(x * x + x)))
+    elements = x.size / usual_seconds(lambda: np.sqrt(x * x + x))
+    return Speed(products * (n_threads or available()), elements)
 
 
 def usual_seconds(work: Callable[[], object]) -> float:
     """Seconds of a call: the median of some, others on this machine counted in."""
+    work()
     times = []
-    for _ in range(9):
+    for _ in range(7):
         start = time.perf_counter()
         work()
         times.append(time.perf_counter() - start)
