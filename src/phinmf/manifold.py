@@ -124,8 +124,10 @@ def random_orthogonal(M: int, rng: np.random.Generator, dtype: DTypeLike = np.fl
 
 def dct(M: int, dtype: DTypeLike = np.float64) -> Array:
     """The orthogonal DCT-II: rows are cosines of rising frequency."""
-    m, n = np.ogrid[:M, :M]
     table = np.sqrt(2 / M) * np.cos(np.pi / (2 * M) * np.arange(4 * M))  # 4M steps to a turn
-    Phi = table[m * (2 * n + 1) % (4 * M)]
-    Phi[0] /= np.sqrt(2)
-    return np.asarray(Phi, dtype=dtype)
+    entries, odd = table.astype(dtype), 2 * np.arange(M) + 1
+    Phi = np.empty((M, M), dtype)
+    for m in range(1, M):
+        Phi[m] = entries[m * odd % (4 * M)]
+    Phi[0] = table[0] / np.sqrt(2)
+    return Phi

@@ -69,6 +69,7 @@ IN_THEMSELVES = [
     ("--gain 1e5", "--gain: '1e5' is given"),
     ("--sparsity=-1", "--sparsity"),
     ("--sparsity inf", "--sparsity"),
+    ("--sparsity 1e300", "--sparsity: '1e300' is given, but a number from 0 to 1e+09 is needed"),
     ("--max-time nan", "--max-time"),
     ("--max-time=-3", "--max-time"),
     ("--seed=-1", "--seed: '-1' is given, but a whole number of at least 0 is needed"),

@@ -50,7 +50,7 @@ def expected(asked: Request) -> Expectation:
         learning = min(learning, how.max_time or learning)
     page = speed.seconds(estimate.page(size, sound.sample_rate)) if asked.page else 0.0
     stages = Stages(learning, speed.seconds(estimate.writing(size)), page)
-    n = how.n_threads or threads.available()
+    n = min(how.n_threads or threads.available(), threads.available())
     where = f"on {n} CPU thread{'s' if n > 1 else ''}"
     if how.device is not None and asked.model is None:
         where += f", less what {how.device} saves"

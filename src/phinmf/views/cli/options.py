@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 MOST_GAIN = 60.0  #: dB
+MOST_WEIGHT = 1e9
 #: parameters of the library and the options that set them
 SPELLING = {
     "n_components": "-k",
@@ -92,8 +93,8 @@ def decibels(text: str) -> float:
 
 
 def weight(text: str) -> float:
-    """A number that is not negative."""
-    return number(text, 0)
+    """The weight of a penalty, within what single precision can weigh."""
+    return number(text, 0, MOST_WEIGHT)
 
 
 def count(text: str) -> int:

@@ -52,13 +52,12 @@ def print_anything() -> None:
 @contextmanager
 def only_errors() -> Iterator[None]:
     """Silence all but what is printed here: warnings, logs, and what libraries in C print."""
-    stderr, before = sys.stderr, logging.root.manager.disable
+    before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     with warnings.catch_warnings(action="ignore"), own_stderr():
         try:
             yield
         finally:
-            sys.stderr = stderr
             logging.disable(before)
 
 
@@ -78,11 +77,11 @@ def own_stderr() -> Iterator[None]:
     try:
         os.dup2(nowhere, 2)
         sys.stderr = open(  # noqa: SIM115
-            kept, "w", encoding=stream.encoding, errors="backslashreplace", closefd=False
+            kept, "w", 1, encoding=stream.encoding, errors="backslashreplace", closefd=False
         )
         yield
-        sys.stderr.flush()
     finally:
+        sys.stderr.flush()
         os.dup2(kept, 2)
         sys.stderr = stream
         os.close(kept)
