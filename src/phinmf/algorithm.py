@@ -159,7 +159,8 @@ def stage_of(now: Setting, run: Settings, dtype: np.dtype[Any]) -> Stage:
 def transform_step(run: Settings, Phi: Array, objective: Objective, memory: Any) -> Descent:
     """Update Φ by the solver; without one, only measure where we are."""
     if run.solver is None:
-        return Descent(Phi, objective.loss(), namespace(Phi).full_like(Phi, np.nan))
+        unknown = namespace(Phi).full_like(Phi[:1, :1], np.nan)
+        return Descent(Phi, objective.loss(), unknown)
     return run.solver.update(Phi, objective, run.n_iter_transform, memory)
 
 

@@ -40,10 +40,13 @@ class Status(Enum):
 class Row(NamedTuple):
     """One outer iteration."""
 
-    objective: float  #: C at the floor in use: divergence + penalty
+    #: C at the floor in use: divergence + penalty. It may rise while the floor falls, because at a
+    #: lower floor the same fit costs more; rows of equal floor and equal frames never rise.
+    objective: float
     divergence: float  #: its first term
     penalty: float  #: its second term, the sparsity
-    target_objective: float  #: C at the target floor, for the same Φ, W and H
+    #: C at the target floor, for the same Φ, W and H; far higher at first if these fit a high floor
+    target_objective: float
     gradient: float  #: Frobenius norm of skew(G) after the transform step
     steps: tuple[float, ...]  #: accepted step lengths of the transform step
     search_failed: bool  #: whether its last line search found no lower point
@@ -99,10 +102,14 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What a callback sees after each outer iteration: the arrays of the run itself, to be read."""
+    """What a callback sees after each outer iteration: the arrays of the run itself, to be read.
+
+    `objective` is at the floor in use and may rise while an annealed floor falls. The least of
+    ``state.history.target_objective`` is the best so far at the target floor.
+    """
 
     iteration: int
-    objective: float
+    objective: float  #: C at the floor in use, the last of ``history.objective``
     history: History
     Phi: Array
     W: Array | None

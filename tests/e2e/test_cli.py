@@ -134,8 +134,7 @@ def test_a_folder_that_cannot_be_written(here, capsys):
     [
         (["--cluster", "tcp://x:1", "--device", "cuda"], "do not go together"),
         (["--cluster", ""], "--cluster is empty"),
-        (["--threads", "-1"], "--threads is -1"),
-        (["other/song.wav"], "would be written to the same folder"),
+        (["--threads", "-1"], "--threads: '-1' is given, but a whole"),
     ],
 )
 def test_what_cannot_be_meant(here, capsys, how, said):

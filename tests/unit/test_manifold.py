@@ -60,3 +60,26 @@ def test_dct_is_scipy_s(rng):
 def test_inner_product_of_single_precision_is_summed_in_double():
     A = np.full((300, 300), 0.1, dtype=np.float32)
     assert manifold.inner(A, A) == pytest.approx(float(np.float32(0.1)) ** 2 * 90000, rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("M", [2, 17, 440])
+def test_what_is_orthogonal_stays_as_it_is(M, dtype):
+    """To the bit; what is off by ten times the rounding is not, and is polished."""
+    Phi = manifold.dct(M, dtype)
+    assert np.array_equal(manifold.exactly_orthogonal(Phi, dtype), Phi)
+    eps = np.finfo(dtype).eps
+    bent = Phi.astype(np.float64) * (1 + 20 * eps)
+    assert not manifold.nearly_orthogonal(bent, np.dtype(dtype))
+    polished = manifold.exactly_orthogonal(bent.astype(dtype), dtype)
+    assert manifold.nearly_orthogonal(polished, np.dtype(dtype))
+
+
+def test_cosines_are_exact_for_long_frames():
+    """Also where the angle of a cosine is thousands of turns."""
+    M = 3000
+    m, n = M - 1, M - 1
+    turn = m * (2 * n + 1) % (4 * M)  # in whole numbers
+    assert manifold.dct(M)[m, n] == pytest.approx(
+        np.sqrt(2 / M) * np.cos(np.pi * turn / (2 * M)), rel=1e-13
+    )

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 import soundfile
 from browser import missing
+from matplotlib.figure import Figure
 from reports import HOSTILE, example_report, hostile_report
 
+import phinmf
+from phinmf.audio.example import example
 from phinmf.result import History
 from phinmf.views import report as reports
-from phinmf.views.report import Part, Report, page, previews, words
+from phinmf.views.report import Part, Report, figures, page, previews, words
 from phinmf.views.report.contents import seen
 from phinmf.views.report.pictures import resampled
 
@@ -245,3 +248,21 @@ def _plain(samples, rate, M=16):
         parts=[Part("all of it", samples, None, 1.0)], start=0.0, Phi=np.eye(M),
         W=np.ones((M, 1)) / M, H=np.ones((1, N)), history=History(0.0), facts=[],
     )  # fmt: skip
+
+
+def test_the_curve_of_learning_can_be_read(monkeypatch):
+    """It falls to 100 %, although the objective at the floor of the moment rises meanwhile."""
+    unmixing = phinmf.unmix(example().mixture[:48_000], 16_000, 4, window=320, seed=0)
+    history = unmixing.history
+    assert (np.diff(history.objective) > 0).any()
+    drawn = []
+    monkeypatch.setattr(figures, "_svg", lambda name, draw, height: drawn.append(draw))
+    figures.cost(replace(example_report(), history=history))
+    figure = Figure()
+    drawn[0](figure)
+    for ax in (*figure.axes, *unmixing.plot_cost().axes):
+        seconds, cost = ax.lines[0].get_data()
+        assert seconds[0] == 0
+        assert (np.diff(cost) <= 0).all()
+        assert cost[-1] < cost[0]
+    assert figure.axes[0].lines[0].get_ydata()[-1] == pytest.approx(100)

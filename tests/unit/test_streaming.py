@@ -61,7 +61,7 @@ def test_a_long_signal_is_learned_on_stretches_of_it(rng):
         asked.append((s, n))
         return y[s : s + n]
 
-    Y = some_frames(read, len(y), 1, 64, 512, rng)
+    Y = some_frames(read, len(y), 64, 512, rng)
     assert Y.shape[:2] == (1, 64)
     assert 400 <= Y.shape[2] <= 512
     assert sum(n for _, n in asked) < 20_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ SUFFIXES = {
 BLOCK = 65_536  #: samples that are read or written at a time
 RATES = (100, 384_000)  #: Hz, between which a sampling rate can be meant seriously
 MOST_CHANNELS = 32
+UNKNOWN = 2**62  #: libsndfile announces at least as many samples where a file does not say
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ def probe(path: str | os.PathLike[str]) -> Sound:
         )
     if sound.length < 1:
         raise ValueError(f"{path} has no samples")
+    if sound.length >= UNKNOWN:
+        raise ValueError(f"{path} does not say how long it is: {written_again(path)}")
     low, high = RATES
     if not low <= sound.sample_rate <= high:
         raise ValueError(
@@ -86,18 +90,47 @@ def probe(path: str | os.PathLike[str]) -> Sound:
 
 def opened(path: Path, **how: Any) -> soundfile.SoundFile:
     """Open a file to read, or say why not."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, but a sound file is needed")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist")
+    check_readable(path)
     try:
-        return soundfile.SoundFile(path, **how)
+        return soundfile.SoundFile(native(path), **how)
     except (soundfile.LibsndfileError, TypeError) as error:
         reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
         raise ValueError(
-            f"{path} cannot be read as sound ({reason}): convert it to WAV or FLAC first, for"
-            f' example with ffmpeg -i "{path.name}" "{path.stem}-again.wav"'
+            f"{path} cannot be read as sound ({reason}): {written_again(path)}"
         ) from None
+
+
+def check_readable(path: Path) -> None:
+    """Refuse what is no file, which might wait for ever to be read, and what may not be read."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} does not exist") from None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"{path} is a folder, but a sound file is needed")
+    if not stat.S_ISREG(mode):
+        raise ValueError(
+            f"{path} is a pipe or a device, but a sound file is needed: copy the sound to a file"
+        )
+    try:
+        path.open("rb").close()
+    except PermissionError:
+        raise PermissionError(
+            f"{path} may not be read by you: ask its owner, or change its permissions"
+        ) from None
+
+
+def native(path: Path) -> str | bytes:
+    """A path as libsndfile takes it: names need not be text but on Windows."""
+    return str(path) if os.name == "nt" else os.fsencode(path)
+
+
+def written_again(path: Path) -> str:
+    """What to do with a file that libsndfile does not read."""
+    return (
+        "convert it to WAV or FLAC first, for example with ffmpeg -i"
+        f' "{path.name}" "{path.stem}-again.wav"'
+    )
 
 
 def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[Array]:
@@ -133,19 +166,11 @@ def read(sound: Sound, start: int = 0, length: int | None = None) -> Array:
     return np.concatenate(list(blocks(sound, start, length)))
 
 
-def found_in(paths: list[Path]) -> list[Path]:
-    """Files as they are, folders by the sound files in them, in the order of their names."""
+def found_in(folder: Path) -> list[Path]:
+    """The sound files in a folder, in the order of their names."""
     endings = {f".{name.lower()}" for name in soundfile.available_formats()}
     endings |= {".aif", ".opus", ".oga", ".m4a", ".mp4", ".aac", ".wma"}
-    files: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(
-                p for p in path.iterdir() if p.suffix.lower() in endings and p.is_file()
-            )
-            if not inside:
-                raise FileNotFoundError(f"{path} has no sound files in it")
-            files += inside
-        else:
-            files.append(path)
-    return files
+    inside = sorted(p for p in folder.iterdir() if p.suffix.lower() in endings and p.is_file())
+    if not inside:
+        raise FileNotFoundError(f"{folder} has no sound files in it")
+    return inside

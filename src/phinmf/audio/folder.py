@@ -136,7 +136,7 @@ def stream(
             "gain_db": output.gain,
             "similarity": similarity(separation.activations, order).round(4).tolist(),
             "window": learned.M,
-            "objective": learned.history[-1].objective if len(learned.history) else None,
+            "objective": learned.history[-1].target_objective if len(learned.history) else None,
             "n_iter": len(learned.history),
             "stop_reason": learned.stop_reason,
             "null_test_db": measured.null_db if np.isfinite(measured.null_db) else None,

@@ -16,10 +16,13 @@ from phinmf._types import Array
 from phinmf.algorithm import Callback
 from phinmf.annealing import Anneal
 from phinmf.api import tl_nmf
+from phinmf.audio import estimate
+from phinmf.audio.budget import Budget
+from phinmf.audio.estimate import Size
 from phinmf.audio.frames import to_frames
 from phinmf.encoding import encode
-from phinmf.manifold import exactly_orthogonal
-from phinmf.result import History, Result
+from phinmf.manifold import dct, exactly_orthogonal
+from phinmf.result import History, Result, Status
 
 STRETCH = 64  #: frames in a row that are read together
 NMF_STEPS: dict[str, Any] = {"solver": None, "max_iter": 200, "tol": 1e-5}
@@ -38,8 +41,8 @@ class Options:
     solver: Any = "lbfgs"  #: None keeps the transform: plain NMF
     init: str = "dct"
     seed: int | None = None
-    max_time: float | None = None  #: seconds of learning
-    learn_on: int | None = None  #: frames to learn on
+    max_time: float | None = None  #: most seconds of learning, as a whole
+    learn_on: int | None = None  #: frames to learn on, whatever max_time is
     n_threads: int | None = None
     device: str | None = None  #: where it is learned
 
@@ -79,14 +82,19 @@ class Learned:
         return Learned(**{**vars(self), "W": self.W[:, order]})
 
 
+def parsed_window(window: str | int) -> tuple[float, str]:
+    """A number and its unit ("ms", "s" or none, for samples) from "40ms", "0.04s" or 640."""
+    found = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ms|s|)\s*", str(window))
+    if not found:
+        raise ValueError(
+            f"window is {window!r}, but a length such as 40ms, or a number of samples, is needed"
+        )
+    return float(found[1]), found[2]
+
+
 def window_length(window: str | int, sample_rate: int) -> int:
     """Samples of a frame from "40ms", "0.04s" or a number: the nearest even one."""
-    found = re.fullmatch(r"\s*([0-9.]+)\s*(ms|s|)\s*", str(window))
-    try:
-        value = float(found[1]) if found else 0.0
-    except ValueError:
-        value = 0.0
-    unit = found[2] if found else ""
+    value, unit = parsed_window(window)
     samples = value * {"ms": sample_rate / 1000, "s": sample_rate, "": 1}[unit]
     if not 2 <= samples < 2**16:
         raise ValueError(
@@ -94,6 +102,14 @@ def window_length(window: str | int, sample_rate: int) -> int:
             " 65535 are needed: give a length such as 40ms, or a number of samples"
         )
     return max(2, 2 * round(samples / 2))
+
+
+def check_size(options: Options, length: int, sample_rate: int) -> int:
+    """Samples of a frame; windows and numbers of components that do not fit are refused."""
+    M = window_length(options.window, sample_rate)
+    most = min(M, frame_count(length, M))
+    checks.count("n_components", options.n_components, 1, most, " for this recording and window")
+    return M
 
 
 def learn(
@@ -109,33 +125,42 @@ def learn(
 
     If a dask array of all its frames is given, it is learned on all of them, where they are.
     """
-    M = window_length(options.window, sample_rate)
-    rng = checks.generator(options.seed)
+    on_processor = frames is None and options.device in (None, "cpu")
+    budget = Budget(options.max_time, options.n_threads, on_processor)
+    M = check_size(options, length, sample_rate)
+    K, rng = options.n_components, checks.generator(options.seed)
+    size = Size(M, min(enough_frames(M, channels), frame_count(length, M)), channels, K)
+    learns = options.solver is not None and budget.allows_transform(size)
     Y = frames
     if Y is None:
-        Y = some_frames(read, length, channels, M, options.learn_on, rng)
-    if frames is None and not Y.any():
-        raise ValueError("the recording is silent: there is nothing to take apart")
-    K = checks.count(
-        "n_components", options.n_components, 1, min(Y.shape[1:]), " for this recording and window"
-    )
+        n = options.learn_on or budget.frames(size, learns)
+        Y = some_frames(read, length, M, max(n, 2 * K + STRETCH), rng)
+        if not Y.any():
+            raise ValueError("the recording is silent: there is nothing to take apart")
+    size = size._replace(N=Y.shape[2])
     how: dict[str, Any] = {
         "sparsity": options.sparsity,
         "random_state": int(rng.integers(2**63)),
         "n_threads": options.n_threads,
         "device": options.device,
+        "callback": callback,
     }
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        result: Result = tl_nmf(Y, K, init=options.init, callback=callback, **NMF_STEPS, **how)
+        seconds = budget.first(size, learns)
+        result: Result = tl_nmf(Y, K, init=options.init, max_time=seconds, **NMF_STEPS, **how)
         history, status = result.history, result.status
-        if options.solver is not None:
-            fit = {**LEARNING, "solver": options.solver, "max_time": options.max_time}
-            result = tl_nmf(Y, K, callback=callback, **fit, **start_of(result), **how)
+        if options.solver is not None and not learns:
+            status = Status.MAX_TIME
+        if learns:
+            fit = {**LEARNING, "solver": options.solver, "max_time": budget.second(size)}
+            result = tl_nmf(Y, K, **fit, **start_of(result), **how)
             history, status = result.history, result.status
-            result = tl_nmf(Y, K, callback=callback, **NMF_STEPS, **start_of(result), **how)
+            seconds = budget.left(estimate.nmf_setup(size))
+            result = tl_nmf(Y, K, max_time=seconds, **NMF_STEPS, **start_of(result), **how)
+    Phi = dct(M) if options.init == "dct" and not learns else result.Phi
     assert result.W is not None
     return Learned(
-        Phi=exactly_orthogonal(result.Phi, np.float64),
+        Phi=exactly_orthogonal(Phi, np.float64),
         W=result.W.astype(np.float64),
         scale=result.scale,
         floor=result.floor,
@@ -151,6 +176,11 @@ def start_of(result: Result) -> dict[str, Any]:
     return {"init": result.Phi, "W": result.W, "H": result.H}
 
 
+def frame_count(length: int, M: int) -> int:
+    """Frames of M samples that `to_frames` makes of a signal."""
+    return -(-length // (M // 2)) + 1
+
+
 def enough_frames(M: int, channels: int) -> int:
     """Frames that say all there is to learn, as far as time allows."""
     return max(4 * M // channels, 512)
@@ -159,26 +189,31 @@ def enough_frames(M: int, channels: int) -> int:
 def some_frames(
     read: Callable[[int, int], Array],
     length: int,
-    channels: int,
     M: int,
-    wanted: int | None,
+    wanted: int,
     rng: np.random.Generator,
 ) -> Array:
     """Frames (channels, M, N) of the whole signal, or of stretches of it drawn at random.
 
+    If all that are drawn are silent, others are drawn from those that are not.
+
     In single precision, which is enough to learn from and half as large.
     """
     hop = M // 2
-    N = -(-length // hop) + 1
-    wanted = wanted or enough_frames(M, channels)
-    if wanted >= N:
-        return to_frames(read(0, length).astype(np.float32), M)
     n = STRETCH * hop
     starts = np.arange(0, max(length - n, 1), n)
-    chosen = np.sort(rng.choice(starts, min(max(1, wanted // STRETCH), len(starts)), replace=False))
+    number = max(1, wanted // STRETCH)
+    if wanted >= frame_count(length, M) or number > len(starts):
+        return to_frames(read(0, length).astype(np.float32), M)
 
-    def frames_at(s: int) -> Array:
-        """Those of a stretch but the first and the last, which it fills only by half."""
-        return to_frames(read(s, n).astype(np.float32), M)[:, :, 1:-1]
+    def drawn(starts: Any) -> Array:
+        """Frames of some stretches but the first and last, which a stretch fills only by half."""
+        chosen = np.sort(rng.choice(starts, min(number, len(starts)), replace=False))
+        stretches = (read(int(s), n).astype(np.float32) for s in chosen)
+        return np.concatenate([to_frames(y, M)[:, :, 1:-1] for y in stretches], axis=2)
 
-    return np.concatenate([frames_at(int(s)) for s in chosen], axis=2)
+    Y = drawn(starts)
+    if not Y.any():
+        audible = [s for s in starts if read(int(s), n).any()]
+        Y = drawn(audible) if audible else Y
+    return Y

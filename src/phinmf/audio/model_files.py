@@ -20,7 +20,7 @@ def save_model(learned: Learned, path: Path) -> None:
     model.components_ = np.ascontiguousarray(learned.W.T)
     model.scale_, model.floor_ = learned.scale, learned.floor
     model.history_, model.stop_reason_ = learned.history, learned.stop_reason
-    last = learned.history[-1].objective if len(learned.history) else learned.history.start
+    last = learned.history[-1].target_objective if len(learned.history) else learned.history.start
     model.objective_ = model.reconstruction_err_ = last
     model.n_iter_, model.converged_ = len(learned.history), "converged" in learned.stop_reason
     model.atom_energies_, model.objectives_ = np.zeros(learned.M), np.array([last])

@@ -13,7 +13,7 @@ import numpy as np
 import soundfile
 
 from phinmf._types import Array
-from phinmf.audio.files import BLOCK, Sound
+from phinmf.audio.files import BLOCK, Sound, native
 from phinmf.audio.streaming import in_blocks_of
 from phinmf.audio.writing import Encoding, Stems
 
@@ -85,7 +85,7 @@ def measure(
 def reopened(stems: Stems, k: int) -> soundfile.SoundFile:
     """Open a file that was written, and look at what it says of itself."""
     try:
-        file = soundfile.SoundFile(stems.paths[k])
+        file = soundfile.SoundFile(native(stems.paths[k]))
     except soundfile.LibsndfileError as error:
         raise damaged(stems, k, error.error_string.strip()) from None
     sound, encoding = stems.sound, stems.encoding

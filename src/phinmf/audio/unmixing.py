@@ -95,7 +95,7 @@ class Unmixing:
         return view("unmixing_plots").energy(self)
 
     def plot_cost(self) -> Any:
-        """Draw the objective against seconds of learning; returns a matplotlib figure."""
+        """Draw the best objective so far against seconds of learning; returns a figure."""
         return view("unmixing_plots").cost(self)
 
     def _repr_html_(self) -> str:

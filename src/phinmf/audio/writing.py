@@ -17,7 +17,7 @@ import soundfile
 from numpy.typing import NDArray
 
 from phinmf._types import Array
-from phinmf.audio.files import BITS, BLOCK, FLOATS, SUFFIXES, Sound
+from phinmf.audio.files import BITS, BLOCK, FLOATS, SUFFIXES, Sound, native
 
 LARGEST_WAV = 2**32 - 2**16  #: bytes; above, RF64
 LOSSY = {"OGG": "VORBIS", "MP3": "MPEG_LAYER_III", "OPUS": "OPUS"}
@@ -125,7 +125,7 @@ class Stems:
         try:
             for path in self.paths:
                 file = soundfile.SoundFile(
-                    path,
+                    native(path),
                     "w",
                     samplerate=self.sound.sample_rate,
                     channels=self.sound.channels,

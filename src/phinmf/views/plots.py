@@ -25,6 +25,18 @@ def plot_cost(ax: Axes, history: History, entries: float, **style: Any) -> None:
     ax.set(xlabel="seconds", ylabel="objective per entry")
 
 
+def plot_best(ax: Axes, history: History, unit: float = 1.0, **style: Any) -> None:
+    """The best objective so far, at the target floor, against seconds; it never rises.
+
+    The objective itself does while the floor falls: at a lower floor the same fit costs more, and
+    factors that fit a high floor cost much at the target.
+    """
+    seconds = np.concatenate([[0.0], history.seconds])
+    best = np.minimum.accumulate(np.concatenate([[history.start], history.target_objective]))
+    ax.plot(seconds, best / unit, **style)
+    ax.set(xlabel="seconds", ylabel="best objective so far")
+
+
 def plot_energy(ax: Axes, curve: Array, **style: Any) -> None:
     """Share of the energy in the strongest atoms, in percent."""
     ax.plot(np.arange(1, len(curve) + 1), 100 * curve, **style)

@@ -52,11 +52,9 @@ def energy(unmixing: Unmixing) -> Figure:
 
 
 def cost(unmixing: Unmixing) -> Figure:
-    """The objective at the floor in use against seconds of learning."""
+    """The best objective so far, at the target floor, against seconds of learning."""
     figure = _figure(5, 3.5)
-    history = unmixing.history
-    figure.subplots().plot(history.seconds, history.objective, color=plots.BLUE)
-    figure.axes[0].set(xlabel="seconds", ylabel="objective")
+    plots.plot_best(figure.subplots(), unmixing.history, color=plots.BLUE)
     return figure
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import copy
 import os
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from phinmf.views.cli.text import shown
+
+if TYPE_CHECKING:
+    from phinmf.views.cli.request import Request
 
 
 def tasks(
-    paths: list[Path], options: argparse.Namespace, groups: Any
-) -> Iterator[Callable[[], dict[str, Any]]]:
+    asked: list[Request], options: argparse.Namespace
+) -> Iterator[tuple[Path, Callable[[], dict[str, Any]]]]:
     """What to call for the result of each file: one is learned by all workers, many by one each."""
     from phinmf.engines.cluster import check_workers, connect
     from phinmf.lazy import members
@@ -22,34 +28,36 @@ def tasks(
     with connect(options.cluster) as client:
         members(client)
         check_workers(client)
-        paths = [path.absolute() for path in paths]
-        seen_by_all(client, paths)
-        if len(paths) == 1:
-            yield partial(one, paths[0], options, groups, on_cluster=True)
+        asked = [absolute(request) for request in asked]
+        seen_by_all(client, [request.path for request in asked])
+        if len(asked) == 1:
+            yield asked[0].path, partial(one, asked[0], options.quiet, on_cluster=True)
             return
-        quiet = copy.copy(options)
-        quiet.quiet, quiet.parser = True, None
-        quiet.output = options.output.absolute()
-        quiet.files = [path.absolute() for path in options.files]
-        if quiet.model is not None:
-            quiet.model = quiet.model.absolute()
-        work = [client.submit(on_worker, path, quiet, groups, pure=False) for path in paths]
-        for path, future in zip(paths, work, strict=True):
-            yield partial(outcome, path, future, options)
+        work = [client.submit(on_worker, request, pure=False) for request in asked]
+        for request, future in zip(asked, work, strict=True):
+            yield request.path, partial(outcome, request.path, future, options.quiet)
 
 
-def on_worker(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
+def absolute(request: Request) -> Request:
+    """The same request with paths that mean the same on every worker."""
+    return request._replace(
+        path=request.path.absolute(),
+        output=replace(request.output, folder=request.output.folder.absolute()),
+        model=None if request.model is None else request.model.absolute(),
+    )
+
+
+def on_worker(request: Request) -> dict[str, Any]:
     """Unmix a file on a worker, with its share of the processors: one file for each thread."""
     from phinmf import lazy, threads
     from phinmf.views.cli.unmix import one
 
     files = lazy.distributed().get_worker().state.nthreads
-    options = copy.copy(options)
-    options.threads = options.threads or max(1, threads.available() // files)
-    return one(path, options, groups)
+    n = request.how.n_threads or max(1, threads.available() // files)
+    return one(request._replace(how=replace(request.how, n_threads=n)), quiet=True)
 
 
-def outcome(path: Path, future: Any, options: argparse.Namespace) -> dict[str, Any]:
+def outcome(path: Path, future: Any, quiet: bool) -> dict[str, Any]:
     """Wait for a file that a worker unmixes."""
     result: dict[str, Any] = future.result()
     if not Path(result["folder"]).exists():
@@ -57,9 +65,10 @@ def outcome(path: Path, future: Any, options: argparse.Namespace) -> dict[str, A
             f"a worker has written {result['folder']}, which is not here: name an --output on a"
             " disk that all machines share"
         )
-    if not options.quiet:
+    if not quiet:
         K = len(result["components"])
-        print(f"{path.name}: {K} components in {result['folder']}; {result['adds_up']}")
+        said = f"{path.name}: {K} components in {result['folder']}; {result['adds_up']}"
+        print(shown(said), file=sys.stderr)  # where everything is said but results
     return result
 
 

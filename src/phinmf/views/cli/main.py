@@ -6,9 +6,12 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import phinmf
+from phinmf.views.cli.options import as_typed, dashed
 from phinmf.views.cli.signals import Ended, ended_by_signals
+from phinmf.views.cli.text import print_anything, shown
 
 OK, FAILED = 0, 1  #: exit codes; 2, a command that was not understood, is argparse's
 
@@ -28,9 +31,17 @@ examples:
 """
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose messages repeat what was typed safely."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and a message, and leave."""
+        super().error(shown(message))
+
+
 def get_parser() -> argparse.ArgumentParser:
     """The parser of all commands; nothing slow is imported for it."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="phinmf",
         description="Learn the short-time transform of a recording together with its components.",
         epilog=EXAMPLES,
@@ -54,7 +65,12 @@ def get_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    options = get_parser().parse_args(argv)
+    print_anything()
+    argv = sys.argv[1:] if argv is None else argv
+    parser = get_parser()
+    if (name := dashed(argv)) is not None:
+        parser.error(f"{name} looks like an option: if it is a file, write ./{name}")
+    options = parser.parse_args(argv)
     try:
         with ended_by_signals():
             return int(options.run(options))
@@ -64,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"phinmf: ended by {end}; nothing was left half-written", file=sys.stderr)
         return end.status
     except (ValueError, TypeError, OSError, ImportError) as error:
-        print(f"phinmf: {sentence(error)}", file=sys.stderr)
+        print(f"phinmf: {shown(as_typed(sentence(error)))}", file=sys.stderr)
     return FAILED
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+from dataclasses import replace
 from pathlib import Path
 
 EPILOG = """\
@@ -27,13 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the scores."""
-    from rich.console import Console
-
     from phinmf.audio.score_files import score_files
+    from phinmf.views.cli.text import plain_console, shown
 
     table = score_files(options.estimates, options.reference, mixture=options.mixture)
     if options.json:
-        print(table.to_json())
+        print(json.dumps(table.as_dict(), indent=2, allow_nan=False))
     else:
-        Console().print(table.table())
+        rows = [row._replace(source=shown(row.source)) for row in table.rows]
+        plain_console().print(replace(table, rows=rows).table())
     return 0

@@ -6,16 +6,21 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from phinmf.views.cli import options as values
 from phinmf.views.cli.progress import Bar
 from phinmf.views.cli.signals import handled
+from phinmf.views.cli.text import only_errors, shown
 
-PREVIEW = 30.0  #: seconds
+if TYPE_CHECKING:
+    from phinmf.views.cli.request import Request
+
+SOLVERS = ("lbfgs", "quasi-newton", "projected-gradient", "jacobi")
 EPILOG = """\
 Each recording gets a folder of its own: component_01.wav and so on, the strongest first, in the
 format of the recording; result.json; model.npz, to be used on other recordings; report.html, a page
@@ -36,172 +41,157 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     add = parser.add_argument
-    add("files", nargs="+", type=Path, metavar="FILE", help="sound files, or folders of them")
-    add("-k", "--components", type=int, default=8, metavar="K", help="how many (8)")
-    add("-o", "--output", type=Path, default=Path("out"), metavar="DIR", help="where to (out)")
+    add("files", nargs="+", metavar="FILE", help="sound files, or folders of them")
+    add("-k", "--components", type=values.count, default=8, metavar="K", help="how many (8)")
+    add("-o", "--output", type=values.path, default=Path("out"), metavar="DIR",
+        help="where to (out)")  # fmt: skip
     learning = parser.add_argument_group("learning").add_argument
     learning("--window", default="40ms", help="length of a frame: 40ms, or samples (40ms)")
-    learning("--sparsity", type=float, help="weight of the penalty on activations (10)")
-    learning("--solver", default="lbfgs", help="lbfgs, quasi-newton, projected-gradient or jacobi")
+    learning("--sparsity", type=values.weight, help="weight of the penalty on activations (10)")
+    learning("--solver", default="lbfgs", choices=SOLVERS, help="how the transform is learned")
     learning("--init", default="dct", choices=("dct", "random"), help="where the transform starts")
-    learning("--seed", type=int, default=0, help="of everything random (0)")
-    learning("--max-time", type=float, metavar="S", help="most seconds of learning")
+    learning("--seed", type=values.seed, default=0, help="of everything random (0)")
+    learning("--max-time", type=values.duration, metavar="S",
+             help="maximum number of seconds of learning")  # fmt: skip
     learning("--fixed-transform", action="store_true", help="plain NMF in the DCT, to compare")
-    learning("--model", type=Path, metavar="NPZ", help="use a model.npz instead of learning")
-    learning("--threads", type=int, metavar="N", help="how many to use (all)")
+    learning("--model", type=values.path, metavar="NPZ", help="use a model.npz, learn nothing")
+    learning("--threads", type=values.count, metavar="N", help="how many to use (all)")
     learning("--device", metavar="cuda", help="learn on a GPU")
-    learning("--cluster", metavar="tcp://…", help="scheduler of a Dask cluster to work on")
+    learning("--cluster", metavar="ADDRESS", help="scheduler of a Dask cluster to work on")
     part = parser.add_argument_group("which part of a recording").add_argument
-    part("--start", type=float, default=0.0, metavar="S", help="seconds to leave out first")
-    part("--duration", type=float, metavar="S", help="seconds to unmix")
-    part("--preview", action="store_true", help=f"{PREVIEW:.0f} s from the middle")
+    part(
+        "--start", type=values.seconds, default=0.0, metavar="S", help="seconds to leave out first"
+    )
+    part("--duration", type=values.duration, metavar="S", help="seconds to unmix")
+    part("--preview", action="store_true", help="30 s from the middle")
     written = parser.add_argument_group("what is written").add_argument
-    written("--groups", type=int, metavar="N", help="also add components up to N parts")
+    written("--groups", type=values.count, metavar="N", help="also add components up to N parts")
     written("--group", metavar="TEXT", help='also add up by name: "drums=1,4 bass=2"')
-    written("--format", help="WAV, FLAC, OGG, MP3, OPUS … (as the recording; lossy ones: WAV)")
-    written("--subtype", help="PCM_16, PCM_24, FLOAT … (as the recording)")
+    written("--format", help="WAV, FLAC, OGG, MP3, OPUS ... (as the recording; lossy ones: WAV)")
+    written("--subtype", help="PCM_16, PCM_24, FLOAT ... (as the recording)")
     written("--filename", default=None, help="template: component_{number:02d}, {track}-{number}")
-    written("--gain", type=float, default=0.0, metavar="DB", help="for all components alike (0)")
+    written("--gain", type=values.decibels, default=0.0, metavar="DB",
+            help="for all components alike (0)")  # fmt: skip
     written("--overwrite", action="store_true", help="replace folders that phinmf wrote before")
     written("--no-report", action="store_true", help="leave the page out")
     written("--quiet", action="store_true", help="say nothing but errors")
     written("--json", action="store_true", help="print the results as JSON")
 
 
+class Attempts:
+    """What is done to each input in turn: one that fails is complained of, and the next begun."""
+
+    def __init__(self) -> None:
+        self.results: list[Any] = []
+        self.failed = 0
+
+    def complain(self, error: BaseException, path: Path | None = None) -> None:
+        """Say what is wrong, and with which input."""
+        from phinmf.views.cli.main import sentence
+
+        said = values.as_typed(sentence(error))
+        if path is not None and str(path) not in said and path.name not in said:
+            said = f"{path}: {said}"
+        print(f"phinmf: {shown(said)}", file=sys.stderr)
+        self.failed += 1
+
+    def each(self, work: Callable[..., Any], path: Path, *arguments: Any) -> Any:
+        """What `work` returns, or None if it fails."""
+        try:
+            return work(*arguments)
+        except (ValueError, TypeError, OSError, RuntimeError, MemoryError) as error:
+            self.complain(error, path)
+            return None
+
+
 def run(options: argparse.Namespace) -> int:
     """Unmix every file; one that fails does not stop the others."""
-    from phinmf.audio import files
-    from phinmf.audio import groups as groupings
-    from phinmf.audio.learning import window_length
-    from phinmf.views.cli import cluster
-    from phinmf.views.cli.main import FAILED, OK, sentence
+    from phinmf.views.cli.main import FAILED, OK
 
+    groups = checked(options)
+    attempts = Attempts()
+    with only_errors() if options.quiet else nullcontext():
+        results = unmixed(options, groups, attempts)
+    if options.json:
+        print(json.dumps(results, indent=2))  # in ASCII, which every terminal and program reads
+    return FAILED if attempts.failed else OK
+
+
+def unmixed(options: argparse.Namespace, groups: Any, attempts: Attempts) -> list[dict[str, Any]]:
+    """The results of all inputs; options are checked against all of them before one is begun."""
+    from phinmf.audio import groups as groupings
+    from phinmf.views.cli import cluster
+    from phinmf.views.cli.inputs import sorted_inputs
+    from phinmf.views.cli.request import request
+
+    grouped = groups is not None
+    inputs = sorted_inputs(options.files, options.output, grouped, attempts.complain)
+    asked = [attempts.each(request, path, path, options, groups) for path in inputs.recordings]
+    asked = [one for one in asked if one is not None]
+    results = [
+        attempts.each(groupings.regroup, folder, folder, groups) for folder in inputs.finished
+    ]
+    if options.cluster is None:
+        results += [attempts.each(one, a.path, a, options.quiet) for a in asked]
+    elif asked:
+        for path, work in cluster.tasks(asked, options):
+            results.append(attempts.each(work, path))
+    return [result for result in results if result is not None]
+
+
+def checked(options: argparse.Namespace) -> Any:
+    """The groups that are asked for; options that cannot be meant end the command."""
+    from phinmf.audio import groups as groupings
+    from phinmf.audio.learning import parsed_window
+
+    groups: Any = options.groups
     try:
-        groups: Any = groupings.parse(options.group) if options.group else options.groups
-        window_length(options.window, 44_100)
+        if options.group is not None:
+            groups = groupings.parse(options.group)
+        parsed_window(options.window)
     except ValueError as error:
-        options.parser.error(str(error))
+        options.parser.error(values.as_typed(str(error)))
+    if options.group is not None and options.groups is not None:
+        options.parser.error("--group and --groups do not go together: leave one of them out")
     if options.preview and (options.start or options.duration):
         options.parser.error("--preview chooses its own --start and --duration")
     if options.cluster is not None and options.device is not None:
         options.parser.error("--cluster and --device do not go together: leave one of them out")
     if options.cluster == "":
         options.parser.error("--cluster is empty: give the address of a scheduler, or leave it out")
-    if options.threads is not None and options.threads < 1:
-        options.parser.error(f"--threads is {options.threads}, but at least 1 is needed")
-    finished = [path for path in options.files if (path / "result.json").exists()]
-    results, failed = [], 0
-    if finished and groups is not None:
-        for folder in finished:
-            results.append(groupings.regroup(folder, groups))
-        paths = []
-    else:
-        paths = files.found_in(options.files)
-        if (same := namesakes(paths)) is not None:
-            first, second = same
-            options.parser.error(
-                f"{first} and {second} would be written to the same folder,"
-                f" {options.output / first.stem}: unmix them one after the other, each with an"
-                " --output of its own"
-            )
-    for work in (
-        cluster.tasks(paths, options, groups)
-        if options.cluster
-        else (partial(one, path, options, groups) for path in paths)
-    ):
-        try:
-            results.append(work())
-        except (ValueError, TypeError, OSError, RuntimeError, MemoryError) as error:
-            print(f"phinmf: {sentence(error)}", file=sys.stderr)
-            failed += 1
-    if options.json:
-        print(json.dumps(results, indent=2, ensure_ascii=False))
-    return FAILED if failed else OK
+    return groups
 
 
-def namesakes(paths: list[Path]) -> tuple[Path, Path] | None:
-    """Two recordings of one name, if there are any."""
-    seen: dict[str, Path] = {}
-    for path in paths:
-        if path.stem in seen:
-            return seen[path.stem], path
-        seen[path.stem] = path
-    return None
-
-
-def one(
-    path: Path, options: argparse.Namespace, groups: Any, on_cluster: bool = False
-) -> dict[str, Any]:
+def one(asked: Request, quiet: bool, on_cluster: bool = False) -> dict[str, Any]:
     """Unmix one file into its folder."""
-    from phinmf.audio import files
     from phinmf.audio.folder import unmix_file
-    from phinmf.audio.learning import Options
-    from phinmf.audio.planning import TEMPLATE, Output, folder_for
+    from phinmf.views.cli.estimates import expected
     from phinmf.views.folder_report import write_report
 
-    sound = files.probe(path)
-    start, duration = options.start, options.duration
-    if options.preview:
-        duration = min(PREVIEW, sound.seconds)
-        start = (sound.seconds - duration) / 2
-    how = Options(
-        n_components=options.components,
-        window=options.window,
-        solver=None if options.fixed_transform else options.solver,
-        init=options.init,
-        seed=options.seed,
-        max_time=options.max_time,
-        n_threads=options.threads,
-        device=options.device,
-        **({} if options.sparsity is None else {"sparsity": options.sparsity}),
-    )
-    output = Output(
-        folder_for(options.output, path),
-        format=options.format,
-        subtype=options.subtype,
-        filename=options.filename or TEMPLATE,
-        gain=options.gain,
-        overwrite=options.overwrite,
-        keep=tuple(options.files),
-    )
-    with Bar(path.name, options.quiet, learns=options.model is None) as bar, patient(bar):
-        bar.say(f"{path.name}: {sound}")
-        bar.say(f"{path.name}: {expectation(sound, duration, options)}")
+    path, output = asked.path, asked.output
+    name = shown(path.name)
+    plan = expected(asked)
+    with Bar(name, quiet, plan) as bar, patient(bar):
+        bar.say(f"{name}: {asked.sound}")
+        bar.say(f"{name}: {plan}")
         result = unmix_file(
-            path, output, how, start=start, duration=duration, model=options.model,
-            on_cluster=on_cluster, group=groups,
+            path, output, asked.how, start=asked.start, duration=asked.duration, model=asked.model,
+            on_cluster=on_cluster, group=asked.groups,
             callback=bar.learning, progress=bar.streaming,
-            finish=nothing if options.no_report else write_report,
+            finish=partial(bar.page, write_report) if asked.page else nothing,
         )  # fmt: skip
-        seconds, K = sum(result["seconds"].values()), len(result["components"])
-        bar.say(f"{path.name}: {result['adds_up']}")
-        if groups is not None:
-            bar.say(f"{path.name}: {result['groups_add_up']}")
-        bar.say(f"{path.name}: {K} components in {output.folder}, {seconds:.0f} s")
-        if not options.no_report:
-            bar.say(f"{path.name}: listen to {output.folder / 'report.html'}")
+        seconds, K = bar.forecast.seconds, len(result["components"])
+        bar.say(f"{name}: {result['adds_up']}")
+        if asked.groups is not None:
+            bar.say(f"{name}: {result['groups_add_up']}")
+        bar.say(f"{name}: {K} components in {shown(output.folder)}, {seconds:.0f} s")
+        if asked.page:
+            bar.say(f"{name}: listen to {shown(output.folder / 'report.html')}")
     return result
 
 
 def nothing(folder: Path) -> None:
     """Add nothing to a folder."""
-
-
-def expectation(sound: Any, duration: float | None, options: argparse.Namespace) -> str:
-    """The device and the time that it will take."""
-    from phinmf import threads
-    from phinmf.audio.estimate import expected_seconds
-    from phinmf.audio.learning import enough_frames, window_length
-
-    M = window_length(options.window, sound.sample_rate)
-    N = round(min(duration or sound.seconds, sound.seconds) * sound.sample_rate / (M / 2)) + 1
-    learns = options.model is None and not options.fixed_transform
-    few = min(N, enough_frames(M, sound.channels))
-    seconds = expected_seconds(M, few, N, sound.channels, options.components, learns)
-    if options.max_time is not None:
-        seconds = min(seconds, options.max_time + seconds / 3)
-    n = options.threads or threads.available()
-    return f"about {max(1, round(seconds))} s on {n} CPU thread{'s' if n > 1 else ''}"
 
 
 @contextmanager

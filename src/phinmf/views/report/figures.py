@@ -29,14 +29,14 @@ COLOURS = {
 
 
 def cost(report: Report) -> str:
-    """How the cost went while the transform was learned, at the level of detail of the moment."""
+    """How the best cost so far, in full detail, fell to that of the end, which is 100 %."""
     history = report.history
 
     def draw(figure: Figure) -> None:
         ax = figure.subplots()
-        last = abs(history[-1].objective) or 1.0
-        ax.plot(history.seconds, 100 * history.objective / last, color=ACCENT, lw=1.8)
-        ax.set(xlabel="seconds", ylabel="% of the last", ylim=(0, None))
+        last = abs(min(history.start, *history.target_objective)) or 1.0
+        plots.plot_best(ax, history, last / 100, color=ACCENT, lw=1.8)
+        ax.set(ylabel="% of the last", ylim=(0, None))
 
     return _svg("cost", draw, 2.5)
 

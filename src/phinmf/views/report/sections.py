@@ -150,9 +150,9 @@ def _learned(report: Report, seen: Seen) -> str:
         ))  # fmt: skip
     if len(report.history):
         right.append(_figure(
-            "How it was learned", "The lower, the better the recording is explained. At first"
-            " only what is loud counts; then finer and finer detail is let in, which costs more.",
-            figures.cost(report), "Cost against seconds of learning",
+            "How it was learned", "The lower, the better the recording is explained; shown is the"
+            " best up to each moment. Learning begins with what is loud, so the curve may stay flat"
+            " at first.", figures.cost(report), "Best cost so far against seconds of learning",
         ))  # fmt: skip
     words = "" if seen.power.any() else "<p>The preview is silent, so there is nothing to draw.</p>"
     stacks = "".join(f'<div class="stack">{"".join(stack)}</div>' for stack in (left, right))

@@ -1,0 +1,88 @@
+"""Text on a terminal: shown safely whatever it holds, in whatever encoding the terminal has."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import sys
+import unicodedata
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: control characters, formats such as right-to-left overrides, stray bytes, separators of lines
+NOT_SHOWN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def shown(text: object) -> str:
+    r"""Escape what a terminal would obey, such as \x1b, and bytes of a name that are no letters."""
+    return "".join(
+        character if unicodedata.category(character) not in NOT_SHOWN else escaped(character)
+        for character in str(text)
+    )
+
+
+def escaped(character: str) -> str:
+    """A character as Python writes it; a byte that could not be decoded as that byte."""
+    byte = ord(character) - 0xDC00
+    if 0x80 <= byte <= 0xFF:
+        return f"\\x{byte:02x}"
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def plain_console(file: Any = None) -> Console:
+    """A console of rich that takes text as it is: no markup, no emoji codes, no colours."""
+    from rich.console import Console
+
+    return Console(file=file, markup=False, emoji=False, highlight=False)
+
+
+def print_anything() -> None:
+    """Let standard output and error escape what their encoding does not have."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def only_errors() -> Iterator[None]:
+    """Silence all but what is printed here: warnings, logs, and what libraries in C print."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    with warnings.catch_warnings(action="ignore"), own_stderr():
+        try:
+            yield
+        finally:
+            logging.disable(before)
+
+
+@contextmanager
+def own_stderr() -> Iterator[None]:
+    """Let sys.stderr have a copy of file descriptor 2, and send the original to nowhere."""
+    stream = sys.stderr
+    number = None
+    with suppress(OSError, ValueError, AttributeError):  # captured, closed or not there
+        number = stream.fileno()
+    if number != 2:
+        yield
+        return
+    stream.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        sys.stderr = open(  # noqa: SIM115
+            kept, "w", 1, encoding=stream.encoding, errors="backslashreplace", closefd=False
+        )
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        sys.stderr = stream
+        os.close(kept)
+        os.close(nowhere)

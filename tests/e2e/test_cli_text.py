@@ -1,0 +1,124 @@
+"""Text in and out: terminals of any encoding, names of any bytes, and quiet that is quiet."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import soundfile
+from sound_files import integers, tones, write
+
+from phinmf.views.cli import main
+from phinmf.views.cli.text import shown
+
+QUICK = ["-k", "2", "--window", "64", "--max-time", "0.2", "--no-report"]
+ENCODINGS = [
+    {"PYTHONIOENCODING": "ascii"},
+    {"PYTHONIOENCODING": "latin-1"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+]
+
+
+def phinmf(here, *arguments, **env):
+    command = [sys.executable, "-m", "phinmf", *arguments]
+    return subprocess.run(
+        command, cwd=here, env={**os.environ, **env}, capture_output=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("env", ENCODINGS, ids=str)
+def test_a_terminal_of_another_encoding(tmp_path, env):
+    """A name in Cyrillic, a title and a folder: nothing is lost after the work."""
+    write(tmp_path / "сон.wav")
+    with soundfile.SoundFile(tmp_path / "сон.wav", "r+") as file:
+        file.title = "Ночь…"
+    done = phinmf(tmp_path, "unmix", "сон.wav", *QUICK, "--json", "-o", "выход", **env)
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)
+    assert result["source"]["path"].encode("utf-8", "surrogateescape").decode() == "сон.wav"
+    saved = json.loads((tmp_path / "выход/сон/result.json").read_text(encoding="utf-8"))
+    assert saved["source"]["tags"]["title"] == "Ночь…"
+    assert b"bit for bit" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["", "unmix", "demo", "report", "score", "env"])
+def test_help_in_plain_letters(capsys, command):
+    """What has to be escaped cannot be read."""
+    with pytest.raises(SystemExit) as stopped:
+        main([*command.split(), "--help"])
+    assert stopped.value.code == 0
+    capsys.readouterr().out.encode("ascii")
+
+
+@pytest.mark.parametrize("env", ENCODINGS[:1], ids=str)
+def test_help_on_a_terminal_of_another_encoding(tmp_path, env):
+    done = phinmf(tmp_path, "unmix", "--help", **env)
+    assert done.returncode == 0
+    assert b"--cluster" in done.stdout
+
+
+def test_a_name_that_is_not_text(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    name = os.fsdecode(b"caf\xe9.wav")
+    try:
+        (tmp_path / name).write_bytes(b"")
+    except OSError:
+        pytest.skip("this file system takes names in Unicode only")
+    write(tmp_path / "other.wav")
+    os.replace(tmp_path / "other.wav", tmp_path / name)
+    assert main(["unmix", name, *QUICK[:-1], "--json"]) == 0
+    said = capsys.readouterr()
+    assert r"caf\xe9.wav: the components add up" in said.err
+    assert json.loads(said.out)[0]["source"]["path"] == name
+    folder = tmp_path / "out" / os.fsdecode(b"caf\xe9")
+    parts = [integers(os.fsencode(path)) for path in sorted(folder.glob("component_*.wav"))]
+    assert np.array_equal(sum(parts), integers(os.fsencode(tmp_path / name)))
+    assert (
+        json.loads((folder / "result.json").read_text(encoding="utf-8"))["source"]["path"] == name
+    )
+    assert main(["unmix", str(folder), "--group", "all=1,2"]) == 0
+    assert main(["report", str(folder)]) == 0
+    assert (folder / "report.html").exists()
+
+
+def test_names_that_a_terminal_would_obey(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    name = "[red]a[bold] :smile: \x1b[31m\x07\u202e.wav"
+    write(tmp_path / "song.wav")
+    os.replace(tmp_path / "song.wav", tmp_path / name)
+    assert main(["unmix", name, *QUICK]) == 0
+    said = capsys.readouterr().err
+    assert r"[red]a[bold] :smile: \x1b[31m\x07\u202e.wav: the components" in said
+    assert main(["unmix", name, *QUICK]) == 1
+    assert main(["unmix", "\x1b[2J.wav"]) == 1
+    with pytest.raises(SystemExit):
+        main(["unmix", name, "--nothing\x1b[2J"])
+    assert main(["score", name, "--reference", name]) == 0
+    said = "".join(capsys.readouterr())
+    assert said.count("[red]a[bold] :smile:") >= 2
+    assert not {"\x1b", "\x07", "\u202e"} & set(said)
+
+
+def test_what_is_shown():
+    assert shown("Ärger – 夜　の音 (1).wav") == "Ärger – 夜　の音 (1).wav"
+    assert shown("a\nb\t\x7f\x9b\udcff\u2028") == r"a\nb\t\x7f\x9b\xff\u2028"
+
+
+def test_quiet_is_quiet(tmp_path):
+    """Also of what libraries print by themselves, as libmpg123 does of a damaged MP3."""
+    rng = np.random.default_rng(0)
+    soundfile.write(tmp_path / "song.mp3", tones(30_000), 8000)
+    content = bytearray((tmp_path / "song.mp3").read_bytes())
+    for at in rng.integers(1000, len(content), 40):
+        content[at] ^= 0xFF
+    (tmp_path / "song.mp3").write_bytes(content)
+    loud = phinmf(tmp_path, "unmix", "song.mp3", *QUICK)
+    quiet = phinmf(tmp_path, "unmix", "song.mp3", *QUICK, "--quiet", "-o", "again")
+    assert quiet.returncode == loud.returncode
+    assert quiet.stdout == b""
+    assert quiet.stderr.count(b"\n") == (quiet.returncode != 0)
+    gone = phinmf(tmp_path, "unmix", "gone.wav", *QUICK, "--quiet")
+    assert gone.stderr == b"phinmf: gone.wav does not exist\n"
