@@ -9,40 +9,41 @@ from pathlib import Path
 from typing import Any
 
 from phinmf.audio.placing import uninterrupted
+from phinmf.views.cli import options as values
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    folder = Path("out/demo")
-    parser.add_argument("-o", "--output", type=Path, default=folder, help=f"folder ({folder})")
-    parser.add_argument("-k", "--components", type=int, default=8, metavar="K", help="how many (8)")
-    parser.add_argument("--max-time", type=float, metavar="S", help="most seconds of learning")
+    folder, add = Path("out/demo"), parser.add_argument
+    add("-o", "--output", type=values.path, default=folder, help=f"folder ({folder})")
+    add("-k", "--components", type=values.count, default=8, metavar="K", help="how many (8)")
+    add("--max-time", type=values.duration, metavar="S", help="maximum seconds of learning")
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the example and its stems, unmix it, score it, and say where everything is."""
-    from rich.console import Console
-
     from phinmf.audio.example import example
     from phinmf.audio.folder import unmix_file
-    from phinmf.audio.learning import Options
+    from phinmf.audio.learning import Options, check_size
     from phinmf.audio.ownership import replaceable
     from phinmf.audio.planning import Output
     from phinmf.audio.score_files import score_files
     from phinmf.views.cli.progress import Bar
+    from phinmf.views.cli.text import plain_console, shown
     from phinmf.views.cli.unmix import patient
     from phinmf.views.folder_report import write_report
 
-    console = Console()
+    console = plain_console()
     sound = example()
     mixture, folder = options.output / "example.wav", options.output / "example"
     stems = {options.output / "stems" / f"{name}.wav": y for name, y in sound.stems.items()}
+    how = Options(n_components=options.components, seed=0, max_time=options.max_time)
+    check_size(how, len(sound.mixture), sound.sample_rate)
     if os.path.lexists(folder):
         replaceable(folder)
     write_missing({mixture: sound.mixture, **stems}, sound.sample_rate)
     seconds = len(sound.mixture) / sound.sample_rate
     console.print(f"The built-in example: {', '.join(sound.stems)}; {seconds:g} s, synthesised")
-    how = Options(n_components=options.components, seed=0, max_time=options.max_time)
     with Bar("example", quiet=False) as bar, patient(bar):
         result = unmix_file(
             mixture, Output(folder, overwrite=True), how, callback=bar.learning,
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     files = [folder / component["file"] for component in result["components"]]
     table = score_files(files, sorted(stems), mixture=mixture)
     console.print(table.table())
-    console.print(f"Listen: {folder / 'report.html'}")
+    console.print(f"Listen: {shown(folder / 'report.html')}")
     return 0
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+
+from phinmf.views.cli.options import path
+from phinmf.views.cli.text import shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("folder", type=Path, metavar="DIR", help="what phinmf unmix has written")
+    parser.add_argument("folder", type=path, metavar="DIR", help="what phinmf unmix has written")
 
 
 def run(options: argparse.Namespace) -> int:
     """Write report.html into the folder and say where it is."""
     from phinmf.views.folder_report import write_report
 
-    print(write_report(options.folder))
+    print(shown(write_report(options.folder)))
     return 0
