@@ -15,7 +15,7 @@ from phinmf._types import Array, Indices
 from phinmf.algorithm import Callback, Progress, Settings, alternate
 from phinmf.annealing import SINGLE_PAYS, Anneal, Schedule
 from phinmf.checkpoint import digest, digest_of_frames
-from phinmf.divergences import DIVERGENCES, Divergence
+from phinmf.divergences import DIVERGENCES, FORMULAS, Divergence
 from phinmf.engines import ENGINES, Engine
 from phinmf.lazy import is_lazy
 from phinmf.levels import levels
@@ -192,15 +192,19 @@ def engine_of(
         able = [n for n, kind in ENGINES.items() if kind.tensors or not tensors]
         name = next(n for n in able if ENGINES[n].supports(divergence))
     if not ENGINES[name].supports(divergence):
-        raise ValueError(f"engine {name!r} does not know this divergence: use engine='auto'")
+        instead = "engine='auto', which takes the readable one"
+        if is_lazy(Y):
+            instead = "Y.compute() if it fits into memory, which the readable engine takes"
+        raise ValueError(
+            f"engine {name!r} does not compute this divergence, only 'itakura-saito' and"
+            f" 'gaussian': use {instead}"
+        )
     return ENGINES[name](Y, divergence, n_threads, weights)
 
 
 def divergence_of(given: str | Divergence) -> Divergence:
     """Return the functions of a divergence, by its name or as they are."""
-    if not isinstance(given, str) and all(
-        hasattr(given, f) for f in ("value", "slope", "curvature", "bound")
-    ):
+    if not isinstance(given, str) and all(callable(getattr(given, f, None)) for f in FORMULAS):
         return given
     return DIVERGENCES[checks.known("divergence", given, DIVERGENCES)]
 

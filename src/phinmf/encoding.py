@@ -9,7 +9,7 @@ import numpy as np
 
 from phinmf import arrays, assembly
 from phinmf._types import Array
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, is_compiled
 from phinmf.levels import levels
 from phinmf.nmf import flat_activations, normalise, penalty
 
@@ -75,7 +75,8 @@ def encode(
     with assembly.engine_of(engine, unit, divergence, n_threads, weights) as held:
         held.rotate(Phi)
         held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], sparsity))
-        if engine == "auto" and floor > 0 and arrays.is_tensor(Y) and Y.device.type != "cpu":
+        fused = is_compiled(assembly.divergence_of(divergence)) and floor > 0
+        if fused and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
             settle = importlib.import_module("phinmf.lockstep.settling").settle
         else:
             settle = type(held).settle_activations

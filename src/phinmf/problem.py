@@ -16,7 +16,7 @@ from phinmf.algorithm import Callback, Settings
 from phinmf.assembly import Data
 from phinmf.checkpoint import attach
 from phinmf.devices import free_memory
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, is_compiled
 from phinmf.encoding import encode
 from phinmf.model import Iterate, Model
 from phinmf.result import Result, Status
@@ -99,7 +99,7 @@ class Problem:
             and (solver == "lbfgs" or (isinstance(solver, LBFGS) and solver.fits_a_batch))
             and self.data.Y.shape[1] > 1
             and self.given.kept.H is None
-            and hasattr(assembly.divergence_of(self.divergence), "log_share")
+            and is_compiled(assembly.divergence_of(self.divergence))
             and self.how["floor"] > 0
         )
 
