@@ -176,13 +176,14 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         activations: ArrayLike | None = None,
     ) -> Array:
         """Learn, and return the activations of the frames; the same as `fit`, then `transform`."""
-        frames = fitting.validated(self, X)
-        others = {"sample_weight": sample_weight, "frame_mask": frame_mask}
-        others |= {"activations": activations, "components": self.components, "init": self.init}
-        devices.together("X", frames, others)
-        weights = checks.weights(sample_weight, frame_mask, len(frames))
-        H = fitting.fit(self, frames, weights, activations).H.T
-        return lazy.like(H, frames) if lazy.is_lazy(frames) else H
+        with fitting.all_or_nothing(self):
+            frames = fitting.validated(self, X)
+            others = {"sample_weight": sample_weight, "frame_mask": frame_mask}
+            others |= {"activations": activations, "components": self.components, "init": self.init}
+            devices.together("X", frames, others)
+            weights = checks.weights(sample_weight, frame_mask, len(frames))
+            H = fitting.fit(self, frames, weights, activations).H.T
+            return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
     def transform(self, X: ArrayLike) -> Array:
         """Return the activations of frames, each found by itself with all else fixed.

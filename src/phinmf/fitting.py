@@ -6,9 +6,9 @@ import contextvars
 import copy
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,18 @@ from phinmf.lazy import dask, is_lazy, rows
 from phinmf.problem import problem_of
 from phinmf.result import Result, State, Status
 from phinmf.sklearn_callbacks import Task, with_callbacks
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was if its fit fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 @with_callbacks  # type: ignore[untyped-decorator]

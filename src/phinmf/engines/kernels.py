@@ -12,6 +12,12 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.core.compiler_lock import global_compiler_lock
+
+from phinmf.threads import no_fork
+
+with no_fork:
+    no_fork.locks.append(global_compiler_lock)
 
 GROUP = 16  #: entries whose product is taken before its logarithm
 PIECE = 128  #: frames of an NMF update that are done together
