@@ -227,8 +227,9 @@ def transform(init: Any, M: int, rng: np.random.Generator, dtype: Any) -> Array:
             f"init has shape {tuple(Phi.shape)}, but a transform of frames of length {M} has shape"
             f" {(M, M)}; or choose 'dct' or 'random'"
         )
-    error = orthogonality_error(arrays.cast(Phi, np.float64))
-    if error > 1e-4:
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = orthogonality_error(arrays.cast(Phi, np.float64))
+    if not error <= 1e-4:
         raise ValueError(
             f"init is not orthogonal: |ΦΦᵀ - I| reaches {error:.2g}, but at most 1e-4 is accepted;"
             " phinmf.manifold.polar gives the nearest orthogonal matrix"

@@ -148,8 +148,8 @@ def restarts(estimator: Any, Y: Any, how: dict[str, Any], task: Task, place: Pla
     """Fit from `n_init` starts, whose seeds are independent."""
     n = estimator.n_init
     callback = checks.function("callback", estimator.callback)
-    seeds = [estimator.random_state]
-    if n > 1:
+    seeds = [estimator.random_state] * n
+    if n > 1 and estimator.random_state is not None:
         entropy = checks.generator(estimator.random_state).integers(2**63, size=4)
         seeds = [np.random.default_rng(s) for s in np.random.SeedSequence(list(entropy)).spawn(n)]
     n_jobs = min(effective_n_jobs(estimator.n_jobs), n)

@@ -72,6 +72,7 @@ class Problem:
         resume: str | os.PathLike[str] | bool = False,
     ) -> Result:
         """One restart by the readable algorithm, on any engine."""
+        seed = assembly.seed_of(random_state)  # before it is drawn from
         rng_Phi, rng_W, rng_frames = assembly.streams(random_state, 3)
         run, data, kept = self.settings(rng_frames, callback), self.data, self.given.kept
         with assembly.engine_of(
@@ -82,9 +83,10 @@ class Problem:
             if checkpoint is not None or resume is not False:
                 problem = assembly.description(
                     run, self.frames, self.weights, self.n_components, self.divergence, kept,
-                    self.given.H_as_given,
+                    self.given.W, self.given.H_as_given, self.init, seed,
                 )  # fmt: skip
-                run, at = attach(run, problem, checkpoint, every, resume, data.Y)
+                total = float(held.weights.sum())
+                run, at = attach(run, problem, checkpoint, every, resume, start, total)
             model = Model(held, self.mu, kept=kept)
             result = assembly.solve(model, start, run, data.scale, at)
         return self.finished(result)

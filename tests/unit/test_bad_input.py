@@ -40,6 +40,7 @@ BAD_PARAMETERS = [
     ({"divergence": "euclidean"}, "divergence is 'euclidean'.*'itakura-saito', 'gaussian'"),
     ({"engine": "abacus"}, "engine is 'abacus'.*'auto', 'blocked', 'array'"),
     ({"init": np.eye(3)}, r"init has shape \(3, 3\).*length 8 has shape \(8, 8\)"),
+    ({"init": np.tile([1e300, -1e300], (8, 4))}, "init is not orthogonal"),
     ({"init": 2 * np.eye(8)}, r"init is not orthogonal: \|ΦΦᵀ - I\| reaches 3, but at most"),
     ({"init": np.full((8, 8), np.nan)}, "init has 64 NaN"),
     ({"W": np.ones((8, 3))}, r"W has shape \(8, 3\), but \(8, 2\) is needed"),

@@ -17,6 +17,7 @@ LAYERS = [
     {"nmf", "solvers", "annealing"},
     {"model"},
     {"algorithm", "storage", "sklearn_callbacks"},
+    {"stored_run"},
     {"checkpoint", "lockstep", "model_file"},
     {"assembly"},
     {"encoding", "starts"},
