@@ -124,7 +124,8 @@ def read(
     try:
         return progress_of(stored, start, run, total)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ValueError(f"{path} is not a usable checkpoint: {error}") from error
+        why = storage.shortened(str(error))
+        raise ValueError(f"{path} is not a usable checkpoint: {why}") from error
 
 
 def refuse_what_is_not_ours(path: str | os.PathLike[str]) -> None:

@@ -167,7 +167,7 @@ def number(name: str, given: Any, least: float, strict: bool = False) -> float:
     """Return a finite float, at least (or strictly above) a bound."""
     try:
         value = float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not (math.isfinite(value) and (value > least if strict else value >= least)):
         raise ValueError(

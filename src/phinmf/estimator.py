@@ -249,8 +249,11 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TLNMF:
-        """Read a model that `save` wrote; a file that is not one is a ValueError."""
-        return model_file.load(cls, path)
+        """Read a model that `save` wrote; a file that is not one is a ValueError.
+
+        A divergence of your own is not in the file: set ``divergence`` again.
+        """
+        return model_file.load(cls, path, fitting.check_parameters)
 
     @property
     def _n_features_out(self) -> int:

@@ -16,11 +16,12 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from phinmf import arrays, checks, threads
+from phinmf import arrays, assembly, checks, starts, threads
 from phinmf._types import Array
 from phinmf.api import tl_nmf
 from phinmf.devices import Place
 from phinmf.encoding import Encoding, encode
+from phinmf.engines import ENGINES
 from phinmf.lazy import dask, is_lazy, rows
 from phinmf.problem import problem_of
 from phinmf.result import Result, State, Status
@@ -131,6 +132,27 @@ def arguments(estimator: Any, X: Any, activations: ArrayLike | None) -> dict[str
         H = checks.factor("activations", activations, (len(X), K), np.float64).T
         how["H"] = arrays.like(H, X)
     return how
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise what a fit would raise for these parameters, whatever its frames are."""
+    e = estimator
+    assembly.settings(
+        (1, 2, 1), e.solver, e.floor, e.anneal, e.max_iter, e.max_time, e.n_iter_transform, e.tol,
+        mu=checks.number("sparsity", e.sparsity, 0), gamma=assembly.exponent(e.nmf_exponent),
+        n_iter_nmf=e.n_iter_nmf, callback=e.callback, rng=checks.generator(e.random_state),
+    )  # fmt: skip
+    for name in ("n_components", "n_init"):
+        checks.count(name, getattr(e, name), 1)
+    if e.n_threads is not None:
+        checks.count("n_threads", e.n_threads, 1)
+    if e.divergence is not None:
+        assembly.divergence_of(e.divergence)
+    checks.known("engine", e.engine, ["auto", *ENGINES])
+    M = 1 if isinstance(e.init, str) else len(e.init)
+    checks.transform(e.init, M, checks.generator(0), np.float64)
+    checks.number("checkpoint_every", e.checkpoint_every, 0)
+    starts.fixed_parts(e.fixed, e.n_components, has_H=True)
 
 
 def attributes(estimator: Any, Phi: Array, W: Any, scale: float) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def read(path: str | os.PathLike[str], kind: str) -> Stored:
     try:
         header, arrays = unpack(path)
     except Exception as error:
-        why = " ".join(str(error).split())  # NumPy has sentences of several lines
+        why = shortened(str(error))
         raise ValueError(f"{path} is damaged or not a phinmf file ({why})") from error
     if header.get("format") != "phinmf" or header.get("kind") != kind:
         found = header.get("kind") if header.get("format") == "phinmf" else header.get("format")
@@ -126,8 +126,13 @@ def read(path: str | os.PathLike[str], kind: str) -> Stored:
 
 def shown(value: Any) -> str:
     """What a file says, at a length that fits into a sentence."""
-    text = repr(value)
-    return text if len(text) <= 120 else f"{text[:120]}…"
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """A text that fits into a sentence: on one line, and not for ever."""
+    text = " ".join(text.split())
+    return text if len(text) <= 160 else f"{text[:160]}…"
 
 
 def unpack(path: Path) -> Stored:
