@@ -16,6 +16,8 @@ from phinmf.lazy import is_lazy, lazy_array, unchunked
 from phinmf.levels import Levels, each, levels
 from phinmf.manifold import dct, orthogonality_error, random_orthogonal
 
+LARGEST = 1e250  #: sum of weights, which leaves room for what is weighted
+
 
 def real_array(name: str, given: ArrayLike) -> Array:
     """Return a finite real array: float32 and float64 are kept, other numbers become float64.
@@ -159,6 +161,11 @@ def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | 
     if not weight.any():
         raise ValueError(
             "every frame is masked or has a weight of zero: there is nothing to learn from"
+        )
+    if not (weight.max() > 1 / LARGEST and weight.max() < LARGEST / N):
+        raise ValueError(
+            f"sample_weight reaches {weight.max():.3g}, and weighted sums leave the range of"
+            " float64: divide all weights by that"
         )
     return None if (weight == 1).all() else weight
 

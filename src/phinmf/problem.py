@@ -22,6 +22,7 @@ from phinmf.model import Iterate, Model
 from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, Solver
 from phinmf.threads import Workers, available
+from phinmf.weights import in_own_unit, told_in_unit, weighted
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Problem:
 
     frames: Any  #: (C, M, N) as given
     weights: Array | None  #: as given
+    unit: float  #: of the weights in the data
     data: Data
     given: starts.Given
     n_components: int
@@ -74,7 +76,8 @@ class Problem:
         """One restart by the readable algorithm, on any engine."""
         seed = assembly.seed_of(random_state)  # before it is drawn from
         rng_Phi, rng_W, rng_frames = assembly.streams(random_state, 3)
-        run, data, kept = self.settings(rng_frames, callback), self.data, self.given.kept
+        run = self.settings(rng_frames, told_in_unit(callback, self.unit))
+        data, kept = self.data, self.given.kept
         with assembly.engine_of(
             self.engine, data.Y, self.divergence, self.n_threads, data.weights
         ) as held:
@@ -123,7 +126,7 @@ class Problem:
 
         def begin(number: int) -> tuple[Settings, Iterate]:
             rng_Phi, rng_W, rng_frames = assembly.streams(random_states[number], 3)
-            run = self.settings(rng_frames, callbacks[number])
+            run = self.settings(rng_frames, told_in_unit(callbacks[number], self.unit))
             return run, self.start(rng_Phi, rng_W, powers)
 
         for first in range(0, len(random_states), most):
@@ -143,6 +146,10 @@ class Problem:
         """The result in the units and for all frames of what was given."""
         data, given = self.data, self.given
         result = given.in_its_units(result, data.place)
+        if self.unit != 1:
+            costs = ("objective", "divergence", "penalty")
+            scaled = {name: self.unit * getattr(result, name) for name in costs}
+            result = replace(result, history=weighted(result.history, self.unit), **scaled)
         if isinstance(data.used, slice):
             return result
         if given.kept.H is not None:
@@ -180,14 +187,17 @@ def problem_of(
         checks.count("n_threads", n_threads, 1)
     weights = checks.weights(sample_weight, frame_mask, N)
     floor = checks.number("floor", floor, 0)
-    data = assembly.data_of(frames, weights, floor, H is None)
+    used, unit = in_own_unit(weights)
+    data = assembly.data_of(frames, used, floor, H is None)
     n_used = N if isinstance(data.used, slice) else len(data.used)
     most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
     K = checks.count("n_components", n_components, 1, *most)
     given = starts.given(W, H, fixed, K, N, data)
     how |= {"solver": None if given.keeps_Phi else solver, "floor": floor}
     how["gamma"] = assembly.exponent(nmf_exponent)
-    return Problem(frames, weights, data, given, K, mu, init, how, divergence, engine, n_threads)
+    return Problem(
+        frames, weights, unit, data, given, K, mu, init, how, divergence, engine, n_threads
+    )
 
 
 def with_the_other_frames(result: Result, Y: Any, used: Indices, **how: Any) -> Result:

@@ -12,7 +12,7 @@ LAYERS = [
     {"levels"},
     {"algebra"},
     {"result", "divergences", "manifold", "line_search", "multiplicative"},
-    {"engines", "checks"},
+    {"engines", "checks", "weights"},
     {"devices"},
     {"nmf", "solvers", "annealing"},
     {"model"},
