@@ -16,6 +16,7 @@ from phinmf.lazy import is_lazy, lazy_array, unchunked
 from phinmf.levels import Levels, each, levels
 from phinmf.manifold import dct, orthogonality_error, random_orthogonal
 
+QUIETEST = 1e-30  #: power of a frame, relative to the mean, that can do without a floor
 LARGEST = 1e250  #: sum of weights, which leaves room for what is weighted
 
 
@@ -122,15 +123,28 @@ def at_scale(Y: Array, exponent: int, rms: float) -> Array:
     return scaled
 
 
-def entries(Phi: Array, Y: Any) -> None:
-    """Refuse a floor of 0 if an entry of ΦY has no power."""
-    xp = namespace(Phi)
+def entries(Phi: Array, Y: Any, learned: bool) -> None:
+    """Refuse a floor of 0 if an entry of ΦY at unit power has none, or a learned Φ may take it."""
+    xp, M = namespace(Phi), len(Phi)
+    instead = "which costs infinitely much: set floor to a small number such as 1e-8"
     silent = sum(each(lambda y: int(xp.sum(~xp.any((Phi @ y) ** 2, axis=0))), Y))
     if silent:
+        raise ValueError(f"floor is 0 but {silent} entries of ΦY are zero at the start, {instead}")
+    least = min(each(lambda y: float(xp.min(xp.mean(y * y, axis=(0, 1)))), Y))
+    if least < QUIETEST:
         raise ValueError(
-            f"floor is 0 but {silent} entries of ΦY are zero at the start, which costs infinitely"
-            " much: set floor to a small number such as 1e-8"
+            f"floor is 0 but a frame has {least:.2g} of the mean power, zero but for rounding,"
+            f" {instead}"
         )
+    if learned and M > 1:
+        products = each(lambda y: arrays.to_numpy(xp.sum(y @ y.mT, axis=0)), Y)
+        energies = np.linalg.eigvalsh(sum(products))
+        rank = int((energies > M * np.finfo(np.float64).eps * energies[-1]).sum())
+        if rank < M:
+            raise ValueError(
+                f"floor is 0 but the frames have rank {rank}, and the transform of {M} samples"
+                f" can make entries zero, {instead}"
+            )
 
 
 def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | None:

@@ -56,7 +56,8 @@ class Problem:
         data, M = self.data, self.data.Y.shape[1]
         Phi = arrays.like(checks.transform(self.init, M, rng_Phi, self.given.dtype), data.Y)
         if self.how["floor"] == 0:
-            checks.entries(Phi, arrays.frames_of(data.Y, data.place))
+            learned = self.how["solver"] is not None
+            checks.entries(Phi, arrays.frames_of(data.Y, data.place), learned)
         start = Iterate(Phi, *self.given.start(powers, self.mu, rng_W))
         if self.how["floor"] == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from problems import SUPPORTED, Problem, notes
+from tensors import host, tensor
 
 from phinmf import TLNMF, Anneal, Status, tl_nmf
 
@@ -127,6 +128,16 @@ def test_whole_weights_beyond_what_can_be_counted(dtype):
         half = tl_nmf(Y[:, w == max(ends)], **how, anneal=False)
         again = tl_nmf(Y, sample_weight=w, **how, anneal=False)
         assert again.objective / max(ends) == pytest.approx(half.objective, rel=1e-3)
+
+
+@pytest.mark.parametrize("engine", ["auto", "array"])
+def test_weights_of_tensors_of_any_size(engine):
+    Y = tensor(notes(n=6000).astype(np.float32))
+    w = np.random.default_rng(1).random(Y.shape[1]) + 1e-3
+    how = {"n_components": 3, "engine": engine, **HOW, "max_iter": 6}
+    a, b = (tl_nmf(Y, sample_weight=np.ldexp(w, e), **how) for e in (0, 166))
+    assert np.array_equal(host(a.Phi), host(b.Phi))
+    assert np.array_equal(np.ldexp(costs(a), 166), costs(b))
 
 
 @pytest.mark.parametrize("weight", [1e300, 1e-300, 5e-324])
