@@ -17,7 +17,6 @@ from phinmf.levels import Levels, each, levels
 from phinmf.manifold import dct, orthogonality_error, random_orthogonal
 
 QUIETEST = 1e-30  #: power of a frame, relative to the mean, that can do without a floor
-LARGEST = 1e250  #: sum of weights, which leaves room for what is weighted
 
 
 def real_array(name: str, given: ArrayLike) -> Array:
@@ -145,43 +144,6 @@ def entries(Phi: Array, Y: Any, learned: bool) -> None:
                 f"floor is 0 but the frames have rank {rank}, and the transform of {M} samples"
                 f" can make entries zero, {instead}"
             )
-
-
-def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | None:
-    """Return the weight of each frame, 0 for frames that are masked; None if all are 1.
-
-    They are needed on the host, where frames are drawn by them.
-    """
-    if given is None and mask is None:
-        return None
-    weight = np.ones(N)
-    if given is not None:
-        weight = arrays.to_numpy(real_array("sample_weight", given)).astype(np.float64)
-    if weight.ndim == 0:
-        weight = np.full(N, float(weight))
-    if weight.shape != (N,) or (weight < 0).any():
-        what = f"shape {weight.shape}" if weight.shape != (N,) else f"a value of {weight.min():g}"
-        raise ValueError(
-            f"sample_weight has {what}, but one number ≥ 0 for each of the {N} frames is needed"
-        )
-    if mask is not None:
-        left_out = arrays.to_numpy(mask)
-        if left_out.shape != (N,) or left_out.dtype != bool:
-            raise ValueError(
-                f"frame_mask has shape {left_out.shape} and dtype {left_out.dtype}, but one bool"
-                f" for each of the {N} frames is needed, True for those to leave out"
-            )
-        weight = np.where(left_out, 0.0, weight)
-    if not weight.any():
-        raise ValueError(
-            "every frame is masked or has a weight of zero: there is nothing to learn from"
-        )
-    if not (weight.max() > 1 / LARGEST and weight.max() < LARGEST / N):
-        raise ValueError(
-            f"sample_weight reaches {weight.max():.3g}, and weighted sums leave the range of"
-            " float64: divide all weights by that"
-        )
-    return None if (weight == 1).all() else weight
 
 
 def number(name: str, given: Any, least: float, strict: bool = False) -> float:

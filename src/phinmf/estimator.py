@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from phinmf import arrays, checks, devices, fitting, lazy, model_file
+from phinmf import arrays, checks, devices, fitting, lazy, model_file, weights
 from phinmf._types import Array
 from phinmf.annealing import Anneal
 from phinmf.sklearn_callbacks import CallbackSupportMixin
@@ -181,8 +181,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             others = {"sample_weight": sample_weight, "frame_mask": frame_mask}
             others |= {"activations": activations, "components": self.components, "init": self.init}
             devices.together("X", frames, others)
-            weights = checks.weights(sample_weight, frame_mask, len(frames))
-            H = fitting.fit(self, frames, weights, activations).H.T
+            known = weights.checked(sample_weight, frame_mask, len(frames))
+            H = fitting.fit(self, frames, known, activations).H.T
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
     def transform(self, X: ArrayLike) -> Array:

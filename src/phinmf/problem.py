@@ -15,6 +15,7 @@ from phinmf._types import Array, Indices
 from phinmf.algorithm import Callback, Settings
 from phinmf.assembly import Data
 from phinmf.checkpoint import attach
+from phinmf.description import description, seed_of
 from phinmf.devices import free_memory
 from phinmf.divergences import Divergence, is_compiled
 from phinmf.encoding import encode
@@ -22,7 +23,7 @@ from phinmf.model import Iterate, Model
 from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, Solver
 from phinmf.threads import Workers, available
-from phinmf.weights import in_own_unit, told_in_unit, weighted
+from phinmf.weights import checked, in_own_unit, told_in_unit, weighted
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Problem:
         resume: str | os.PathLike[str] | bool = False,
     ) -> Result:
         """One restart by the readable algorithm, on any engine."""
-        seed = assembly.seed_of(random_state)  # before it is drawn from
+        seed = seed_of(random_state)  # before it is drawn from
         rng_Phi, rng_W, rng_frames = assembly.streams(random_state, 3)
         run = self.settings(rng_frames, told_in_unit(callback, self.unit))
         data, kept = self.data, self.given.kept
@@ -85,7 +86,7 @@ class Problem:
             start = self.start(rng_Phi, rng_W, held.powers())
             at = None
             if checkpoint is not None or resume is not False:
-                problem = assembly.description(
+                problem = description(
                     run, self.frames, self.weights, self.n_components, self.divergence, kept,
                     self.given.W, self.given.H_as_given, self.init, seed,
                 )  # fmt: skip
@@ -186,7 +187,7 @@ def problem_of(
     mu = checks.number("sparsity", sparsity, 0)
     if n_threads is not None:
         checks.count("n_threads", n_threads, 1)
-    weights = checks.weights(sample_weight, frame_mask, N)
+    weights = checked(sample_weight, frame_mask, N)
     floor = checks.number("floor", floor, 0)
     used, unit = in_own_unit(weights)
     data = assembly.data_of(frames, used, floor, H is None)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from problems import notes
 
-from phinmf import TLNMF, storage, tl_nmf
+from phinmf import TLNMF, Anneal, storage, tl_nmf
 from phinmf.solvers import SOLVERS
 
 
@@ -212,3 +212,16 @@ def umask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def test_a_sample_that_is_drawn_again_is_the_same_after_resuming(tmp_path):
+    """A sample is drawn afresh when the precision changes: in double precision below 1e-9."""
+    path, Y = tmp_path / "run.npz", notes(n=80_000)
+    how = {"n_components": 3, "floor": 1e-12, "tol": 0, "max_iter": 24, "random_state": 0}
+    how["anneal"] = Anneal(length=22, shape=1, knee=1e-12, all_frames=1e-13)
+    straight = tl_nmf(Y, **how)
+    assert straight.history.frames[18] < Y.shape[1]
+    assert straight.history.floor[9] > 1e-9 > straight.history.floor[18]
+    with pytest.raises(Stop):
+        tl_nmf(Y, checkpoint=path, checkpoint_every=0, callback=stop_at(11), **how)
+    assert np.array_equal(tl_nmf(Y, resume=path, **how).Phi, straight.Phi)
