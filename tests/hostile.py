@@ -110,6 +110,11 @@ def surroundings():
     }
 
 
+def blas_threads():
+    """How many threads each BLAS library uses."""
+    return [p["num_threads"] for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"]
+
+
 @contextmanager
 def nothing_changes(*arrays):
     """The caller's arrays, warnings, thread settings and random state are as before."""

@@ -84,7 +84,8 @@ def tl_nmf(
         `sparsity_from_lambda` converts the paper's λ.
     floor : float
         ε relative to the mean power: ε = floor · mean(Y²). 1e-8 is -80 dB. At least 1.4e-12 in
-        float32; 0 only in float64, where nothing may be exactly silent.
+        float32; 0 only in float64, where nothing may be exactly silent and, if Φ is learned, the
+        frames must have rank M.
     anneal : bool or Anneal, optional
         Begin at a high floor and lower it to `floor`, which leads to far better minima from any
         start. True with "lbfgs" unless said otherwise; an `Anneal` sets the schedule.
@@ -109,8 +110,9 @@ def tl_nmf(
         ``{"W": [0, 1]}`` names columns. Fixed columns keep the scale they are given in, and if H
         is fixed W is not normalised.
     sample_weight : array of shape (N,), optional
-        How often each frame counts; the scale of the recording is weighted, too. Frames of weight
-        0 are left out of the fit; their activations are found afterwards.
+        How often each frame counts; the scale of the recording is weighted, too. Of weights that
+        are not whole numbers only the ratios matter, but for the unit of the objective. Frames of
+        weight 0 are left out of the fit; their activations are found afterwards.
     frame_mask : bool array of shape (N,), optional
         True for frames to leave out, as if of weight 0.
     random_state : None, int, RandomState or Generator
@@ -123,8 +125,9 @@ def tl_nmf(
         Least number of seconds between two checkpoints, which are taken between outer
         iterations, at every fifth.
     resume : path or bool
-        Continue from a checkpoint of a run with the same frames and settings: the result has
-        the same bits as without the interruption. True means `checkpoint` itself, if it exists.
+        Continue from a checkpoint of a run with the same frames, settings, start and random
+        state: the result has the same bits as without the interruption. True means `checkpoint`
+        itself, if it exists.
     engine : {"auto", "blocked", "array", "dask"}
         How frames are held: "blocked" is the fast one, "array" its readable reference, "dask" on
         the workers of the current ``distributed.Client``, or within the memory that

@@ -14,13 +14,11 @@ from phinmf import arrays, checks
 from phinmf._types import Array, Indices
 from phinmf.algorithm import Callback, Outcome, Progress, Settings, alternate
 from phinmf.annealing import SINGLE_PAYS, Anneal, Schedule
-from phinmf.checkpoint import digest, digest_of_frames
-from phinmf.divergences import DIVERGENCES, Divergence
+from phinmf.divergences import DIVERGENCES, FORMULAS, Divergence
 from phinmf.engines import ENGINES, Engine
 from phinmf.lazy import is_lazy
 from phinmf.levels import levels
 from phinmf.model import Iterate, Model
-from phinmf.nmf import Kept
 from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, SOLVERS, Solver
 
@@ -182,15 +180,19 @@ def engine_of(
         able = [n for n, kind in ENGINES.items() if kind.tensors or not tensors]
         name = next(n for n in able if ENGINES[n].supports(divergence))
     if not ENGINES[name].supports(divergence):
-        raise ValueError(f"engine {name!r} does not know this divergence: use engine='auto'")
+        instead = "engine='auto', which takes the readable one"
+        if is_lazy(Y):
+            instead = "Y.compute() if it fits into memory, which the readable engine takes"
+        raise ValueError(
+            f"engine {name!r} does not compute this divergence, only 'itakura-saito' and"
+            f" 'gaussian': use {instead}"
+        )
     return ENGINES[name](Y, divergence, n_threads, weights)
 
 
 def divergence_of(given: str | Divergence) -> Divergence:
     """Return the functions of a divergence, by its name or as they are."""
-    if not isinstance(given, str) and all(
-        hasattr(given, f) for f in ("value", "slope", "curvature", "bound")
-    ):
+    if not isinstance(given, str) and all(callable(getattr(given, f, None)) for f in FORMULAS):
         return given
     return DIVERGENCES[checks.known("divergence", given, DIVERGENCES)]
 
@@ -207,32 +209,3 @@ def streams(random_state: Any, n: int) -> list[np.random.Generator]:
     """Independent generators, so that giving one start does not change the others."""
     entropy = checks.generator(random_state).integers(2**63, size=4)
     return [np.random.default_rng(s) for s in np.random.SeedSequence(list(entropy)).spawn(n)]
-
-
-def description(
-    run: Settings,
-    frames: Array,
-    weights: Array | None,
-    K: int,
-    divergence: str | Divergence,
-    kept: Kept,
-    H: Array | None,
-) -> dict[str, Any]:
-    """What a checkpoint must agree with, in words that JSON knows.
-
-    Of arrays, those that were given: what is made of them may differ in the last bit elsewhere.
-    """
-    columns = None if kept.columns is None else kept.columns.tolist()
-    return {
-        "frames": digest_of_frames(frames, weights),
-        "n_components": K,
-        "divergence": getattr(divergence, "__name__", str(divergence)),
-        "sparsity": run.mu,
-        "floor": run.schedule.target,
-        "anneal": repr(run.schedule.anneal),
-        "solver": repr(run.solver),
-        "n_iter_nmf": run.n_iter_nmf,
-        "n_iter_transform": run.n_iter_transform,
-        "nmf_exponent": run.nmf_exponent,
-        "fixed": {"W": columns, "H": None if kept.H is None else digest(H)},
-    }

@@ -15,12 +15,12 @@ import numpy as np
 
 from phinmf import arrays, storage
 from phinmf._types import Array
-from phinmf.algorithm import Progress, Settings, Stage
+from phinmf.algorithm import Progress, Settings
 from phinmf.engines.summation import blocks_of
 from phinmf.levels import each
-from phinmf.model import Iterate, Sample
-from phinmf.result import History
+from phinmf.model import Iterate
 from phinmf.solvers import Solver
+from phinmf.stored_run import progress_of
 
 log = logging.getLogger("phinmf")
 
@@ -54,12 +54,17 @@ def attach(
     path: str | os.PathLike[str] | None,
     every: float,
     resume: str | os.PathLike[str] | bool,
-    where: Array,
+    start: Iterate,
+    total: float,
 ) -> tuple[Settings, Progress | None]:
-    """Let a run keep checkpoints, and find where it continues, with arrays like `where`."""
+    """Let a run keep checkpoints, and find where it continues instead of at the start.
+
+    Its frames have so much weight in total.
+    """
     if path is not None:
         if not Path(path).parent.is_dir():
             raise ValueError(f"checkpoint is {path}, but its folder does not exist: make it first")
+        refuse_what_is_not_ours(path)
         run = dataclasses.replace(run, keep=Keeper(path, every, run.solver, problem))
     if isinstance(resume, bool):
         if resume and path is None:
@@ -69,7 +74,7 @@ def attach(
         source = resume
     else:
         raise TypeError(f"resume is {resume!r}, but True, False or the path of a file is needed")
-    return run, None if source is None else read(source, run.solver, problem, where)
+    return run, None if source is None else read(source, run, problem, start, total)
 
 
 def write(
@@ -92,7 +97,11 @@ def write(
 
 
 def read(
-    path: str | os.PathLike[str], solver: Solver | None, problem: Mapping[str, Any], where: Array
+    path: str | os.PathLike[str],
+    run: Settings,
+    problem: Mapping[str, Any],
+    start: Iterate,
+    total: float,
 ) -> Progress:
     """Read a checkpoint of this very problem; if it is damaged, the one before."""
     try:
@@ -102,38 +111,41 @@ def read(
             raise
         log.warning("%s: going back to the checkpoint before it", error)
         stored = storage.read(storage.previous(path), "checkpoint")
-    saved = stored.header.get("problem", {})
+    saved = stored.header.get("problem")
+    if not isinstance(saved, dict):
+        raise ValueError(f"{path} is not a complete checkpoint: it does not say of which run")
     for name, value in problem.items():
         if saved.get(name) != value:
             raise ValueError(
-                f"{path} belongs to another run: its {name} is {saved.get(name)!r}, here it is"
-                f" {value!r}; resume with the same frames and settings"
+                f"{path} belongs to another run: its {name} is"
+                f" {storage.shown(saved.get(name))}, here it is {value!r}; resume with the same"
+                " frames and settings"
             )
     try:
-        return progress_of(stored, solver, where)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{path} is not a complete checkpoint ({error!r})") from error
+        return progress_of(stored, start, run, total)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        why = storage.shortened(str(error))
+        raise ValueError(f"{path} is not a usable checkpoint: {why}") from error
 
 
-def progress_of(stored: storage.Stored, solver: Solver | None, where: Array) -> Progress:
-    """The progress of a run from the contents of its checkpoint, with arrays like `where`."""
+def refuse_what_is_not_ours(path: str | os.PathLike[str]) -> None:
+    """Raise if checkpoints would replace a file that is none; a damaged one has one before it."""
+    before = storage.previous(path)
+    for place in (before, Path(path)):
+        if place.exists() and not is_one(place) and (place == before or not is_one(before)):
+            raise ValueError(
+                f"checkpoint is {path}, but {place} is there and is no checkpoint of phinmf:"
+                " name another file, or remove this one"
+            )
 
-    def group(prefix: str) -> dict[str, Any]:
-        parts = stored.arrays.items()
-        return {name.removeprefix(prefix): a for name, a in parts if name.startswith(prefix)}
 
-    def moved(prefix: str) -> dict[str, Any]:
-        return {name: arrays.like(a, where) for name, a in group(prefix).items()}
-
-    last, sample, memory = Iterate(**moved("last_")), group("sample_"), moved("memory_")
-    return Progress(
-        start=Iterate(**moved("start_")),
-        last=last,
-        history=History.from_json(stored.header["history"]),
-        memory=None if solver is None else solver.unpack(memory, last.Phi),
-        sample=Sample(**sample) if sample else None,
-        stage=Stage(stored.header["n_frames"], arrays.dtype_of(last.Phi)),
-    )
+def is_one(path: Path) -> bool:
+    """Whether a file is a checkpoint."""
+    try:
+        storage.read(path, "checkpoint")
+    except (ValueError, FileNotFoundError):
+        return False
+    return True
 
 
 def found(path: str | os.PathLike[str]) -> bool:

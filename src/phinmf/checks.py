@@ -16,6 +16,8 @@ from phinmf.lazy import is_lazy, lazy_array, unchunked
 from phinmf.levels import Levels, each, levels
 from phinmf.manifold import dct, orthogonality_error, random_orthogonal
 
+QUIETEST = 1e-30  #: power of a frame, relative to the mean, that can do without a floor
+
 
 def real_array(name: str, given: ArrayLike) -> Array:
     """Return a finite real array: float32 and float64 are kept, other numbers become float64.
@@ -120,54 +122,35 @@ def at_scale(Y: Array, exponent: int, rms: float) -> Array:
     return scaled
 
 
-def entries(Phi: Array, Y: Any) -> None:
-    """Refuse a floor of 0 if an entry of ΦY has no power."""
-    xp = namespace(Phi)
+def entries(Phi: Array, Y: Any, learned: bool) -> None:
+    """Refuse a floor of 0 if an entry of ΦY at unit power has none, or a learned Φ may take it."""
+    xp, M = namespace(Phi), len(Phi)
+    instead = "which costs infinitely much: set floor to a small number such as 1e-8"
     silent = sum(each(lambda y: int(xp.sum(~xp.any((Phi @ y) ** 2, axis=0))), Y))
     if silent:
+        raise ValueError(f"floor is 0 but {silent} entries of ΦY are zero at the start, {instead}")
+    least = min(each(lambda y: float(xp.min(xp.mean(y * y, axis=(0, 1)))), Y))
+    if least < QUIETEST:
         raise ValueError(
-            f"floor is 0 but {silent} entries of ΦY are zero at the start, which costs infinitely"
-            " much: set floor to a small number such as 1e-8"
+            f"floor is 0 but a frame has {least:.2g} of the mean power, zero but for rounding,"
+            f" {instead}"
         )
-
-
-def weights(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | None:
-    """Return the weight of each frame, 0 for frames that are masked; None if all are 1.
-
-    They are needed on the host, where frames are drawn by them.
-    """
-    if given is None and mask is None:
-        return None
-    weight = np.ones(N)
-    if given is not None:
-        weight = arrays.to_numpy(real_array("sample_weight", given)).astype(np.float64)
-    if weight.ndim == 0:
-        weight = np.full(N, float(weight))
-    if weight.shape != (N,) or (weight < 0).any():
-        what = f"shape {weight.shape}" if weight.shape != (N,) else f"a value of {weight.min():g}"
-        raise ValueError(
-            f"sample_weight has {what}, but one number ≥ 0 for each of the {N} frames is needed"
-        )
-    if mask is not None:
-        left_out = arrays.to_numpy(mask)
-        if left_out.shape != (N,) or left_out.dtype != bool:
+    if learned and M > 1:
+        products = each(lambda y: arrays.to_numpy(xp.sum(y @ y.mT, axis=0)), Y)
+        energies = np.linalg.eigvalsh(sum(products))
+        rank = int((energies > M * np.finfo(np.float64).eps * energies[-1]).sum())
+        if rank < M:
             raise ValueError(
-                f"frame_mask has shape {left_out.shape} and dtype {left_out.dtype}, but one bool"
-                f" for each of the {N} frames is needed, True for those to leave out"
+                f"floor is 0 but the frames have rank {rank}, and the transform of {M} samples"
+                f" can make entries zero, {instead}"
             )
-        weight = np.where(left_out, 0.0, weight)
-    if not weight.any():
-        raise ValueError(
-            "every frame is masked or has a weight of zero: there is nothing to learn from"
-        )
-    return None if (weight == 1).all() else weight
 
 
 def number(name: str, given: Any, least: float, strict: bool = False) -> float:
     """Return a finite float, at least (or strictly above) a bound."""
     try:
         value = float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not (math.isfinite(value) and (value > least if strict else value >= least)):
         raise ValueError(
@@ -227,8 +210,9 @@ def transform(init: Any, M: int, rng: np.random.Generator, dtype: Any) -> Array:
             f"init has shape {tuple(Phi.shape)}, but a transform of frames of length {M} has shape"
             f" {(M, M)}; or choose 'dct' or 'random'"
         )
-    error = orthogonality_error(arrays.cast(Phi, np.float64))
-    if error > 1e-4:
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = orthogonality_error(arrays.cast(Phi, np.float64))
+    if not error <= 1e-4:
         raise ValueError(
             f"init is not orthogonal: |ΦΦᵀ - I| reaches {error:.2g}, but at most 1e-4 is accepted;"
             " phinmf.manifold.polar gives the nearest orthogonal matrix"

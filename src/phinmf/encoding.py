@@ -9,9 +9,10 @@ import numpy as np
 
 from phinmf import arrays, assembly
 from phinmf._types import Array
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, is_compiled
 from phinmf.levels import levels
 from phinmf.nmf import flat_activations, normalise, penalty
+from phinmf.weights import in_own_unit
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry
 MOST_UPDATES = 1000
@@ -24,6 +25,12 @@ class Encoding(NamedTuple):
     divergence: float  #: weighted sum over all entries
     penalty: float
     energies: Array  #: (M,): of each atom, weighted, at unit power
+
+    def times(self, unit: float) -> Encoding:
+        """The same in another unit of the weights."""
+        if unit == 1:
+            return self
+        return Encoding(self.H, unit * self.divergence, unit * self.penalty, unit * self.energies)
 
 
 def encode(
@@ -45,6 +52,7 @@ def encode(
     for a frame does not depend on which other frames there are. (For tensors, but for rounding: a
     product of matrices may round a column otherwise beside other columns.)
     """
+    weights, weight_unit = in_own_unit(weights)
     dtype = arrays.dtype_of(Y)
     Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
     known = levels(Y)
@@ -61,7 +69,7 @@ def encode(
             divergence=divergence, weights=some, engine=engine, n_threads=n_threads,
         )  # fmt: skip
         H[:, heard] = found.H
-        return found._replace(H=H)
+        return found._replace(H=H).times(weight_unit)
     with np.errstate(over="ignore"):
         unit = Y / float(dtype.type(scale))
         loudest = float(known.largest.max())
@@ -75,11 +83,13 @@ def encode(
     with assembly.engine_of(engine, unit, divergence, n_threads, weights) as held:
         held.rotate(Phi)
         held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], sparsity))
-        if engine == "auto" and floor > 0 and arrays.is_tensor(Y) and Y.device.type != "cpu":
+        fused = is_compiled(assembly.divergence_of(divergence)) and floor > 0
+        if fused and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
             settle = importlib.import_module("phinmf.lockstep.settling").settle
         else:
             settle = type(held).settle_activations
         settle(held, columns, sparsity, floor, TOLERANCE, MOST_UPDATES)
         fit = held.objective(arrays.cast(columns, dtype), floor).loss()
         H = held.activations() * (float(dtype.type(scale) ** 2) / arrays.cast(s, dtype))[:, None]
-        return Encoding(H, fit, penalty(held, columns, sparsity), held.energies())
+        sparse = penalty(held, columns, sparsity)
+        return Encoding(H, fit, sparse, held.energies()).times(weight_unit)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from phinmf import arrays, checks, devices, fitting, lazy, model_file
+from phinmf import arrays, checks, devices, fitting, lazy, model_file, weights
 from phinmf._types import Array
 from phinmf.annealing import Anneal
 from phinmf.sklearn_callbacks import CallbackSupportMixin
@@ -176,13 +176,14 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         activations: ArrayLike | None = None,
     ) -> Array:
         """Learn, and return the activations of the frames; the same as `fit`, then `transform`."""
-        frames = fitting.validated(self, X)
-        others = {"sample_weight": sample_weight, "frame_mask": frame_mask}
-        others |= {"activations": activations, "components": self.components, "init": self.init}
-        devices.together("X", frames, others)
-        weights = checks.weights(sample_weight, frame_mask, len(frames))
-        H = fitting.fit(self, frames, weights, activations).H.T
-        return lazy.like(H, frames) if lazy.is_lazy(frames) else H
+        with fitting.all_or_nothing(self):
+            frames = fitting.validated(self, X)
+            others = {"sample_weight": sample_weight, "frame_mask": frame_mask}
+            others |= {"activations": activations, "components": self.components, "init": self.init}
+            devices.together("X", frames, others)
+            known = weights.checked(sample_weight, frame_mask, len(frames))
+            H = fitting.fit(self, frames, known, activations).H.T
+            return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
     def transform(self, X: ArrayLike) -> Array:
         """Return the activations of frames, each found by itself with all else fixed.
@@ -248,8 +249,11 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TLNMF:
-        """Read a model that `save` wrote; a file that is not one is a ValueError."""
-        return model_file.load(cls, path)
+        """Read a model that `save` wrote; a file that is not one is a ValueError.
+
+        A divergence of your own is not in the file: set ``divergence`` again.
+        """
+        return model_file.load(cls, path, fitting.check_parameters)
 
     @property
     def _n_features_out(self) -> int:

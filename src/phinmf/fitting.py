@@ -6,9 +6,9 @@ import contextvars
 import copy
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,28 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from phinmf import arrays, checks, threads
+from phinmf import arrays, assembly, checks, starts, threads
 from phinmf._types import Array
 from phinmf.api import tl_nmf
 from phinmf.devices import Place
 from phinmf.encoding import Encoding, encode
+from phinmf.engines import ENGINES
 from phinmf.lazy import dask, is_lazy, rows
 from phinmf.problem import problem_of
 from phinmf.result import Result, State, Status
 from phinmf.sklearn_callbacks import Task, with_callbacks
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was if its fit fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 @with_callbacks  # type: ignore[untyped-decorator]
@@ -121,6 +134,27 @@ def arguments(estimator: Any, X: Any, activations: ArrayLike | None) -> dict[str
     return how
 
 
+def check_parameters(estimator: Any) -> None:
+    """Raise what a fit would raise for these parameters, whatever its frames are."""
+    e = estimator
+    assembly.settings(
+        (1, 2, 1), e.solver, e.floor, e.anneal, e.max_iter, e.max_time, e.n_iter_transform, e.tol,
+        mu=checks.number("sparsity", e.sparsity, 0), gamma=assembly.exponent(e.nmf_exponent),
+        n_iter_nmf=e.n_iter_nmf, callback=e.callback, rng=checks.generator(e.random_state),
+    )  # fmt: skip
+    for name in ("n_components", "n_init"):
+        checks.count(name, getattr(e, name), 1)
+    if e.n_threads is not None:
+        checks.count("n_threads", e.n_threads, 1)
+    if e.divergence is not None:
+        assembly.divergence_of(e.divergence)
+    checks.known("engine", e.engine, ["auto", *ENGINES])
+    M = 1 if isinstance(e.init, str) else len(e.init)
+    checks.transform(e.init, M, checks.generator(0), np.float64)
+    checks.number("checkpoint_every", e.checkpoint_every, 0)
+    starts.fixed_parts(e.fixed, e.n_components, has_H=True)
+
+
 def attributes(estimator: Any, Phi: Array, W: Any, scale: float) -> dict[str, Any]:
     """What `transform` needs."""
     return {
@@ -136,8 +170,8 @@ def restarts(estimator: Any, Y: Any, how: dict[str, Any], task: Task, place: Pla
     """Fit from `n_init` starts, whose seeds are independent."""
     n = estimator.n_init
     callback = checks.function("callback", estimator.callback)
-    seeds = [estimator.random_state]
-    if n > 1:
+    seeds = [estimator.random_state] * n
+    if n > 1 and estimator.random_state is not None:
         entropy = checks.generator(estimator.random_state).integers(2**63, size=4)
         seeds = [np.random.default_rng(s) for s in np.random.SeedSequence(list(entropy)).spawn(n)]
     n_jobs = min(effective_n_jobs(estimator.n_jobs), n)

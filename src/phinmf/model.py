@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,10 +33,13 @@ class Sample(NamedTuple):
 
 
 def draw(weights: Array, n: int, rng: np.random.Generator) -> Sample:
-    """Draw n frames that stand for all; a frame of weight 2 counts as two."""
+    """Draw n frames that stand for all; a frame of weight 2 counts as two.
+
+    The same ones whenever a run draws them, also after it was resumed.
+    """
     ends = np.cumsum(weights)
     total = ends[-1]
-    places = np.sort(rng.choice(round(total), n, replace=False))
+    places = np.sort(copy.deepcopy(rng).choice(round(total), n, replace=False))
     frames, counts = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
     return Sample(frames, counts * (total / n))
 

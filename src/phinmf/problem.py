@@ -15,13 +15,15 @@ from phinmf._types import Array, Indices
 from phinmf.algorithm import Callback, Settings
 from phinmf.assembly import Data
 from phinmf.checkpoint import attach
+from phinmf.description import description, seed_of
 from phinmf.devices import free_memory
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, is_compiled
 from phinmf.encoding import encode
 from phinmf.model import Iterate, Model
 from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, Solver
 from phinmf.threads import Workers, available
+from phinmf.weights import checked, in_own_unit, told_in_unit, weighted
 
 LEAST_FLOOR_OF_BATCH = 1e-60  #: whose kernels multiply four ratios of a power to the floor
 
@@ -32,6 +34,7 @@ class Problem:
 
     frames: Any  #: (C, M, N) as given
     weights: Array | None  #: as given
+    unit: float  #: of the weights in the data
     data: Data
     given: starts.Given
     n_components: int
@@ -56,7 +59,8 @@ class Problem:
         data, M = self.data, self.data.Y.shape[1]
         Phi = arrays.like(checks.transform(self.init, M, rng_Phi, self.given.dtype), data.Y)
         if self.how["floor"] == 0:
-            checks.entries(Phi, arrays.frames_of(data.Y, data.place))
+            learned = self.how["solver"] is not None
+            checks.entries(Phi, arrays.frames_of(data.Y, data.place), learned)
         start = Iterate(Phi, *self.given.start(powers, self.mu, rng_W))
         if self.how["floor"] == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(
@@ -74,19 +78,22 @@ class Problem:
         resume: str | os.PathLike[str] | bool = False,
     ) -> Result:
         """One restart by the readable algorithm, on any engine."""
+        seed = seed_of(random_state)  # before it is drawn from
         rng_Phi, rng_W, rng_frames = assembly.streams(random_state, 3)
-        run, data, kept = self.settings(rng_frames, callback), self.data, self.given.kept
+        run = self.settings(rng_frames, told_in_unit(callback, self.unit))
+        data, kept = self.data, self.given.kept
         with assembly.engine_of(
             self.engine, data.Y, self.divergence, self.n_threads, data.weights
         ) as held:
             start = self.start(rng_Phi, rng_W, held.powers())
             at = None
             if checkpoint is not None or resume is not False:
-                problem = assembly.description(
+                problem = description(
                     run, self.frames, self.weights, self.n_components, self.divergence, kept,
-                    self.given.H_as_given,
+                    self.given.W, self.given.H_as_given, self.init, seed,
                 )  # fmt: skip
-                run, at = attach(run, problem, checkpoint, every, resume, data.Y)
+                total = float(held.weights.sum())
+                run, at = attach(run, problem, checkpoint, every, resume, start, total)
             model = Model(held, self.mu, kept=kept)
             result = assembly.solve(model, start, run, data.scale, at)
         return self.finished(result)
@@ -101,7 +108,7 @@ class Problem:
             and (solver == "lbfgs" or (isinstance(solver, LBFGS) and solver.fits_a_batch))
             and self.data.Y.shape[1] > 1
             and self.given.kept.H is None
-            and hasattr(assembly.divergence_of(self.divergence), "log_share")
+            and is_compiled(assembly.divergence_of(self.divergence))
             and self.how["floor"] >= LEAST_FLOOR_OF_BATCH
         )
 
@@ -123,7 +130,7 @@ class Problem:
 
         def begin(number: int) -> tuple[Settings, Iterate]:
             rng_Phi, rng_W, rng_frames = assembly.streams(random_states[number], 3)
-            run = self.settings(rng_frames, callbacks[number])
+            run = self.settings(rng_frames, told_in_unit(callbacks[number], self.unit))
             return run, self.start(rng_Phi, rng_W, powers)
 
         for first in range(0, len(random_states), most):
@@ -142,6 +149,10 @@ class Problem:
         """The result in the units and for all frames of what was given."""
         data, given = self.data, self.given
         result = given.in_its_units(result, data.place)
+        if self.unit != 1:
+            costs = ("objective", "divergence", "penalty")
+            scaled = {name: self.unit * getattr(result, name) for name in costs}
+            result = replace(result, history=weighted(result.history, self.unit), **scaled)
         if isinstance(data.used, slice):
             return result
         if given.kept.H is not None:
@@ -177,16 +188,19 @@ def problem_of(
     mu = checks.number("sparsity", sparsity, 0)
     if n_threads is not None:
         checks.count("n_threads", n_threads, 1)
-    weights = checks.weights(sample_weight, frame_mask, N)
+    weights = checked(sample_weight, frame_mask, N)
     floor = checks.number("floor", floor, 0)
-    data = assembly.data_of(frames, weights, floor, H is None)
+    used, unit = in_own_unit(weights)
+    data = assembly.data_of(frames, used, floor, H is None)
     n_used = N if isinstance(data.used, slice) else len(data.used)
     most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
     K = checks.count("n_components", n_components, 1, *most)
     given = starts.given(W, H, fixed, K, N, data)
     how |= {"solver": None if given.keeps_Phi else solver, "floor": floor}
     how["gamma"] = assembly.exponent(nmf_exponent)
-    return Problem(frames, weights, data, given, K, mu, init, how, divergence, engine, n_threads)
+    return Problem(
+        frames, weights, unit, data, given, K, mu, init, how, divergence, engine, n_threads
+    )
 
 
 def with_the_other_frames(result: Result, Y: Any, used: Indices, **how: Any) -> Result:

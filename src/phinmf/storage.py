@@ -9,16 +9,19 @@ from __future__ import annotations
 import io
 import json
 import os
+import secrets
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from phinmf._types import Array
 
 VERSION = 1  #: of the format
+DESCRIPTORS = "/proc/self/fd"  #: where Linux shows the open files of a process
 
 
 class Stored(NamedTuple):
@@ -35,20 +38,61 @@ def write(
     arrays: Mapping[str, Array],
     keep_previous: bool = False,
 ) -> None:
-    """Write to a temporary file beside the path, then rename: readers see the old or the new."""
+    """Write a file that takes its name when it is complete: readers see the old or the new."""
     path = Path(path)
     text = json.dumps({"format": "phinmf", "kind": kind, "version": VERSION, **header})
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
+    with unfinished(path) as (file, give_name):
+        np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
+        file.flush()
+        os.fsync(file.fileno())
         if keep_previous and path.exists():
             os.replace(path, previous(path))
-        os.replace(temporary, path)
+        give_name()
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
+    """A new file beside the path, and what gives it that name; nothing else is left of it.
+
+    On Linux it has no name before, so nothing is left even of a process that is killed. Elsewhere
+    it has one that no other file has.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.phinmf")
+    try:
+        with nameless(path.parent) or open(temporary, "xb") as file:
+
+            def give_name() -> None:
+                if temporary.exists():
+                    os.replace(temporary, path)
+                    return
+                try:
+                    link(file, path)
+                except FileExistsError:
+                    link(file, temporary)
+                    os.replace(temporary, path)
+
+            yield file, give_name
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def nameless(folder: Path) -> BinaryIO | None:
+    """A file without a name in a folder, where the system and the file system know such files."""
+    if not (hasattr(os, "O_TMPFILE") and os.path.isdir(DESCRIPTORS)):
+        return None
+    try:
+        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
+    except OSError:
+        return None
+
+
+def link(file: BinaryIO, path: Path) -> None:
+    """Give a file without a name one that is not taken."""
+    descriptors = os.open(DESCRIPTORS, os.O_RDONLY)
+    try:
+        os.link(str(file.fileno()), path, src_dir_fd=descriptors)
+    finally:
+        os.close(descriptors)
 
 
 def previous(path: str | os.PathLike[str]) -> Path:
@@ -62,19 +106,33 @@ def read(path: str | os.PathLike[str], kind: str) -> Stored:
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
+    if not path.is_file():
+        raise ValueError(f"{path} is not a file, but a phinmf {kind} is needed")
     try:
         header, arrays = unpack(path)
     except Exception as error:
-        raise ValueError(f"{path} is damaged or not a phinmf file ({error})") from error
+        why = shortened(str(error))
+        raise ValueError(f"{path} is damaged or not a phinmf file ({why})") from error
     if header.get("format") != "phinmf" or header.get("kind") != kind:
         found = header.get("kind") if header.get("format") == "phinmf" else header.get("format")
-        raise ValueError(f"{path} holds {found!r}, but a phinmf {kind} is needed")
+        raise ValueError(f"{path} holds {shown(found)}, but a phinmf {kind} is needed")
     if header.get("version") != VERSION:
         raise ValueError(
-            f"{path} has format version {header.get('version')!r}, but this phinmf reads version"
-            f" {VERSION}: use the phinmf that wrote it, or a newer one"
+            f"{path} has format version {shown(header.get('version'))}, but this phinmf reads"
+            f" version {VERSION}: use the phinmf that wrote it, or a newer one"
         )
     return Stored(header, arrays)
+
+
+def shown(value: Any) -> str:
+    """What a file says, at a length that fits into a sentence."""
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """A text that fits into a sentence: on one line, and not for ever."""
+    text = " ".join(text.split())
+    return text if len(text) <= 160 else f"{text[:160]}…"
 
 
 def unpack(path: Path) -> Stored:

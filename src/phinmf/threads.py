@@ -19,33 +19,79 @@ def available() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class NoFork:
+    """While anyone is inside, a fork waits: a child inherits no half-done work and no held lock."""
+
+    def __init__(self) -> None:
+        self.locks: list[Any] = [threading.RLock()]  #: ours, then those of libraries
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._acquire, after_in_parent=self._release, after_in_child=self._release
+            )
+
+    def __enter__(self) -> None:
+        self.locks[0].acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.locks[0].release()
+
+    def _acquire(self) -> None:
+        for lock in self.locks:  # which grows only while the first of them is held
+            lock.acquire()
+
+    def _release(self) -> None:
+        for lock in reversed(self.locks):
+            lock.release()
+
+
+no_fork = NoFork()
+
+
 class SingleThreadedBlas:
     """While anyone is inside, BLAS uses one thread; the last one out restores what was set.
 
     The setting belongs to the whole process, so fits that run at the same time share it, and any
-    of their threads may have to set it: threadpoolctl (3.8) leaves that to the first that did.
+    of their threads may have to set it: threadpoolctl (3.8) leaves that to the first that did. In
+    a forked child only the thread that forked goes on: it is the only one still inside, if it was.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._inside = 0
+        self._of_thread = threading.local()
         self._limiter: Any = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
 
     def __enter__(self) -> None:
-        with self._lock:
+        with no_fork:
             if self._inside == 0:
                 release_control()
                 blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
                 self._limiter = blas.limit(limits=1)
             self._inside += 1
+            self._of_thread.inside = self._inside_of_thread() + 1
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
+        with no_fork:
             self._inside -= 1
+            self._of_thread.inside = self._inside_of_thread() - 1
             if self._inside == 0:
-                release_control()
-                self._limiter.restore_original_limits()
-                release_control()
+                self._restore()
+
+    def _inside_of_thread(self) -> int:
+        return getattr(self._of_thread, "inside", 0)
+
+    def _restore(self) -> None:
+        release_control()
+        self._limiter.restore_original_limits()
+        release_control()
+
+    def _forked(self) -> None:
+        """Leave, in a child, for the threads that it does not have."""
+        before = self._inside
+        self._inside = min(before, max(0, self._inside_of_thread()))
+        if before > self._inside == 0:
+            self._restore()
 
 
 def release_control() -> None:
@@ -64,12 +110,17 @@ class Workers:
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads or available()
         self._pool: ThreadPoolExecutor | None = None
+        self._process = 0  #: that has the threads of the pool
 
     def __enter__(self) -> Workers:
         single_threaded_blas.__enter__()
+        self._open()
+        return self
+
+    def _open(self) -> None:
         if self.n_threads > 1:  # threads are started when there is work, not here
             self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="phinmf")
-        return self
+            self._process = os.getpid()
 
     def __exit__(self, *_: object) -> None:
         try:
@@ -91,6 +142,8 @@ class Workers:
             for item in items:
                 use(work(item))
             return
+        if self._process != os.getpid():  # forked: the threads stayed behind
+            self._open()
         remaining = iter(range(len(items)))  # next() is atomic
         waiting: dict[int, Out] = {}
         due = 0

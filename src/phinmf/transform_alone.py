@@ -80,7 +80,7 @@ def learn_transform(
         )
     Phi = arrays.like(checks.transform(init, M, rng_Phi, dtype), frames)
     if run.schedule.target == 0:
-        checks.entries(Phi, frames)
+        checks.entries(Phi, frames, learned=True)
     no_factors = arrays.zeros((M, 0), frames), arrays.zeros((0, N), frames)
     with assembly.engine_of(engine, frames, divergence, n_threads) as held:
         return assembly.solve(Model(held, 0.0, V_unit), Iterate(Phi, *no_factors), run, scale)

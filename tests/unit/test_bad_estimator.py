@@ -105,3 +105,47 @@ def test_activations_within_the_range_of_single_precision():
     with pytest.raises(ValueError, match="leaves the range of float32: scale Y nearer to 1"):
         TLNMF(2).fit(loud)
     assert np.isfinite(TLNMF(2, max_iter=2, tol=0).fit_transform(loud / 100)).all()
+
+
+def unwell(state):
+    """A callback that fails in the middle of a fit."""
+    if state.iteration == 2:
+        raise RuntimeError("unwell")
+
+
+REFITS = {
+    "other features": (X[:, :5], {"tol": -1}, {}),
+    "silence": (np.zeros((20, 3)), {}, {}),
+    "a list": ([[1.0, 2.0], [3.0]], {}, {}),
+    "weights": (X[:, :6], {}, {"sample_weight": np.ones(3)}),
+    "activations": (X[:, :6], {}, {"activations": -np.ones((N, 2))}),
+    "callback": (X[:, :6], {"callback": unwell}, {}),
+    "restarts": (X[:, :6], {"callback": unwell, "n_init": 3, "n_jobs": 2}, {}),
+    "warm start": (X[:, :6], {"warm_start": True}, {}),
+    "NaN": (np.full((N, 4), np.nan), {}, {}),
+}
+
+
+@pytest.mark.parametrize("name", REFITS)
+@pytest.mark.parametrize("kind", ["array", "tensor", "frame"])
+def test_a_refit_that_fails_changes_nothing(name, kind):
+    frames, parameters, arguments = REFITS[name]
+    given = X
+    if kind == "tensor" and name != "a list":
+        frames = pytest.importorskip("torch").from_numpy(frames)
+    elif kind == "frame":
+        given = pytest.importorskip("pandas").DataFrame(X, columns=[f"s{i}" for i in range(M)])
+    model = TLNMF(2, max_iter=4, tol=0, random_state=0).fit(given)
+    model.set_params(**parameters)
+    before, activations = dict(vars(model)), model.transform(given)
+    with pytest.raises((ValueError, RuntimeError)):
+        model.fit(frames, **arguments)
+    assert list(vars(model)) == list(before)
+    assert all(vars(model)[attribute] is value for attribute, value in before.items())
+    assert np.array_equal(model.transform(given), activations)
+    fresh = TLNMF(2, **parameters)
+    if name != "warm start":
+        before = dict(vars(fresh))
+        with pytest.raises((ValueError, RuntimeError)):
+            fresh.fit(frames, **arguments)
+        assert vars(fresh).keys() == before.keys()

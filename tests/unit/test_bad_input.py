@@ -40,6 +40,7 @@ BAD_PARAMETERS = [
     ({"divergence": "euclidean"}, "divergence is 'euclidean'.*'itakura-saito', 'gaussian'"),
     ({"engine": "abacus"}, "engine is 'abacus'.*'auto', 'blocked', 'array'"),
     ({"init": np.eye(3)}, r"init has shape \(3, 3\).*length 8 has shape \(8, 8\)"),
+    ({"init": np.tile([1e300, -1e300], (8, 4))}, "init is not orthogonal"),
     ({"init": 2 * np.eye(8)}, r"init is not orthogonal: \|ΦΦᵀ - I\| reaches 3, but at most"),
     ({"init": np.full((8, 8), np.nan)}, "init has 64 NaN"),
     ({"W": np.ones((8, 3))}, r"W has shape \(8, 3\), but \(8, 2\) is needed"),
@@ -104,6 +105,25 @@ def test_a_floor_below_rounding_is_refused(door, dtype, floor):
 def test_a_floor_of_zero_needs_power_in_every_entry(door):
     with pytest.raises(ValueError, match="floor is 0 but 8 entries of ΦY are zero at the start"):
         door(np.kron(np.eye(2), np.ones((2, 2))), init=np.eye(4), floor=0)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_floor_of_zero_needs_frames_that_a_transform_cannot_make_zero(door, rng):
+    one = np.outer(rng.standard_normal(6), rng.standard_normal(40))
+    two = one + np.outer(rng.standard_normal(6), rng.standard_normal(40))
+    for frames, rank in ((one, 1), (two, 2), (rng.standard_normal((6, 4)), 4)):
+        with pytest.raises(ValueError, match=f"frames have rank {rank}, and the transform of 6"):
+            door(frames, floor=0)
+    quiet = rng.standard_normal((6, 40)) * np.where(np.arange(40) == 3, 1e-20, 1)
+    with pytest.raises(ValueError, match="a frame has .* of the mean power, zero but for rounding"):
+        door(quiet, floor=0)
+    faint = rng.standard_normal((6, 40)) * np.where(np.arange(40) == 3, 1e-10, 1)
+    result = door(faint, floor=0, max_iter=30, tol=0)
+    assert np.isfinite(result.history.objective).all()
+    assert np.isfinite(result.history.target_objective).all()
+    assert np.isfinite(result.objective)
+    fixed = phinmf.tl_nmf(one, 1, floor=0, solver=None, max_iter=30, tol=0)
+    assert np.isfinite(fixed.history.objective).all()
 
 
 def test_bad_models_for_learn_transform():

@@ -5,9 +5,12 @@ import zipfile
 
 import numpy as np
 import pytest
+from forging import assert_one_sentence, changed_arrays, changed_headers, write
 from problems import notes
 
 from phinmf import TLNMF, Anneal, storage
+from phinmf.audio.model_files import load_model
+from phinmf.divergences import gaussian
 from phinmf.solvers import QuasiNewton
 
 
@@ -129,3 +132,112 @@ def test_what_is_not_there_or_not_fitted(tmp_path):
     (tmp_path / "text").write_text("hello")
     with pytest.raises(ValueError, match="damaged or not a phinmf file"):
         TLNMF.load(tmp_path / "text")
+
+
+def usable(path, X):
+    """Whether a file is a model, which then gives finite numbers; if not, in a sentence."""
+    try:
+        model = TLNMF.load(path)
+    except ValueError as error:
+        assert_one_sentence(error, path)
+        return False
+    if model.divergence is not None and model.device is None:
+        assert np.isfinite(model.transform(X)).all()
+        assert np.isfinite(model.score(X))
+    return True
+
+
+def test_every_array_is_checked(tmp_path, model, X):
+    path = tmp_path / "m.npz"
+    model.save(path)
+    stored = storage.read(path, "model")
+    plausible = {"transform_matrix_ negative", "transform_matrix_ turned", "atom_energies_ 1e+300"}
+    plausible |= {"components_ shorter", "components_ longer"}  # of fewer, or more
+    plausible |= {"atom_energies_ half", "atom_energies_ swapped bytes"}
+    for what, arrays in changed_arrays(stored.arrays):
+        write(path, stored.header, arrays)
+        if usable(path, X) and not what.startswith("objectives_") and "too much" not in what:
+            assert what in plausible
+
+
+def test_every_field_of_the_header_is_checked(tmp_path, model, X):
+    path = tmp_path / "m.npz"
+    model.save(path)
+    stored = storage.read(path, "model")
+    old = stored.header
+    fields = [(name,) for name in old]
+    fields += [("attributes", name) for name in old["attributes"]]
+    fields += [("parameters", name) for name in old["parameters"]]
+    fields += [("history", "start"), ("history", "rows"), ("history", "rows", 0)]
+    for what, header in changed_headers(old, fields):
+        write(path, header, stored.arrays)
+        if usable(path, X):
+            assert not what.startswith(("('kind'", "('format'", "('attributes',)"))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("parameters", "sparsity"), float("nan"), "sparsity is nan, but a finite number ≥ 0"),
+        (("parameters", "sparsity"), -1, "sparsity is -1, but a finite number ≥ 0"),
+        (("parameters", "floor"), -1, "floor is -1, but a finite number ≥ 0"),
+        (("parameters", "floor"), None, "floor is None, but a finite number ≥ 0"),
+        (("parameters", "n_components"), 0, "n_components is 0, but a whole number ≥ 1"),
+        (("parameters", "n_threads"), 0, "n_threads is 0, but a whole number ≥ 1"),
+        (("parameters", "divergence"), "kl", "divergence is 'kl', which is not known"),
+        (("parameters", "engine"), "abacus", "engine is 'abacus', which is not known"),
+        (("parameters", "fixed"), 3, "fixed is 3, but 'Phi', 'W', 'H'"),
+        (("attributes", "scale_"), 1e-320, "its scale is 1e-320, whose square leaves the range"),
+        (("attributes", "scale_"), 1e308, r"its scale is 1e\+308, whose square leaves the range"),
+        (("attributes", "scale_"), 0, "its scale is 0"),
+        (("attributes", "scale_"), "1", "its scale is '1'"),
+        (("attributes", "floor_"), -1, "its floor is -1"),
+        (("attributes", "n_iter_"), None, "how many iterations"),
+    ],
+)
+def test_numbers_that_no_fit_has_are_refused(tmp_path, model, place, value, message):
+    path = tmp_path / "m.npz"
+    model.save(path)
+    header, arrays = storage.read(path, "model")
+    header[place[0]][place[1]] = value
+    write(path, header, arrays)
+    with pytest.raises(ValueError, match=message) as error:
+        TLNMF.load(path)
+    assert_one_sentence(error.value, path)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_components_beyond_the_range_are_refused(tmp_path, model, size):
+    rewritten(tmp_path / "m.npz", model, components_=size * model.components_)
+    with pytest.raises(ValueError, match="too large or too small"):
+        TLNMF.load(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize("M", [1, 3])
+def test_windows_that_no_sound_has(tmp_path, M, X):
+    """One sample a frame is a model, but not one of a recording."""
+    path = tmp_path / "m.npz"
+    model = TLNMF(1, max_iter=2, tol=0).fit(X[:, :M])
+    model.save(path)
+    assert TLNMF.load(path).n_features_in_ == M
+    header, arrays = storage.read(path, "model")
+    write(path, header | {"sample_rate": 8000}, arrays)
+    with pytest.raises(ValueError, match=f"windows of {M} samples, but an even number"):
+        load_model(path, 8000)
+
+
+def test_a_divergence_of_the_users_own_is_not_replaced_by_another(tmp_path, X):
+    class Own:
+        value, slope, curvature = gaussian.value, gaussian.slope, gaussian.curvature
+        bound, nmf_split = gaussian.bound, gaussian.nmf_split
+
+    path = tmp_path / "m.npz"
+    for given, again in [("gaussian", "gaussian"), (gaussian, "gaussian"), (Own, None)]:
+        model = TLNMF(2, divergence=given, max_iter=2, tol=0, random_state=0).fit(X)
+        model.save(path)
+        loaded = TLNMF.load(path)
+        assert loaded.divergence == again
+    with pytest.raises(ValueError, match="divergence is None, which is not known"):
+        loaded.transform(X)
+    loaded.divergence = Own
+    assert loaded.score(X) == model.score(X)

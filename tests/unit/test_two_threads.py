@@ -7,7 +7,7 @@ from threading import enumerate as threads
 import numpy as np
 import pytest
 import threadpoolctl
-from hostile import nothing_changes
+from hostile import blas_threads, nothing_changes
 from problems import notes
 
 import phinmf
@@ -28,10 +28,6 @@ def fit(dtype, seed, solver, barrier=None):
     how = {"solver": solver, "random_state": seed, "max_iter": 12, "tol": 0}
     model = phinmf.TLNMF(3, **how)
     return phinmf.tl_nmf(Y, 3, **how), model.fit_transform(Y.T), model
-
-
-def blas_threads():
-    return [p["num_threads"] for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"]
 
 
 def test_any_thread_may_hold_blas_to_one_thread_and_any_may_let_go():

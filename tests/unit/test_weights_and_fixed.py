@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from problems import SUPPORTED, Problem, notes
+from tensors import host, tensor
 
 from phinmf import TLNMF, Anneal, Status, tl_nmf
 
@@ -64,6 +65,85 @@ def test_fractions_weigh_too():
     a, b = (tl_nmf(Y, 3, sample_weight=c * w, **HOW) for c in (1, 4))
     assert b.objective == pytest.approx(4 * a.objective, rel=1e-8)
     assert np.allclose(a.Phi, b.Phi, atol=1e-8)
+
+
+def costs(r):
+    h = r.history
+    return np.array([h.start, *h.objective, *h.divergence, *h.penalty, *h.target_objective,
+                     *h.gradient, r.objective, r.divergence, r.penalty])  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1500, 80_000])  # frames that are merged, and single precision
+@pytest.mark.parametrize("exponent", [-700, -400, -166, 3, 166, 700])
+def test_weights_of_any_size_give_the_same_bits(dtype, n, exponent):
+    """A common power of two is the unit of what is weighted, and nothing else."""
+    Y = notes(n=n).astype(dtype)
+    w = np.random.default_rng(1).random(Y.shape[1]) + 1e-3
+    how = {"n_components": 3, **HOW, "max_iter": 6}
+    heard = []
+
+    def callback(state):
+        heard.append((state.objective, state.history.objective[-1]))
+
+    a = tl_nmf(Y, sample_weight=w, **how)
+    b = tl_nmf(Y, sample_weight=np.ldexp(w, exponent), callback=callback, **how)
+    assert np.array_equal(a.Phi, b.Phi)
+    assert np.array_equal(a.W, b.W)
+    assert np.array_equal(a.H, b.H)
+    assert np.array_equal(np.ldexp(costs(a), exponent), costs(b))
+    assert heard == [(o, o) for o in b.history.objective]
+    fits = [TLNMF(**how).fit(Y.T, sample_weight=x) for x in (w, np.ldexp(w, exponent))]
+    for name in ("objective_", "reconstruction_err_", "atom_energies_", "objectives_"):
+        one, other = (getattr(model, name) for model in fits)
+        assert np.array_equal(np.ldexp(one, exponent), other)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weight", [1e-100, 0.37, 1 / 80_000, 2.0**60, 1e200])
+def test_equal_weights_are_none(dtype, weight):
+    """Also in what is drawn from the frames."""
+    Y = notes(n=80_000).astype(dtype)
+    mask = np.arange(Y.shape[1]) < 5
+    how = {"n_components": 3, "anneal": SAMPLED, "frame_mask": mask, **HOW, "max_iter": 6}
+    a, b = (tl_nmf(Y, sample_weight=w, **how) for w in (None, weight))
+    assert a.history.frames[0] < Y.shape[1] / 2
+    assert np.array_equal(a.Phi, b.Phi)
+    assert np.allclose(weight * costs(a), costs(b), rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_whole_weights_beyond_what_can_be_counted(dtype):
+    Y = notes(n=80_000).astype(dtype)
+    few = np.arange(Y.shape[1]) % 3 + 1
+    how = {"n_components": 3, **HOW, "max_iter": 6}
+    a = tl_nmf(Y, sample_weight=few * 0.5, **how)
+    b = tl_nmf(Y, sample_weight=few * 2.0**62, **how)
+    assert np.array_equal(a.Phi, b.Phi)
+    assert b.objective == np.ldexp(a.objective, 63)
+    for ends in ([1.0, 2.0**62], [1e-300, 1.0], [1e-300, 1e200]):
+        w = np.where(np.arange(Y.shape[1]) % 2, *ends)
+        r = tl_nmf(Y, sample_weight=w, **how)
+        assert np.isfinite(costs(r)).all()
+        half = tl_nmf(Y[:, w == max(ends)], **how, anneal=False)
+        again = tl_nmf(Y, sample_weight=w, **how, anneal=False)
+        assert again.objective / max(ends) == pytest.approx(half.objective, rel=1e-3)
+
+
+@pytest.mark.parametrize("engine", ["auto", "array"])
+def test_weights_of_tensors_of_any_size(engine):
+    Y = tensor(notes(n=6000).astype(np.float32))
+    w = np.random.default_rng(1).random(Y.shape[1]) + 1e-3
+    how = {"n_components": 3, "engine": engine, **HOW, "max_iter": 6}
+    a, b = (tl_nmf(Y, sample_weight=np.ldexp(w, e), **how) for e in (0, 166))
+    assert np.array_equal(host(a.Phi), host(b.Phi))
+    assert np.array_equal(np.ldexp(costs(a), 166), costs(b))
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-300, 5e-324])
+def test_weights_that_leave_the_range_are_refused(weight):
+    with pytest.raises(ValueError, match="sample_weight reaches .*divide all weights"):
+        tl_nmf(notes(), 3, sample_weight=weight)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -10,7 +10,6 @@ import numpy as np
 from phinmf import model_file, storage
 from phinmf.audio.learning import Learned
 from phinmf.estimator import TLNMF
-from phinmf.result import History
 
 
 def save_model(learned: Learned, path: Path) -> None:
@@ -35,9 +34,14 @@ def load_model(path: str | os.PathLike[str], sample_rate: int) -> Learned:
         raise ValueError(f"{path} does not say its sampling rate: it was not made by unmix")
     if rate != sample_rate:
         raise ValueError(
-            f"{path} was learned at {rate} Hz, but the recording has {sample_rate} Hz: resample it"
+            f"{path} was learned at {storage.shown(rate)} Hz, but the recording has {sample_rate}"
+            " Hz: resample it"
         )
-    history = model.history_ if isinstance(model.history_, History) else History(0.0)
+    if model.n_features_in_ % 2:
+        raise ValueError(
+            f"{path} has windows of {model.n_features_in_} samples, but an even number is needed:"
+            " it was not made by unmix"
+        )
     return Learned(
         Phi=model.transform_matrix_.astype(np.float64),
         W=model.components_.T.astype(np.float64),
@@ -45,6 +49,6 @@ def load_model(path: str | os.PathLike[str], sample_rate: int) -> Learned:
         floor=float(model.floor_),
         sparsity=float(model.sparsity),
         sample_rate=sample_rate,
-        history=history,
+        history=model.history_,
         stop_reason=model.stop_reason_,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+FORMULAS = ("value", "slope", "curvature", "bound", "nmf_split")
 Entries = Any  # one number, or an array of them: every formula is elementwise
 
 
@@ -14,8 +15,8 @@ class Divergence(Protocol):
     f' x = slope · x holds for each of them. Written with functions of the array API only
     (`phinmf.arrays.namespace`), so that the same lines act on numbers, arrays and tensors.
 
-    A divergence of the form (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1) also says its κ as `log_share`:
-    the compiled engines know this family.
+    A divergence of the form (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1) with κ = 0 or κ = 1 may say its
+    κ as `log_share`: these two the compiled kernels compute. Any other runs on the array engine.
     """
 
     def value(self, v: Entries, v_hat: Entries, eps: float) -> Entries:

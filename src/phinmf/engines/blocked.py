@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 from phinmf._types import Array, Indices
 from phinmf.algebra import Algebra
 from phinmf.arrays import channels_apart
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, is_compiled
 from phinmf.engines.base import DictionarySums, Engine, Objective
 from phinmf.engines.blocked_objective import BlockedObjective
 from phinmf.engines.run import Run
@@ -68,7 +68,7 @@ class BlockedEngine(Engine):
 
     @classmethod
     def supports(cls, divergence: Divergence) -> bool:
-        return hasattr(divergence, "log_share")
+        return is_compiled(divergence)
 
     def __enter__(self) -> BlockedEngine:
         self.workers.__enter__()

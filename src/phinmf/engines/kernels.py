@@ -1,7 +1,7 @@
 """Elementwise work on a block of frames, compiled: one pass over memory for each question.
 
-Both divergences belong to one family, (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1): κ = 1 is
-Itakura–Saito, κ = 0 the Gaussian likelihood. The readable formulas stand in
+Both divergences have one form, (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1): κ = 1 is Itakura–Saito,
+κ = 0 the Gaussian likelihood, and no other κ is computed here. The readable formulas stand in
 `phinmf.divergences`, and these are tested against them. Arrays are (channels, frames, atoms).
 """
 
@@ -12,6 +12,12 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.core.compiler_lock import global_compiler_lock
+
+from phinmf.threads import no_fork
+
+with no_fork:
+    no_fork.locks.append(global_compiler_lock)
 
 GROUP = 16  #: entries whose product is taken before its logarithm
 PIECE = 128  #: frames of an NMF update that are done together

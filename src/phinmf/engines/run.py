@@ -23,7 +23,7 @@ from phinmf.engines.base import CHECK_EVERY
 from phinmf.engines.share import Share
 from phinmf.engines.summation import Node, Tree, blocks_of
 from phinmf.multiplicative import LEAST
-from phinmf.threads import Workers
+from phinmf.threads import Workers, no_fork
 
 Nodes = list[Node]
 
@@ -49,7 +49,8 @@ class Run:
         self.first, start = share.blocks.start, share.frames.start
         self.blocks = [slice(b.start - start, b.stop - start) for b in blocks[share.blocks]]
         self.workers = workers
-        self.kernels = importlib.import_module("phinmf.engines.kernels")  # Numba takes its time
+        with no_fork:
+            self.kernels = importlib.import_module("phinmf.engines.kernels")  # Numba takes its time
         self.kappa = dtype.type(share.divergence.log_share)  # type: ignore[attr-defined]
         self._spare: Array | None = None
         self._scratch = threading.local()

@@ -72,6 +72,11 @@ class Solver(ABC):
         """The memory as arrays, for a checkpoint; here for None or a number."""
         return {} if memory is None else {"value": np.array(memory)}
 
+    def fits(self, arrays: dict[str, Array], M: int) -> bool:
+        """Whether arrays of NumPy, from a file, can be a memory for an M×M transform."""
+        value = arrays.get("value")
+        return value is None or (value.dtype.kind == "f" and 0 <= float(value) < np.inf)
+
     def unpack(self, arrays: dict[str, Array], Phi: Array) -> Any:
         """The memory again, from arrays where Φ is."""
         return arrays["value"].item() if arrays else None

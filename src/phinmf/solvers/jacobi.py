@@ -27,6 +27,11 @@ class Jacobi(Solver):
 
     n_refine: int = 9  #: angles of the finer grid
 
+    def fits(self, arrays: dict[str, Array], M: int) -> bool:
+        """Whether it is a number of rounds."""
+        value = arrays.get("value")
+        return value is not None and value.dtype.kind == "i" and int(value) >= 0
+
     def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
         """Make `n_iter` rounds; `memory` counts the rounds made so far."""
         at = Descent(Phi, np.nan, Phi, memory or 0)

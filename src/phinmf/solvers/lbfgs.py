@@ -13,7 +13,7 @@ from phinmf.arrays import cast, copied, divided, dtype_of, like, namespace, zero
 from phinmf.engines import Objective
 from phinmf.line_search import Origin, strong_wolfe
 from phinmf.manifold import RETRACTIONS
-from phinmf.solvers.base import Descent, Solver, curve, within_reach
+from phinmf.solvers.base import FARTHEST, Descent, Solver, curve, within_reach
 from phinmf.solvers.metric import METRICS
 
 
@@ -122,6 +122,21 @@ class LBFGS(Solver):
             arrays |= {f"s{i}": pair.s, f"y{i}": pair.y, f"rho{i}": np.array(pair.rho)}
         return arrays
 
+    def fits(self, arrays: dict[str, Array], M: int) -> bool:
+        """Whether it is a metric, an age and pairs, as many of each as `memory_size` allows."""
+        n, size = (len(arrays) - 2) // 3, M * (M - 1) // 2
+        names = {f"{part}{i}" for part in ("s", "y", "rho") for i in range(n)}
+        if n > self.memory_size or arrays.keys() != names | {"curvature", "age"}:
+            return False
+        for name, a in arrays.items():
+            single = name == "age" or name.startswith("rho")
+            known = a.dtype.kind == "i" if name == "age" else a.dtype in (np.float32, np.float64)
+            if not known or a.shape != (() if single else (size,)) or not np.isfinite(a).all():
+                return False
+            if (single or name == "curvature") and (a < 0).any():
+                return False
+        return all(belong(*(arrays[f"{part}{i}"] for part in ("s", "y", "rho"))) for i in range(n))
+
     def unpack(self, arrays: dict[str, Array], Phi: Array) -> Memory | None:
         """The memory again."""
         if not arrays:
@@ -158,3 +173,10 @@ class LBFGS(Solver):
             if (sy := float(s @ y)) > 0:
                 memory.pairs.append(Pair(s, y, 1 / sy))
         return at
+
+
+def belong(s: Array, y: Array, rho: Array) -> bool:
+    """Whether ρ ⟨s|y⟩ = 1 but for rounding, and the step turns no pair too far."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        fits = abs(rho * (s @ y) - 1) <= 1e-3 + 1e-5 * rho * (abs(s) @ abs(y))
+    return bool(fits and abs(s).max(initial=0) <= 1.01 * FARTHEST)

@@ -1,0 +1,97 @@
+"""Weights of frames in a unit to compute with, and what they weigh back in the unit given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phinmf import arrays, checks
+from phinmf._types import Array
+from phinmf.result import History, State
+
+LARGEST = 1e250  #: sum of weights, which leaves room for what is weighted
+COUNTS = 2.0**53  #: largest sum of whole numbers that are exact
+ORDINARY = 32  #: powers of two around 1 in which single precision computes with any weight
+WEIGHTED = ("objective", "divergence", "penalty", "target_objective", "gradient")  #: of a `Row`
+
+
+def checked(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | None:
+    """Return the weight of each frame, 0 for frames that are masked; None if all are 1.
+
+    They are needed on the host, where frames are drawn by them.
+    """
+    if given is None and mask is None:
+        return None
+    weight = np.ones(N)
+    if given is not None:
+        weight = arrays.to_numpy(checks.real_array("sample_weight", given)).astype(np.float64)
+    if weight.ndim == 0:
+        weight = np.full(N, float(weight))
+    if weight.shape != (N,) or (weight < 0).any():
+        what = f"shape {weight.shape}" if weight.shape != (N,) else f"a value of {weight.min():g}"
+        raise ValueError(
+            f"sample_weight has {what}, but one number ≥ 0 for each of the {N} frames is needed"
+        )
+    if mask is not None:
+        left_out = arrays.to_numpy(mask)
+        if left_out.shape != (N,) or left_out.dtype != bool:
+            raise ValueError(
+                f"frame_mask has shape {left_out.shape} and dtype {left_out.dtype}, but one bool"
+                f" for each of the {N} frames is needed, True for those to leave out"
+            )
+        weight = np.where(left_out, 0.0, weight)
+    if not weight.any():
+        raise ValueError(
+            "every frame is masked or has a weight of zero: there is nothing to learn from"
+        )
+    if not (weight.max() > 1 / LARGEST and weight.max() < LARGEST / N):
+        raise ValueError(
+            f"sample_weight reaches {weight.max():.3g}, and weighted sums leave the range of"
+            " float64: divide all weights by that"
+        )
+    return None if (weight == 1).all() else weight
+
+
+def in_own_unit(weights: Array | None) -> tuple[Array | None, float]:
+    """Weights to compute with, None if all are 1, and the unit to multiply sums by.
+
+    Whole numbers are counts and stay. Of all others only the ratios matter: equal ones are 1, and
+    those that single precision cannot hold are divided by a power of two, which is exact.
+    """
+    if weights is None or ((weights % 1 == 0).all() and weights.sum() < COUNTS):
+        return weights, 1.0
+    largest = float(weights.max())
+    if ((weights == 0) | (weights == largest)).all():
+        return (None if weights.all() else weights / largest), largest
+    exponent = math.frexp(largest)[1]
+    if abs(exponent) <= ORDINARY:
+        return weights, 1.0
+    return np.ldexp(weights, -exponent), math.ldexp(1.0, exponent)
+
+
+def weighted(history: History, unit: float) -> History:
+    """A history whose costs are multiplied by a unit."""
+    result = History(unit * history.start)
+    for row in history:
+        scaled = {name: unit * getattr(row, name) for name in WEIGHTED}
+        result.rows.append(row._replace(**scaled))
+    return result
+
+
+def told_in_unit(
+    callback: Callable[[State], Any] | None, unit: float
+) -> Callable[[State], Any] | None:
+    """A callback that hears of costs in the unit of the weights that were given."""
+    if callback is None or unit == 1:
+        return callback
+
+    def told(state: State) -> Any:
+        history = weighted(state.history, unit)
+        return callback(replace(state, objective=unit * state.objective, history=history))
+
+    return told
