@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,14 +15,15 @@ def tasks(
 ) -> Iterator[Callable[[], dict[str, Any]]]:
     """What to call for the result of each file: one is learned by all workers, many by one each."""
     from phinmf.engines.cluster import check_workers, connect
-    from phinmf.lazy import members
+    from phinmf.errands import Errand
+    from phinmf.patience import Watch
     from phinmf.views.cli.unmix import one
 
     with connect(options.cluster) as client:
-        members(client)
-        check_workers(client)
+        watch = Watch(client)
+        check_workers(watch)
         paths = [path.absolute() for path in paths]
-        seen_by_all(client, paths)
+        seen_by_all(watch, paths)
         if len(paths) == 1:
             yield partial(one, paths[0], options, groups, on_cluster=True)
             return
@@ -32,9 +32,10 @@ def tasks(
         quiet.output = options.output.absolute()
         if quiet.model is not None:
             quiet.model = quiet.model.absolute()
-        work = [client.submit(on_worker, path, quiet, groups, pure=False) for path in paths]
-        for path, future in zip(paths, work, strict=True):
-            yield partial(outcome, path, future, options)
+        send = partial(client.submit, on_worker, options=quiet, groups=groups, pure=False)
+        work = [Errand(watch, partial(send, path)) for path in paths]
+        for path, errand in zip(paths, work, strict=True):
+            yield partial(outcome, path, errand, options)
 
 
 def on_worker(path: Path, options: argparse.Namespace, groups: Any) -> dict[str, Any]:
@@ -48,9 +49,9 @@ def on_worker(path: Path, options: argparse.Namespace, groups: Any) -> dict[str,
     return one(path, options, groups)
 
 
-def outcome(path: Path, future: Any, options: argparse.Namespace) -> dict[str, Any]:
+def outcome(path: Path, errand: Any, options: argparse.Namespace) -> dict[str, Any]:
     """Wait for a file that a worker unmixes."""
-    result: dict[str, Any] = future.result()
+    result: dict[str, Any] = errand.result()
     if not Path(result["folder"]).exists():
         raise RuntimeError(
             f"a worker has written {result['folder']}, which is not here: name an --output on a"
@@ -62,12 +63,17 @@ def outcome(path: Path, future: Any, options: argparse.Namespace) -> dict[str, A
     return result
 
 
-def seen_by_all(client: Any, paths: list[Path]) -> None:
+def seen_by_all(watch: Any, paths: list[Path]) -> None:
     """Refuse files that a worker cannot read."""
-    for path in paths:
-        for address, there in client.run(os.path.exists, str(path)).items():
-            if path.exists() and not there:
-                raise FileNotFoundError(
-                    f"{path} is not there for worker {address}: put it on a disk that all machines"
-                    " share, at the same place"
-                )
+    here = [path for path in paths if path.exists()]
+    for address, absent in watch.ask(missing, here).items():
+        for path in absent:
+            raise FileNotFoundError(
+                f"{path} is not there for worker {address}: put it on a disk that all machines"
+                " share, at the same place"
+            )
+
+
+def missing(paths: list[Path]) -> list[Path]:
+    """Files that are not there."""
+    return [path for path in paths if not path.exists()]

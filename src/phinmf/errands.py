@@ -1,0 +1,117 @@
+"""What dask computes: here, or on the workers of a cluster, on others if some are lost."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phinmf import lazy
+from phinmf._types import Array
+from phinmf.patience import Lost, Watch, Workers, address_of
+
+log = logging.getLogger("phinmf")
+ATTEMPTS = 10  #: times that the same work may be lost with its workers
+
+
+class Errand:
+    """Work on a cluster, which is begun again if it is lost on a worker that falls silent.
+
+    What was on a worker that has left the cluster the scheduler gives to another one by itself.
+    """
+
+    def __init__(self, watch: Watch, submit: Callable[..., Any]) -> None:
+        self.watch = watch
+        self.submit = (
+            submit  #: returns futures; takes the workers that may compute them, if not all
+        )
+        self.begin()
+
+    def begin(self, **where: Any) -> None:
+        """Have it done by any worker, or by these."""
+        self.asked = self.watch.ready()
+        self.futures = self.submit(**where)
+
+    def result(self) -> Any:
+        """Wait until it is done."""
+        killed = lazy.distributed().KilledWorker
+        last: Exception = Lost()
+        for _ in range(ATTEMPTS):
+            futures = self.futures if isinstance(self.futures, list) else [self.futures]
+            try:
+                return self.watch.result(self.watch.begin(self.gathered()), self.lost, futures)
+            except killed as error:  # the scheduler has tried several workers
+                raise too_often(self.watch.client, error) from error
+            except (Lost, lazy.distributed().CommClosedError) as error:
+                last = error
+            log.warning("a worker is lost: its work is begun again on another one")
+            self.futures = None
+            self.begin(workers=sorted(self.watch.ready()), allow_other_workers=True)
+        raise too_often(self.watch.client, last) from last
+
+    async def gathered(self) -> Any:
+        """What the futures hold."""
+        return await self.watch.client.gather(self.futures)
+
+    def lost(self, found: Workers) -> bool:
+        """Whether it may be on a worker that has fallen silent."""
+        silent = found.silent & self.asked.keys()
+        if not silent or isinstance(self.futures, list):
+            return bool(silent)
+        return self.watch.has(silent, self.futures.key)
+
+
+def compute(Y: Any, tasks: list[Any]) -> list[Any]:
+    """What delayed tasks on a dask array return, wherever dask computes them."""
+    client = lazy.current_client()
+    if client is None:
+        return list(lazy.dask().compute(*tasks))
+
+    def submit(**where: Any) -> Any:
+        return afresh(client, Y, tasks, **where) if where else client.compute(tasks)
+
+    found: list[Any] = Errand(Watch(client), submit).result()
+    return found
+
+
+def in_memory(Y: Any) -> Array:
+    """The frames (C, M, N) of a dask array, which is chunked along frames alone."""
+    return np.concatenate(compute(Y, list(Y.to_delayed().ravel())), axis=2)
+
+
+def afresh(client: Any, Y: Any, tasks: list[Any], **where: Any) -> list[Any]:
+    """Futures of tasks that were lost, each under a fresh key and with all that it is made of.
+
+    So it waits for nothing that the scheduler believes to be on another worker, unless the array Y
+    itself is there already.
+    """
+    if lazy.distributed().futures_of(Y):
+        futures: list[Any] = client.compute(tasks, **where)
+        return futures
+    boxes = [Box(*lazy.dask().optimize(task)) for task in tasks]
+    return [client.submit(unpacked, box, pure=False, **where) for box in boxes]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A task that dask does not look into."""
+
+    task: Any
+
+
+def unpacked(box: Box) -> Any:
+    """What the task in a box returns, computed on the spot."""
+    return box.task.compute(scheduler="sync")
+
+
+def too_often(client: Any, lost: Exception) -> ConnectionError:
+    """Why the same work is not begun once more."""
+    cause = lost.__cause__ if isinstance(lost, Lost) else lost
+    why = "" if cause is None else f" (the last time {type(cause).__name__}: {cause})"
+    return ConnectionError(
+        f"the Dask cluster at {address_of(client)} has lost one worker after the other with the"
+        f" same work{why}: look into the logs of the workers, which mostly need more memory"
+    )
