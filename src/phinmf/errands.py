@@ -45,7 +45,7 @@ class Errand:
                 return self.watch.result(self.watch.begin(self.gathered()), self.lost, futures)
             except killed as error:  # the scheduler has tried several workers
                 raise too_often(self.watch.client, error) from error
-            except (Lost, lazy.distributed().CommClosedError) as error:
+            except (Lost, lazy.distributed().comm.CommClosedError) as error:
                 last = error
             log.warning("a worker is lost: its work is begun again on another one")
             self.futures = None

@@ -46,6 +46,7 @@ class Watch:
         self.heard: dict[str, tuple[float, float]] = {}  #: last heartbeat, and when it was noticed
         self.was_ready: dict[str, float] = {}  #: when each worker was last heard to be ready
         self.warned = False
+        self.broken: ConnectionError | None = None  #: the scheduler is lost
         with contextlib.suppress(Exception):  # if this is a task of a worker itself,
             lazy.distributed().secede()  # make room for the tasks that are waited for
 
@@ -72,14 +73,17 @@ class Watch:
 
     def listed(self) -> dict[str, Any]:
         """What the scheduler knows of each worker."""
+        if self.broken is not None:
+            raise self.broken
         try:
             ask = self.client.scheduler.identity
             known: dict[str, Any] = self.client.sync(ask, callback_timeout=self.limit)["workers"]
         except Exception as error:
-            raise ConnectionError(
+            self.broken = ConnectionError(
                 f"the Dask scheduler at {address_of(self.client)} does not answer any more"
                 f" ({error!r}): start another cluster and resume from a checkpoint"
-            ) from error
+            )
+            raise self.broken from error
         return known
 
     def ready(self, pending: Sequence[Any] = ()) -> dict[str, int]:
