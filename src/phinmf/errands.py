@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,9 +41,8 @@ class Errand:
         killed = lazy.distributed().KilledWorker
         last: Exception = Lost()
         for _ in range(ATTEMPTS):
-            futures = self.futures if isinstance(self.futures, list) else [self.futures]
             try:
-                return self.watch.result(self.watch.begin(self.gathered()), self.lost, futures)
+                return self.watch.result(self.watch.begin(self.gathered()), self.lost, self.all())
             except killed as error:  # the scheduler has tried several workers
                 raise too_often(self.watch.client, error) from error
             except (Lost, lazy.distributed().comm.CommClosedError) as error:
@@ -52,8 +52,16 @@ class Errand:
             self.begin(workers=sorted(self.watch.ready()), allow_other_workers=True)
         raise too_often(self.watch.client, last) from last
 
+    def all(self) -> list[Any]:
+        """Its futures, or its only one."""
+        return self.futures if isinstance(self.futures, list) else [self.futures]
+
     async def gathered(self) -> Any:
-        """What the futures hold."""
+        """What the futures hold, once all are done or one has failed."""
+        futures, states = self.all(), {"pending"}
+        while "error" not in states and not states.isdisjoint(("pending", "lost")):
+            await asyncio.sleep(0.01)
+            states = {future.status for future in futures}
         return await self.watch.client.gather(self.futures)
 
     def lost(self, found: Workers) -> bool:

@@ -119,11 +119,12 @@ class Watch:
                 f"the Dask cluster at {where} has had no workers for {waited:.0f} s: start some"
                 f" with dask worker {where}"
             )
+        paused, silent = len(found.there), len(found.silent)
+        more = ", or let the paused ones have more memory" if paused else ""
         return (
             f"no worker of the Dask cluster at {where} has begun any work for {waited:.0f} s: 0 are"
-            f" running, {len(found.there)} are paused, mostly for want of memory, and"
-            f" {len(found.silent)} do not answer; start others with dask worker {where}, with more"
-            " memory if they are paused"
+            f" running, {paused} paused for want of memory, {silent} silent; start others with dask"
+            f" worker {where}{more}"
         )
 
     def executing(self, futures: Sequence[Any]) -> bool:
