@@ -19,7 +19,7 @@ ATTEMPTS = 10  #: times that the same work may be lost with its workers
 
 
 class Errand:
-    """Work on a cluster, which is begun again if it is lost on a worker that falls silent.
+    """Work on a cluster, which is begun again if it is stuck on a worker that is silent or paused.
 
     What was on a worker that has left the cluster the scheduler gives to another one by itself.
     """
@@ -65,11 +65,12 @@ class Errand:
         return await self.watch.client.gather(self.futures)
 
     def lost(self, found: Workers) -> bool:
-        """Whether it may be on a worker that has fallen silent."""
-        silent = found.silent & self.asked.keys()
-        if not silent or isinstance(self.futures, list):
-            return bool(silent)
-        return self.watch.has(silent, self.futures.key)
+        """Whether it may be stuck on a worker that is silent, or paused and not at work on it."""
+        listed = self.asked.keys() & (found.there | found.silent)
+        stuck = {address for address in listed if self.watch.unready(address, found)}
+        if not stuck or (len(self.all()) == 1 and not self.watch.has(stuck, self.all()[0].key)):
+            return False
+        return bool(stuck & found.silent) or not self.watch.executing(self.all(), stuck)
 
 
 def compute(Y: Any, tasks: list[Any]) -> list[Any]:

@@ -12,7 +12,7 @@ import concurrent.futures
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from phinmf import lazy
@@ -127,18 +127,19 @@ class Watch:
             f" worker {where}{more}"
         )
 
-    def executing(self, futures: Sequence[Any]) -> bool:
+    def executing(self, futures: Sequence[Any], where: Iterable[str] | None = None) -> bool:
         """Whether a worker, though it begins nothing new, is computing one of these."""
 
         async def stacks() -> Any:
             return await self.client.call_stack(list(futures))
 
+        if not futures:
+            return False
         try:
-            return bool(futures) and any(
-                self.client.sync(stacks, callback_timeout=self.limit).values()
-            )
+            found = self.client.sync(stacks, callback_timeout=self.limit)
         except Exception:  # nobody can say so
             return False
+        return any(found.get(address) for address in (found if where is None else where))
 
     def has(self, addresses: set[str], key: Any) -> bool:
         """Whether one of these workers was given a task."""

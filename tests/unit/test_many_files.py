@@ -13,7 +13,7 @@ from phinmf.views.cli import main
 needs_dask()
 import dask
 
-from phinmf.engines import cluster as clusters
+from phinmf.engines import connection
 from phinmf.patience import Watch
 
 
@@ -97,7 +97,7 @@ def test_one_bad_file_does_not_stop_the_others_on_a_cluster(tmp_path, capsys):
 
 
 def test_a_cluster_that_cannot_help(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(clusters, "CONNECT", 0.5)
+    monkeypatch.setattr(connection, "CONNECT", 0.5)
     path = str(write(tmp_path / "a.wav", 8000))
     assert main(["unmix", path, "--cluster", "tcp://127.0.0.1:9", "-o", str(tmp_path)]) == 1
     said = capsys.readouterr().err

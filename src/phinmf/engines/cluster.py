@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import pydoc
 import weakref
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-import phinmf
 from phinmf import errands, lazy, patience
 from phinmf._types import Array
+from phinmf.engines.connection import check_workers
 from phinmf.engines.journal import CHANGES, Change, Journal
 from phinmf.engines.run import Run
 from phinmf.engines.share import Share
@@ -30,7 +30,6 @@ from phinmf.patience import Lost, Watch
 from phinmf.threads import Workers
 
 log = logging.getLogger("phinmf")
-CONNECT = 10.0  #: seconds to wait for a scheduler
 
 
 class Part:
@@ -77,13 +76,13 @@ class Cluster:
         self.journal = Journal()
         self.remade: set[int] = set()  #: runs that do not hold the last trial point
         self.travelled: Counter[str] = Counter()  #: bytes of arrays, by what was asked
-        ready = watch.ready()
-        order = sorted(ready)
+        self.threads = watch.ready()  #: of each worker that was ready when last asked
+        order = sorted(self.threads)
         self.at = [order[i % len(order)] for i in range(len(shares))]
-        self.actors = [self.begin(i, ready) for i in range(len(shares))]
+        self.actors = [self.begin(i) for i in range(len(shares))]
         for i in range(len(shares)):
             try:
-                self.finish(i, set(ready))
+                self.finish(i, order)
             except Lost as lost:
                 self.again(i, [], lost)
 
@@ -93,7 +92,7 @@ class Cluster:
 
     # making runs
 
-    def begin(self, i: int, ready: dict[str, int], afresh: bool = False) -> Any:
+    def begin(self, i: int, afresh: bool = False) -> Any:
         """Have a run made where it belongs, maybe from frames under fresh keys."""
         frames, where = self.shares[i].frames, [self.at[i]]
         parts: Any = None
@@ -103,7 +102,7 @@ class Cluster:
                 compute = partial(errands.afresh, self.client, self.source)
             parts = compute(pieces(self.source, frames), workers=where, allow_other_workers=True)
         return self.client.submit(
-            Part, parts, self.shape(i), self.dtype, ready[self.at[i]], self.shares[i],
+            Part, parts, self.shape(i), self.dtype, self.threads[self.at[i]], self.shares[i],
             actor=True, workers=where, pure=False,
         )  # fmt: skip
 
@@ -112,8 +111,8 @@ class Cluster:
         C, M, _ = self.source.shape
         return C, len(self.shares[i].weights), M
 
-    def finish(self, i: int, needed: set[str]) -> None:
-        """Wait until a run is made; it is lost when it needs a worker that is not ready."""
+    def finish(self, i: int, helpers: Sequence[str] = ()) -> None:
+        """Wait until a run is made; chunks that other runs need, too, may come from helpers."""
         actor = self.actors[i]
 
         async def made() -> None:
@@ -121,9 +120,16 @@ class Cluster:
                 await asyncio.sleep(0.01)
 
         def lost(found: patience.Workers) -> bool:
-            return any(self.watch.unready(address, found) for address in needed)
+            return any(self.watch.unready(address, found) for address in (self.at[i], *helpers))
 
-        self.watch.result(self.watch.begin(made()), lost, [actor])
+        try:
+            self.watch.result(self.watch.begin(made()), lost, [actor])
+        except Lost:
+            if not helpers or self.watch.unready(self.at[i], self.watch.look()):
+                raise
+            self.actors[i] = self.begin(i, afresh=True)
+            self.finish(i)
+            return
         failed = actor.exception() if actor.status == "error" else None
         if failed is not None and not isinstance(failed, lazy.distributed().KilledWorker):
             raise failed
@@ -136,13 +142,14 @@ class Cluster:
     def settle_elsewhere(self, i: int) -> None:
         """Begin a lost run again on the worker that has the fewest."""
         gone, self.actors[i] = self.at[i], None  # the scheduler would wait for its worker
-        ready = self.watch.ready()
-        others = ready.keys() - {gone} or set(ready)  # it may be there again, or only seemed lost
+        self.threads = self.watch.ready()
+        # it may be there again, or only seemed lost
+        others = self.threads.keys() - {gone} or set(self.threads)
         self.at[i] = min(others, key=lambda address: (self.at.count(address), address))
         log.warning("worker %s is lost: its frames go to %s", gone, self.at[i])
         check_workers(self.watch)
-        self.actors[i] = self.begin(i, ready, afresh=True)
-        self.finish(i, {self.at[i]})
+        self.actors[i] = self.begin(i, afresh=True)
+        self.finish(i)
 
     def again(self, i: int, asked: list[Change], lost: Lost) -> Any:
         """Make a lost run again, do what was done to it, and ask what it did not answer."""
@@ -210,31 +217,8 @@ class Cluster:
         return self.watch.begin(answer())
 
 
-def connect(address: str) -> Any:
-    """A client of the cluster at an address."""
-    distributed = lazy.distributed()
-    try:
-        return distributed.Client(address, timeout=CONNECT)
-    except (TimeoutError, OSError, ValueError) as error:
-        raise ConnectionError(
-            f"no Dask scheduler answers at {address} within {CONNECT:g} s: start one with dask"
-            " scheduler, and pass the address that it prints, such as tcp://10.0.0.1:8786"
-        ) from error
-
-
 def size(value: Any) -> int:
     """Bytes of all arrays in nested lists and tuples."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     return sum(size(v) for v in value) if isinstance(value, (list, tuple)) else 0
-
-
-def check_workers(watch: Watch) -> None:
-    """Refuse workers that do not have this very package."""
-    for address, there in watch.ask(pydoc.locate, "phinmf.__version__").items():
-        if there != phinmf.__version__:
-            what = f"phinmf {there}" if isinstance(there, str) else "no phinmf"
-            raise ImportError(
-                f"worker {address} has {what}, but phinmf {phinmf.__version__} is needed as it is"
-                f' here: install it there with pip install "phinmf[dask]=={phinmf.__version__}"'
-            )

@@ -19,6 +19,7 @@ from phinmf._types import Array, Indices
 from phinmf.divergences import Divergence
 from phinmf.engines import cluster, disk
 from phinmf.engines.blocked import BlockedEngine
+from phinmf.engines.connection import check_workers
 from phinmf.engines.journal import Change
 from phinmf.engines.run import Run
 from phinmf.engines.share import Share
@@ -86,7 +87,7 @@ class DaskEngine(BlockedEngine):
     def on(self, client: Any) -> Any:
         """Runs on the workers of a cluster."""
         watch = patience.Watch(client)
-        cluster.check_workers(watch)
+        check_workers(watch)
         return cluster.Cluster(watch, self.source, self.dtype, self.shares(len(watch.ready())))
 
     def in_process(self) -> Any:

@@ -14,7 +14,7 @@ def tasks(
     paths: list[Path], options: argparse.Namespace, groups: Any
 ) -> Iterator[Callable[[], dict[str, Any]]]:
     """What to call for the result of each file: one is learned by all workers, many by one each."""
-    from phinmf.engines.cluster import check_workers, connect
+    from phinmf.engines.connection import check_workers, connect
     from phinmf.errands import Errand
     from phinmf.patience import Watch
     from phinmf.views.cli.unmix import one
