@@ -68,7 +68,8 @@ class Errand:
         """Whether it may be stuck on a worker that is silent, or paused and not at work on it."""
         listed = self.asked.keys() & (found.there | found.silent)
         stuck = {address for address in listed if self.watch.unready(address, found)}
-        if not stuck or (len(self.all()) == 1 and not self.watch.has(stuck, self.all()[0].key)):
+        alone = not isinstance(self.futures, list)  # one task: it is known where it is
+        if not stuck or (alone and not self.watch.has(stuck, self.futures.key)):
             return False
         return bool(stuck & found.silent) or not self.watch.executing(self.all(), stuck)
 

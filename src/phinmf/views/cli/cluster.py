@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,8 @@ def tasks(
     from phinmf.patience import Watch
     from phinmf.views.cli.unmix import one
 
+    for name in ("distributed", "asyncio"):  # whose tracebacks say less than our sentence does
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with connect(options.cluster) as client:
         watch = Watch(client)
         check_workers(watch)
