@@ -3,6 +3,8 @@
 import contextlib
 import importlib.util
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -35,3 +37,17 @@ def cluster(n_workers, **how):
         Client(local) as client,
     ):
         yield client
+
+
+@contextlib.contextmanager
+def worker_process(address):
+    """A worker of a cluster in a process that nobody starts again when it ends."""
+    code = "from distributed.cli.dask_worker import main; main()"
+    how = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([sys.executable, "-c", code, address, *how], **quiet)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()

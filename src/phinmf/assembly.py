@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from phinmf import arrays, checks
+from phinmf import arrays, checks, lazy
 from phinmf._types import Array, Indices
 from phinmf.algorithm import Callback, Outcome, Progress, Settings, alternate
 from phinmf.annealing import SINGLE_PAYS, Anneal, Schedule
 from phinmf.divergences import DIVERGENCES, FORMULAS, Divergence
 from phinmf.engines import ENGINES, Engine
+from phinmf.errands import in_memory
 from phinmf.lazy import is_lazy
 from phinmf.levels import levels
 from phinmf.model import Iterate, Model
@@ -44,9 +45,11 @@ def data_of(Y: Any, weights: Array | None, floor: float, may_merge: bool) -> Dat
     if not isinstance(used, slice) and known.silent.all():
         raise ValueError("the frames that are not masked are all zero: nothing can be learned")
     checks.floor_of(floor, checks.audible(known), arrays.dtype_of(Y))
-    if may_merge and math.prod(Y.shape) < SINGLE_PAYS and not is_lazy(Y):
-        Y, weights, place = merge(Y, weights)
-        known = levels(Y)
+    if may_merge and math.prod(Y.shape) < SINGLE_PAYS:
+        few = in_memory(Y) if is_lazy(Y) else Y
+        few, weights, place = merge(few, weights)
+        known = levels(few)
+        Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
     return Data(*checks.unit_power(Y, weights, known), weights, used, place)
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-import time
 from typing import Any
 
 import numpy as np
 
-PATIENCE = 30.0  #: seconds to wait for a worker where there is none
 HINT = 'pip install "phinmf[dask]"'
 
 
@@ -92,24 +90,3 @@ def current_client() -> Any:
         return distributed.default_client()
     except ValueError:
         return None
-
-
-def members(client: Any) -> dict[str, int]:
-    """Threads of each worker; waits for one if there is none."""
-    begun = time.monotonic()
-    while True:
-        try:
-            threads: dict[str, int] = dict(client.nthreads())
-        except Exception as error:
-            raise ConnectionError(
-                f"the Dask scheduler at {client.scheduler.address} does not answer any more"
-                f" ({error!r}): start another cluster and resume from a checkpoint"
-            ) from error
-        if threads:
-            return threads
-        if time.monotonic() - begun > PATIENCE:
-            raise ConnectionError(
-                f"the Dask cluster at {client.scheduler.address} has had no workers for"
-                f" {PATIENCE:.0f} s: start some with dask worker {client.scheduler.address}"
-            )
-        time.sleep(0.2)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from phinmf import arrays, lazy
+from phinmf import arrays, errands, lazy
 from phinmf._types import Array
 from phinmf.lazy import is_lazy
 
@@ -42,14 +42,11 @@ def each(
         N = Y.shape[2]
         stretches = stretches or [slice(i, i + FRAMES) for i in range(0, N, FRAMES)]
         return [function(Y[:, :, s]) for s in stretches]
-    dask = lazy.dask()
-    if (client := lazy.current_client()) is not None:
-        lazy.members(client)  # or it would wait for one for ever
     if stretches is None:
         ends = np.cumsum(Y.chunks[2])
         stretches = [slice(b - n, b) for n, b in zip(Y.chunks[2], ends.tolist(), strict=True)]
-    asked = dask.delayed(function)
-    return list(dask.compute(*[asked(Y[:, :, s]) for s in stretches]))
+    asked = lazy.dask().delayed(function)
+    return errands.compute(Y, [asked(Y[:, :, s]) for s in stretches])
 
 
 def energies(Y: Array, exponents: Any = 0) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from clusters import cluster, needs_dask
 
-from phinmf import TLNMF, lazy, tl_nmf
+from phinmf import TLNMF, tl_nmf
 
 needs_dask()
 import dask
@@ -122,11 +122,20 @@ def test_workers_without_the_package_or_with_another_version():
             tl_nmf(np.random.default_rng(0).standard_normal((32, 900)), 2, engine="dask")
 
 
-def test_a_cluster_without_workers(monkeypatch):
-    monkeypatch.setattr(lazy, "PATIENCE", 0.5)
-    with cluster(0), pytest.raises(ConnectionError, match="has had no workers for .* dask worker"):
-        tl_nmf(np.random.default_rng(0).standard_normal((32, 900)), 2, engine="dask")
-    with cluster(0), pytest.raises(ConnectionError, match="has had no workers for .* dask worker"):
+def test_a_cluster_without_workers():
+    with cluster(0), dask.config.set({"phinmf.timeout": "500ms"}):
+        for what in (Y, np.random.default_rng(0).standard_normal((32, 900))):
+            with pytest.raises(ConnectionError, match="has had no workers for .* dask worker"):
+                tl_nmf(what, 2, engine="dask")
+
+
+@pytest.mark.parametrize("timeout", ["0s", "-1s", "soon", None])
+def test_no_time(timeout):
+    with (
+        cluster(1, processes=False),
+        dask.config.set({"phinmf.timeout": timeout}),
+        pytest.raises(ValueError, match=f"phinmf.timeout is {timeout!r}, but some time is needed"),
+    ):
         tl_nmf(Y, 2)
 
 

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from clusters import cluster, needs_dask
+from clusters import cluster, needs_dask, worker_process
 from problems import Problem
 
 from phinmf import tl_nmf
@@ -81,6 +81,119 @@ def test_a_worker_that_is_killed(expected, monkeypatch, said, question, times):
     assert killed
     assert any(f"worker {killed[0]} is lost" in line for line in said)
     same(found, expected)
+
+
+@pytest.mark.parametrize("lazily", [True, False])
+def test_all_workers_are_lost_at_once(expected, monkeypatch, said, lazily):
+    """SIGKILL for every worker; another one has just joined the cluster, and the fit goes on."""
+    call, asked, killed = Cluster.call, [], []
+
+    def deadly(self, i, name, args):
+        asked.append(name)
+        if len(asked) == 60:
+            killed.extend(self.at)
+            self.client.cluster.scale(1)
+            self.client.wait_for_workers(3, timeout=60)
+            for process in two:
+                process.kill()
+        return call(self, i, name, args)
+
+    monkeypatch.setattr(Cluster, "call", deadly)
+    Y = da.from_array(frames(), chunks=(-1, -1, 700)) if lazily else frames()
+    with (
+        cluster(0, processes=False, protocol="tcp") as client,
+        worker_process(client.scheduler.address) as one,
+        worker_process(client.scheduler.address) as other,
+    ):
+        two = one, other
+        client.wait_for_workers(2, timeout=60)
+        found = tl_nmf(Y, engine="dask", **HOW)
+    assert len(set(killed)) == 2
+    assert all(any(f"worker {a} is lost" in line for line in said) for a in killed)
+    same(found, expected)
+
+
+def test_all_workers_are_lost_and_none_comes(said):
+    def kill(state):
+        if state.iteration == 8:
+            for pid in client.run(os.getpid).values():
+                os.kill(pid, signal.SIGKILL)
+
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+    with (
+        cluster(0, processes=False, protocol="tcp") as client,
+        dask.config.set({"phinmf.timeout": "5s"}),
+        worker_process(client.scheduler.address),
+        pytest.raises(ConnectionError, match="has had no workers for 5 s: start some with dask"),
+    ):
+        tl_nmf(Y, callback=kill, **HOW)
+
+
+def paused(dask_worker):
+    """What a worker does of itself when 80 % of its memory is used."""
+    from distributed.core import Status
+
+    dask_worker.status = Status.paused
+
+
+def test_all_workers_are_paused(said):
+    """They answer, but begin nothing: the log says so soon, and an error when the time is over."""
+    none = "begun any work for [12] s: 0 are running, 2 paused for want of memory, .* more memory"
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+    with (
+        cluster(2, processes=False, memory_limit=0) as client,
+        dask.config.set({"phinmf.timeout": "1500ms"}),
+    ):
+        client.run(paused)
+        for door in (tl_nmf, lambda Y, **_: tl_nmf(Y.compute(scheduler="sync"), 3, engine="dask")):
+            with pytest.raises(ConnectionError, match=none):
+                door(Y, **HOW)
+    assert len(said) == 2
+    assert all("no worker of the Dask cluster" in line for line in said)
+
+
+def test_one_of_two_workers_is_paused(expected):
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+    with (
+        cluster(2, processes=False, memory_limit=0) as client,
+        dask.config.set({"phinmf.timeout": "20s"}),
+    ):
+        client.run(paused, workers=list(client.scheduler_info()["workers"])[:1])
+        same(tl_nmf(Y, **HOW), expected)
+
+
+def test_a_worker_that_falls_silent(expected, said):
+    """A stopped process keeps its connections open; the scheduler would wait for five minutes."""
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+    with (
+        cluster(1, processes=False, protocol="tcp") as client,
+        worker_process(client.scheduler.address) as process,
+        dask.config.set({"phinmf.timeout": "4s"}),
+    ):
+        client.wait_for_workers(2, timeout=60)
+
+        def stop(state):
+            if state.iteration == 8:
+                process.send_signal(signal.SIGSTOP)
+
+        same(tl_nmf(Y, callback=stop, **HOW), expected)
+    assert any("is lost: its frames go to" in line for line in said)
+
+
+def test_a_fit_in_a_task_of_the_only_worker(expected):
+    """The task makes room for the tasks that it waits for."""
+
+    def fit():
+        from distributed import (
+            get_client,
+            worker_client,  # noqa: F401
+        )
+
+        with get_client().as_current():
+            return tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW)
+
+    with cluster(1, processes=False) as client:
+        same(client.submit(fit).result(timeout=60), expected)
 
 
 def test_a_worker_that_only_seems_lost(expected, monkeypatch):

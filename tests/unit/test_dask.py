@@ -85,6 +85,63 @@ def test_numpy_frames_small_ones_too(place):
     same(tl_nmf(Y, engine="dask", **HOW), tl_nmf(Y, **HOW))
 
 
+SMALL = {"n_components": 2, "random_state": 0, "max_iter": 4, "tol": 0}
+
+
+def repeated(C, M, N, dtype=np.float64):
+    """Frames some of which are equal, some silent, in no order."""
+    Y = np.round(frames(C, M, N, dtype=dtype) * 8) / 8
+    Y[:, :, N // 2 :] = Y[:, :, : N - N // 2]
+    return Y
+
+
+@pytest.mark.parametrize(
+    ("C", "M", "N", "dtype", "chunks", "weighted"),
+    [
+        (1, 16, 8191, np.float64, 1000, False),  # one frame below the limit, at it, and above it
+        (1, 16, 8192, np.float64, 1000, False),
+        (1, 16, 8193, np.float64, 1000, False),
+        (2, 16, 300, np.float32, 7, True),
+        (1, 16, 300, np.float64, 300, True),
+        (3, 4, 30, np.float32, 1, False),
+        (1, 1, 3, np.float64, 2, False),
+    ],
+)
+def test_small_arrays_have_the_bits_of_numpy(place, C, M, N, dtype, chunks, weighted):
+    """Equal frames are merged and ordered below the limit, wherever they are."""
+    Y = repeated(C, M, N, dtype)
+    lazily = da.from_array(Y, chunks=(1, -1, chunks))
+    how = SMALL | {"n_components": min(M, 2)}
+    if weighted:
+        rng = np.random.default_rng(1)
+        how |= {"sample_weight": rng.integers(0, 3, N), "frame_mask": rng.random(N) < 0.1}
+    same(tl_nmf(lazily, **how), tl_nmf(Y, **how))
+
+
+def test_small_arrays_with_given_factors_or_a_floor_of_zero(place):
+    Y = frames(M=16, N=300)[:, :, 200:]
+    lazily = da.from_array(Y, chunks=(1, -1, 33))
+    H = np.random.default_rng(2).random((2, 100))
+    for how in ({"H": H}, {"H": H, "fixed": "H"}, {"floor": 0}, {"solver": None}):
+        same(tl_nmf(lazily, **SMALL | how), tl_nmf(Y, **SMALL | how))
+
+
+def test_small_arrays_of_the_estimator(place):
+    X = repeated(1, 16, 300)[0].T
+    expected = TLNMF(2, max_iter=4, tol=0, random_state=0).fit(X)
+    model = TLNMF(2, max_iter=4, tol=0, random_state=0).fit(da.from_array(X, chunks=(70, -1)))
+    for name in ("components_", "transform_matrix_", "objective_", "atom_energies_"):
+        assert np.array_equal(getattr(model, name), getattr(expected, name)), name
+
+
+def test_a_small_checkpoint_continues_in_any_chunks(place, tmp_path):
+    Y = repeated(1, 16, 300)
+    how = SMALL | {"max_iter": 12, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    for first, second in ((Y, da.from_array(Y, chunks=(1, -1, 77))), (da.from_array(Y), Y)):
+        tl_nmf(first, callback=lambda state: state.iteration == 7, **how)
+        same(tl_nmf(second, resume=True, **how), tl_nmf(Y, **SMALL | {"max_iter": 12}))
+
+
 def test_a_given_model(place):
     Y = frames(M=34)[0]
     V_hat = np.random.default_rng(1).random(Y.shape)

@@ -9,6 +9,8 @@ SRC = Path(__file__).parents[2] / "src" / "phinmf"
 LAYERS = [
     {"_types"},
     {"arrays", "threads", "lazy"},
+    {"patience"},
+    {"errands"},
     {"levels"},
     {"algebra"},
     {"result", "divergences", "manifold", "line_search", "multiplicative"},

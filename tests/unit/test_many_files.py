@@ -13,7 +13,8 @@ from phinmf.views.cli import main
 needs_dask()
 import dask
 
-from phinmf.engines import cluster as clusters
+from phinmf.engines import connection
+from phinmf.patience import Watch
 
 
 def write(path, n, channels=2, rate=8000, seed=0):
@@ -96,13 +97,13 @@ def test_one_bad_file_does_not_stop_the_others_on_a_cluster(tmp_path, capsys):
 
 
 def test_a_cluster_that_cannot_help(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(clusters, "CONNECT", 0.5)
+    monkeypatch.setattr(connection, "CONNECT", 0.5)
     path = str(write(tmp_path / "a.wav", 8000))
     assert main(["unmix", path, "--cluster", "tcp://127.0.0.1:9", "-o", str(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert "no Dask scheduler answers at tcp://127.0.0.1:9 within 0.5 s: start one" in said
     with cluster(1, processes=False) as client:
-        monkeypatch.setattr(client.__class__, "run", lambda *a, **k: {"tcp://w": "0.0.1"})
+        monkeypatch.setattr(Watch, "ask", lambda *a: {"tcp://w": "0.0.1"})
         command = ["unmix", path, "--cluster", client.scheduler.address, "-o", str(tmp_path)]
         assert main(command) == 1
     assert "worker tcp://w has phinmf 0.0.1, but phinmf" in capsys.readouterr().err
@@ -111,14 +112,14 @@ def test_a_cluster_that_cannot_help(tmp_path, capsys, monkeypatch):
 def test_files_that_workers_do_not_see(tmp_path, capsys, monkeypatch):
     path = str(write(tmp_path / "a.wav", 8000))
     with cluster(1, processes=False) as client:
-        run = client.__class__.run
+        ask = Watch.ask
 
-        def blind(self, function, *args, **how):
-            if function.__name__ == "exists":
-                return {"tcp://w": False}
-            return run(self, function, *args, **how)
+        def blind(self, function, *args):
+            if function.__name__ == "missing":
+                return {"tcp://w": args[0]}
+            return ask(self, function, *args)
 
-        monkeypatch.setattr(client.__class__, "run", blind)
+        monkeypatch.setattr(Watch, "ask", blind)
         command = ["unmix", path, "--cluster", client.scheduler.address, "-o", str(tmp_path)]
         assert main(command) == 1
     assert "a.wav is not there for worker tcp://w: put it on a disk" in capsys.readouterr().err

@@ -8,45 +8,52 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import pydoc
 import weakref
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-import phinmf
-from phinmf import lazy
+from phinmf import errands, lazy, patience
 from phinmf._types import Array
+from phinmf.engines.connection import check_workers
 from phinmf.engines.journal import CHANGES, Change, Journal
 from phinmf.engines.run import Run
 from phinmf.engines.share import Share
 from phinmf.engines.source import joined, pieces
-from phinmf.lazy import is_lazy, members
+from phinmf.lazy import is_lazy
+from phinmf.patience import Lost, Watch
 from phinmf.threads import Workers
 
 log = logging.getLogger("phinmf")
-CONNECT = 10.0  #: seconds to wait for a scheduler
-LOOK = 1.0  #: seconds after which it is asked whether a worker is still there
 
 
 class Part:
     """A run in the process of a worker, with threads of its own."""
 
     def __init__(
-        self, parts: list[Array], shape: Any, dtype: Any, n_threads: int, share: Share
+        self, parts: list[Array] | None, shape: Any, dtype: Any, n_threads: int, share: Share
     ) -> None:
-        workers = Workers(n_threads)
-        workers.__enter__()
-        weakref.finalize(self, workers.__exit__)
-        share = replace(share, weights=own(share.weights))
-        self.run = Run(joined(parts, shape, dtype), share, workers)
+        self.workers = Workers(n_threads)
+        self.workers.__enter__()
+        weakref.finalize(self, self.workers.__exit__)
+        self.shape, self.dtype = shape, dtype
+        self.share = replace(share, weights=own(share.weights))
+        if parts is not None:
+            self.hold(parts)
+
+    def hold(self, parts: list[Array]) -> None:
+        """Make the run of its frames, which the client sends if they are not a dask array."""
+        self.run = Run(joined(parts, self.shape, self.dtype), self.share, self.workers)
 
     def ask(self, name: str, *args: Any) -> Any:
         """Ask the run."""
-        return getattr(self.run, name)(*map(own, args))
+        asked = self if name == "hold" else self.run
+        return getattr(asked, name)(*map(own, args))
 
 
 def own(value: Any) -> Any:
@@ -57,27 +64,27 @@ def own(value: Any) -> Any:
     return value.copy(order="K") if isinstance(value, np.ndarray) else value
 
 
-class Lost(Exception):
-    """A worker does not answer any more."""
-
-
 class Cluster:
     """One run on each worker."""
 
-    def __init__(self, client: Any, source: Any, dtype: Any, shares: list[Share]) -> None:
-        self.client = client
+    def __init__(self, watch: Watch, source: Any, dtype: Any, shares: list[Share]) -> None:
+        self.watch = watch
+        self.client = watch.client
         self.source = source
         self.dtype = dtype
         self.shares = shares  #: one for each run
         self.journal = Journal()
         self.remade: set[int] = set()  #: runs that do not hold the last trial point
         self.travelled: Counter[str] = Counter()  #: bytes of arrays, by what was asked
-        threads = members(client)
-        order = sorted(threads)
+        self.threads = watch.ready()  #: of each worker that was ready when last asked
+        order = sorted(self.threads)
         self.at = [order[i % len(order)] for i in range(len(shares))]
         self.actors = [self.begin(i) for i in range(len(shares))]
         for i in range(len(shares)):
-            self.finish(i)
+            try:
+                self.finish(i, order)
+            except Lost as lost:
+                self.again(i, [], lost)
 
     def close(self) -> None:
         """Let the workers forget their runs."""
@@ -85,62 +92,78 @@ class Cluster:
 
     # making runs
 
-    def begin(self, i: int) -> Any:
-        """Have a run made where it belongs."""
+    def begin(self, i: int, afresh: bool = False) -> Any:
+        """Have a run made where it belongs, maybe from frames under fresh keys."""
         frames, where = self.shares[i].frames, [self.at[i]]
-        shape = (self.source.shape[0], frames.stop - frames.start, self.source.shape[1])
-        cut = pieces(self.source, frames)
+        parts: Any = None
         if is_lazy(self.source):
-            here = self.client.compute(cut, workers=where, allow_other_workers=True)
-        else:
-            here = self.client.scatter(cut, workers=where, hash=False)
-        n_threads = members(self.client).get(self.at[i], 1)
+            compute = self.client.compute
+            if afresh:
+                compute = partial(errands.afresh, self.client, self.source)
+            parts = compute(pieces(self.source, frames), workers=where, allow_other_workers=True)
         return self.client.submit(
-            Part, here, shape, self.dtype, n_threads, self.shares[i],
+            Part, parts, self.shape(i), self.dtype, self.threads[self.at[i]], self.shares[i],
             actor=True, workers=where, pure=False,
         )  # fmt: skip
 
-    def finish(self, i: int) -> None:
-        """Wait for a run; if its worker is lost meanwhile, for another one."""
-        wait = lazy.distributed().wait
-        while True:
-            try:
-                wait(self.actors[i], timeout=2)
-            except TimeoutError:
-                if self.at[i] in members(self.client):
-                    continue
-            else:
-                if self.actors[i].status == "finished":
-                    return
-                if self.at[i] in members(self.client):
-                    raise self.actors[i].exception()
-            self.settle_elsewhere(i)
+    def shape(self, i: int) -> tuple[int, int, int]:
+        """The shape (C, n, M) of the frames of a run."""
+        C, M, _ = self.source.shape
+        return C, len(self.shares[i].weights), M
+
+    def finish(self, i: int, helpers: Sequence[str] = ()) -> None:
+        """Wait until a run is made; chunks that other runs need, too, may come from helpers."""
+        actor = self.actors[i]
+
+        async def made() -> None:
+            while actor.status in ("pending", "lost"):
+                await asyncio.sleep(0.01)
+
+        def lost(found: patience.Workers) -> bool:
+            return any(self.watch.unready(address, found) for address in (self.at[i], *helpers))
+
+        try:
+            self.watch.result(self.watch.begin(made()), lost, [actor])
+        except Lost:
+            if not helpers or self.watch.unready(self.at[i], self.watch.look()):
+                raise
+            self.actors[i] = self.begin(i, afresh=True)
+            self.finish(i)
+            return
+        failed = actor.exception() if actor.status == "error" else None
+        if failed is not None and not isinstance(failed, lazy.distributed().KilledWorker):
+            raise failed
+        if actor.status != "finished":
+            raise Lost(self.at[i]) from failed
+        if not is_lazy(self.source):
+            Y = self.source[:, :, self.shares[i].frames]
+            self.wait(i, self.call(i, "hold", ([Y],)))
 
     def settle_elsewhere(self, i: int) -> None:
         """Begin a lost run again on the worker that has the fewest."""
-        gone = self.at[i]
-        there = set(members(self.client))
-        others = there - {gone} or there  # a worker may be there again, or only seemed lost
+        gone, self.actors[i] = self.at[i], None  # the scheduler would wait for its worker
+        self.threads = self.watch.ready()
+        # it may be there again, or only seemed lost
+        others = self.threads.keys() - {gone} or set(self.threads)
         self.at[i] = min(others, key=lambda address: (self.at.count(address), address))
         log.warning("worker %s is lost: its frames go to %s", gone, self.at[i])
-        self.actors[i] = None  # the scheduler would wait for its worker
-        self.actors[i] = self.begin(i)
+        check_workers(self.watch)
+        self.actors[i] = self.begin(i, afresh=True)
+        self.finish(i)
 
-    def again(self, i: int, change: Change) -> Any:
+    def again(self, i: int, asked: list[Change], lost: Lost) -> Any:
         """Make a lost run again, do what was done to it, and ask what it did not answer."""
-        while True:
-            self.settle_elsewhere(i)
-            self.finish(i)
-            frames = self.shares[i].frames
-            done = [*self.journal.changes]
-            if change.name not in CHANGES:
-                done.append(change)
+        frames, answer = self.shares[i].frames, None
+        for _ in range(errands.ATTEMPTS):
             try:
-                for step in done:
+                self.settle_elsewhere(i)
+                for step in [*self.journal.changes, *asked]:
                     answer = self.wait(i, self.call(i, step.name, step.arguments(frames)))
-            except Lost:
-                continue
-            return answer
+            except Lost as error:
+                lost = error
+            else:
+                return answer
+        raise errands.too_often(self.client, lost)
 
     # asking
 
@@ -159,8 +182,9 @@ class Cluster:
         for i, answer in enumerate(asked):
             try:
                 answers.append(self.wait(i, answer))
-            except Lost:
-                answers.append(self.again(i, change))
+            except Lost as lost:
+                asked_again = [] if change.name in CHANGES else [change]  # or it is in the journal
+                answers.append(self.again(i, asked_again, lost))
                 if change.name != "at":
                     self.remade.add(i)
         if change.name == "activations":
@@ -168,17 +192,8 @@ class Cluster:
         return answers
 
     def wait(self, i: int, answer: Future[Any]) -> Any:
-        """An answer that was asked for, unless the scheduler has given up its worker."""
-        while True:
-            try:
-                return answer.result(timeout=LOOK)
-            except TimeoutError:
-                if answer.done():
-                    return answer.result()
-                if self.at[i] in members(self.client):
-                    continue
-            answer.cancel()
-            raise Lost(self.at[i])
+        """An answer that was asked for, unless its worker is lost."""
+        return self.watch.result(answer, patience.without(self.at[i]))
 
     def call(self, i: int, name: str, args: tuple[Any, ...]) -> Future[Any]:
         """Send a question to a run; the future has its answer."""
@@ -199,19 +214,7 @@ class Cluster:
             self.travelled[name] += size(reply["result"])
             return reply["result"]
 
-        return asyncio.run_coroutine_threadsafe(answer(), self.client.loop.asyncio_loop)
-
-
-def connect(address: str) -> Any:
-    """A client of the cluster at an address."""
-    distributed = lazy.distributed()
-    try:
-        return distributed.Client(address, timeout=CONNECT)
-    except (TimeoutError, OSError, ValueError) as error:
-        raise ConnectionError(
-            f"no Dask scheduler answers at {address} within {CONNECT:g} s: start one with dask"
-            " scheduler, and pass the address that it prints, such as tcp://10.0.0.1:8786"
-        ) from error
+        return self.watch.begin(answer())
 
 
 def size(value: Any) -> int:
@@ -219,15 +222,3 @@ def size(value: Any) -> int:
     if isinstance(value, np.ndarray):
         return value.nbytes
     return sum(size(v) for v in value) if isinstance(value, (list, tuple)) else 0
-
-
-def check_workers(client: Any) -> None:
-    """Refuse workers that do not have this very package."""
-    found = client.run(pydoc.locate, "phinmf.__version__", on_error="return")
-    for address, there in found.items():
-        if there != phinmf.__version__:
-            what = f"phinmf {there}" if isinstance(there, str) else "no phinmf"
-            raise ImportError(
-                f"worker {address} has {what}, but phinmf {phinmf.__version__} is needed as it is"
-                f' here: install it there with pip install "phinmf[dask]=={phinmf.__version__}"'
-            )

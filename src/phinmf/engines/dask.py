@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf import lazy
+from phinmf import errands, lazy, patience
 from phinmf._types import Array, Indices
 from phinmf.divergences import Divergence
 from phinmf.engines import cluster, disk
 from phinmf.engines.blocked import BlockedEngine
+from phinmf.engines.connection import check_workers
 from phinmf.engines.journal import Change
 from phinmf.engines.run import Run
 from phinmf.engines.share import Share
@@ -60,7 +61,8 @@ class DaskEngine(BlockedEngine):
             Y = self.source.astype(dtype)
             return DaskEngine(Y, self.divergence, None, weights, self.workers)
         sample = self.source[:, :, few]
-        sample = sample.compute() if lazy.is_lazy(sample) else sample
+        if lazy.is_lazy(sample):
+            sample = errands.in_memory(sample)
         return BlockedEngine(sample.astype(dtype), self.divergence, None, weights, self.workers)
 
     def answers(self, name: str, *args: Any, rows: Array | None = None) -> Iterable[Any]:
@@ -84,9 +86,9 @@ class DaskEngine(BlockedEngine):
 
     def on(self, client: Any) -> Any:
         """Runs on the workers of a cluster."""
-        threads = lazy.members(client)
-        cluster.check_workers(client)
-        return cluster.Cluster(client, self.source, self.dtype, self.shares(len(threads)))
+        watch = patience.Watch(client)
+        check_workers(watch)
+        return cluster.Cluster(watch, self.source, self.dtype, self.shares(len(watch.ready())))
 
     def in_process(self) -> Any:
         """Runs in this process, as many as the memory allows at a time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -21,28 +21,37 @@ def tasks(
     asked: list[Request], options: argparse.Namespace
 ) -> Iterator[tuple[Path, Callable[[], dict[str, Any]]]]:
     """What to call for the result of each file: one is learned by all workers, many by one each."""
-    from phinmf.engines.cluster import check_workers, connect
-    from phinmf.lazy import members
+    from phinmf.engines.connection import check_workers, connect
+    from phinmf.errands import Errand
+    from phinmf.patience import Watch
     from phinmf.views.cli.unmix import one
 
+    for name in ("distributed", "asyncio"):  # whose tracebacks say less than our sentence does
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with connect(options.cluster) as client:
-        members(client)
-        check_workers(client)
+        watch = Watch(client)
+        check_workers(watch)
         asked = [absolute(request) for request in asked]
-        seen_by_all(client, [request.path for request in asked])
+        seen_by_all(watch, [request.path for request in asked])
         if len(asked) == 1:
             yield asked[0].path, partial(one, asked[0], options.quiet, on_cluster=True)
             return
-        work = [client.submit(on_worker, request, pure=False) for request in asked]
-        for request, future in zip(asked, work, strict=True):
-            yield request.path, partial(outcome, request.path, future, options.quiet)
+        send = partial(client.submit, on_worker, pure=False)
+        work = [Errand(watch, partial(send, request)) for request in asked]
+        for request, errand in zip(asked, work, strict=True):
+            yield request.path, partial(outcome, request.path, errand, options.quiet)
 
 
 def absolute(request: Request) -> Request:
     """The same request with paths that mean the same on every worker."""
+    output = request.output
     return request._replace(
         path=request.path.absolute(),
-        output=replace(request.output, folder=request.output.folder.absolute()),
+        output=replace(
+            output,
+            folder=output.folder.absolute(),
+            keep=tuple(path.absolute() for path in output.keep),
+        ),
         model=None if request.model is None else request.model.absolute(),
     )
 
@@ -57,9 +66,9 @@ def on_worker(request: Request) -> dict[str, Any]:
     return one(request._replace(how=replace(request.how, n_threads=n)), quiet=True)
 
 
-def outcome(path: Path, future: Any, quiet: bool) -> dict[str, Any]:
+def outcome(path: Path, errand: Any, quiet: bool) -> dict[str, Any]:
     """Wait for a file that a worker unmixes."""
-    result: dict[str, Any] = future.result()
+    result: dict[str, Any] = errand.result()
     if not Path(result["folder"]).exists():
         raise RuntimeError(
             f"a worker has written {result['folder']}, which is not here: name an --output on a"
@@ -72,12 +81,17 @@ def outcome(path: Path, future: Any, quiet: bool) -> dict[str, Any]:
     return result
 
 
-def seen_by_all(client: Any, paths: list[Path]) -> None:
+def seen_by_all(watch: Any, paths: list[Path]) -> None:
     """Refuse files that a worker cannot read."""
-    for path in paths:
-        for address, there in client.run(os.path.exists, str(path)).items():
-            if path.exists() and not there:
-                raise FileNotFoundError(
-                    f"{path} is not there for worker {address}: put it on a disk that all machines"
-                    " share, at the same place"
-                )
+    here = [path for path in paths if path.exists()]
+    for address, absent in watch.ask(missing, here).items():
+        for path in absent:
+            raise FileNotFoundError(
+                f"{path} is not there for worker {address}: put it on a disk that all machines"
+                " share, at the same place"
+            )
+
+
+def missing(paths: list[Path]) -> list[Path]:
+    """Files that are not there."""
+    return [path for path in paths if not path.exists()]
