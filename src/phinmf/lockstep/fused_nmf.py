@@ -11,16 +11,15 @@ precision: what must be exact is a constant.)
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
 
 from phinmf._types import Tensor
+from phinmf.lockstep.fused_ratios import multiply, power_ratios
 from phinmf.multiplicative import LEAST
 
-ENTRIES = 1024  #: of an elementwise program
+ENTRIES = 1024  #: activations that a program scales at a time
 PROGRAMS = 528  #: that the sums over frames are shared out to
 
 # atoms, frames and warps of a program, as measured on an H200
@@ -144,40 +143,6 @@ def _dictionary_kernel(
             tl.store(H + (b * K + k) * N + n, h * s, n < N)
 
 
-@triton.jit
-def _power_ratios_kernel(X, WH, EPS, PQ, MN, C: tl.constexpr, BLOCK: tl.constexpr):
-    """P = (v+ε)/v̂², then Q = 1/v̂, of some entries of restart b."""
-    b = tl.program_id(1).to(tl.int64)
-    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    inside = place < MN
-    eps = tl.load(EPS).to(X.dtype.element_ty)
-    v = tl.load(X + b * C * MN + place, inside, 0.0)
-    v = v * v
-    for c in tl.static_range(1, C):
-        x = tl.load(X + (b * C + c) * MN + place, inside, 0.0)
-        v += x * x
-    if C > 1:
-        v = v * (1.0 / C)
-    q = 1.0 / (tl.load(WH + b * MN + place, inside, 1.0) + eps)
-    tl.store(PQ + b * 2 * MN + place, (v + eps) * q * q, inside)
-    tl.store(PQ + (b * 2 + 1) * MN + place, q, inside)
-
-
-@triton.jit
-def _multiply_kernel(H, sums, MU, KN, least, GAMMA: tl.constexpr, BLOCK: tl.constexpr):
-    """H ← H∘[WᵀP/(WᵀQ+μ)]^γ from both products."""
-    b = tl.program_id(1).to(tl.int64)
-    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    inside = place < KN
-    h = tl.load(H + b * KN + place, inside, 0.0)
-    numerator = tl.load(sums + b * 2 * KN + place, inside, 0.0)
-    denominator = tl.load(sums + (b * 2 + 1) * KN + place, inside, 0.0) + tl.load(MU).to(h.dtype)
-    ratio = tl.where(denominator > 0, numerator / denominator, 1.0)
-    if GAMMA != 1:
-        ratio = tl.exp(GAMMA * tl.log(ratio)).to(h.dtype)
-    tl.store(H + b * KN + place, tl.maximum(h * ratio, tl.minimum(h, least)), inside)
-
-
 def update_activations(
     X: Tensor, W: Tensor, H: Tensor, mu: Tensor, eps: Tensor, gamma: float, many: bool = False
 ) -> None:
@@ -185,10 +150,7 @@ def update_activations(
     B, C, M, N = X.shape
     K = H.shape[1]
     if most_inside(X.dtype, many) < K:
-        sums = torch.matmul(W.mT[:, None], power_ratios(X, W, H, eps))
-        _multiply_kernel[(triton.cdiv(K * N, ENTRIES), B)](
-            H, sums, mu, K * N, LEAST, gamma, BLOCK=ENTRIES
-        )
+        multiply(H, W.mT @ power_ratios(X, W, H, eps, (B, M, 2 * N)), mu, gamma)
         return
     BM, BN, warps = TILE_OF_MANY if many else UPDATE_TILE
     _update_kernel[(triton.cdiv(N, BN), B)](
@@ -205,7 +167,8 @@ def dictionary_sums(
     K = H.shape[1]
     if most_inside(X.dtype, many) < K:
         weighted = H * weights[:, None].to(H.dtype)
-        return torch.matmul(power_ratios(X, W, H, eps), weighted.mT[:, None])
+        sums = power_ratios(X, W, H, eps, (B, 2 * M, N)) @ weighted.mT
+        return sums.view(B, 2, M, K)
     BM, BN, warps = TILE_OF_MANY if many else SUMS_TILE
     rows = triton.cdiv(M, BM)
     tiles = triton.cdiv(N, BN * triton.cdiv(PROGRAMS, rows * B))
@@ -216,16 +179,6 @@ def dictionary_sums(
         BK=padded(K), num_warps=warps,
     )  # fmt: skip
     return parts.sum(dim=1)
-
-
-def power_ratios(X: Tensor, W: Tensor, H: Tensor, eps: Tensor) -> Tensor:
-    """P = (v+ε)/v̂² and Q = 1/v̂: (B, 2, M, N)."""
-    B, C, M, N = X.shape
-    PQ: Any = torch.empty((B, 2, M, N), dtype=X.dtype, device=X.device)
-    _power_ratios_kernel[(triton.cdiv(M * N, ENTRIES), B)](
-        X, W @ H, eps, PQ, M * N, C, BLOCK=ENTRIES
-    )
-    return PQ
 
 
 def nmf_step(
