@@ -163,6 +163,27 @@ def test_one_of_two_workers_is_paused(expected):
         same(tl_nmf(Y, **HOW), expected)
 
 
+def test_an_error_of_a_run_is_raised_here(client):
+    p = Problem(3, M=12, N=3000, engine="blocked")
+    with DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence) as engine:
+        engine.rotate(p.Phi)
+        with pytest.raises(ValueError, match="mismatch in its core dimension"):
+            engine.rotate(p.Phi[:, :5])
+
+
+def test_a_worker_that_closes(expected):
+    """It says that it cannot schedule anything any more: the other one goes on."""
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+    with cluster(2, processes=False) as client:
+
+        def close(state):
+            if state.iteration == 8:
+                worker = next(iter(client.cluster.workers.values()))
+                worker.executors["actor"].shutdown()
+
+        same(tl_nmf(Y, callback=close, **HOW), expected)
+
+
 def test_chunks_that_wait_on_a_paused_worker():
     """They were given to it before: nobody else takes them, and they are computed again."""
 
