@@ -45,7 +45,9 @@ class Errand:
                 return self.watch.result(self.watch.begin(self.gathered()), self.lost, self.all())
             except killed as error:  # the scheduler has tried several workers
                 raise too_often(self.watch.client, error) from error
-            except (Lost, lazy.distributed().comm.CommClosedError) as error:
+            except (Lost, OSError) as error:
+                if any(future.status == "error" for future in self.all()):
+                    raise  # it is the computation that has failed
                 last = error
             log.warning("a worker is lost: its work is begun again on another one")
             self.futures = None

@@ -186,7 +186,12 @@ class Watch:
         for address in self.ready():
 
             async def answer(where: str = address) -> Any:
-                found = await self.client.run(function, *args, workers=[where], on_error="return")
+                try:
+                    found = await self.client.run(
+                        function, *args, workers=[where], on_error="return"
+                    )
+                except OSError as error:
+                    return error
                 return found[where]
 
             asked[address] = self.begin(answer())
@@ -194,6 +199,8 @@ class Watch:
         for address, begun in asked.items():
             with contextlib.suppress(Lost):
                 answers[address] = self.result(begun, without(address))
+        if any(isinstance(found, OSError) for found in answers.values()):
+            self.look()  # is the scheduler lost, too?
         return {a: found for a, found in answers.items() if not isinstance(found, OSError)}
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from clusters import cluster, needs_dask, worker_process
 from problems import Problem
 
-from phinmf import tl_nmf
+from phinmf import errands, tl_nmf
 from phinmf.engines.dask import DaskEngine
 from phinmf.manifold import random_orthogonal
 
@@ -160,6 +161,48 @@ def test_one_of_two_workers_is_paused(expected):
     ):
         client.run(paused, workers=list(client.scheduler_info()["workers"])[:1])
         same(tl_nmf(Y, **HOW), expected)
+
+
+def test_an_error_of_a_run_is_raised_here(client):
+    p = Problem(3, M=12, N=3000, engine="blocked")
+    with DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence) as engine:
+        engine.rotate(p.Phi)
+        with pytest.raises(ValueError, match="mismatch in its core dimension"):
+            engine.rotate(p.Phi[:, :5])
+
+
+def test_a_worker_that_closes(expected):
+    """It says that it cannot schedule anything any more: the other one goes on."""
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+    with cluster(2, processes=False) as client:
+
+        def close(state):
+            if state.iteration == 8:
+                worker = next(iter(client.cluster.workers.values()))
+                worker.executors["actor"].shutdown()
+
+        same(tl_nmf(Y, callback=close, **HOW), expected)
+
+
+def test_chunks_that_wait_on_a_paused_worker():
+    """They were given to it before: nobody else takes them, and they are computed again."""
+
+    def slow(block):
+        time.sleep(0.2)
+        return block
+
+    Y = frames(2000)
+    lazily = da.from_array(Y, chunks=(-1, -1, 100)).map_blocks(slow, dtype=Y.dtype)
+    with (
+        cluster(2, processes=False, memory_limit=0) as client,
+        dask.config.set({"phinmf.timeout": "3s"}),
+    ):
+        victim = list(client.scheduler_info()["workers"])[:1]
+        timer = threading.Timer(0.5, client.run, (paused,), {"workers": victim})
+        timer.start()
+        found = errands.in_memory(lazily)
+        timer.join()
+    assert np.array_equal(found, Y)
 
 
 def test_a_worker_that_falls_silent(expected, said):

@@ -1,6 +1,7 @@
 """Frames of sound files as a dask array, and the command line on a cluster."""
 
 import json
+import socket
 
 import numpy as np
 import pytest
@@ -107,6 +108,32 @@ def test_a_cluster_that_cannot_help(tmp_path, capsys, monkeypatch):
         command = ["unmix", path, "--cluster", client.scheduler.address, "-o", str(tmp_path)]
         assert main(command) == 1
     assert "worker tcp://w has phinmf 0.0.1, but phinmf" in capsys.readouterr().err
+
+
+def test_an_address_where_somebody_listens_and_says_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(connection, "CONNECT", 0.5)
+    path = str(write(tmp_path / "a.wav", 8000))
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        address = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
+        assert main(["unmix", path, "--cluster", address, "-o", str(tmp_path)]) == 1
+    assert f"no Dask scheduler answers at {address} within 0.5 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_workers_that_begin_nothing(tmp_path, capsys, n):
+    """One file that all workers learn on, or many: a sentence each, and the command ends."""
+    paths = [str(write(tmp_path / f"{i}.wav", 8000)) for i in range(n)]
+    with (
+        cluster(1, processes=False, memory_limit=0) as client,
+        dask.config.set({"phinmf.timeout": "1s"}),
+    ):
+        from distributed.core import Status
+
+        command = ["unmix", *paths, "--cluster", client.scheduler.address, "-o", str(tmp_path)]
+        client.run(lambda dask_worker: setattr(dask_worker, "status", Status.paused))
+        assert main([*command, "--quiet"]) == 1
+    said = capsys.readouterr().err
+    assert "0 are running, 1 paused for want of memory, 0 silent; start others" in said
 
 
 def test_files_that_workers_do_not_see(tmp_path, capsys, monkeypatch):

@@ -12,7 +12,7 @@ import weakref
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -51,9 +51,19 @@ class Part:
         self.run = Run(joined(parts, self.shape, self.dtype), self.share, self.workers)
 
     def ask(self, name: str, *args: Any) -> Any:
-        """Ask the run."""
-        asked = self if name == "hold" else self.run
-        return getattr(asked, name)(*map(own, args))
+        """Ask the run; its errors come back as an answer, those of dask mean a lost worker."""
+        try:
+            asked = self if name == "hold" else self.run
+            return getattr(asked, name)(*map(own, args))
+        except Exception as error:
+            return Failure(error)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error of a run."""
+
+    error: Exception
 
 
 def own(value: Any) -> Any:
@@ -207,10 +217,12 @@ class Cluster:
                     function="ask", actor=key, args=[serialised(a) for a in (name, *args)],
                     kwargs={},
                 )  # fmt: skip
-            except Exception as error:  # our own come back as a reply
+            except Exception as error:
                 raise Lost(address) from error
-            if reply["status"] != "OK":
-                raise reply["exception"]
+            if reply["status"] != "OK":  # the worker is about to close
+                raise Lost(address) from reply["exception"]
+            if isinstance(reply["result"], Failure):
+                raise reply["result"].error
             self.travelled[name] += size(reply["result"])
             return reply["result"]
 

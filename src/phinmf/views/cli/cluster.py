@@ -26,9 +26,10 @@ def tasks(
     from phinmf.patience import Watch
     from phinmf.views.cli.unmix import one
 
-    for name in ("distributed", "asyncio"):  # whose tracebacks say less than our sentence does
-        logging.getLogger(name).setLevel(logging.CRITICAL)
     with connect(options.cluster) as client:
+        for name in [*logging.root.manager.loggerDict]:
+            if name.startswith(("distributed", "asyncio")):  # their tracebacks say less than we do
+                logging.getLogger(name).setLevel(logging.CRITICAL)
         watch = Watch(client)
         check_workers(watch)
         asked = [absolute(request) for request in asked]
