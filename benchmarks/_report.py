@@ -146,6 +146,12 @@ TABLES = {
         "best": "best objective per entry", "worst": "worst",
         "fit_rate": "share of the rate of products",
     },
+    "fuzz_command_line": {
+        "what": "attack", "tried": "tried", "held": "held", "refused": "refused", "broke": "broke",
+    },
+    "fuzz_library": {
+        "what": "attack", "tried": "tried", "held": "held", "refused": "refused", "broke": "broke",
+    },
     "armstrong": {
         "threads": "threads", "sparsity": "sparsity", "start": "start", "method": "method",
         "objective_per_entry": "objective per entry", "seconds": "s",
@@ -160,6 +166,7 @@ OTHER_PAGES = {
         ("cluster", "out_of_core", "scaling_model", "scaling_fit", "scaling_forecast"),
         "docs/scaling.md",
     ),
+    **dict.fromkeys(("fuzz_command_line", "fuzz_library"), "docs/reliability.md"),
     "unmix": "docs/unmix.md",
     "estimator": "docs/estimator.md",
     "separation_snr": "docs/separation.md",
