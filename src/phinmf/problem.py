@@ -190,6 +190,7 @@ def problem_of(
         checks.count("n_threads", n_threads, 1)
     weights = checked(sample_weight, frame_mask, N)
     floor = checks.number("floor", floor, 0)
+    checks.in_range(arrays.dtype_of(frames), sparsity=mu, floor=floor)
     used, unit = in_own_unit(weights)
     data = assembly.data_of(frames, used, floor, H is None)
     n_used = N if isinstance(data.used, slice) else len(data.used)

@@ -162,6 +162,11 @@ def unmix(
     samples = signal.reshape(len(signal), -1).astype(np.float64)
     if model is None:
         model = learn(lambda s, n: samples[s : s + n], *samples.shape, rate, options, callback)
+    elif not isinstance(model, Learned):
+        raise TypeError(
+            f"model is {type(model).__name__}, but the model of an unmixing is needed: pass"
+            " u.model, or load_model(path, sample_rate) of phinmf.audio.model_files"
+        )
     elif model.sample_rate != rate:
         raise ValueError(
             f"sample_rate is {rate}, but the model was learned at {model.sample_rate} Hz:"

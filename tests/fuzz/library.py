@@ -1,0 +1,20 @@
+"""Attacks on the functions, the estimator, models and checkpoints."""
+
+import numpy as np
+from fuzz import files, fits, runs
+from fuzz.counting import main
+from fuzz.judging import judged
+
+KINDS = {**fits.KINDS, **runs.KINDS, **files.KINDS}
+
+
+def attack(rng):
+    """One attack of a random kind; kinds that take longer are rarer."""
+    names = sorted(KINDS)
+    share = np.array([KINDS[name].share for name in names])
+    name = str(rng.choice(names, p=share / share.sum()))
+    return judged(name, KINDS[name].attack, rng)
+
+
+if __name__ == "__main__":
+    main("library", attack)
