@@ -86,15 +86,14 @@ class Problem:
             self.engine, data.Y, self.divergence, self.n_threads, data.weights
         ) as held:
             start = self.start(rng_Phi, rng_W, held.powers())
+            model = Model(held, self.mu, kept=kept)
             at = None
             if checkpoint is not None or resume is not False:
                 problem = description(
                     run, self.frames, self.weights, self.n_components, self.divergence, kept,
                     self.given.W, self.given.H_as_given, self.init, seed,
                 )  # fmt: skip
-                total = float(held.weights.sum())
-                run, at = attach(run, problem, checkpoint, every, resume, start, total)
-            model = Model(held, self.mu, kept=kept)
+                run, at = attach(run, problem, checkpoint, every, resume, start, model)
             result = assembly.solve(model, start, run, data.scale, at)
         return self.finished(result)
 
