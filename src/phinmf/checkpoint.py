@@ -59,9 +59,10 @@ def attach(
 ) -> tuple[Settings, Progress | None]:
     """Let a run keep checkpoints, and find where it continues instead of at the start."""
     if path is not None:
-        if not Path(path).parent.is_dir():
+        if not storage.named(path).parent.is_dir():
             raise ValueError(f"checkpoint is {path}, but its folder does not exist: make it first")
         refuse_what_is_not_ours(path)
+        storage.writable(path)
         run = dataclasses.replace(run, keep=Keeper(path, every, run.solver, problem))
     if isinstance(resume, bool):
         if resume and path is None:

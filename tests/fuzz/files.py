@@ -8,20 +8,21 @@ import warnings
 
 import numpy as np
 from forging import JUNK, changes
+from sklearn.exceptions import ConvergenceWarning
+
+import phinmf
 from fuzz.counting import Verdict
 from fuzz.fits import Kind
 from fuzz.formulas import check_fit, demand, same_bits
 from fuzz.judging import judged
 from fuzz.random_fits import effective, fit, pick, problem
 from fuzz.runs import estimator_of, folder
-from sklearn.exceptions import ConvergenceWarning
-
-import phinmf
 from phinmf import Status
 from phinmf.audio.model_files import load_model, save_model
 
 HEADER = [*JUNK, -0.0, 1e-320, 1e308, 2**64, "nan", "../../x", {"type": "LBFGS", "fields": {}},
-          {"type": "Anneal", "fields": {"length": 10**9}}, {"dict": {}}, "\x00", "a\nb" * 999]  # fmt: skip
+          {"type": "Anneal", "fields": {"length": 10**9}}, {"dict": {}}, "\x00",
+          "a\nb" * 999]  # fmt: skip
 
 
 def forged(rng, path):

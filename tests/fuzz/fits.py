@@ -2,16 +2,25 @@
 
 import copy
 import dataclasses
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from fuzz.formulas import Wrong, check_fit, check_orthogonal, check_story, demand, same_bits
-from fuzz.formulas import divergence_of, power
-from fuzz.judging import must_not_be_refused
-from fuzz.random_fits import effective, fit, options, pick, problem
 
 import phinmf
+from fuzz.formulas import (
+    Wrong,
+    check_fit,
+    check_orthogonal,
+    check_story,
+    demand,
+    divergence_of,
+    power,
+    same_bits,
+)
+from fuzz.judging import must_not_be_refused
+from fuzz.random_fits import effective, fit, options, pick, problem
 
 
 @dataclasses.dataclass
@@ -85,9 +94,10 @@ def hostile_numbers(rng):
     checked_fit(Y, K, how)
 
 
-JUNK = [None, True, -1, 0, 1, 2.5, np.nan, np.inf, -np.inf, 10**400, "x", "", [], [[]], {}, object(),
-        1j, b"x", (1, 2), np.zeros(3), np.zeros((0, 2)), np.array("x"), np.array([None]), 2**63,
-        np.float32(1), np.int8(3), np.array(2), np.array([2.0]), "auto", "W", lambda *_: None, set()]  # fmt: skip
+JUNK = [None, True, -1, 0, 1, 2.5, np.nan, np.inf, -np.inf, 10**400, "x", "", [], [[]], {}, 1j,
+        object(), b"x", (1, 2), np.zeros(3), np.zeros((0, 2)), np.array("x"), np.array([None]),
+        2**63, np.float32(1), np.int8(3), np.array(2), np.array([2.0]), "auto", "W", set(),
+        lambda *_: None]  # fmt: skip
 NAMES = ["n_components", "solver", "init", "divergence", "sparsity", "floor", "anneal",
          "n_iter_nmf", "n_iter_transform", "nmf_exponent", "max_iter", "max_time", "tol", "W", "H",
          "fixed", "sample_weight", "frame_mask", "random_state", "callback", "checkpoint_every",
@@ -256,8 +266,6 @@ def transform_alone(rng):
         how.pop("solver")
     scale = np.sqrt(np.square(Y, dtype=np.float64).mean())
     V_hat = rng.exponential(size=Y.shape[-2:]) * scale**2
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = must_not_be_refused(phinmf.learn_transform, Y, V_hat, **how)

@@ -1,6 +1,7 @@
 """Attacks on the functions, the estimator, models and checkpoints."""
 
 import numpy as np
+
 from fuzz import files, fits, runs
 from fuzz.counting import main
 from fuzz.judging import judged

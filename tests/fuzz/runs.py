@@ -1,6 +1,6 @@
 """Attacks on runs: callbacks, interrupts, limits, checkpoints, the estimator, recordings."""
 
-import itertools
+import importlib
 import os
 import shutil
 import signal
@@ -8,17 +8,17 @@ import tempfile
 import threading
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
+from sounds import KINDS as SOUNDS
+
+import phinmf
 from fuzz.fits import Kind
 from fuzz.formulas import check_fit, demand, same_bits
 from fuzz.judging import must_not_be_refused
 from fuzz.random_fits import effective, fit, pick, problem
-from sounds import KINDS as SOUNDS
-
-import phinmf
 from phinmf.audio.model_files import load_model, save_model
 
 
@@ -86,12 +86,11 @@ def interrupts(rng):
     delay = float(rng.exponential(0.05)) + 1e-4
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     try:
+        timer.start()
         result = fit(Y, K, how)
         timer.cancel()
         timer.join()
-        time.sleep(0)
     except KeyboardInterrupt:
         result = None
     finally:
@@ -107,7 +106,11 @@ def interrupts(rng):
 def limits(rng):
     """max_time: kept but for one iteration, and the result is right."""
     Y, K, how = problem(rng, large=rng.random() < 0.5)
-    how |= {"max_time": float(pick(rng, [0.0, 1e-9, 0.01, 0.1, 0.5])), "max_iter": 10**6, "tol": 0.0}
+    how |= {
+        "max_time": float(pick(rng, [0.0, 1e-9, 0.01, 0.1, 0.5])),
+        "max_iter": 10**6,
+        "tol": 0.0,
+    }
     began = time.perf_counter()
     result = must_not_be_refused(fit, Y, K, how)
     taken = time.perf_counter() - began
@@ -134,10 +137,8 @@ def resumed(rng):
             return state.iteration == after and way == "stop"
 
         keeping = fresh(how) | {"checkpoint": path, "checkpoint_every": 0}
-        try:
+        with suppress(Stop):
             must_not_be_refused(fit, Y, K, keeping | {"callback": callback})
-        except Stop:
-            pass
         kept = sorted(p.name for p in here.iterdir())
         demand(set(kept) <= {"run", "run.previous"}, f"left behind: {kept}")
         if "run.previous" in kept and rng.random() < 0.3:
@@ -149,9 +150,11 @@ def resumed(rng):
 
 def fresh(how):
     """Options whose generator is as it was."""
-    return how | {"random_state": np.random.default_rng(3)} if not isinstance(
-        how["random_state"], int
-    ) else dict(how)
+    return (
+        how | {"random_state": np.random.default_rng(3)}
+        if not isinstance(how["random_state"], int)
+        else dict(how)
+    )
 
 
 def estimator_of(rng, Y, K, how):
@@ -167,9 +170,9 @@ def estimators(rng):
     """fit, transform, score, inverse_transform, files; a refit that fails changes nothing."""
     Y, K, how = problem(rng)
     X = (Y if Y.ndim == 2 else Y[0]).T
-    if not X.any() or len(X) < 1:
-        return
     weights = how.get("sample_weight")
+    if not X[slice(None) if weights is None else weights > 0].any():
+        return
     model = estimator_of(rng, Y, K, how)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -178,15 +181,60 @@ def estimators(rng):
     before = {k: (v.copy() if isinstance(v, np.ndarray) else v) for k, v in vars(model).items()}
     spoilers = [X[:, :-1], X * np.nan, X[:0], X[0], X * 0, "x", None, X.astype(object) * 1j]
     try:
-        model.set_params(n_components=10**6 if rng.random() < 0.5 else K).fit(pick(rng, spoilers))
+        model.set_params(tol=-1 if rng.random() < 0.5 else 0.1).fit(pick(rng, spoilers))
         return  # a model of fewer features
     except (ValueError, TypeError):
-        model.set_params(n_components=K)
+        model.set_params(tol=before["tol"])
     demand(vars(model).keys() == before.keys(), "a failed refit leaves other attributes")
     for name, value in before.items():
         demand(np.array_equal(getattr(model, name), value) if isinstance(value, np.ndarray)
                else getattr(model, name) is value or getattr(model, name) == value,
                f"a failed refit changes {name}")  # fmt: skip
+
+
+def held_otherwise(rng):
+    """The same rows as a data frame, a memory map, objects, a dask array or a tensor."""
+    Y, K, how = problem(rng)
+    X = np.ascontiguousarray((Y if Y.ndim == 2 else Y[0]).T)
+    if not X.any():
+        return
+    way = pick(rng, ["pandas", "memmap", "object", "dask", "tensor", "sparse"])
+    if way in ("dask", "tensor"):
+        how.pop("engine", None)
+    model, other = (estimator_of(np.random.default_rng(0), Y, K, how) for _ in range(2))
+    with folder() as here, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        H = must_not_be_refused(model.fit_transform, X)
+        if way == "sparse":
+            other.fit_transform(importlib.import_module("scipy.sparse").csr_array(X))
+            return
+        held = held_as(way, X, here)
+        found = must_not_be_refused(other.fit_transform, held)
+        found = np.asarray(found.compute() if way == "dask" else found)
+        again = other.transform(held)
+        again = np.asarray(again.compute() if way == "dask" else again)
+    demand(found.shape == H.shape and np.isfinite(found).all(), f"{way}: {found.shape}")
+    if way == "object":  # which scikit-learn takes as float64
+        return
+    if way != "tensor":
+        demand(np.array_equal(other.transform_matrix_, model.transform_matrix_), f"{way}: Φ")
+        demand(np.array_equal(found, H), f"{way}: other activations")
+    room = (1e-2 if X.dtype == np.float32 else 1e-4) * found.max(axis=1, keepdims=True)
+    demand((abs(again - found) <= room).all(), f"{way}: transform is not fit_transform")
+
+
+def held_as(way, X, here):
+    """The same numbers in something else than an array."""
+    if way == "pandas":
+        return importlib.import_module("pandas").DataFrame(X)
+    if way == "memmap":
+        np.save(here / "X.npy", X)
+        return np.load(here / "X.npy", mmap_mode="r")
+    if way == "object":
+        return X.astype(object)
+    if way == "dask":
+        return importlib.import_module("dask.array").from_array(X, chunks=(max(1, len(X) // 2), -1))
+    return importlib.import_module("torch").from_numpy(X.copy())
 
 
 def check_model(model, X, H):
@@ -274,8 +322,8 @@ def side_by_side(rng):
         for t in fitters:
             t.join()
     demand(not errors, f"beside others: {errors}")
-    for number in itertools.chain(found):
-        same_bits(alone[number], found[number], "beside others")
+    for number, result in found.items():
+        same_bits(alone[number], result, "beside others")
 
 
 KINDS = {
@@ -284,6 +332,7 @@ KINDS = {
     "time limits": Kind(limits, 0.5),
     "resumed runs": Kind(resumed, 2),
     "estimators": Kind(estimators, 2),
+    "rows held otherwise": Kind(held_otherwise, 1.5),
     "recordings": Kind(recordings, 1),
     "cluster of threads": Kind(clusters, 0.1),
     "fits side by side": Kind(side_by_side, 0.5),
