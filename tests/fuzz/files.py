@@ -16,7 +16,8 @@ from fuzz.fits import Kind
 from fuzz.formulas import check_fit, demand, same_bits
 from fuzz.judging import judged
 from fuzz.random_fits import effective, fit, pick, problem
-from fuzz.runs import estimator_of, folder
+from fuzz.runs import folder
+from fuzz.users import estimator_of
 from phinmf import Status
 from phinmf.audio.model_files import load_model, save_model
 

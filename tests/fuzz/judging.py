@@ -56,7 +56,7 @@ def fault_of_refusal(error):
         return f"{type(error).__name__} from {last.filename}:{last.lineno}: {text}"
     if "\n" in text and "sklearn" not in last.filename:
         return f"not one line: {text}"
-    if len(text) > 500:
+    if len(text) > 1000:
         return f"no sentence but {len(text)} characters: {text[:100]}"
     return ""
 

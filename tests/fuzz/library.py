@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from fuzz import files, fits, runs
+from fuzz import files, fits, runs, twins, users
 from fuzz.counting import main
 from fuzz.judging import judged
 
-KINDS = {**fits.KINDS, **runs.KINDS, **files.KINDS}
+KINDS = {k: v for module in (fits, twins, runs, users, files) for k, v in module.KINDS.items()}
 
 
 def attack(rng):

@@ -157,7 +157,7 @@ def unmix(
         raise ValueError(
             f"y has shape {signal.shape}, but (n,) or (n, channels) with n ≥ 1 is needed"
         )
-    rate = checks.count("sample_rate", sample_rate, 1)
+    rate = checks.count("sample_rate", sample_rate, 1, 2**31 - 1)
     options = Options(n_components=n_components, **how)
     samples = signal.reshape(len(signal), -1).astype(np.float64)
     if model is None:
