@@ -104,7 +104,7 @@ def checkpoints(rng):
             demand(path.read_bytes() == before, f"{done}: refused, but the file is changed")
             raise
         if result.status not in (Status.ROSE, Status.NOT_BETTER):  # which say that it is wrong
-            check_fit(Y, result, how, effective(how, Y.shape[-1]))
+            check_fit(Y, result, how, effective(how, Y.shape[-1]), sums_within=1e-4)
         room = (1e-5 if Y.dtype == np.float32 else 1e-9) * abs(start)
         demand(result.objective <= start + room, f"{done}: {result.objective}, start {start}")
 

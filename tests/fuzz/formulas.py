@@ -52,7 +52,7 @@ def cost(Y, result, weights, how):
     return float((d + penalty) @ weights[used]), scale
 
 
-def check_fit(Y, result, how, weights=None):
+def check_fit(Y, result, how, weights=None, sums_within=1e-9):
     """Raise what is wrong with a result of `tl_nmf`."""
     single = np.asarray(result.Phi).dtype == np.float32
     Phi, W, H = (np.asarray(a) for a in (result.Phi, result.W, result.H))
@@ -65,7 +65,7 @@ def check_fit(Y, result, how, weights=None):
     if "H" not in fixed and "W" not in fixed:
         sums = W.sum(axis=0, dtype=np.float64)
         off = abs(sums[sums > 0] - 1).max(initial=0)
-        demand(off < (1e-4 if single else 1e-9), f"columns of W sum to 1 ± {off:.2g}")
+        demand(off < (1e-4 if single else sums_within), f"columns of W sum to 1 ± {off:.2g}")
     check_story(result, single, Y[..., 0].size * (N if weights is None else np.sum(weights)))
     found, scale = cost(Y, result, weights, how)
     demand(np.isclose(result.scale, scale, rtol=1e-5 if single else 1e-12), "scale")
