@@ -15,10 +15,10 @@ import numpy as np
 
 from phinmf import arrays, storage
 from phinmf._types import Array
-from phinmf.algorithm import Progress, Settings
+from phinmf.algorithm import Progress, Settings, rounding
 from phinmf.engines.summation import blocks_of
 from phinmf.levels import each
-from phinmf.model import Iterate
+from phinmf.model import Iterate, Model
 from phinmf.solvers import Solver
 from phinmf.stored_run import progress_of
 
@@ -55,16 +55,14 @@ def attach(
     every: float,
     resume: str | os.PathLike[str] | bool,
     start: Iterate,
-    total: float,
+    model: Model,
 ) -> tuple[Settings, Progress | None]:
-    """Let a run keep checkpoints, and find where it continues instead of at the start.
-
-    Its frames have so much weight in total.
-    """
+    """Let a run keep checkpoints, and find where it continues instead of at the start."""
     if path is not None:
-        if not Path(path).parent.is_dir():
+        if not storage.named(path).parent.is_dir():
             raise ValueError(f"checkpoint is {path}, but its folder does not exist: make it first")
         refuse_what_is_not_ours(path)
+        storage.writable(path)
         run = dataclasses.replace(run, keep=Keeper(path, every, run.solver, problem))
     if isinstance(resume, bool):
         if resume and path is None:
@@ -74,7 +72,7 @@ def attach(
         source = resume
     else:
         raise TypeError(f"resume is {resume!r}, but True, False or the path of a file is needed")
-    return run, None if source is None else read(source, run, problem, start, total)
+    return run, None if source is None else read(source, run, problem, start, model)
 
 
 def write(
@@ -101,7 +99,7 @@ def read(
     run: Settings,
     problem: Mapping[str, Any],
     start: Iterate,
-    total: float,
+    model: Model,
 ) -> Progress:
     """Read a checkpoint of this very problem; if it is damaged, the one before."""
     try:
@@ -122,10 +120,21 @@ def read(
                 " frames and settings"
             )
     try:
-        return progress_of(stored, start, run, total)
+        at = progress_of(stored, start, run, float(model.engine.weights.sum()))
+        check_start(at, model, run.schedule.target)
+        return at
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         why = storage.shortened(str(error))
         raise ValueError(f"{path} is not a usable checkpoint: {why}") from error
+
+
+def check_start(at: Progress, model: Model, target: float) -> None:
+    """Raise unless the start costs what the history says: no result may be worse."""
+    said = at.history.start
+    with np.errstate(all="ignore"):
+        cost = model.cost(model.restore(at.start, target).W, target)
+    if not abs(cost - said) <= rounding(said, model.engine.shape, model.engine.dtype):
+        raise ValueError(f"its start costs {cost:.6g}, but its history says {said:.6g}")
 
 
 def refuse_what_is_not_ours(path: str | os.PathLike[str]) -> None:

@@ -24,7 +24,7 @@ def real_array(name: str, given: ArrayLike) -> Array:
 
     A tensor stays one, on its device, without its gradient.
     """
-    array = tensor(name, given) if arrays.is_tensor(given) else np.asarray(given)
+    array = tensor(name, given) if arrays.is_tensor(given) else native(np.asarray(given))
     xp = namespace(array)
     if xp.isdtype(array.dtype, "complex floating"):
         raise ValueError(f"{name} is complex, but real numbers are needed: pass {name}.real")
@@ -36,6 +36,11 @@ def real_array(name: str, given: ArrayLike) -> Array:
     if bad:
         raise ValueError(f"{name} has {bad} NaN or infinite values: remove or replace them")
     return array
+
+
+def native(array: Array) -> Array:
+    """The same numbers in the byte order of this machine."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def tensor(name: str, given: Any) -> Any:
@@ -88,6 +93,33 @@ def floor_of(floor: float, known: Levels, dtype: Any) -> None:
         )
 
 
+def largest_power(dtype: Any) -> float:
+    """The largest number that can still be squared."""
+    return float(np.finfo(dtype).max) ** 0.5
+
+
+def in_range(dtype: Any, **given: float) -> None:
+    """Raise if a setting, at unit power, cannot be computed with in the precision of the data."""
+    for name, value in given.items():
+        if not value < largest_power(dtype):
+            raise ValueError(
+                f"{name} is {value:g}, but at most {largest_power(dtype):.2g} can be computed with"
+                f" in {dtype}"
+            )
+
+
+def kept_columns(W: Array, scale: float, dtype: Any) -> None:
+    """Raise if W is to keep columns in a unit in which activations leave the range of numbers."""
+    reach = math.log2(float(np.finfo(dtype).max)) - 64  # room for large and small activations
+    for s in arrays.to_numpy(namespace(W).sum(W, axis=0)).tolist():
+        unit = 0 if s == 0 else 2 * math.log2(scale) - math.log2(s)
+        if not (abs(unit) < reach and s < largest_power(dtype)):
+            raise ValueError(
+                f"a fixed column of W has sum {s:.3g}, for which activations of frames of root mean"
+                f" square {scale:.3g} leave the range of {dtype}: scale it nearer to 1"
+            )
+
+
 def unit_power(
     Y: Any, weights: Array | None = None, known: Levels | None = None
 ) -> tuple[Any, float]:
@@ -102,7 +134,7 @@ def unit_power(
     mean = float(energies.mean() if shares is None else energies @ shares)
     rms = math.sqrt(mean / (Y.shape[0] * Y.shape[1]))
     root = math.ldexp(rms, exponent)
-    largest = float(np.finfo(dtype).max) ** 0.5
+    largest = largest_power(dtype)
     # of a frame, which its activations add up to
     loudest = math.log2(float(energies.max())) / 2 + exponent
     if not 1 / largest < root or loudest > math.log2(largest) - 2:

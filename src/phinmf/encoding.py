@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phinmf import arrays, assembly
+from phinmf import arrays, assembly, checks
 from phinmf._types import Array
 from phinmf.divergences import Divergence, is_compiled
 from phinmf.levels import levels
@@ -49,11 +49,12 @@ def encode(
     """Find the activations of frames Y (C, M, N), given Φ, W and the scale they were learned at.
 
     Each frame starts from its own best flat model and stops by its own convergence: the result
-    for a frame does not depend on which other frames there are. (For tensors, but for rounding: a
-    product of matrices may round a column otherwise beside other columns.)
+    for a frame does not depend on which other frames there are, but for rounding: a product of
+    matrices may round a column otherwise beside other columns.
     """
     weights, weight_unit = in_own_unit(weights)
     dtype = arrays.dtype_of(Y)
+    checks.in_range(dtype, sparsity=sparsity, floor=floor)
     Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
     known = levels(Y)
     if known.bad:

@@ -86,15 +86,14 @@ class Problem:
             self.engine, data.Y, self.divergence, self.n_threads, data.weights
         ) as held:
             start = self.start(rng_Phi, rng_W, held.powers())
+            model = Model(held, self.mu, kept=kept)
             at = None
             if checkpoint is not None or resume is not False:
                 problem = description(
                     run, self.frames, self.weights, self.n_components, self.divergence, kept,
                     self.given.W, self.given.H_as_given, self.init, seed,
                 )  # fmt: skip
-                total = float(held.weights.sum())
-                run, at = attach(run, problem, checkpoint, every, resume, start, total)
-            model = Model(held, self.mu, kept=kept)
+                run, at = attach(run, problem, checkpoint, every, resume, start, model)
             result = assembly.solve(model, start, run, data.scale, at)
         return self.finished(result)
 
@@ -190,6 +189,7 @@ def problem_of(
         checks.count("n_threads", n_threads, 1)
     weights = checked(sample_weight, frame_mask, N)
     floor = checks.number("floor", floor, 0)
+    checks.in_range(arrays.dtype_of(frames), sparsity=mu, floor=floor)
     used, unit = in_own_unit(weights)
     data = assembly.data_of(frames, used, floor, H is None)
     n_used = N if isinstance(data.used, slice) else len(data.used)

@@ -40,9 +40,22 @@ class Given:
             sum_of = arrays.namespace(W).sum
             mean = float(sum_of(W[:, n:], axis=0) @ sum_of(self.H[n:], axis=1)) / (M * N)
             W[:, n:] /= mean if mean > 0 else 1
-            return arrays.copied(W, self.dtype), arrays.copied(self.H, self.dtype)
+            return self.in_range(W, self.H)
         W, s = normalise(W)
-        H = flat_activations(powers, M, K, mu) if self.H is None else self.H * s[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):  # looked for next
+            H = flat_activations(powers, M, K, mu) if self.H is None else self.H * s[:, None]
+        return self.in_range(W, H)
+
+    def in_range(self, W: Array, H: Array) -> tuple[Array, Array]:
+        """The factors in the precision of the data, if powers can be computed from them in it."""
+        xp = arrays.namespace(W)
+        w, h = float(xp.max(xp.sum(W, axis=0))), float(xp.max(H))
+        if not all(power < checks.largest_power(self.dtype) for power in (w, h, w * h)):
+            raise ValueError(
+                f"the given W and H have columns of sum up to {w:.3g} and activations up to {h:.3g}"
+                f" times the mean power of the frames, which leaves the range of {self.dtype}:"
+                " scale them to the frames"
+            )
         return arrays.copied(W, self.dtype), arrays.copied(H, self.dtype)
 
     def in_its_units(self, result: Result, place: Indices | slice) -> Result:
@@ -52,7 +65,7 @@ class Given:
         columns = self.kept.columns
         W, H = arrays.copied(result.W), arrays.frames_of(result.H, place)
         if columns is not None:
-            W[:, columns] = self.W[:, columns]
+            W[:, columns] = arrays.cast(self.W[:, columns], self.dtype)
             if self.kept.H is None:
                 _, s = normalise(self.W)
                 H[columns] /= arrays.cast(s[columns, None], self.dtype)
@@ -72,10 +85,12 @@ def given(
         columns = arrays.like(checks.factor("W", W, (M, min(n, K)), np.float64), data.Y)
     if H is not None:
         activations = arrays.like(checks.factor("H", H, (K, N), np.float64), data.Y)
-        unit = arrays.frames_of(activations, data.used) / data.scale**2
+        with np.errstate(over="ignore"):  # looked for at the start
+            unit = arrays.frames_of(activations, data.used) / data.scale**2
     keeps_Phi, kept_columns, keeps_H = fixed_parts(fixed, columns.shape[1], H is not None)
     if kept_columns is not None:
         kept_columns = arrays.indices(kept_columns, data.Y)
+        checks.kept_columns(columns[:, kept_columns], data.scale, arrays.dtype_of(data.Y))
     kept = Kept(kept_columns, unit if keeps_H else None)
     shape = (M, data.Y.shape[2], K)
     return Given(shape, arrays.dtype_of(data.Y), columns, unit, activations, keeps_Phi, kept)

@@ -39,7 +39,7 @@ def write(
     keep_previous: bool = False,
 ) -> None:
     """Write a file that takes its name when it is complete: readers see the old or the new."""
-    path = Path(path)
+    path = writable(path)
     text = json.dumps({"format": "phinmf", "kind": kind, "version": VERSION, **header})
     with unfinished(path) as (file, give_name):
         np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
@@ -48,6 +48,23 @@ def write(
         if keep_previous and path.exists():
             os.replace(path, previous(path))
         give_name()
+
+
+def named(path: Any) -> Path:
+    """What was given as a path, if it is one."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"the path is {path!r}, but the name of a file is needed")
+    return Path(path)
+
+
+def writable(path: Any) -> Path:
+    """A path that a file can have: what is no file, a device say, is never replaced."""
+    path = named(path)
+    if not path.name or "\0" in str(path) or (path.exists() and not path.is_file()):
+        raise ValueError(f"{str(path)!r} is not a file: name one to write to")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path} cannot be written, for its folder does not exist")
+    return path
 
 
 @contextmanager
@@ -97,15 +114,14 @@ def link(file: BinaryIO, path: Path) -> None:
 
 def previous(path: str | os.PathLike[str]) -> Path:
     """Where the file before the last one is kept."""
-    path = Path(path)
-    return path.with_name(path.name + ".previous")
+    return Path(f"{Path(path)}.previous")
 
 
 def read(path: str | os.PathLike[str], kind: str) -> Stored:
     """Read a file of this kind; whatever is wrong with it is a ValueError of one sentence."""
-    path = Path(path)
+    path = named(path)
     if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist")
+        raise FileNotFoundError(f"{str(path)!r} does not exist")
     if not path.is_file():
         raise ValueError(f"{path} is not a file, but a phinmf {kind} is needed")
     try:

@@ -70,7 +70,15 @@ def iterate(
     error = orthogonality_error(found["Phi"].astype(np.float64))
     if not error < 1e-4:
         raise ValueError(f"its {prefix}Phi is not orthogonal")
+    if normalised(arrays.to_numpy(start.W)) and not normalised(found["W"]):
+        raise ValueError(f"its {prefix}W has columns that do not sum to 1")
     return Iterate(**{name: arrays.like(a, start.Phi) for name, a in found.items()})
+
+
+def normalised(W: Any) -> bool:
+    """Whether columns sum to 1, or are zero: all of them do unless H is fixed."""
+    sums = W.sum(axis=0, dtype=np.float64)
+    return bool(((sums == 0) | (abs(sums - 1) < 1e-4)).all())
 
 
 def sample_frames(stored: Stored, n: int, N: int) -> Indices:

@@ -69,6 +69,7 @@ def learn_transform(
         mu=0.0, gamma=1.0, n_iter_nmf=0, callback=callback, rng=rng_frames,
     )  # fmt: skip
     known, dtype = checks.audible(levels(frames)), arrays.dtype_of(frames)
+    checks.in_range(dtype, floor=run.schedule.target)
     checks.floor_of(run.schedule.target, known, dtype)
     frames, scale = checks.unit_power(frames, None, known)
     V_unit = arrays.like(checks.factor("V_hat", V_hat, (M, N), np.float64), frames) / scale**2

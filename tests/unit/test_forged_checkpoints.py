@@ -127,3 +127,12 @@ def test_a_divergence_given_as_an_object_is_known_again(tmp_path):
     path = tmp_path / "run"
     checkpoint_of(path)
     tl_nmf(Y, resume=path, **HOW | {"divergence": itakura_saito})
+
+
+def test_a_start_that_costs_something_else_is_refused(kept, tmp_path):
+    stored, how, _ = kept
+    louder = {"start_H": 100 * stored.arrays["start_H"]}
+    assert attempt(tmp_path / "H.npz", stored.header, stored.arrays | louder, how) is None
+    history = stored.header["history"] | {"start": 1e9}
+    changed = stored.header | {"history": history}
+    assert attempt(tmp_path / "start.npz", changed, stored.arrays, how) is None

@@ -1,6 +1,7 @@
 """Saved models: what comes back, and what is refused."""
 
 import json
+import os
 import zipfile
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from forging import assert_one_sentence, changed_arrays, changed_headers, write
 from problems import notes
 
-from phinmf import TLNMF, Anneal, storage
+from phinmf import TLNMF, Anneal, storage, tl_nmf
 from phinmf.audio.model_files import load_model
 from phinmf.divergences import gaussian
 from phinmf.solvers import QuasiNewton
@@ -241,3 +242,18 @@ def test_a_divergence_of_the_users_own_is_not_replaced_by_another(tmp_path, X):
         loaded.transform(X)
     loaded.divergence = Own
     assert loaded.score(X) == model.score(X)
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path, model, X):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for path in (tmp_path, fifo, "", ".", "x\0y", tmp_path / "none" / "model.npz", 3, b"x", []):
+        for how in (model.save, TLNMF.load):
+            with pytest.raises((ValueError, TypeError, FileNotFoundError)) as caught:
+                how(path)
+            assert "phinmf" in str(caught.traceback[-1].path)
+        with pytest.raises((ValueError, TypeError, FileNotFoundError)) as caught:
+            tl_nmf(X.T, 1, max_iter=6, tol=0, checkpoint=path, checkpoint_every=0)
+        assert "phinmf" in str(caught.traceback[-1].path)
+    assert fifo.is_fifo()
+    assert [p.name for p in tmp_path.iterdir()] == ["fifo"]

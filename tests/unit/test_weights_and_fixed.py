@@ -5,7 +5,7 @@ import pytest
 from problems import SUPPORTED, Problem, notes
 from tensors import host, tensor
 
-from phinmf import TLNMF, Anneal, Status, tl_nmf
+from phinmf import TLNMF, Anneal, Status, learn_transform, tl_nmf
 
 HOW = {"max_iter": 12, "tol": 0, "random_state": 3}
 SAMPLED = Anneal(length=8, sample=2)
@@ -213,3 +213,25 @@ def test_given_activations_are_where_a_run_starts():
     again = tl_nmf(Y, 3, init=first.Phi, W=first.W, H=first.H, anneal=False, **HOW)
     assert again.history.start == pytest.approx(first.objective, rel=1e-10)
     assert again.status is Status.MAX_ITER
+
+
+def test_factors_and_settings_out_of_range_are_refused():
+    Y = np.random.default_rng(0).standard_normal((4, 9)).astype(np.float32)
+    big = {"W": np.full((4, 1), 1e30), "fixed": "W"}, {"H": np.full((1, 9), 1e36)}
+    for how in (*big, {"W": np.full((4, 1), 1e-30), "fixed": "W"}, {"sparsity": 1e30}):
+        with pytest.raises(ValueError, match="range of float32|computed with"):
+            tl_nmf(Y, 1, **how)
+    with pytest.raises(ValueError, match="floor"):
+        learn_transform(Y, np.ones((4, 9)), floor=1e30)
+
+
+def test_swapped_bytes_keep_their_precision():
+    Y = np.random.default_rng(0).standard_normal((4, 9)).astype(">f4")
+    assert tl_nmf(Y, 1, max_iter=1, tol=0).Phi.dtype == np.float32
+
+
+def test_fixed_columns_of_single_precision_tensors():
+    Y = np.random.default_rng(0).standard_normal((4, 9)).astype(np.float32)
+    W = np.random.default_rng(1).random((4, 1))
+    result = tl_nmf(tensor(Y), 1, W=W, fixed="W", max_iter=1, tol=0)
+    assert np.array_equal(host(result.W), W.astype(np.float32))

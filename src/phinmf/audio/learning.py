@@ -16,6 +16,7 @@ from phinmf._types import Array
 from phinmf.algorithm import Callback
 from phinmf.annealing import Anneal
 from phinmf.api import tl_nmf
+from phinmf.assembly import solver_of
 from phinmf.audio import estimate
 from phinmf.audio.budget import Budget
 from phinmf.audio.estimate import Size
@@ -45,6 +46,14 @@ class Options:
     learn_on: int | None = None  #: frames to learn on, whatever max_time is
     n_threads: int | None = None
     device: str | None = None  #: where it is learned
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant, whether or not it comes to be used."""
+        solver_of(self.solver, 2)
+        if self.max_time is not None:
+            checks.number("max_time", self.max_time, 0)
+        if self.learn_on is not None:
+            checks.count("learn_on", self.learn_on, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +145,10 @@ def learn(
         n = options.learn_on or budget.frames(size, learns)
         Y = some_frames(read, length, M, max(n, 2 * K + STRETCH), rng)
         if not Y.any():
-            raise ValueError("the recording is silent: there is nothing to take apart")
+            raise ValueError(
+                "the recording is silent: there is nothing to take apart; if it is only very"
+                " quiet, scale it nearer to 1"
+            )
     size = size._replace(N=Y.shape[2])
     how: dict[str, Any] = {
         "sparsity": options.sparsity,
@@ -186,6 +198,14 @@ def enough_frames(M: int, channels: int) -> int:
     return max(4 * M // channels, 512)
 
 
+def single(y: Array) -> Array:
+    """Samples in single precision, if they can be."""
+    loudest = float(abs(y).max(initial=0))
+    if float(np.finfo(np.float32).max) < loudest < np.inf:
+        raise ValueError(f"the recording reaches {loudest:.3g}: scale it nearer to 1")
+    return y.astype(np.float32)
+
+
 def some_frames(
     read: Callable[[int, int], Array],
     length: int,
@@ -204,12 +224,12 @@ def some_frames(
     starts = np.arange(0, max(length - n, 1), n)
     number = max(1, wanted // STRETCH)
     if wanted >= frame_count(length, M) or number > len(starts):
-        return to_frames(read(0, length).astype(np.float32), M)
+        return to_frames(single(read(0, length)), M)
 
     def drawn(starts: Any) -> Array:
         """Frames of some stretches but the first and last, which a stretch fills only by half."""
         chosen = np.sort(rng.choice(starts, min(number, len(starts)), replace=False))
-        stretches = (read(int(s), n).astype(np.float32) for s in chosen)
+        stretches = (single(read(int(s), n)) for s in chosen)
         return np.concatenate([to_frames(y, M)[:, :, 1:-1] for y in stretches], axis=2)
 
     Y = drawn(starts)

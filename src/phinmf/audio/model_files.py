@@ -10,6 +10,7 @@ import numpy as np
 from phinmf import model_file, storage
 from phinmf.audio.learning import Learned
 from phinmf.estimator import TLNMF
+from phinmf.manifold import exactly_orthogonal
 
 
 def save_model(learned: Learned, path: Path) -> None:
@@ -43,7 +44,7 @@ def load_model(path: str | os.PathLike[str], sample_rate: int) -> Learned:
             " it was not made by unmix"
         )
     return Learned(
-        Phi=model.transform_matrix_.astype(np.float64),
+        Phi=exactly_orthogonal(model.transform_matrix_, np.float64),  # so that parts add up
         W=model.components_.T.astype(np.float64),
         scale=float(model.scale_),
         floor=float(model.floor_),

@@ -157,11 +157,16 @@ def unmix(
         raise ValueError(
             f"y has shape {signal.shape}, but (n,) or (n, channels) with n ≥ 1 is needed"
         )
-    rate = checks.count("sample_rate", sample_rate, 1)
+    rate = checks.count("sample_rate", sample_rate, 1, 2**31 - 1)
     options = Options(n_components=n_components, **how)
     samples = signal.reshape(len(signal), -1).astype(np.float64)
     if model is None:
         model = learn(lambda s, n: samples[s : s + n], *samples.shape, rate, options, callback)
+    elif not isinstance(model, Learned):
+        raise TypeError(
+            f"model is {type(model).__name__}, but the model of an unmixing is needed: pass"
+            " u.model, or load_model(path, sample_rate) of phinmf.audio.model_files"
+        )
     elif model.sample_rate != rate:
         raise ValueError(
             f"sample_rate is {rate}, but the model was learned at {model.sample_rate} Hz:"

@@ -1,0 +1,110 @@
+"""What a result must satisfy, computed with plain NumPy from the formulas alone."""
+
+import numpy as np
+
+from phinmf import Status
+
+
+class Wrong(Exception):
+    """What is wrong with a result, in a sentence."""
+
+
+def demand(holds, what):
+    """Raise what is wrong unless it holds."""
+    if not holds:
+        raise Wrong(what)
+
+
+def divergence_of(v, v_hat, name):
+    """Σ d over the entries of each frame."""
+    ratio = v / v_hat
+    d = ratio - np.log(ratio) - 1 if name == "itakura-saito" else ratio + np.log(v_hat)
+    return d.sum(axis=0)
+
+
+def power(Y, Phi, scale):
+    """|ΦY|² at unit power, the mean over channels."""
+    Y = np.asarray(Y, np.float64)
+    Y = Y[None] if Y.ndim == 2 else Y
+    return np.square(np.asarray(Phi, np.float64) @ (Y / scale)).mean(axis=0)
+
+
+def root_mean_square(Y, weights):
+    """Of weighted frames, without overflow."""
+    Y = np.asarray(Y, np.float64)
+    Y = Y[None] if Y.ndim == 2 else Y
+    largest = abs(Y).max()
+    frames = np.square(Y / largest).mean(axis=(0, 1))
+    return largest * np.sqrt(np.average(frames, weights=weights))
+
+
+def cost(Y, result, weights, how):
+    """C of a result of `tl_nmf`: Σ d(v + ε | WH + ε) + μ Σ ‖w‖ ‖h‖ at unit power."""
+    weights = np.ones(Y.shape[-1]) if weights is None else np.asarray(weights, np.float64)
+    used = weights > 0
+    scale = root_mean_square(Y[..., used], weights[used])
+    W = np.asarray(result.W, np.float64)
+    H = np.asarray(result.H, np.float64)[:, used] / scale / scale
+    floor = how.get("floor", 1e-8)
+    v = power(Y[..., used], result.Phi, scale)
+    d = divergence_of(v + floor, W @ H + floor, how.get("divergence", "itakura-saito"))
+    penalty = how.get("sparsity", 10.0) * (W.sum(axis=0) @ H)
+    return float((d + penalty) @ weights[used]), scale
+
+
+def check_fit(Y, result, how, weights=None, sums_within=1e-9):
+    """Raise what is wrong with a result of `tl_nmf`."""
+    single = np.asarray(result.Phi).dtype == np.float32
+    Phi, W, H = (np.asarray(a) for a in (result.Phi, result.W, result.H))
+    M, N = Y.shape[-2:]
+    demand(Phi.shape == (M, M) and len(W) == M and H.shape == (W.shape[1], N), "shapes")
+    demand(all(np.isfinite(a).all() for a in (Phi, W, H)), "a factor is not finite")
+    demand((W >= 0).all() and (H >= 0).all(), "a factor is negative")
+    check_orthogonal(Phi)
+    fixed = how.get("fixed") or ()
+    if "H" not in fixed and "W" not in fixed:
+        sums = W.sum(axis=0, dtype=np.float64)
+        off = abs(sums[sums > 0] - 1).max(initial=0)
+        demand(off < (1e-4 if single else sums_within), f"columns of W sum to 1 ± {off:.2g}")
+    check_story(result, single, Y[..., 0].size * (N if weights is None else np.sum(weights)))
+    found, scale = cost(Y, result, weights, how)
+    demand(np.isclose(result.scale, scale, rtol=1e-5 if single else 1e-12), "scale")
+    slack = (1e-3 if single else 1e-6) * max(abs(found), abs(result.objective))
+    entries = M * (N if weights is None else np.sum(weights))
+    slack += entries * (1e-4 if single else 1e-9)
+    demand(
+        abs(found - result.objective) <= slack,
+        f"objective {result.objective!r}, by the formula {found!r}, {entries} entries",
+    )
+
+
+def check_orthogonal(Phi):
+    """Raise if a transform is not orthogonal."""
+    Phi, eps = np.asarray(Phi, np.float64), np.finfo(Phi.dtype).eps
+    error = abs(Phi @ Phi.T - np.eye(len(Phi))).max()
+    demand(error < 50 * eps * len(Phi) ** 0.5, f"the transform is orthogonal to {error:.2g} only")
+
+
+def check_story(result, single, entries):
+    """Raise if a run went wrong, or tells of numbers that are none."""
+    demand(result.status not in (Status.ROSE, Status.NOT_BETTER), result.status.name)
+    history = result.history
+    room = (1e-5 if single else 1e-12) * (abs(history.start) + entries)
+    demand(result.objective <= history.start + room, "worse than its start")
+    for name in ("objective", "divergence", "penalty", "target_objective", "seconds", "floor"):
+        demand(np.isfinite(getattr(history, name)).all(), f"history.{name} is not finite")
+    demand(np.isfinite(history.start), "history.start is not finite")
+    demand(
+        np.isclose(result.objective, result.divergence + result.penalty, rtol=1e-12, atol=0),
+        "objective is not divergence + penalty",
+    )
+
+
+def same_bits(one, two, what, names=("Phi", "W", "H", "objective")):
+    """Raise unless two results have the same bits."""
+    for name in names:
+        a, b = (np.asarray(getattr(r, name)) for r in (one, two))
+        demand(a.dtype == b.dtype, f"{what}: {name} is {a.dtype}, {b.dtype}")
+        if not np.array_equal(a, b):
+            off = abs(a.astype(float) - b.astype(float)).max() if a.shape == b.shape else "shape"
+            raise Wrong(f"{what}: {name} differs ({off})")
