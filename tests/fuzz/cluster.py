@@ -12,6 +12,7 @@ import threading
 import time
 
 import numpy as np
+
 from fuzz.counting import Outcome, broke, held, main, refused
 
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 12, "tol": 0}
