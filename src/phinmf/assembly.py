@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from phinmf import arrays, checks, lazy
 from phinmf._types import Array, Indices
 from phinmf.algorithm import Callback, Outcome, Progress, Settings, alternate
 from phinmf.annealing import SINGLE_PAYS, Anneal, Schedule
-from phinmf.divergences import DIVERGENCES, FORMULAS, Divergence
+from phinmf.divergences import DIVERGENCES, FORMULAS, OF_TRANSFORM, Divergence
 from phinmf.engines import ENGINES, Engine
 from phinmf.errands import in_memory
 from phinmf.lazy import is_lazy
@@ -168,7 +169,7 @@ def engine_of(
 ) -> Engine:
     """Return the engine that holds these frames."""
     checks.known("engine", name, ["auto", *ENGINES])
-    divergence = divergence_of(divergence)
+    divergence = divergence_of(divergence, OF_TRANSFORM)
     if n_threads is not None:
         checks.count("n_threads", n_threads, 1)
     if is_lazy(Y) and name in ("auto", "dask"):
@@ -193,9 +194,9 @@ def engine_of(
     return ENGINES[name](Y, divergence, n_threads, weights)
 
 
-def divergence_of(given: str | Divergence) -> Divergence:
+def divergence_of(given: str | Divergence, needed: Sequence[str] = FORMULAS) -> Divergence:
     """Return the functions of a divergence, by its name or as they are."""
-    if not isinstance(given, str) and all(callable(getattr(given, f, None)) for f in FORMULAS):
+    if not isinstance(given, str) and all(callable(getattr(given, f, None)) for f in needed):
         return given
     return DIVERGENCES[checks.known("divergence", given, DIVERGENCES)]
 

@@ -182,6 +182,7 @@ def problem_of(
     **how: Any,
 ) -> Problem:
     """Check the arguments of `tl_nmf`; `how` goes on to `assembly.settings`."""
+    assembly.divergence_of(divergence)
     frames = checks.frames(Y)
     _, M, N = frames.shape
     mu = checks.number("sparsity", sparsity, 0)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from phinmf.divergences import gaussian, itakura_saito
-from phinmf.divergences.base import FORMULAS, Divergence
+from phinmf.divergences.base import FORMULAS, OF_TRANSFORM, Divergence
 
-__all__ = ["DIVERGENCES", "FORMULAS", "Divergence", "is_compiled"]
+__all__ = ["DIVERGENCES", "FORMULAS", "OF_TRANSFORM", "Divergence", "is_compiled"]
 
 DIVERGENCES: dict[str, Divergence] = {
     "itakura-saito": itakura_saito,

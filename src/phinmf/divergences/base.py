@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-FORMULAS = ("value", "slope", "curvature", "bound", "nmf_split")
+OF_TRANSFORM = ("value", "slope", "curvature", "bound")  #: all that `learn_transform` needs
+FORMULAS = (*OF_TRANSFORM, "nmf_split")
 Entries = Any  # one number, or an array of them: every formula is elementwise
 
 
