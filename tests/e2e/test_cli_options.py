@@ -23,6 +23,7 @@ def song(tmp_path, monkeypatch):
 
 AGAINST_THE_RECORDING = [
     ("--group a=1,9", "--group names component 9, but there are 1 to 8"),
+    ("--group a=0,8", "--group names component 0, but there are 1 to 8"),
     ("--groups 99", "--groups is 99, but 8 components make 1 to 8 groups"),
     ("-k 3 --groups 4", "--groups is 4, but 3 components make 1 to 3 groups"),
     ("--group component_01=1", "two files would have the same name, component_01.wav"),

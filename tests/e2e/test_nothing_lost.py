@@ -119,6 +119,14 @@ def test_the_model_in_use_and_other_inputs_are_kept(here, capsys):
     assert everything(here / "out/song") == before
 
 
+@pytest.mark.parametrize("gain", [1e5, -1e5, float("nan"), float("inf")])
+def test_save_refuses_a_gain_that_cannot_be_meant(here, gain):
+    u = phinmf.unmix(tones(2000), RATE, 2, window=64, solver=None, seed=0)
+    with pytest.raises(ValueError, match="gain is"):
+        u.save("x", gain=gain)
+    assert list(here.iterdir()) == []
+
+
 def test_save_keeps_what_it_did_not_write(here):
     u = phinmf.unmix(tones(2000), RATE, 2, window=64, solver=None, seed=0)
     u.save("x")

@@ -114,3 +114,13 @@ def test_a_signal_that_is_ignored_stays_ignored(here):
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=here).returncode == 0
     assert_whole(here / "out/song")
+
+
+def test_the_first_signal_alone_ends_a_command():
+    from phinmf.views.cli.signals import Ended, ended_by_signals
+
+    with ended_by_signals():
+        with pytest.raises(Ended, match="interrupted"):
+            signal.raise_signal(signal.SIGINT)
+        for name in NAMES:
+            signal.raise_signal(getattr(signal, name))  # while what is half-written is removed

@@ -110,6 +110,14 @@ def test_a_full_disk_and_too_many_files_are_named(here, limit, value, said):
     assert [p.name for p in here.iterdir()] == ["song.wav"]
 
 
+def test_a_demo_that_does_not_fit_leaves_nothing(here):
+    code = LIMITED.format("RLIMIT_FSIZE", 30_000, ["demo", "-o", "new/demo"])
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "cannot be written (File too large)" in done.stderr
+    assert list(here.iterdir()) == []
+
+
 def test_a_recording_that_changes_while_it_is_read(here, monkeypatch, capsys):
     write(here / "song.wav")
     blocks, calls = files.blocks, []

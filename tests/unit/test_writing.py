@@ -107,3 +107,15 @@ def test_formats_that_are_none(tmp_path):
         Stems([tmp_path / "x"], opus, probe(tmp_path / "odd.wav")),
     ):
         pass
+
+
+@pytest.mark.parametrize("subtype", ["ULAW", "ALAW"])
+def test_samples_beyond_full_scale_do_not_reach_a_lossy_encoder(tmp_path, subtype):
+    """It reads beyond its table there, which ended the process."""
+    sound = probe(write(tmp_path / "in.wav"))
+    loud = 1e6 * tones(100)
+    path = tmp_path / "out.wav"
+    with Stems([path], encoding_for(sound, 100, "WAV", subtype), sound) as stems:
+        stems.write(loud, loud[None])
+    heard = soundfile.read(path, always_2d=True)[0]
+    assert np.allclose(heard, loud.clip(-1, 1), atol=0.05)

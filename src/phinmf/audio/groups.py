@@ -62,8 +62,8 @@ def check_count(n: int, K: int) -> None:
 def complete(groups: Groups, K: int) -> Groups:
     """Check the numbers; components that are in no group are "rest"."""
     named = {number for group in groups.values() for number in group}
-    if not named <= set(range(1, K + 1)):
-        raise ValueError(f"group names component {max(named)}, but there are 1 to {K}")
+    if unknown := named - set(range(1, K + 1)):
+        raise ValueError(f"group names component {max(unknown)}, but there are 1 to {K}")
     rest = [number for number in range(1, K + 1) if number not in named]
     if rest and any(name.casefold() == REST for name in groups):
         raise ValueError(

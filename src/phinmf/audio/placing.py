@@ -15,6 +15,7 @@ from typing import Any
 from phinmf.audio import ownership
 
 NEW, BEFORE = "new", "before"  #: folders of a workshop: what is to come, and what was there
+SPARE = 4  #: files that are kept open, to be closed when cleaning up needs to open folders
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
@@ -57,9 +58,12 @@ def workshop(final: Path) -> Iterator[Path]:
     So are folders above it that were made for it, if they are empty.
     """
     made: list[Path] = []
+    spare: list[int] = []
     bench: Path | None = None
     try:
         with uninterrupted():
+            for _ in range(SPARE):
+                spare.append(os.open(os.devnull, os.O_RDONLY))
             above = final.absolute().parent
             for folder in reversed([above, *above.parents]):
                 if not folder.exists():
@@ -72,6 +76,8 @@ def workshop(final: Path) -> Iterator[Path]:
         raise (unwritable(final, error) if error.errno in FULL else error) from None
     finally:
         with uninterrupted():
+            for number in spare:
+                os.close(number)
             for inside in bench.iterdir() if bench is not None else ():
                 if inside.name != BEFORE:
                     shutil.rmtree(inside, ignore_errors=True)

@@ -16,6 +16,7 @@ from phinmf.audio.writing import Encoding, encoding_for
 
 TEMPLATE = "component_{number:02d}"
 LONGEST = 240  #: bytes of a file name
+MOST_GAIN = 60.0  #: dB
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,11 @@ def folder_for(above: Path, recording: Path) -> Path:
 def planned(output: Output, sound: Sound, length: int, K: int, groups: Iterable[str] = ()) -> Plan:
     """Raise, before any work is done, if the folder, the format or the names cannot be."""
     final = output.folder
+    if not abs(output.gain) <= MOST_GAIN:
+        raise ValueError(
+            f"gain is {output.gain}, but a number from -{MOST_GAIN:g} to {MOST_GAIN:g} of decibels"
+            " is needed"
+        )
     if os.path.lexists(final):
         if not output.overwrite:
             raise placing.taken(final)

@@ -165,8 +165,10 @@ class Stems:
         out: NDArray[Any]
         if bits is not None:
             out = (quantised(parts, signal, bits) << (32 - bits)).astype(np.int32)
-        else:
+        elif self.encoding.lossless:
             out = parts.astype(self.encoding.dtype)
+        else:  # whose encoders crash, or read beyond a table, where a sample is beyond full scale
+            out = parts.clip(-1, 1).astype(self.encoding.dtype)
         try:
             for k, file in enumerate(self.files):
                 self.checksums[k] = zlib.crc32(out[k], self.checksums[k])

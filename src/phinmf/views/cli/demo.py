@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from phinmf.audio.placing import uninterrupted
+from phinmf.audio.placing import NEW, uninterrupted, workshop
 from phinmf.views.cli import options as values
 
 
@@ -72,7 +72,14 @@ def write_missing(sounds: dict[Path, Any], sample_rate: int) -> None:
             raise FileExistsError(
                 f"{path} is there already and is not the file of the demo: choose another --output"
             )
-    for path, content in missing.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with uninterrupted(), open(path, "xb") as file:
-            file.write(content)
+    if not missing:
+        return
+    with workshop(min(missing, key=lambda path: len(path.parts))) as bench:
+        drafts = [bench / NEW / str(i) for i in range(len(missing))]
+        for draft, content in zip(drafts, missing.values(), strict=True):
+            draft.write_bytes(content)
+        with uninterrupted():
+            for path in missing:
+                path.parent.mkdir(exist_ok=True)
+            for draft, path in zip(drafts, missing, strict=True):
+                os.rename(draft, path)

@@ -11,7 +11,7 @@ from typing import NoReturn
 import phinmf
 from phinmf.views.cli.options import as_typed, dashed
 from phinmf.views.cli.signals import Ended, ended_by_signals
-from phinmf.views.cli.text import print_anything, shown
+from phinmf.views.cli.text import print_anything, shown, written_out
 
 OK, FAILED = 0, 1  #: exit codes; 2, a command that was not understood, is argparse's
 
@@ -66,22 +66,31 @@ def get_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     print_anything()
-    argv = sys.argv[1:] if argv is None else argv
+    with ended_by_signals():
+        try:
+            return attempt(sys.argv[1:] if argv is None else argv)
+        except Ended as end:
+            print(f"phinmf: {end}; nothing was left half-written", file=sys.stderr)
+            return end.status
+
+
+def attempt(argv: Sequence[str]) -> int:
+    """Run a command; say in a sentence what keeps it from being run."""
+    try:
+        with written_out():
+            options = parsed(argv)
+            return int(options.run(options))
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        print(f"phinmf: {shown(as_typed(sentence(error)))}", file=sys.stderr)
+        return FAILED
+
+
+def parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """Read what was typed, or leave with the usage."""
     parser = get_parser()
     if (name := dashed(argv)) is not None:
         parser.error(f"{name} looks like an option: if it is a file, write ./{name}")
-    options = parser.parse_args(argv)
-    try:
-        with ended_by_signals():
-            return int(options.run(options))
-    except KeyboardInterrupt:
-        print("phinmf: interrupted; nothing was left half-written", file=sys.stderr)
-    except Ended as end:
-        print(f"phinmf: ended by {end}; nothing was left half-written", file=sys.stderr)
-        return end.status
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        print(f"phinmf: {shown(as_typed(sentence(error)))}", file=sys.stderr)
-    return FAILED
+    return parser.parse_args(argv)
 
 
 def sentence(error: BaseException) -> str:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-MOST_GAIN = 60.0  #: dB
 MOST_WEIGHT = 1e9
 #: parameters of the library and the options that set them
 SPELLING = {
@@ -89,6 +88,8 @@ def duration(text: str) -> float:
 
 def decibels(text: str) -> float:
     """A gain."""
+    from phinmf.audio.planning import MOST_GAIN
+
     return number(text, -MOST_GAIN, MOST_GAIN, unit=" of decibels")
 
 

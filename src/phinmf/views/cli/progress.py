@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from phinmf.views.cli.estimates import Expectation, Stages, words
+from phinmf.views.cli.signals import Ended
 from phinmf.views.cli.text import plain_console
 
 SURE = 0.8  #: of a stage is shown as time goes by; the rest only as it turns out to take longer
@@ -134,7 +136,7 @@ class Bar(AbstractContextManager["Bar"]):
     def show(self, stage: str, within: float | None) -> None:
         """Draw, or print a line for the next tenth; and answer to Ctrl-C."""
         if self.left:
-            raise KeyboardInterrupt
+            raise Ended(signal.SIGINT)
         if self.stopped and not self.answered:
             self.answered = True
             self.say(FINISHING)

@@ -7,20 +7,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+ENDING = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 
 
 class Ended(BaseException):
     """A signal asked the program to end; learning does not take it for Ctrl-C."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(signal.Signals(number).name)
-        self.status = 128 + number  #: exit code
+        interrupted = number == signal.SIGINT
+        super().__init__(
+            "interrupted" if interrupted else f"ended by {signal.Signals(number).name}"
+        )
+        self.status = 1 if interrupted else 128 + number  #: exit code
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Raise Ended at SIGTERM or SIGHUP, once: what is being cleaned up then is not disturbed."""
+    """Raise Ended at the first signal alone: what is being cleaned up then is not disturbed."""
     ended = False
 
     def end(number: int, frame: Any) -> None:

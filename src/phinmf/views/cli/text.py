@@ -43,10 +43,30 @@ def plain_console(file: Any = None) -> Console:
 
 
 def print_anything() -> None:
-    """Let standard output and error escape what their encoding does not have."""
-    for stream in (sys.stdout, sys.stderr):
+    """Let standard output and error escape what their encoding does not have.
+
+    One that is closed goes to nowhere: `print` would take standard output for standard error, and
+    the next file that is opened would take its number.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def written_out() -> Iterator[None]:
+    """Raise if what was printed cannot be written, before Python ends and finds out itself."""
+    try:
+        yield
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the rest of it
+            raise OSError(f"standard output cannot be written ({error.strerror})") from None
 
 
 @contextmanager

@@ -197,11 +197,12 @@ def nothing(folder: Path) -> None:
 @contextmanager
 def patient(bar: Bar) -> Iterator[None]:
     """Ctrl-C once asks learning to end; the second time it interrupts, and then no more."""
+    leave = signal.getsignal(signal.SIGINT)
 
-    def ask(*_: Any) -> None:
-        if bar.stopped and not bar.left:
-            bar.left = True  # learning takes an interrupt for the first one, and goes on to write
-            raise KeyboardInterrupt
+    def ask(number: int, frame: Any) -> None:
+        if bar.stopped and callable(leave):
+            bar.left = True  # should a library swallow what is raised now, the bar raises it again
+            leave(number, frame)
         bar.stopped = True  # the bar says so: nothing may be printed while something else is
 
     with handled([signal.SIGINT], ask):

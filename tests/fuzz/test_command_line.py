@@ -1,0 +1,16 @@
+"""A few attacks of each kind on the command line; `python -m fuzz.command_line` makes many."""
+
+import os
+
+import pytest
+
+pytest.importorskip("resource", reason="limits, signals and forks are of POSIX")
+
+from fuzz import command_line
+from fuzz.counting import attack_many, broken
+
+pytestmark = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux alone has it")
+
+
+def test_nothing_breaks():
+    assert broken(attack_many(command_line.attack, seed=12, attacks=100, seconds=12)) == []

@@ -1,0 +1,96 @@
+"""Folders that phinmf has written, looked at with nothing of phinmf."""
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+
+def strict(text: str | bytes):
+    """JSON as any program reads it."""
+
+    def refuse(token):
+        raise ValueError(f"{token} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def check_folder(folder: Path, recording: Path | None, fresh: set[str]) -> str:
+    """What is wrong with the fresh files of a folder; nothing of phinmf is used to find out."""
+    try:
+        result = strict((folder / "result.json").read_bytes())
+    except (OSError, ValueError) as error:
+        return f"result.json: {error}"
+    for name, entry in result["files"].items():
+        if name not in fresh:
+            continue
+        data = (folder / name).read_bytes()
+        if (len(data), hashlib.sha256(data).hexdigest()) != (entry["bytes"], entry["sha256"]):
+            return f"{name} is not as listed"
+    parts = [sound_of(folder / c["file"]) for c in result["components"]]
+    whole = sum(part.astype(np.float64) for part in parts)
+    n = result["length"]
+    anew = fresh >= {c["file"] for c in result["components"]}
+    if anew and not fresh >= set(result["files"]):
+        return f"lists {sorted(result['files'])}, has {sorted(fresh)}"
+    if anew and recording is not None:
+        y = sound_of(recording)[result["start"] : result["start"] + n]
+        wanted = y.astype(np.float64) * 10 ** (result["gain_db"] / 20)
+        lossy = "as decoded from" in result["adds_up"]
+        how = (result["subtype"], 2e-7 if lossy else 0.0)
+        if wrong := check_sentence(result["adds_up"], whole[:n], wanted, *how):
+            return wrong
+    if "groups" in result and fresh >= {g["file"] for g in result["groups"].values()}:
+        groups = [sound_of(folder / g["file"]) for g in result["groups"].values()]
+        members = sorted(k for g in result["groups"].values() for k in g["components"])
+        if members != list(range(1, len(parts) + 1)):
+            return f"groups hold {members}"
+        added = sum(group.astype(np.float64) for group in groups)
+        subtype = result["subtype"]
+        if wrong := check_sentence(result["groups_add_up"], added[:n], whole[:n], subtype):
+            return wrong
+    if anew:
+        with np.load(folder / "model.npz", allow_pickle=False) as model:
+            return "" if model.files else "model.npz is empty"
+    return ""
+
+
+WIDTHS = {"PCM_S8": 8, "PCM_U8": 8, "PCM_16": 16, "PCM_24": 24, "PCM_32": 32}
+
+
+def sound_of(path: Path) -> np.ndarray:
+    """Samples in double precision, in which integers of 32 bits and sums of them are exact."""
+    subtype = soundfile.info(os.fsencode(path)).subtype
+    if subtype in WIDTHS:
+        return soundfile.read(os.fsencode(path), dtype="int32", always_2d=True)[0] / 2.0**31
+    return soundfile.read(os.fsencode(path), dtype="float64", always_2d=True)[0]
+
+
+def check_sentence(
+    said: str, total: np.ndarray, wanted: np.ndarray, subtype: str, slack: float = 0.0
+) -> str:
+    """What is untrue of a sentence on how exactly parts add up.
+
+    The slack is that of a decoder whose samples differ in the last bit from one time to the next.
+    """
+    if total.shape != wanted.shape:
+        return f"{total.shape} samples, but {wanted.shape} were to be taken apart"
+    rest = total - wanted
+    if "bit for bit" in said:
+        if "rounded" in said:
+            full = 2.0 ** (WIDTHS[subtype] - 1)
+            rest = total - np.rint(wanted * full) / full
+            slack += (slack > 0) / full
+        worst = abs(rest).max()
+        return f"said {said!r}, but the greatest difference is {worst}" if worst > slack else ""
+    scale = abs(wanted).max() or 1.0
+    energy, residual = (float(np.square(x / scale).sum()) for x in (wanted, rest))
+    if residual == 0:
+        return f"exact, but said {said!r}"
+    level = 10 * np.log10(residual / energy) if energy else np.inf
+    number = float(re.findall(r"to (\S+) dB", said)[-1])
+    return "" if abs(number - level) < 1 or number == level else f"{level} dB, but said {said!r}"
