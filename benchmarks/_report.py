@@ -152,6 +152,9 @@ TABLES = {
     "fuzz_library": {
         "what": "attack", "tried": "tried", "held": "held", "refused": "refused", "broke": "broke",
     },
+    "fuzz_cluster": {
+        "what": "attack", "tried": "tried", "held": "held", "refused": "refused", "broke": "broke",
+    },
     "armstrong": {
         "threads": "threads", "sparsity": "sparsity", "start": "start", "method": "method",
         "objective_per_entry": "objective per entry", "seconds": "s",
@@ -166,7 +169,7 @@ OTHER_PAGES = {
         ("cluster", "out_of_core", "scaling_model", "scaling_fit", "scaling_forecast"),
         "docs/scaling.md",
     ),
-    **dict.fromkeys(("fuzz_command_line", "fuzz_library"), "docs/reliability.md"),
+    **dict.fromkeys(("fuzz_command_line", "fuzz_library", "fuzz_cluster"), "docs/reliability.md"),
     "unmix": "docs/unmix.md",
     "estimator": "docs/estimator.md",
     "separation_snr": "docs/separation.md",

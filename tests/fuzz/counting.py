@@ -2,11 +2,13 @@
 
 import argparse
 import csv
+import platform
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +80,13 @@ def table(outcomes: list[tuple[int, Outcome]]) -> list[dict[str, str | int]]:
     return rows
 
 
+def versions() -> str:
+    """The versions that matter."""
+    packages = ("phinmf", "numpy", "soundfile", "dask")
+    found = ", ".join(f"{name} {version(name)}" for name in packages)
+    return f"Python {platform.python_version()}, {found}"
+
+
 def main(area: str, attack: Attack) -> None:
     """Attack for some time, print what broke and the counts, and write them to a table."""
     parser = argparse.ArgumentParser(description=f"fuzz of {area}")
@@ -91,6 +100,7 @@ def main(area: str, attack: Attack) -> None:
     outcomes = attack_many(attack, arguments.seed, seconds=arguments.seconds)
     rows = table(outcomes)
     with (RESULTS / f"fuzz_{area}.csv").open("w", newline="", encoding="utf-8") as file:
+        file.write(f"# seed {arguments.seed}, {arguments.seconds:.0f} s; {versions()}\n")
         writer = csv.DictWriter(file, ["what", "tried", "held", "refused", "broke"])
         writer.writeheader()
         writer.writerows(rows)
