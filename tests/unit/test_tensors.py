@@ -99,7 +99,7 @@ def test_channels_weights_masks_and_what_is_given(sound, rng, way):
         lambda Y, w, m, W, H, P: tl_nmf(Y, 4, sample_weight=w, frame_mask=m, **how),
         lambda Y, w, m, W, H, P: tl_nmf(Y, 4, W=W, H=H, init=P, fixed={"W": [1]}, **how),
         lambda Y, w, m, W, H, P: tl_nmf(Y, 4, H=H, frame_mask=m, fixed=["H", "Phi"], **how),
-        lambda Y, w, m, W, H, P: tl_nmf(Y, 2, sample_weight=w, W=W, fixed="W", **how),
+        lambda Y, w, m, W, H, P: tl_nmf(Y, 2, sample_weight=w, W=W, fixed="W", init=P, **how),
     ]
     for fit in fits:
         a, b = both(fit, Y, weights, mask, W, H, init)

@@ -89,7 +89,9 @@ def quantised(parts: Array, signal: Array, bits: int) -> NDArray[np.int64]:
     full = 2 ** (bits - 1)
     low, high = -full, full - 1
     whole = np.rint(parts * full).clip(low, high).astype(np.int64)
-    rest = np.rint(signal * full).astype(np.int64) - whole[:-1].sum(axis=0)
+    far = 2.0**52  # beyond what any number of parts can hold, and within what integers can
+    wanted = np.rint(np.clip(signal * full, -far, far)).astype(np.int64)
+    rest = wanted - whole[:-1].sum(axis=0)
     whole[-1] = rest.clip(low, high)
     excess = rest - whole[-1]
     for part in whole[:-1] if excess.any() else ():

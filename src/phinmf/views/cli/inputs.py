@@ -30,10 +30,10 @@ def sorted_inputs(
             complain(error)
     recordings: list[Path] = []
     for path in inputs.recordings:
-        other = next((other for other in recordings if other.stem == path.stem), None)
-        if other is None:
+        there = [other for other in recordings if other.stem == path.stem and other.exists()]
+        if not there or not path.exists():  # what is not there is told in its turn
             recordings.append(path)
-        elif not os.path.exists(path) or not os.path.samefile(path, other):
+        elif not os.path.samefile(path, other := there[0]):
             complain(
                 ValueError(
                     f"{path} would be written to {output / path.stem}, as {other} is: unmix it"
