@@ -385,3 +385,11 @@ def test_workers_forget_the_frames_when_a_fit_is_over(client):
             break
         time.sleep(0.1)
     assert not any(client.run(actors).values())
+
+
+def test_the_words_of_the_scheduler_for_a_lost_run():
+    from phinmf.engines.cluster import of_a_lost_worker
+
+    assert of_a_lost_worker(RuntimeError("Worker holding Actor was lost"))
+    assert not of_a_lost_worker(RuntimeError("the frames cannot be read"))
+    assert not of_a_lost_worker(ValueError("Actor was lost"))

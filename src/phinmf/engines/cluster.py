@@ -141,7 +141,7 @@ class Cluster:
             self.finish(i)
             return
         failed = actor.exception() if actor.status == "error" else None
-        if failed is not None and not isinstance(failed, lazy.distributed().KilledWorker):
+        if failed is not None and not of_a_lost_worker(failed):
             raise failed
         if actor.status != "finished":
             raise Lost(self.at[i]) from failed
@@ -227,6 +227,12 @@ class Cluster:
             return reply["result"]
 
         return self.watch.begin(answer())
+
+
+def of_a_lost_worker(error: BaseException) -> bool:
+    """Whether an error is the scheduler's word that a run went with its worker."""
+    killed = isinstance(error, lazy.distributed().KilledWorker)
+    return killed or (isinstance(error, RuntimeError) and "Actor was lost" in str(error))
 
 
 def size(value: Any) -> int:
