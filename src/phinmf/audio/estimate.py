@@ -1,8 +1,9 @@
 """How long an unmixing will take, from the speed of this machine here and now.
 
 Every stage is counted in operations of two kinds: of products of matrices in single precision, and
-of elementwise work, which is bound by memory. The numbers were fitted to runs of 10 to 180 s at 16,
-44.1 and 96 kHz, mono and stereo, with 4 to 16 components.
+of elementwise work, which is bound by memory. The numbers were fitted to ten runs of 10 to
+180 s at 16 and 44.1 kHz, mono and stereo, with 4 to 16 components; `benchmarks/forecast.py` tells
+how good they are.
 """
 
 from __future__ import annotations
