@@ -124,3 +124,19 @@ def test_the_first_signal_alone_ends_a_command():
             signal.raise_signal(signal.SIGINT)
         for name in NAMES:
             signal.raise_signal(getattr(signal, name))  # while what is half-written is removed
+
+
+def test_a_signal_that_comes_where_exceptions_are_ignored_is_not_lost(capsys):
+    import time
+
+    from phinmf.views.cli.signals import Ended, ended_by_signals
+
+    class Fleeting:
+        def __del__(self):
+            signal.raise_signal(signal.SIGTERM)
+
+    with ended_by_signals():
+        Fleeting()
+        with pytest.raises(Ended, match="SIGTERM"):
+            all(time.sleep(0.001) is None for _ in range(5000))
+    assert capsys.readouterr().err == ""

@@ -75,16 +75,24 @@ def workshop(final: Path) -> Iterator[Path]:
     except OSError as error:
         raise (unwritable(final, error) if error.errno in FULL else error) from None
     finally:
-        with uninterrupted():
-            for number in spare:
-                os.close(number)
-            for inside in bench.iterdir() if bench is not None else ():
-                if inside.name != BEFORE:
-                    shutil.rmtree(inside, ignore_errors=True)
-            empty = [] if bench is None else [bench / BEFORE, bench]
-            for folder in (*empty, *reversed(made)):
-                with suppress(OSError):  # not empty: what could not be put back is kept
-                    folder.rmdir()
+        try:
+            clean(bench, made, spare)
+        finally:
+            clean(bench, made, spare)  # a signal may have come before the first time began
+
+
+def clean(bench: Path | None, made: list[Path], spare: list[int]) -> None:
+    """Remove a workshop and the empty folders that were made for it; twice is the same as once."""
+    with uninterrupted():
+        while spare:
+            os.close(spare.pop())
+        for inside in bench.iterdir() if bench is not None and bench.is_dir() else ():
+            if inside.name != BEFORE:
+                shutil.rmtree(inside, ignore_errors=True)
+        empty = [] if bench is None else [bench / BEFORE, bench]
+        for folder in (*empty, *reversed(made)):
+            with suppress(OSError):  # not empty: what could not be put back is kept
+                folder.rmdir()
 
 
 def unwritable(folder: Path, error: OSError) -> OSError:

@@ -30,10 +30,11 @@ def sorted_inputs(
             complain(error)
     recordings: list[Path] = []
     for path in inputs.recordings:
-        other = next((other for other in recordings if other.stem == path.stem), None)
-        if other is None:
+        namesakes = (other for other in recordings if other.stem == path.stem)
+        other = next(filter(os.path.exists, namesakes), None)
+        if other is None or not os.path.exists(path):  # which is said when it is looked at
             recordings.append(path)
-        elif not os.path.exists(path) or not os.path.samefile(path, other):
+        elif not path.samefile(other):
             complain(
                 ValueError(
                     f"{path} would be written to {output / path.stem}, as {other} is: unmix it"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,13 +12,14 @@ from typing import Any
 ENDING = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
+SOON = 0.1  #: seconds, by when what Python ignored exceptions in is over
 
 
 class Ended(BaseException):
     """A signal asked the program to end; learning does not take it for Ctrl-C."""
 
     def __init__(self, number: int) -> None:
-        interrupted = number == signal.SIGINT
+        self.number, interrupted = number, number == signal.SIGINT
         super().__init__(
             "interrupted" if interrupted else f"ended by {signal.Signals(number).name}"
         )
@@ -34,8 +37,37 @@ def ended_by_signals() -> Iterator[None]:
             ended = True
             raise Ended(number)
 
-    with handled(ENDING, end):
+    def again(number: int) -> None:
+        nonlocal ended
+        ended = False
+        signal.raise_signal(number)
+
+    with handled(ENDING, end), sent_again(again):
+        try:
+            yield
+        finally:
+            ended = True  # there is nothing left to be ended
+
+
+@contextmanager
+def sent_again(send: Callable[[int], None]) -> Iterator[None]:
+    """Send a signal again whose exception was raised where Python ignores it, as in a `__del__`."""
+    hook, timers = sys.unraisablehook, []
+
+    def ignored(what: Any) -> None:
+        if isinstance(what.exc_value, Ended):
+            timers.append(threading.Timer(SOON, send, [what.exc_value.number]))
+            timers[-1].start()
+        else:
+            hook(what)
+
+    sys.unraisablehook = ignored
+    try:
         yield
+    finally:
+        sys.unraisablehook = hook
+        for timer in timers:
+            timer.cancel()
 
 
 @contextmanager
@@ -51,5 +83,5 @@ def handled(numbers: list[int], handler: Callable[[int, Any], None]) -> Iterator
     try:
         yield
     finally:
-        for number, previous in before.items():
+        for number, previous in reversed(before.items()):  # Ctrl-C, whose default raises, last
             signal.signal(number, previous)
