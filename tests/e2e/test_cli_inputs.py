@@ -46,6 +46,14 @@ def test_namesakes_do_not_stop_a_folder(here, capsys):
     assert folders(here) == {"a", "song", "z"}
 
 
+def test_a_namesake_that_does_not_exist_does_not_stop_the_others(here, capsys):
+    write(here / "song.wav", tones(2000))
+    assert main(["unmix", "nowhere/song.wav", "song.wav", *QUICK, "--json"]) == 1
+    said = capsys.readouterr()
+    assert "nowhere/song.wav does not exist" in said.err
+    assert [result["track"] for result in json.loads(said.out)] == ["song"]
+
+
 def test_a_finished_folder_is_not_taken_apart_again(here, capsys):
     write(here / "song.wav")
     write(here / "new.wav")

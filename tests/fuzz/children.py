@@ -27,16 +27,16 @@ class Ended(NamedTuple):
     def fault(self) -> str:
         """What is wrong with the way it ended, apart from what is on the disk."""
         text = self.out + self.err
-        if self.killed:
-            return f"killed by signal {self.code - 128}"
+        if self.killed and self.code not in (129, 130, 143):
+            return f"killed by signal {self.code - 128}: {text[-1500:]}"
         for bad in ("Traceback", "Exception ignored", "Warning:", "HANGS"):
             if bad in text:
                 return f"{bad} in {text[-1500:]}"
         if found := re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", text):
             return f"{found[0]!r} is printed in {text[-500:]!r}"
-        if self.code not in (0, 1, 2, 129, 143):
+        if self.code not in (0, 1, 2, 129, 130, 143):
             return f"exit code {self.code}"
-        if self.code and not re.search(r"^phinmf( \w+)?: .", self.err, re.M):
+        if self.code and not self.killed and not re.search(r"^phinmf( \w+)?: .", self.err, re.M):
             return f"exit code {self.code}, but no line says why: {self.err[-500:]!r}"
         return ""
 
@@ -67,7 +67,7 @@ class Child:
                     os.dup2(end, number)
                 sys.stdout = open(1, "w", encoding="utf-8")  # noqa: SIM115
                 sys.stderr = open(2, "w", 1, encoding="utf-8")  # noqa: SIM115
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+                signal.signal(signal.SIGINT, signal.SIG_DFL)  # once main() is through
                 first()
                 code = ended(work)
             finally:

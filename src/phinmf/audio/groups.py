@@ -89,13 +89,11 @@ def regroup(folder: Path, wanted: Groups | int) -> dict[str, Any]:
     The files of the grouping before, if they are as they were written, make way for the new ones.
     """
     result = ownership.read(folder)
-    try:
+    with ownership.understood(folder):
         components = [component["file"] for component in result["components"]]
         groups = clusters(result["similarity"], wanted) if isinstance(wanted, int) else wanted
         before = [group["file"] for group in result.get("groups", {}).values()]
         format, subtype = str(result["format"]), str(result["subtype"])
-    except (KeyError, TypeError, AttributeError):
-        raise ValueError(f"{folder / ownership.LISTING} is damaged: unmix again") from None
     groups = complete(groups, len(components))
     sounds = [files.probe(ownership.inside(folder, name)) for name in components]
     first = sounds[0]

@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,20 @@ def read(folder: Path) -> dict[str, Any]:
         f"{folder} is not a folder that phinmf unmix has written (or another version wrote it, or"
         f" {LISTING} was changed): unmix the recording again"
     )
+
+
+def damaged(folder: Path) -> ValueError:
+    """What is said of a result.json whose checksum agrees, but which says what cannot be."""
+    return ValueError(f"{folder / LISTING} is damaged: unmix again")
+
+
+@contextmanager
+def understood(folder: Path) -> Iterator[None]:
+    """Say that result.json is damaged where something is missing in it, or is of another kind."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ArithmeticError):
+        raise damaged(folder) from None
 
 
 def inside(folder: Path, name: Any) -> Path:

@@ -38,24 +38,30 @@ def report_of_folder(folder: Path) -> Report:
     from phinmf.audio.model_files import load_model
 
     result = ownership.read(folder)
-    try:
-        components, length = result["components"], int(result["length"])
-        names, shares = ([c[key] for c in components] for key in ("file", "share"))
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(f"{folder / ownership.LISTING} is damaged: unmix again") from None
+    with ownership.understood(folder):
+        names, shares = zip(*((c["file"], float(c["share"])) for c in result["components"]))
+        start, length = int(result["start"]), int(result["length"])
+        title, facts = title_of(result), facts_of(result)
     sounds = [files.probe(ownership.inside(folder, name)) for name in names]
+    if not 1 <= length <= min(sound.length for sound in sounds):
+        raise ownership.damaged(folder)
     rate = sounds[0].sample_rate
     first, n = preview_of(length, rate)
     samples = [files.read(sound, first, n) for sound in sounds]
     learned = load_model(ownership.inside(folder, ownership.MODEL), rate)
-    source = result.get("source") or {}
     parts = [
         Part(f"component {k + 1}", y, name, share)
         for k, (y, name, share) in enumerate(zip(samples, names, shares, strict=True))
     ]
-    start = (result["start"] + first) / rate
-    title = source.get("tags", {}).get("title") or Path(source.get("path", result["track"])).stem
-    return assembled(title, rate, parts, start, learned, facts_of(result))
+    return assembled(title, rate, parts, (start + first) / rate, learned, facts)
+
+
+def title_of(result: dict[str, Any]) -> str:
+    """The title of a recording, or its name."""
+    source = result.get("source") or {}
+    return str(
+        source.get("tags", {}).get("title") or Path(source.get("path", result["track"])).stem
+    )
 
 
 def report_of_unmixing(unmixing: Unmixing, title: str = "Unmixing") -> Report:
