@@ -20,7 +20,7 @@ test-gpu: $(VENV)/.test  # on a machine with a CUDA device; pip install 'phinmf[
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
 test-oldest: $(VENV)-oldest/.test  # the estimator with the oldest scikit-learn that is supported, whose test tools want that variable
-	SCIPY_ARRAY_API=1 $(VENV)-oldest/bin/python -m pytest tests/unit/test_estimator.py tests/unit/test_model_file.py
+	SCIPY_ARRAY_API=1 $(VENV)-oldest/bin/python -m pytest tests/estimator/test_estimator.py tests/estimator/test_model_file.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -33,7 +33,7 @@ format: $(VENV)/.lint
 
 bench: $(VENV)/.test
 	set -e; for script in benchmarks/[a-z]*.py benchmarks/_report.py; do $(BIN)/python $$script; done
-	$(BIN)/python -m phinmf.views.demo --output docs/images --overwrite
+	$(BIN)/python -m phinmf.report.demo --output docs/images --overwrite
 
 paper: $(VENV)/.test $(VENV)/.music
 	$(BIN)/python paper/reproduce.py

@@ -16,7 +16,7 @@ import numpy as np
 import soundfile
 
 import phinmf
-from phinmf.threads import available
+from phinmf.arrays.threads import available
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -96,7 +96,7 @@ def sklearn_nmf(Y: np.ndarray, K: int) -> Callable[[], Any]:
 
     from sklearn.decomposition import NMF
 
-    V = np.ascontiguousarray((phinmf.manifold.dct(len(Y), Y.dtype) @ Y) ** 2)
+    V = np.ascontiguousarray((phinmf.linalg.manifold.dct(len(Y), Y.dtype) @ Y) ** 2)
     V += V.dtype.type(1e-10 * V.mean())
 
     def work() -> Any:

@@ -10,9 +10,9 @@ from _common import timed
 
 import phinmf
 from phinmf.analysis import atoms_for_energy
-from phinmf.audio.masking import component_frames
-from phinmf.audio.oracles import component_signals
-from phinmf.manifold import dct
+from phinmf.linalg.manifold import dct
+from phinmf.scores.oracles import component_signals
+from phinmf.unmixing.masking import component_frames
 
 FLOOR = 1e-8
 NMF: dict[str, Any] = {"solver": None, "floor": FLOOR, "max_iter": 200, "tol": 1e-5}

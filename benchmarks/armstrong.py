@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
-from phinmf.manifold import dct, random_orthogonal
+from phinmf.linalg.manifold import dct, random_orthogonal
 
 METHODS = {
     "PAPER": (phinmf.PAPER, "#777777"),

@@ -18,7 +18,7 @@ from _common import machine, median, recording, write_csv
 from distributed import Client, LocalCluster
 
 import phinmf
-from phinmf.engines import cluster as clusters
+from phinmf.engines.remote import cluster as clusters
 
 TIMES = 16
 HOW = {"n_components": 10, "sparsity": 150, "anneal": False, "tol": 0, "random_state": 0}

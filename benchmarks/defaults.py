@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import phinmf
 from phinmf.analysis import atoms_for_energy
 from phinmf.audio.example import example
-from phinmf.manifold import dct
+from phinmf.linalg.manifold import dct
 
 
 def sounds() -> dict[str, tuple[np.ndarray, int]]:

@@ -51,7 +51,7 @@ def transforms(Y: np.ndarray, dtype: type) -> list[dict[str, object]]:
 
 def checkpoints(Y: np.ndarray) -> list[dict[str, object]]:
     """What one checkpoint takes beside the ten seconds to the next."""
-    from phinmf import checkpoint
+    from phinmf.fit import checkpoint
 
     times = []
 

@@ -24,10 +24,10 @@ except ImportError:
     print("PyTorch and Triton are not here: nothing to measure.")
     raise SystemExit(0) from None
 
-from phinmf.lockstep import trial_run, workspace
-from phinmf.lockstep.batch import Batch
-from phinmf.lockstep.exponential import SQUARINGS, exponential
-from phinmf.model import Iterate
+from phinmf.algorithm.model import Iterate
+from phinmf.tensors import trial_run, workspace
+from phinmf.tensors.batch import Batch
+from phinmf.tensors.exponential import SQUARINGS, exponential
 
 K, EPS, MU = 10, 1e-8, 150.0
 

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from phinmf import checks
+from phinmf.algorithm.nmf import flat_activations, nmf_step
 from phinmf.divergences import DIVERGENCES
-from phinmf.engines.blocked import BlockedEngine
-from phinmf.manifold import Cayley, random_orthogonal, skew
-from phinmf.nmf import flat_activations, nmf_step
+from phinmf.engines.blocked.engine import BlockedEngine
+from phinmf.linalg.manifold import Cayley, random_orthogonal, skew
 
 K, MU, EPS = 10, 150.0, 1e-8
 SIZES = ((128, 20000), (256, 10000), (440, 5418), (882, 4000), (1764, 4000), (2048, 4000))

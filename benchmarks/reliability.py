@@ -20,7 +20,7 @@ from sklearn.decomposition import NMF
 import phinmf
 from phinmf.audio.example import example
 from phinmf.divergences import itakura_saito
-from phinmf.manifold import dct
+from phinmf.linalg.manifold import dct
 
 sys.path.append(str(ROOT / "tests"))
 from sounds import KINDS

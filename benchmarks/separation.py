@@ -16,9 +16,9 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp, wilcoxon
 from sklearn.exceptions import ConvergenceWarning
 
-from phinmf.audio.grouping import grouped, oracle_grouping
-from phinmf.audio.oracles import oracle_mask
-from phinmf.audio.scores import Scores, score
+from phinmf.scores.grouping import grouped, oracle_grouping
+from phinmf.scores.measures import Scores, score
+from phinmf.scores.oracles import oracle_mask
 
 COMPONENTS = {"chorale": 24, "piano": 12, "drums": 12, "example": 12}
 CHOSEN = Setting()  # the defaults of unmix

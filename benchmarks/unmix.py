@@ -23,7 +23,7 @@ from phinmf.audio.example import example
 RATE = 44_100
 RUN = """
 import resource, sys
-from phinmf.views.cli import main
+from phinmf.cli import main
 code = main(["unmix", sys.argv[1], "-o", sys.argv[2], "--quiet"])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 sys.exit(code)

@@ -11,7 +11,7 @@ MODULES = {
     "phinmf": "The doors.",
     "phinmf.analysis": "What a learned transform is like.",
     "phinmf.solvers": "Ways to update the transform; give an instance as `solver`.",
-    "phinmf.manifold": "Orthogonal matrices.",
+    "phinmf.linalg.manifold": "Orthogonal matrices.",
 }
 SOLVERS = ("LBFGS", "QuasiNewton", "ProjectedGradient", "Jacobi")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-from phinmf.views.cli import main as phinmf
+from phinmf.cli import main as phinmf
 
 IMAGES = Path(__file__).parent / "images"
 SIZES = {"report.png": (1200, 1160), "report_phone.png": (390, 1200)}

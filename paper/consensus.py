@@ -10,7 +10,7 @@ from setting import Setting
 import phinmf
 from phinmf import Anneal
 from phinmf.analysis import match_atoms
-from phinmf.manifold import polar
+from phinmf.linalg.manifold import polar
 
 ROUNDS = 4  #: of matching every run to the average so far
 #: A floor that is low from the start keeps what was agreed on.

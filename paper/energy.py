@@ -12,7 +12,7 @@ from page import Claim, Section, listed, verdict
 from setting import COLOURS, Setting, axes_style
 
 from phinmf.analysis import atoms_for_energy, energy_curve, karhunen_loeve
-from phinmf.manifold import dct, random_orthogonal
+from phinmf.linalg.manifold import dct, random_orthogonal
 
 TITLE = "Fig. 3a: energy concentration"
 CONSENSUS = "annealed lbfgs, consensus of several starts, sparsity 150"

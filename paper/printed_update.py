@@ -13,7 +13,7 @@ from synthetic import problem
 import phinmf
 from phinmf.divergences import itakura_saito
 from phinmf.engines.array import ArrayEngine
-from phinmf.manifold import inner, random_orthogonal, skew
+from phinmf.linalg.manifold import inner, random_orthogonal, skew
 from phinmf.solvers import QuasiNewton
 from phinmf.solvers.metric import precondition
 

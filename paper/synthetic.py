@@ -12,7 +12,7 @@ from scipy.linalg import expm
 from setting import COLOURS, Setting, axes_style, quietly
 
 import phinmf
-from phinmf.manifold import random_orthogonal, skew
+from phinmf.linalg.manifold import random_orthogonal, skew
 
 TITLE = "Fig. 1: synthetic data"
 N = 1000

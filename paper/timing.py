@@ -12,7 +12,7 @@ from setting import Setting, interleaved, median, quietly, sklearn_nmf, sooner
 from threadpoolctl import threadpool_limits
 
 import phinmf
-from phinmf.threads import available
+from phinmf.arrays.threads import available
 
 TITLE = "Timing claims"
 AUTHORS_STOP = 144  #: outer iterations after which the stopping rule of the authors' code ends it

@@ -2,7 +2,7 @@
 
 import os
 
-from phinmf.views.cli import main
+from phinmf.cli import main
 
 QUICK = ["-k", "2", "--window", "64", "--fixed-transform", "--no-report"]
 

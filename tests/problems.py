@@ -5,11 +5,11 @@ import itertools
 import hypothesis.strategies as st
 import numpy as np
 from clusters import engines_here
-from tensors import tensor
+from tensor_problems import tensor
 
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines import ENGINES
-from phinmf.manifold import random_orthogonal, skew
+from phinmf.linalg.manifold import random_orthogonal, skew
 
 #: every registered engine, and each that knows tensors once more as "name on tensors"
 HOLDING = {name: (ENGINES[name], False) for name in engines_here()}

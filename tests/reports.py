@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
 from phinmf.audio.example import example
-from phinmf.audio.masking import component_frames
-from phinmf.views.report import Part, Report
+from phinmf.report import Part, Report
+from phinmf.unmixing.masking import component_frames
 
 
 @functools.cache

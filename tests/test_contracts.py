@@ -6,11 +6,11 @@ import itertools
 import numpy as np
 import pytest
 from problems import HOLDING, SUPPORTED, Problem, frames_for, notes
-from tensors import host
+from tensor_problems import host
 
 import phinmf
 from phinmf.divergences import DIVERGENCES
-from phinmf.manifold import orthogonality_error, random_orthogonal
+from phinmf.linalg.manifold import orthogonality_error, random_orthogonal
 from phinmf.solvers import SOLVERS, Descent, Solver
 
 EVERYTHING = [

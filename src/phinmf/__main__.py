@@ -1,5 +1,5 @@
 """``python -m phinmf`` is ``phinmf``."""
 
-from phinmf.views.cli import main
+from phinmf.cli import main
 
 raise SystemExit(main())

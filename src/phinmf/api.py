@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import arrays, checks, devices
-from phinmf.algorithm import Callback
-from phinmf.annealing import Anneal
+from phinmf import arrays, checks
+from phinmf.algorithm.alternate import Callback
+from phinmf.algorithm.annealing import Anneal
 from phinmf.divergences import Divergence
-from phinmf.problem import problem_of
+from phinmf.fit import devices
+from phinmf.fit.problem import problem_of
 from phinmf.result import Result
 from phinmf.solvers import Solver
 

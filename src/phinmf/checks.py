@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from phinmf import arrays
 from phinmf._types import Array
 from phinmf.arrays import dtype_of, namespace
-from phinmf.lazy import is_lazy, lazy_array, unchunked
-from phinmf.levels import Levels, each, levels
-from phinmf.manifold import dct, orthogonality_error, random_orthogonal
+from phinmf.arrays.lazy import is_lazy, lazy_array, unchunked
+from phinmf.arrays.levels import Levels, each, levels
+from phinmf.linalg.manifold import dct, orthogonality_error, random_orthogonal
 
 QUIETEST = 1e-30  #: power of a frame, relative to the mean, that can do without a floor
 
@@ -247,7 +247,7 @@ def transform(init: Any, M: int, rng: np.random.Generator, dtype: Any) -> Array:
     if not error <= 1e-4:
         raise ValueError(
             f"init is not orthogonal: |ΦΦᵀ - I| reaches {error:.2g}, but at most 1e-4 is accepted;"
-            " phinmf.manifold.polar gives the nearest orthogonal matrix"
+            " phinmf.linalg.manifold.polar gives the nearest orthogonal matrix"
         )
     return arrays.copied(Phi, dtype)
 

@@ -2,7 +2,7 @@ import pytest
 from browser import PLAYER, chromium
 from reports import example_report
 
-from phinmf.views import report as reports
+from phinmf import report as reports
 
 
 @pytest.fixture(scope="module")

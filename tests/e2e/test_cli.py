@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sound_files import integers, tones, write
 
-from phinmf.views.cli import main
+from phinmf.cli import main
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_env_and_version(capsys):
 def test_help_imports_nothing_slow():
     code = (
         "import sys, contextlib, io\n"
-        "from phinmf.views.cli import main\n"
+        "from phinmf.cli import main\n"
         "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
         "    main(['unmix', '--help'])\n"
         "print([m for m in ('numba', 'matplotlib', 'soundfile', 'torch') if m in sys.modules])"

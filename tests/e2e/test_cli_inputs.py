@@ -10,7 +10,7 @@ import soundfile
 from sound_files import tones, write
 
 import phinmf
-from phinmf.views.cli import main
+from phinmf.cli import main
 
 QUICK = ["-k", "2", "--window", "64", "--max-time", "0.2", "--no-report", "--quiet"]
 

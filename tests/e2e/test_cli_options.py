@@ -3,9 +3,9 @@
 import pytest
 from sound_files import tones, write
 
-from phinmf.audio import folder
+from phinmf.cli import main, unmix
 from phinmf.solvers import SOLVERS
-from phinmf.views.cli import main, unmix
+from phinmf.unmixing import folder
 
 
 @pytest.fixture

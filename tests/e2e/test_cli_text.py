@@ -10,8 +10,8 @@ import pytest
 import soundfile
 from sound_files import integers, tones, write
 
-from phinmf.views.cli import main
-from phinmf.views.cli.text import shown
+from phinmf.cli import main
+from phinmf.cli.text import shown
 
 QUICK = ["-k", "2", "--window", "64", "--max-time", "0.2", "--no-report"]
 ENCODINGS = [

@@ -1,6 +1,6 @@
 """What `make demo` runs."""
 
-from phinmf.views.demo import main
+from phinmf.report.demo import main
 
 
 def test_demo_prints_a_table_and_writes_a_picture(tmp_path, capsys):

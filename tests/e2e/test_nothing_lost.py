@@ -9,9 +9,9 @@ from kept import QUICK, everything, unchanged_by
 from sound_files import RATE, integers, tones, write
 
 import phinmf
-from phinmf.audio import folder, groups
 from phinmf.audio.example import example
-from phinmf.views.cli import main
+from phinmf.cli import main
+from phinmf.unmixing import folder, groups
 
 
 @pytest.fixture
@@ -270,7 +270,7 @@ def test_two_groupings_at_the_same_time(here, monkeypatch, capsys):
 
 @pytest.mark.parametrize("kind", ["path", "link", "fifo", "page"])
 def test_a_report_stays_in_its_folder(here, capsys, kind):
-    from phinmf.audio import ownership
+    from phinmf.unmixing import ownership
 
     write(here / "song.wav")
     write(here / "secret.wav")

@@ -10,7 +10,7 @@ import soundfile
 from clusters import needs_dask
 
 import phinmf.api
-import phinmf.estimator
+import phinmf.estimator.tlnmf
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -20,7 +20,7 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("module", [phinmf.api, phinmf.estimator])
+@pytest.mark.parametrize("module", [phinmf.api, phinmf.estimator.tlnmf])
 def test_docstrings(module):
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
 

@@ -6,7 +6,7 @@ import pytest
 from browser import PLAYER, gains, start
 from reports import hostile_report
 
-from phinmf.views import report as reports
+from phinmf import report as reports
 
 SCREENSHOTS = Path(__file__).parents[2] / "out" / "screenshots"
 CONTRAST = """(() => {

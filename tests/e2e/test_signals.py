@@ -8,8 +8,8 @@ import sys
 import pytest
 from sound_files import tones, write
 
-from phinmf.audio import folder, ownership, placing
-from phinmf.views.cli import main
+from phinmf.cli import main
+from phinmf.unmixing import folder, ownership, placing
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
 QUICK = ["-k", "2", "--window", "64", "--fixed-transform", "--no-report"]
@@ -102,7 +102,7 @@ def test_a_signal_that_is_ignored_stays_ignored(here):
     code = (
         "import os, signal, sys\n"
         "from phinmf.audio import folder\n"
-        "from phinmf.views.cli import main\n"
+        "from phinmf.cli import main\n"
         "numbers = [signal.SIGHUP, signal.SIGINT]\n"
         "for number in numbers: signal.signal(number, signal.SIG_IGN)\n"
         "learn = folder.learn\n"
@@ -117,7 +117,7 @@ def test_a_signal_that_is_ignored_stays_ignored(here):
 
 
 def test_the_first_signal_alone_ends_a_command():
-    from phinmf.views.cli.signals import Ended, ended_by_signals
+    from phinmf.cli.signals import Ended, ended_by_signals
 
     with ended_by_signals():
         with pytest.raises(Ended, match="interrupted"):
@@ -129,7 +129,7 @@ def test_the_first_signal_alone_ends_a_command():
 def test_a_signal_that_comes_where_exceptions_are_ignored_is_not_lost(capsys):
     import time
 
-    from phinmf.views.cli.signals import Ended, ended_by_signals
+    from phinmf.cli.signals import Ended, ended_by_signals
 
     class Fleeting:
         def __del__(self):

@@ -12,7 +12,7 @@ from kept import QUICK, everything, unchanged_by
 from sound_files import tones, write
 
 from phinmf.audio import files, writing
-from phinmf.views.cli import main
+from phinmf.cli import main
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_file_that_is_not_what_was_written(here, monkeypatch, capsys, kind, fo
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.{0}, ({1}, {1}))
-from phinmf.views.cli import main
+from phinmf.cli import main
 sys.exit(main({2}))
 """
 

@@ -35,4 +35,4 @@ def test_wheel_and_sdist(tmp_path):
     assert str(tmp_path) in file
     assert (Path(file).parent / "py.typed").exists()
     for asset in ("template.html", "player.js", "style.css"):
-        assert (Path(file).parent / "views" / "report" / asset).exists()
+        assert (Path(file).parent / "report" / asset).exists()

@@ -20,8 +20,8 @@ from fuzz.children import Child, Ended, listen
 from fuzz.counting import Outcome
 from fuzz.hostile_names import one_of
 from fuzz.scene import QUICK, Scene, command, finished
-from phinmf.views.cli import main
-from phinmf.views.cli.main import get_parser
+from phinmf.cli import main
+from phinmf.cli.main import get_parser
 
 
 def options(scene: Scene) -> Outcome:
@@ -115,7 +115,7 @@ def signals(scene: Scene) -> Outcome:
 
     def first() -> None:
         """Let signals come as soon as phinmf can mind them."""
-        cli, parser = sys.modules["phinmf.views.cli.main"], get_parser
+        cli, parser = sys.modules["phinmf.cli.main"], get_parser
         cli.get_parser = lambda: (listen(), parser())[1]
 
     return scene.judge("signals", lambda: [command(scene, words, first=first, signals=times)])

@@ -19,7 +19,7 @@ from fuzz.random_fits import effective, fit, pick, problem
 from fuzz.runs import folder
 from fuzz.users import estimator_of
 from phinmf import Status
-from phinmf.audio.model_files import load_model, save_model
+from phinmf.unmixing.model_files import load_model, save_model
 
 HEADER = [*JUNK, -0.0, 1e-320, 1e308, 2**64, "nan", "../../x", {"type": "LBFGS", "fields": {}},
           {"type": "Anneal", "fields": {"length": 10**9}}, {"dict": {}}, "\x00",

@@ -12,7 +12,7 @@ import numpy as np
 from fuzz import hostile_sounds, sandbox, written
 from fuzz.children import Child, Ended
 from fuzz.counting import Outcome, broke, held, refused
-from phinmf.views.cli import main
+from phinmf.cli import main
 
 QUICK = ["-k", "2", "--window", "64", "--max-time", "0.1", "--threads", "1"]
 

@@ -13,7 +13,7 @@ from fuzz.formulas import demand
 from fuzz.judging import must_not_be_refused
 from fuzz.random_fits import pick, problem
 from fuzz.runs import folder
-from phinmf.audio.model_files import load_model, save_model
+from phinmf.unmixing.model_files import load_model, save_model
 
 
 def estimator_of(rng, Y, K, how):

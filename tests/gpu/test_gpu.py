@@ -11,8 +11,8 @@ pytestmark = pytest.mark.gpu
 
 import phinmf
 from phinmf import TLNMF, learn_transform, tl_nmf
-from phinmf.lockstep import graphs, workspace
 from phinmf.solvers import LBFGS
+from phinmf.tensors import graphs, workspace
 
 HOW = {"sparsity": 5.0, "init": "random", "random_state": 0}
 

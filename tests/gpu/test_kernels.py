@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
-from phinmf.lockstep import fused_nmf, operations, trial_run
-from phinmf.lockstep.operations import Kind
+from phinmf.tensors import fused_nmf, operations, trial_run
+from phinmf.tensors.operations import Kind
 
 pytestmark = pytest.mark.gpu
 
@@ -131,7 +131,7 @@ def test_real_sizes(dtype, M, N, B, K):
 
 def test_a_floor_as_low_as_the_batch_takes():
     """One division gives two reciprocals, and a product of four ratios has one logarithm."""
-    from phinmf.problem import LEAST_FLOOR_OF_BATCH
+    from phinmf.fit.problem import LEAST_FLOOR_OF_BATCH
 
     of = kind(torch.float64)
     questions = trial_run.Questions(of, 100)

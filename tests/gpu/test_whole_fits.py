@@ -9,8 +9,8 @@ from problems import notes
 torch = pytest.importorskip("torch")
 
 from phinmf import tl_nmf
-from phinmf.lockstep import operations, trial_run, workspace
 from phinmf.solvers import LBFGS
+from phinmf.tensors import operations, trial_run, workspace
 
 pytestmark = [
     pytest.mark.gpu,

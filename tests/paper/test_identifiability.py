@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import phinmf
-from phinmf.manifold import random_orthogonal
+from phinmf.linalg.manifold import random_orthogonal
 
 M, N = 4, 40
 PAIRS = [slice(0, 2), slice(2, 4)]  # rows of Φ̄ that share a profile

@@ -5,7 +5,7 @@ import pytest
 import soundfile
 
 import phinmf
-from phinmf.manifold import orthogonality_error
+from phinmf.linalg.manifold import orthogonality_error
 
 
 def test_single_precision_is_as_good(data_folder):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phinmf.manifold import givens, random_orthogonal
+from phinmf.linalg.manifold import givens, random_orthogonal
 
 
 @pytest.fixture

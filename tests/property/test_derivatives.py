@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from problems import Problem, problems, seeds
 
 from phinmf.divergences import DIVERGENCES
-from phinmf.manifold import RETRACTIONS, givens, inner
+from phinmf.linalg.manifold import RETRACTIONS, givens, inner
 from phinmf.solvers import LBFGS, QuasiNewton
 from phinmf.solvers.lbfgs import Pair
 from phinmf.solvers.metric import METRICS

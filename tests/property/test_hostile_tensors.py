@@ -5,10 +5,10 @@ import pytest
 from hostile import assert_finite, assert_never_rises, cases
 from hypothesis import HealthCheck, given, settings
 from sounds import KINDS
-from tensors import host, tensor, torch
+from tensor_problems import host, tensor, torch
 
 from phinmf import TLNMF, tl_nmf
-from phinmf.manifold import orthogonality_error
+from phinmf.linalg.manifold import orthogonality_error
 
 
 def unchanged(*given):

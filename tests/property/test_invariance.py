@@ -41,7 +41,7 @@ def test_order_and_signs_of_atoms(seed, solver):
     rng = np.random.default_rng(seed)
     Y = notes(M=12, n=400)
     M = len(Y)
-    Phi, W = phinmf.manifold.random_orthogonal(M, rng), rng.random((M, 2))
+    Phi, W = phinmf.linalg.manifold.random_orthogonal(M, rng), rng.random((M, 2))
     order, signs = rng.permutation(M), rng.choice([-1, 1], M)
     how = {"n_components": 2, "solver": solver, "max_iter": 1, "floor": 1e-2}
     one = fit(Y, init=Phi, W=W, **how)

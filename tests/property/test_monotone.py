@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import problems
 
-from phinmf.manifold import orthogonality_error
-from phinmf.nmf import nmf_step
+from phinmf.algorithm.nmf import nmf_step
+from phinmf.linalg.manifold import orthogonality_error
 from phinmf.solvers import SOLVERS
 
 

@@ -8,7 +8,7 @@ from problems import notes
 from sounds import KINDS
 
 import phinmf
-from phinmf.manifold import orthogonality_error
+from phinmf.linalg.manifold import orthogonality_error
 
 DTYPES = ["float32", "float64"]
 SLACK = {"float32": 1e-5, "float64": 1e-12}

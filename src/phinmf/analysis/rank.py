@@ -13,7 +13,7 @@ from phinmf import checks
 from phinmf._types import Array, Indices
 from phinmf.api import tl_nmf
 from phinmf.divergences import gaussian
-from phinmf.encoding import encode
+from phinmf.fit.encode import encode
 
 STRETCH = 16  #: frames that are held out together, since neighbours overlap
 NOISE = np.geomspace(1e-8, 1.0, 33)  #: variances of what no component explains: the best counts

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf import checks, lazy
+from phinmf import checks
 from phinmf._types import Array
+from phinmf.arrays import lazy
 from phinmf.audio.frames import even, to_frames
 
 if TYPE_CHECKING:

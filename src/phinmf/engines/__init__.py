@@ -5,8 +5,8 @@ The first that knows the divergence is the default.
 
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
-from phinmf.engines.blocked import BlockedEngine
-from phinmf.engines.dask import DaskEngine
+from phinmf.engines.blocked.engine import BlockedEngine
+from phinmf.engines.remote.engine import DaskEngine
 
 ENGINES: dict[str, type[Engine]] = {
     "blocked": BlockedEngine,

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Indices
-from phinmf.algebra import algebra_of
 from phinmf.arrays import (
     cast,
     copied,
@@ -26,7 +25,8 @@ from phinmf.arrays import (
 )
 from phinmf.divergences import Divergence
 from phinmf.engines.base import CHECK_EVERY, DictionarySums, Engine, Evaluation, Objective
-from phinmf.multiplicative import multiply
+from phinmf.linalg.algebra import algebra_of
+from phinmf.linalg.multiplicative import multiply
 
 
 def mean_over_channels(A: Array) -> Array:

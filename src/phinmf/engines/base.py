@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Indices
-from phinmf.algebra import Algebra
 from phinmf.divergences import Divergence
+from phinmf.linalg.algebra import Algebra
 
 OutOfTime = Callable[[], bool]
 

@@ -12,7 +12,7 @@ import numpy as np
 from phinmf._types import Array
 from phinmf.arrays import namespace
 from phinmf.engines import Objective
-from phinmf.manifold import Retraction
+from phinmf.linalg.manifold import Retraction
 
 FARTHEST = 100.0  #: radians that a step may turn a pair of atoms; useful steps turn by less than π
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from phinmf._types import Array, Indices
 from phinmf.engines import Objective
-from phinmf.manifold import givens
+from phinmf.linalg.manifold import givens
 from phinmf.solvers.base import Descent, Solver
 
 POSITIVE = np.geomspace(1e-6, np.pi / 2, 20)

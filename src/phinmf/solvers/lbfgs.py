@@ -11,8 +11,8 @@ import numpy as np
 from phinmf._types import Array, Indices
 from phinmf.arrays import cast, copied, divided, dtype_of, like, namespace, zeros
 from phinmf.engines import Objective
-from phinmf.line_search import Origin, strong_wolfe
-from phinmf.manifold import RETRACTIONS
+from phinmf.linalg.line_search import Origin, strong_wolfe
+from phinmf.linalg.manifold import RETRACTIONS
 from phinmf.solvers.base import FARTHEST, Descent, Solver, curve, within_reach
 from phinmf.solvers.metric import METRICS
 

@@ -10,8 +10,8 @@ import numpy as np
 from phinmf._types import Array
 from phinmf.arrays import identity, namespace
 from phinmf.engines import Objective
-from phinmf.line_search import Origin, backtracking
-from phinmf.manifold import inner, polar, skew
+from phinmf.linalg.line_search import Origin, backtracking
+from phinmf.linalg.manifold import inner, polar, skew
 from phinmf.solvers.base import Descent, Solver, Trial
 
 

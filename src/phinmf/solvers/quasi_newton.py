@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from phinmf._types import Array
 from phinmf.engines import Objective
-from phinmf.line_search import Origin, strong_wolfe
-from phinmf.manifold import RETRACTIONS, inner, skew
+from phinmf.linalg.line_search import Origin, strong_wolfe
+from phinmf.linalg.manifold import RETRACTIONS, inner, skew
 from phinmf.solvers.base import Descent, Solver, curve, within_reach
 from phinmf.solvers.metric import METRICS, precondition
 

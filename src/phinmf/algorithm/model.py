@@ -1,0 +1,125 @@
+"""Frames with what models their power: the problem of Algorithm 1, on all frames or on a sample."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phinmf._types import Array, Indices
+from phinmf.algorithm.nmf import Kept, activate, nmf_step, penalty
+from phinmf.arrays import copied, frames_contiguous, frames_of
+from phinmf.engines import Engine, Objective
+from phinmf.engines.base import OutOfTime, never
+from phinmf.linalg.manifold import exactly_orthogonal
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Φ, W and H at the end of an outer iteration: complete, whatever interrupts the next one."""
+
+    Phi: Array
+    W: Array
+    H: Array
+
+
+class Sample(NamedTuple):
+    """Some of the frames, and how many each stands for; on the host, where they are drawn."""
+
+    frames: Indices | slice
+    weights: Array
+
+
+def draw(weights: Array, n: int, rng: np.random.Generator) -> Sample:
+    """Draw n frames that stand for all; a frame of weight 2 counts as two.
+
+    The same ones whenever a run draws them, also after it was resumed.
+    """
+    ends = np.cumsum(weights)
+    total = ends[-1]
+    places = np.sort(copy.deepcopy(rng).choice(round(total), n, replace=False))
+    frames, counts = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
+    return Sample(frames, counts * (total / n))
+
+
+class Model:
+    """An engine with the weight of the penalty, and what is given and stays: V̂, columns of W, H."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        mu: float,
+        V_hat: Array | None = None,
+        kept: Kept | None = None,
+        frames: Indices | slice | None = None,
+    ) -> None:
+        self.engine = engine
+        self.frames = frames  #: which of the whole these are, if not all
+        self.mu = mu
+        self.V_hat = V_hat
+        self.kept = kept or Kept()
+
+    def part(self, sample: Sample | None, dtype: np.dtype[Any]) -> Model:
+        """The same on a sample, in another precision; itself if that is no change.
+
+        While a part works, the whole rests.
+        """
+        if sample is None:
+            if dtype == self.engine.dtype:
+                return self
+            sample = Sample(slice(None), self.engine.weights)
+        self.engine.rest()
+        V_hat, kept = self.V_hat, self.kept
+        if V_hat is not None:
+            V_hat = frames_contiguous(frames_of(V_hat, sample.frames), dtype)
+        if kept.H is not None:
+            kept = kept._replace(H=frames_of(kept.H, sample.frames))
+        engine = self.engine.subset(sample.frames, dtype, sample.weights)
+        return Model(engine, self.mu, V_hat, kept, sample.frames)
+
+    def objective(self, W: Array, eps: float) -> Objective:
+        """L(Φ) of (3)."""
+        if self.V_hat is None:
+            return self.engine.objective(W, eps)
+        return self.engine.objective_of(self.V_hat, eps)
+
+    def cost(self, W: Array, eps: float) -> float:
+        """C(Φ, W, H) of (2)."""
+        return sum(self.costs(W, eps))
+
+    def costs(self, W: Array, eps: float) -> tuple[float, float]:
+        """Its two terms, the divergence and the penalty."""
+        return self.objective(W, eps).loss(), penalty(self.engine, W, self.mu)
+
+    def nmf(
+        self, W: Array, eps: float, gamma: float, n_iter: int, out_of_time: OutOfTime = never
+    ) -> Array:
+        """Update the factors, if they are free; at least once, then while there is time."""
+        for step in range(n_iter if self.V_hat is None else 0):
+            if step and out_of_time():
+                break
+            W = nmf_step(self.engine, W, self.mu, eps, gamma, self.kept)  # step ⋆
+        return W
+
+    def restore(self, at: Iterate, eps: float) -> Iterate:
+        """Go to an iterate, made orthogonal; frames without activations get them from W."""
+        dtype = self.engine.dtype
+        at = Iterate(
+            exactly_orthogonal(at.Phi, dtype, self.engine.algebra), copied(at.W, dtype), at.H
+        )
+        self.stand_at(at)
+        if self.kept.H is None and at.H.shape[1] < self.engine.shape[2]:
+            activate(self.engine, at.W, self.mu, eps)
+        return Iterate(at.Phi, at.W, self.engine.activations())
+
+    def stand_at(self, at: Iterate) -> None:
+        """Go to an iterate as it is."""
+        self.engine.rotate(at.Phi)
+        H = at.H if self.kept.H is None else self.kept.H
+        if H.shape[1] > self.engine.shape[2]:  # those of the whole
+            assert self.frames is not None
+            H = frames_of(H, self.frames)
+        if H.shape[1] == self.engine.shape[2]:
+            self.engine.set_activations(H)

@@ -1,0 +1,93 @@
+"""How loud frames are, each by itself: the bits do not depend on which others there are.
+
+Frames (C, M, N) may also be a dask array, which stays where it is: only what is asked comes back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from phinmf import arrays
+from phinmf._types import Array
+from phinmf.arrays import errands, lazy
+from phinmf.arrays.lazy import is_lazy
+
+FRAMES = 1024  #: that are looked at together
+
+Out = TypeVar("Out")
+
+
+class Levels(NamedTuple):
+    """What there is to know of frames before they are scaled."""
+
+    largest: Array  #: (N,): absolute value
+    energies: Array  #: (N,): sum of squares at unit scale, the largest value of all being ½ to 1
+    exponent: int  #: of that scale
+    bad: int  #: number of values that are NaN or infinite
+
+    @property
+    def silent(self) -> Any:
+        """(N,): whether a frame is exactly zero."""
+        return self.largest == 0
+
+
+def each(
+    function: Callable[[Array], Out], Y: Any, stretches: list[slice] | None = None
+) -> list[Out]:
+    """What a function says of every stretch of frames; by default they are those of memory."""
+    if not is_lazy(Y):
+        N = Y.shape[2]
+        stretches = stretches or [slice(i, i + FRAMES) for i in range(0, N, FRAMES)]
+        return [function(Y[:, :, s]) for s in stretches]
+    if stretches is None:
+        ends = np.cumsum(Y.chunks[2])
+        stretches = [slice(b - n, b) for n, b in zip(Y.chunks[2], ends.tolist(), strict=True)]
+    asked = lazy.dask().delayed(function)
+    return errands.compute(Y, [asked(Y[:, :, s]) for s in stretches])
+
+
+def energies(Y: Array, exponents: Any = 0) -> Array:
+    """Sum of squares of each frame of (C, M, N), scaled by 2^-exponent, in double precision."""
+    found = [np.zeros(0)]
+    for i in range(0, Y.shape[2], FRAMES):
+        piece = slice(i, i + FRAMES)
+        rows = np.ascontiguousarray(Y[:, :, piece].transpose(2, 0, 1), dtype=np.float64)
+        e = np.broadcast_to(exponents, Y.shape[2])[piece]
+        rows = np.ldexp(rows, -e[:, None, None]) if np.any(e) else rows
+        found.append(np.square(rows).reshape(len(rows), -1).sum(axis=1))
+    return np.concatenate(found)
+
+
+def levels(Y: Any) -> Levels:
+    """Look at every frame once; what is known of tensors, whose numbers are finite, stays there."""
+    if arrays.is_tensor(Y):
+        xp = arrays.namespace(Y)
+        loudest = arrays.cast(xp.max(xp.abs(Y), axis=(0, 1)), np.float64)
+        exponent = math.frexp(float(xp.max(loudest)))[1]
+        energy = arrays.frame_energies(arrays.times_power_of_two(Y, -exponent))
+        return Levels(loudest, energy, exponent, 0)
+    largest, energies_, bad = zip(*each(of_stretch, Y), strict=True)
+    top = np.concatenate(largest)
+    if len(top) != Y.shape[2]:
+        raise ValueError(
+            f"the dask array of frames says that it has {Y.shape[2]}, but its chunks hold"
+            f" {len(top)}: give da.from_delayed the shapes that chunks really have"
+        )
+    _, exponents = np.frexp(top)
+    exponent = int(exponents.max())
+    scaled = np.ldexp(np.concatenate(energies_), 2 * (exponents - exponent))
+    return Levels(top, scaled, exponent, sum(bad))
+
+
+def of_stretch(Y: Array) -> tuple[Array, Array, int]:
+    """Largest value of each frame, its energy at the scale of that, and how many are bad."""
+    finite = np.isfinite(Y)
+    bad = Y.size - int(finite.sum())
+    if bad:
+        Y = np.where(finite, Y, 0)
+    largest = np.maximum(Y.max(axis=(0, 1)), -Y.min(axis=(0, 1))).astype(np.float64)
+    return largest, energies(Y, np.frexp(largest)[1]), bad

@@ -1,0 +1,59 @@
+"""``phinmf env``: what a report of a problem should contain."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+PACKAGES = (
+    "numpy", "scipy", "scikit-learn", "numba", "array-api-compat", "threadpoolctl", "soundfile",
+    "matplotlib", "rich",
+)  # fmt: skip
+EXTRAS = {"torch": "gpu", "triton": "gpu", "dask": "dask", "distributed": "dask"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """There are none."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print versions, threads and formats."""
+    import soundfile
+    import threadpoolctl
+
+    import phinmf
+    from phinmf.arrays import threads
+
+    print(f"phinmf {phinmf.__version__}, Python {platform.python_version()}, {platform.platform()}")
+    for package in PACKAGES:
+        print(f"  {package} {installed(package) or 'is missing: pip install ' + package}")
+    for package, extra in EXTRAS.items():
+        missing = f'is not there, for which is pip install "phinmf[{extra}]"'
+        print(f"  {package} {installed(package) or missing}")
+    print(f"  libsndfile {soundfile.__libsndfile_version__}")
+    blas = [f"{i['internal_api']} {i['version']}" for i in threadpoolctl.threadpool_info()
+            if i["user_api"] == "blas"]  # fmt: skip
+    print(f"device: CPU, {threads.available()} threads, BLAS: {', '.join(dict.fromkeys(blas))}")
+    print(f"device: {', '.join(gpus()) or 'no GPU that PyTorch finds'}")
+    formats = ", ".join(sorted(soundfile.available_formats()))
+    print(f"formats: {formats}")
+    return 0
+
+
+def gpus() -> list[str]:
+    """The names that `device` knows, and what they are."""
+    if installed("torch") is None:
+        return []
+    cuda = importlib.import_module("torch").cuda
+    number = cuda.device_count() if cuda.is_available() else 0
+    return [f"cuda:{i}, {cuda.get_device_name(i)}" for i in range(number)]
+
+
+def installed(package: str) -> str | None:
+    """The version, if there is one."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,155 @@
+"""Progress on a terminal as a bar, elsewhere a line for every tenth."""
+
+from __future__ import annotations
+
+import math
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+from phinmf.cli.estimates import Expectation, Stages, words
+from phinmf.cli.signals import Ended
+from phinmf.cli.text import plain_console
+
+SURE = 0.8  #: of a stage is shown as time goes by; the rest only as it turns out to take longer
+FINISHING = "Finishing with what has been learned so far; Ctrl-C again leaves nothing behind."
+
+
+class Forecast:
+    """How much of a run is done and how long the rest takes, from what each stage should take.
+
+    What is done never falls. How much of learning there will be is not known, so it is told by the
+    clock; writing is told by what is written.
+    """
+
+    def __init__(self, stages: Stages, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.stages = stages
+        self.clock = clock
+        self.began = clock()
+        self.stage, self.stage_began = -1, self.began
+        self.within: float | None = None  #: share of the stage that is done, where that is known
+        self.most = 0.0
+
+    def at(self, stage: str, within: float | None = None) -> bool:
+        """Say which stage it is in, and how much of that is done; returns whether it begins."""
+        number = Stages._fields.index(stage)
+        begins = number != self.stage
+        if begins:
+            self.stage, self.stage_began = number, self.clock()
+        self.within = within
+        return begins
+
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return self.clock() - self.began
+
+    def stage_left(self) -> float:
+        """Seconds that the stage still takes."""
+        spent, planned = self.clock() - self.stage_began, self.stages[max(0, self.stage)]
+        if self.within:  # the more is done, the more what it took counts
+            measured = spent * (1 - self.within) / self.within
+            return self.within * measured + (1 - self.within) * max(0.0, planned - spent)
+        if spent <= SURE * planned:
+            return planned - spent
+        over = spent / max(planned, 1e-9) - SURE
+        return planned * (1 - SURE) * math.exp(-over / (1 - SURE))
+
+    def left(self) -> float:
+        """Seconds until the end."""
+        return self.stage_left() + sum(self.stages[max(0, self.stage) + 1 :])
+
+    def share(self) -> float:
+        """How much is done, 0 to 1; never less than before."""
+        now = self.seconds / max(self.seconds + self.left(), 1e-9)
+        self.most = max(self.most, min(now, 0.99))
+        return self.most
+
+
+class Left(ProgressColumn):
+    """The seconds that are left."""
+
+    def __init__(self, forecast: Forecast) -> None:
+        super().__init__()
+        self.forecast = forecast
+
+    def render(self, task: Task) -> Text:
+        """Draw it, and move the bar along as time goes by."""
+        task.completed = self.forecast.share()
+        return Text(f"{words(self.forecast.left())} left")
+
+
+class Bar(AbstractContextManager["Bar"]):
+    """What is going on with one file: the stage, and the time left."""
+
+    def __init__(self, name: str, quiet: bool, expectation: Expectation | None = None) -> None:
+        self.name = name
+        self.quiet = quiet
+        self.forecast = Forecast(expectation.stages if expectation else Stages(10, 5, 5))
+        self.console = plain_console(sys.stderr)
+        self.bar: Progress | None = None
+        self.shown = 0
+        self.stopped = self.answered = False  #: by Ctrl-C, once
+        self.left = False  #: by Ctrl-C, twice
+        if self.console.is_terminal and not quiet:
+            columns = (TextColumn("{task.description}", markup=False), Left(self.forecast),
+                       BarColumn(), TextColumn("{task.percentage:3.0f} %"))  # fmt: skip
+            self.bar = Progress(*columns, console=self.console, transient=True)
+            self.task = self.bar.add_task(f"{name}: learning", total=1.0)
+
+    def __enter__(self) -> Bar:
+        if self.bar is not None:
+            self.bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def learning(self, state: Any) -> bool:
+        """After each outer iteration; True once Ctrl-C has been pressed."""
+        self.show("learning", None)
+        return self.stopped
+
+    def streaming(self, done: float) -> None:
+        """After each block."""
+        self.show("writing", done)
+
+    def page(self, write: Callable[[Path], Any], folder: Path) -> None:
+        """Write the page of a folder."""
+        self.show("page", None)
+        write(folder)
+
+    def show(self, stage: str, within: float | None) -> None:
+        """Draw, or print a line for the next tenth; and answer to Ctrl-C."""
+        if self.left:
+            raise Ended(signal.SIGINT)
+        if self.stopped and not self.answered:
+            self.answered = True
+            self.say(FINISHING)
+        begun = self.forecast.at(stage, within)
+        share = self.forecast.share()
+        if self.bar is not None:
+            self.bar.update(self.task, completed=share, description=f"{self.name}: {stage}")
+        elif begun or int(10 * share) > self.shown:
+            self.shown = int(10 * share)
+            left = words(self.forecast.left())
+            self.say(f"{self.name}: {10 * self.shown} %, {stage}, {left} left")
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        if not self.quiet:
+            self.console.print(text, soft_wrap=True)

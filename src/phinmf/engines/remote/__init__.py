@@ -1,0 +1,1 @@
+"""Frames on the workers of a Dask cluster, or on disk."""

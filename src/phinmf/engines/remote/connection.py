@@ -1,0 +1,52 @@
+"""The way to a Dask cluster: a client of it, and workers that have this very package."""
+
+from __future__ import annotations
+
+import pydoc
+import threading
+from typing import Any
+
+import phinmf
+from phinmf.arrays import lazy
+from phinmf.arrays.patience import Watch
+
+CONNECT = 10.0  #: seconds to wait for a scheduler
+
+
+def connect(address: str) -> Any:
+    """A client of the cluster at an address.
+
+    It is made in a thread of its own, because its timeout does not cover what listens there but
+    never says a word.
+    """
+    make = lazy.distributed().Client
+    made: list[Any] = []
+
+    def attempt() -> None:
+        try:
+            made.append(make(address, timeout=CONNECT))
+        except Exception as error:
+            made.append(error)
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(1.2 * CONNECT)
+    if not made or isinstance(made[0], (TimeoutError, OSError, ValueError)):
+        raise ConnectionError(
+            f"no Dask scheduler answers at {address} within {CONNECT:g} s: start one with dask"
+            " scheduler, and pass the address that it prints, such as tcp://10.0.0.1:8786"
+        ) from (made[0] if made else None)
+    if isinstance(made[0], Exception):
+        raise made[0]
+    return made[0]
+
+
+def check_workers(watch: Watch) -> None:
+    """Refuse workers that do not have this very package."""
+    for address, there in watch.ask(pydoc.locate, "phinmf.__version__").items():
+        if there != phinmf.__version__:
+            what = f"phinmf {there}" if isinstance(there, str) else "no phinmf"
+            raise ImportError(
+                f"worker {address} has {what}, but phinmf {phinmf.__version__} is needed as it is"
+                f' here: install it there with pip install "phinmf[dask]=={phinmf.__version__}"'
+            )

@@ -1,0 +1,147 @@
+"""A fitted model in one file: the transform, the components, and how they came about."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+import sklearn
+
+from phinmf.algorithm.annealing import Anneal
+from phinmf.arrays import to_numpy
+from phinmf.divergences import DIVERGENCES
+from phinmf.fit import storage
+from phinmf.fit.stored_run import history_of, is_number
+from phinmf.linalg.manifold import orthogonality_error
+from phinmf.solvers import SOLVERS
+
+Model = TypeVar("Model")
+
+ARRAYS = ("transform_matrix_", "components_", "atom_energies_", "objectives_")
+NUMBERS = ("scale_", "floor_", "objective_", "reconstruction_err_", "n_iter_", "converged_")
+WITH_FIELDS: dict[str, Any] = {"Anneal": Anneal}
+WITH_FIELDS |= {kind.__name__: kind for kind in SOLVERS.values()}
+
+
+def save(model: Any, path: str | os.PathLike[str], **more: Any) -> None:
+    """Write a fitted TLNMF; `more` is kept in the header."""
+    parameters, left_out = {}, []
+    for name, value in model.get_params(deep=False).items():
+        if name == "divergence":  # a registered one by its name
+            value = next((n for n, known in DIVERGENCES.items() if known is value), value)
+        try:
+            parameters[name] = in_json(value)
+        except TypeError:  # start values, callbacks, generators: a fitted model does not need them
+            left_out.append(name)
+    header = {
+        "parameters": parameters,
+        "left_out": left_out,
+        "attributes": {name: in_json(getattr(model, name)) for name in NUMBERS},
+        "stop_reason": model.stop_reason_,
+        "history": model.history_.to_json(),
+        "versions": {"python": platform.python_version(), "numpy": np.__version__,
+                     "scikit-learn": sklearn.__version__},
+        **more,
+    }  # fmt: skip
+    arrays = {name: to_numpy(getattr(model, name)) for name in ARRAYS}
+    if hasattr(model, "feature_names_in_"):
+        arrays["feature_names_in_"] = model.feature_names_in_.astype(str)
+    storage.write(path, "model", header, arrays)
+
+
+def load(
+    cls: type[Model], path: str | os.PathLike[str], check_parameters: Callable[[Any], None]
+) -> Model:
+    """Read a model; every number in it is checked before it is believed."""
+    header, arrays = storage.read(path, "model")
+    try:
+        parameters = {name: from_json(value) for name, value in header["parameters"].items()}
+        if "divergence" not in parameters:
+            parameters["divergence"] = None  # one of the user's own, to be set again
+        model: Any = cls(**parameters)
+        for name in NUMBERS:
+            setattr(model, name, header["attributes"][name])
+        for name in ARRAYS:
+            setattr(model, name, arrays[name])
+        model.history_ = history_of(header["history"])
+        model.stop_reason_ = str(header["stop_reason"])
+        check_parameters(model)
+        check(model)
+        model.n_components_, model.n_features_in_ = model.components_.shape
+        if "feature_names_in_" in arrays:
+            names = arrays["feature_names_in_"]
+            if names.shape != (model.n_features_in_,) or names.dtype.kind != "U":
+                raise ValueError("the names of its features are not one for each")
+            model.feature_names_in_ = names.astype(object)
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        why = storage.shortened(str(error))
+        raise ValueError(f"{path} does not hold a usable model ({why})") from error
+    return model
+
+
+def check(model: Any) -> None:
+    """Raise if these cannot be the attributes of a fitted model."""
+    Phi, components = model.transform_matrix_, model.components_
+    dtype = Phi.dtype
+    K, M = components.shape
+    if (
+        Phi.shape != (M, M)
+        or 0 in (K, M)
+        or not (dtype == components.dtype and dtype in (np.float32, np.float64))
+    ):
+        raise ValueError(f"shapes {Phi.shape} and {components.shape} do not belong together")
+    if not (np.isfinite(Phi).all() and np.isfinite(components).all() and (components >= 0).all()):
+        raise ValueError("its numbers are not finite, or not those of nonnegative components")
+    if abs(Phi).max() > 2 or not orthogonality_error(Phi.astype(np.float64)) < 1e-4:
+        raise ValueError("its transform is not orthogonal")
+    largest = float(np.finfo(dtype).max) ** 0.5  # whose square can be computed
+    sums = components.sum(axis=1, dtype=np.float64)
+    if not all(s == 0 or 1 / largest < s < largest for s in sums):
+        raise ValueError("its components are too large or too small to compute with")
+    if not (is_number(model.scale_) and 1 / largest < model.scale_ < largest):
+        raise ValueError(f"its scale is {model.scale_!r}, whose square leaves the range of {dtype}")
+    if not (is_number(model.floor_, 0) and model.floor_ < float(np.finfo(dtype).max)):
+        raise ValueError(f"its floor is {model.floor_!r}")
+    if not (is_number(model.objective_) and is_number(model.reconstruction_err_)):
+        raise ValueError("its objective is not a number")
+    if not (is_number(model.n_iter_, 0) and isinstance(model.converged_, bool)):
+        raise ValueError("it does not say how many iterations were made, and whether it converged")
+    energies, objectives = model.atom_energies_, model.objectives_
+    floats = energies.dtype.kind == objectives.dtype.kind == "f"
+    if not (floats and energies.shape == (M,) and objectives.ndim == 1 and len(objectives)):
+        raise ValueError("its energies or objectives have the wrong shape or type")
+    finite = np.isfinite(energies).all() and np.isfinite(objectives).all()
+    if not (finite and (energies >= 0).all()):
+        raise ValueError("its energies or objectives are not finite, or have the wrong sign")
+
+
+def in_json(value: Any) -> Any:
+    """A parameter in words that JSON knows, or a TypeError."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if type(value).__name__ in WITH_FIELDS:
+        return {"type": type(value).__name__, "fields": dataclasses.asdict(value)}
+    if isinstance(value, (list, tuple)):
+        return [in_json(v) for v in value]
+    if isinstance(value, dict):
+        return {"dict": {str(k): in_json(v) for k, v in value.items()}}
+    raise TypeError(type(value).__name__)
+
+
+def from_json(value: Any) -> Any:
+    """The parameter again."""
+    if isinstance(value, list):
+        return [from_json(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if "type" in value:
+        return WITH_FIELDS[value["type"]](**value["fields"])
+    return {k: from_json(v) for k, v in value["dict"].items()}

@@ -1,0 +1,268 @@
+"""TL-NMF as a scikit-learn transformer: rows are frames."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from phinmf import arrays, checks
+from phinmf._types import Array
+from phinmf.algorithm.annealing import Anneal
+from phinmf.arrays import lazy
+from phinmf.estimator import fitting, model_file
+from phinmf.estimator.callbacks import CallbackSupportMixin
+from phinmf.fit import devices, weights
+
+
+class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Nonnegative factorisation of the power of frames in a transform that is learned with it.
+
+    Each row of X is a frame y of M samples, of any sign. The transform Φ, orthogonal, and the
+    nonnegative components W are learned so that the power |Φy|² of every frame is near Wh + ε with
+    activations h of its own (`tl_nmf` has the mathematics). ``transform`` returns the activations.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components.
+    solver, init, divergence, sparsity, floor, anneal, n_iter_nmf, n_iter_transform, nmf_exponent
+        As in `tl_nmf`.
+    max_iter, max_time, tol, random_state, callback, engine, n_threads
+        As in `tl_nmf`.
+    device : str, optional
+        Where to compute, as in `tl_nmf`. Frames may be a tensor of PyTorch: what is learned and
+        what is returned are then tensors on its device.
+    components : array of shape (n_components, n_features), optional
+        Where the components start: Wᵀ of `tl_nmf`, or its first rows.
+    fixed : str, sequence or dict, optional
+        What stays as given: "Phi" (`init`), "W" (`components`, or some of them:
+        ``{"W": [0, 1]}``), "H" (the activations given to `fit`).
+    warm_start : bool
+        Whether `fit` starts where the last one ended, and anneals only if `anneal` says so.
+    n_init : int
+        Number of restarts; the one of lowest objective is kept.
+    n_jobs : int, optional
+        Restarts that run at the same time, in threads that share the processors.
+    checkpoint, checkpoint_every, resume
+        As in `tl_nmf`; with several restarts each has its own file, ``….0``, ``….1`` and so on.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Wᵀ: the spectral pattern of each component over the atoms, of sum 1.
+    transform_matrix_ : array of shape (n_features, n_features)
+        Φ; its rows are the atoms.
+    atom_energies_ : array of shape (n_features,)
+        Energy of the training frames in each atom.
+    reconstruction_err_ : float
+        Divergence of the training frames from the model.
+    objective_ : float
+        The divergence and the penalty, with the activations that `transform` finds.
+    scale_, floor_ : float
+        Root mean square of the training frames, and ε in the units of their power.
+    n_iter_, history_, stop_reason_, converged_
+        Outer iterations, their story, why they ended, and whether because of convergence.
+    objectives_ : array of shape (n_init,)
+        What each restart ended at.
+    n_components_, n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phinmf import TLNMF, to_frames
+    >>> y = np.sin(0.1 * np.arange(4000)) * np.exp(-0.001 * np.arange(4000))
+    >>> model = TLNMF(n_components=2, max_iter=5, tol=0).fit(to_frames(y, 64).T)
+    >>> model.transform(to_frames(y, 64).T).shape
+    (126, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        solver: Any = "lbfgs",
+        init: Any = "dct",
+        divergence: Any = "itakura-saito",
+        sparsity: float = 10.0,
+        floor: float = 1e-8,
+        anneal: bool | Anneal | None = None,
+        n_iter_nmf: int = 3,
+        n_iter_transform: int = 2,
+        nmf_exponent: float = 1.0,
+        max_iter: int = 100,
+        max_time: float | None = None,
+        tol: float = 2e-4,
+        components: Any = None,
+        fixed: Any = None,
+        warm_start: bool = False,
+        n_init: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callback: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 10.0,
+        resume: Any = False,
+        engine: str = "auto",
+        device: Any = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.solver = solver
+        self.init = init
+        self.divergence = divergence
+        self.sparsity = sparsity
+        self.floor = floor
+        self.anneal = anneal
+        self.n_iter_nmf = n_iter_nmf
+        self.n_iter_transform = n_iter_transform
+        self.nmf_exponent = nmf_exponent
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.tol = tol
+        self.components = components
+        self.fixed = fixed
+        self.warm_start = warm_start
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.resume = resume
+        self.engine = engine
+        self.device = device
+        self.n_threads = n_threads
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        frame_mask: ArrayLike | None = None,
+        activations: ArrayLike | None = None,
+    ) -> TLNMF:
+        """Learn the transform and the components.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, n_features)
+            Frames, as ``to_frames(...).T``; a dask array, chunked along frames, is fitted where
+            it is: on the workers of the current ``distributed.Client``, or from disk.
+        y : ignored
+        sample_weight : array of shape (n_frames,), optional
+            How often each frame counts; 0 leaves it out.
+        frame_mask : bool array of shape (n_frames,), optional
+            True for frames to leave out.
+        activations : array of shape (n_frames, n_components), optional
+            Where the activations start, in the units of X².
+        """
+        self.fit_transform(
+            X, sample_weight=sample_weight, frame_mask=frame_mask, activations=activations
+        )
+        return self
+
+    def fit_transform(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        frame_mask: ArrayLike | None = None,
+        activations: ArrayLike | None = None,
+    ) -> Array:
+        """Learn, and return the activations of the frames; the same as `fit`, then `transform`."""
+        with fitting.all_or_nothing(self):
+            frames = fitting.validated(self, X)
+            others = {"sample_weight": sample_weight, "frame_mask": frame_mask}
+            others |= {"activations": activations, "components": self.components, "init": self.init}
+            devices.together("X", frames, others)
+            known = weights.checked(sample_weight, frame_mask, len(frames))
+            H = fitting.fit(self, frames, known, activations).H.T
+            return lazy.like(H, frames) if lazy.is_lazy(frames) else H
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Return the activations of frames, each found by itself with all else fixed.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, n_features)
+            Frames, not scaled otherwise than those of the fit.
+
+        Returns
+        -------
+        array of shape (n_frames, n_components)
+            Activations, in the units of X²; of a dask array, a dask array that is computed when
+            it is asked for.
+        """
+        check_is_fitted(self)
+        frames = fitting.validated(self, X, reset=False)
+        if lazy.is_lazy(frames):
+            return fitting.encoded_lazily(self, frames)
+        return fitting.encoded(self, frames).H.T
+
+    def inverse_transform(self, X: ArrayLike) -> Array:
+        """Return the power that activations stand for: what is expected of |Φy|² in each atom.
+
+        The sign of a coefficient is not part of the model, so this is no frame; for the parts of a
+        recording, mask its coefficients by the share of each component in this power.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, n_components)
+            Activations.
+
+        Returns
+        -------
+        array of shape (n_frames, n_features)
+            Wh + ε for each frame.
+        """
+        check_is_fitted(self)
+        if lazy.is_lazy(X):
+            H = lazy.rows(X)
+        elif arrays.is_tensor(X):
+            H = checks.real_array("X", X)
+        else:
+            H = check_array(X, dtype=(np.float64, np.float32))
+        if H.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {H.shape[1]} columns, but activations of {self.n_components_} components"
+                " are needed"
+            )
+        dtype = arrays.dtype_of(H)
+        return H @ arrays.like(self.components_, H, dtype) + float(dtype.type(self.floor_))
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Return minus the divergence of frames from the model, per entry."""
+        check_is_fitted(self)
+        frames = fitting.validated(self, X, reset=False)
+        return -fitting.encoded(self, frames).divergence / math.prod(frames.shape)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one .npz file, without pickle; `load` reads it."""
+        check_is_fitted(self)
+        model_file.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> TLNMF:
+        """Read a model that `save` wrote; a file that is not one is a ValueError.
+
+        A divergence of your own is not in the file: set ``divergence`` again.
+        """
+        return model_file.load(cls, path, fitting.check_parameters)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,181 @@
+"""Where a fit computes: what `device` means at the doors, and what can be wrong with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ParamSpec
+
+from phinmf import arrays, checks
+from phinmf._types import Array
+from phinmf.arrays.lazy import is_lazy
+from phinmf.engines import ENGINES
+from phinmf.result import Result, State
+
+P = ParamSpec("P")
+
+
+class Place:
+    """Where a fit of frames computes; its results go back to where the frames came from."""
+
+    def __init__(self, name: str, given: Any, device: Any = None) -> None:
+        self.name = name
+        self.given = given
+        known = None if device is None else str(device)
+        if is_lazy(given) and known not in (None, "cpu"):
+            raise ValueError(
+                f"device is {device!r}, but {name} is a dask array, which is computed where it is:"
+                f" leave device out, or pass {name}.compute() if it fits into memory"
+            )
+        if arrays.is_tensor(given):
+            self.device = given.device if device is None else torch_device(device)
+        else:  # an array of NumPy is on the processor, and stays there without PyTorch
+            self.device = None if known in (None, "cpu") else torch_device(device)
+
+    @property
+    def away(self) -> bool:
+        """Whether it computes elsewhere than the frames are."""
+        if not arrays.is_tensor(self.given):
+            return self.device is not None
+        return bool(self.device != self.given.device)
+
+    def take(self, x: Any) -> Array:
+        """The same numbers where they are computed with."""
+        return arrays.on_device(x, self.device) if self.away else x
+
+    def back(self, x: Any) -> Any:
+        """The same numbers as an array like the frames; None is None."""
+        return arrays.like(x, self.given) if self.away and x is not None else x
+
+    def seen(self, state: State) -> State:
+        """What a callback of the caller sees."""
+        if not self.away:
+            return state
+        return dataclasses.replace(state, Phi=self.back(state.Phi), W=self.back(state.W))
+
+    @contextmanager
+    def enough_memory(self) -> Iterator[None]:
+        """Say what is needed when a device has not enough."""
+        try:
+            yield
+        except RuntimeError as error:  # PyTorch has its own, of this kind
+            if type(error).__name__ != "OutOfMemoryError":
+                raise
+            raise MemoryError(self.sentence()) from error
+
+    def sentence(self) -> str:
+        """How much is needed, how much is free, and what to do."""
+        shape = tuple(self.given.shape)
+        itemsize = 4 if str(self.given.dtype).endswith("float32") else 8
+        free = free_memory(self.device)
+        have = "" if free is None else f", and {size(free)} are free now"
+        return (
+            f"{self.device} has too little memory: {self.name} of shape {shape} needs about"
+            f" {size(needed(shape, itemsize))}{have}; pass float32 rather than float64, fewer"
+            " frames at a time, or device='cpu'"
+        )
+
+
+def needed(shape: tuple[int, ...], itemsize: int) -> int:
+    """Bytes that an evaluation holds: Y as given and at unit power, X, TX, f' and six more."""
+    M, N = shape[-2:]
+    C = shape[0] if len(shape) == 3 else 1
+    return (5 * C + 6) * M * N * itemsize
+
+
+def size(n: int) -> str:
+    """Bytes in words."""
+    return f"{n / 2**30:.2g} GiB" if n < 100 * 2**30 else f"{n / 2**30:.0f} GiB"
+
+
+def free_memory(device: Any) -> int | None:
+    """Bytes that are free on a device, where PyTorch can say it."""
+    if device is None or device.type != "cuda":
+        return None
+    torch = importlib.import_module("torch")
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(torch.cuda.mem_get_info(device)[0] + unused)
+
+
+def torch_device(device: Any) -> Any:
+    """The device of PyTorch by this name, checked to be there."""
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError:
+        raise ImportError(
+            f'device is {device!r}, which needs PyTorch: pip install "phinmf[gpu]"'
+        ) from None
+    known = "'cpu', 'cuda' or one of several as 'cuda:1'"
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError, ValueError):
+        raise ValueError(
+            f"device is {device!r}, which PyTorch does not know: use {known}"
+        ) from None
+    if found.type == "cuda":
+        n = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if n == 0:
+            raise ValueError(
+                f"device is {device!r}, but PyTorch finds no CUDA device: use device='cpu', or"
+                " install a driver and a PyTorch with CUDA"
+            )
+        if (found.index or 0) >= n:
+            raise ValueError(
+                f"device is {device!r}, but there are {n} CUDA devices: use 'cuda:0' to"
+                f" 'cuda:{n - 1}'"
+            )
+        return torch.device("cuda", torch.cuda.current_device()) if found.index is None else found
+    try:
+        torch.zeros(1, dtype=torch.float64, device=found).sum().item()
+    except Exception as error:
+        raise ValueError(
+            f"device is {device!r}, which cannot compute in double precision here: use {known}"
+        ) from error
+    return found
+
+
+def together(name: str, given: Any, others: Mapping[str, Any]) -> None:
+    """Raise if a tensor is on another device than the frames; arrays of NumPy are moved."""
+    here = str(given.device) if arrays.is_tensor(given) else "cpu"
+    for other, value in others.items():
+        if arrays.is_tensor(value) and str(value.device) != here:
+            raise ValueError(
+                f"{other} is on {value.device} but {name} is on {here}: move one to the other's"
+                f" device, as {other}.to({here!r})"
+            )
+
+
+def door(function: Callable[P, Result]) -> Callable[P, Result]:
+    """Let a function of frames Y compute on `device`, and hand its result back where Y is."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def enter(*args: P.args, **how: P.kwargs) -> Result:
+        bound = signature.bind(*args, **how)
+        given = bound.arguments
+        Y, device = given["Y"], given.pop("device", None)
+        if device is None and not any(map(arrays.is_tensor, given.values())):
+            return function(*args, **how)
+        together("Y", Y, given)
+        place = Place("Y", Y if arrays.is_tensor(Y) else checks.frames(Y), device)
+        with place.enough_memory():
+            given["Y"] = place.take(place.given)
+            callback = checks.function("callback", given.get("callback"))
+            if callback is not None:
+                given["callback"] = lambda state: callback(place.seen(state))
+            engine = given.get("engine", "auto")
+            if arrays.is_tensor(given["Y"]) and engine in ENGINES and not ENGINES[engine].tensors:
+                raise ValueError(
+                    f"engine is {engine!r}, which computes with NumPy, but Y is a tensor or a"
+                    " device is named: use engine='auto', or pass Y as an array of NumPy without a"
+                    " device"
+                )
+            result = function(*bound.args, **bound.kwargs)
+            factors = {name: place.back(getattr(result, name)) for name in ("Phi", "W", "H")}
+            return dataclasses.replace(result, **factors)
+
+    return enter

@@ -1,0 +1,97 @@
+"""Activations of frames for a known transform and dictionary, each frame on its own."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phinmf import arrays, checks
+from phinmf._types import Array
+from phinmf.algorithm.nmf import flat_activations, normalise, penalty
+from phinmf.arrays.levels import levels
+from phinmf.divergences import Divergence, is_compiled
+from phinmf.fit import assembly
+from phinmf.fit.weights import in_own_unit
+
+TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry
+MOST_UPDATES = 1000
+
+
+class Encoding(NamedTuple):
+    """Activations, and how well they explain the frames."""
+
+    H: Array  #: (K, N), in the units of Y²
+    divergence: float  #: weighted sum over all entries
+    penalty: float
+    energies: Array  #: (M,): of each atom, weighted, at unit power
+
+    def times(self, unit: float) -> Encoding:
+        """The same in another unit of the weights."""
+        if unit == 1:
+            return self
+        return Encoding(self.H, unit * self.divergence, unit * self.penalty, unit * self.energies)
+
+
+def encode(
+    Y: Any,
+    Phi: Array,
+    W: Array,
+    *,
+    scale: float,
+    sparsity: float,
+    floor: float,
+    divergence: str | Divergence = "itakura-saito",
+    weights: Array | None = None,
+    engine: str = "auto",
+    n_threads: int | None = None,
+) -> Encoding:
+    """Find the activations of frames Y (C, M, N), given Φ, W and the scale they were learned at.
+
+    Each frame starts from its own best flat model and stops by its own convergence: the result
+    for a frame does not depend on which other frames there are, but for rounding: a product of
+    matrices may round a column otherwise beside other columns.
+    """
+    weights, weight_unit = in_own_unit(weights)
+    dtype = arrays.dtype_of(Y)
+    checks.in_range(dtype, sparsity=sparsity, floor=floor)
+    Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
+    known = levels(Y)
+    if known.bad:
+        raise ValueError(f"the frames have {known.bad} NaN or infinite values: remove them")
+    heard = ~known.silent
+    if floor == 0 and not heard.all():  # silence is explained by nothing
+        H = arrays.zeros((W.shape[1], Y.shape[2]), W, dtype)
+        if not heard.any():
+            return Encoding(H, 0.0, 0.0, arrays.zeros((len(W),), W, dtype))
+        some = None if weights is None else weights[arrays.to_numpy(heard)]
+        found = encode(
+            Y[:, :, heard], Phi, W, scale=scale, sparsity=sparsity, floor=floor,
+            divergence=divergence, weights=some, engine=engine, n_threads=n_threads,
+        )  # fmt: skip
+        H[:, heard] = found.H
+        return found._replace(H=H).times(weight_unit)
+    with np.errstate(over="ignore"):
+        unit = Y / float(dtype.type(scale))
+        loudest = float(known.largest.max())
+        reach = dtype.type(loudest) / dtype.type(scale)
+    if not reach < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
+        raise ValueError(
+            f"the frames reach {loudest:.3g}, which leaves the range of {dtype} at the scale of"
+            f" the fit, {scale:.3g}: scale them as the frames of the fit were"
+        )
+    columns, s = normalise(arrays.cast(W, np.float64))
+    with assembly.engine_of(engine, unit, divergence, n_threads, weights) as held:
+        held.rotate(Phi)
+        held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], sparsity))
+        fused = is_compiled(assembly.divergence_of(divergence)) and floor > 0
+        if fused and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
+            settle = importlib.import_module("phinmf.tensors.settling").settle
+        else:
+            settle = type(held).settle_activations
+        settle(held, columns, sparsity, floor, TOLERANCE, MOST_UPDATES)
+        fit = held.objective(arrays.cast(columns, dtype), floor).loss()
+        H = held.activations() * (float(dtype.type(scale) ** 2) / arrays.cast(s, dtype))[:, None]
+        sparse = penalty(held, columns, sparsity)
+        return Encoding(H, fit, sparse, held.energies()).times(weight_unit)

@@ -1,0 +1,129 @@
+"""Where W and H start, which of them stay as given, and in which units they come back."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phinmf import arrays, checks
+from phinmf._types import Array, Indices
+from phinmf.algorithm.nmf import Kept, flat_activations, normalise
+from phinmf.fit.assembly import Data
+from phinmf.result import Result
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the caller gave; double precision, H at unit power and for the frames of the fit."""
+
+    shape: tuple[int, int, int]  #: M, number of frames of the fit, K
+    dtype: np.dtype[Any]
+    W: Array  #: (M, n): the first n ≤ K columns
+    H: Array | None
+    H_as_given: Array | None  #: for all frames, in the units of the data
+    keeps_Phi: bool
+    kept: Kept
+
+    def start(self, powers: Array, mu: float, rng: np.random.Generator) -> tuple[Array, Array]:
+        """W and H at the start, given or random or flat."""
+        M, N, K = self.shape
+        n = self.W.shape[1]
+        drawn = rng.exponential(size=(M, K))  # columns of sum 1, all equally likely
+        W: Array = arrays.like(drawn, powers)
+        W[:, :n] = self.W
+        if self.kept.H is not None:  # W carries the scale
+            assert self.H is not None
+            sum_of = arrays.namespace(W).sum
+            mean = float(sum_of(W[:, n:], axis=0) @ sum_of(self.H[n:], axis=1)) / (M * N)
+            W[:, n:] /= mean if mean > 0 else 1
+            return self.in_range(W, self.H)
+        W, s = normalise(W)
+        with np.errstate(over="ignore", invalid="ignore"):  # looked for next
+            H = flat_activations(powers, M, K, mu) if self.H is None else self.H * s[:, None]
+        return self.in_range(W, H)
+
+    def in_range(self, W: Array, H: Array) -> tuple[Array, Array]:
+        """The factors in the precision of the data, if powers can be computed from them in it."""
+        xp = arrays.namespace(W)
+        w, h = float(xp.max(xp.sum(W, axis=0))), float(xp.max(H))
+        if not all(power < checks.largest_power(self.dtype) for power in (w, h, w * h)):
+            raise ValueError(
+                f"the given W and H have columns of sum up to {w:.3g} and activations up to {h:.3g}"
+                f" times the mean power of the frames, which leaves the range of {self.dtype}:"
+                " scale them to the frames"
+            )
+        return arrays.copied(W, self.dtype), arrays.copied(H, self.dtype)
+
+    def in_its_units(self, result: Result, place: Indices | slice) -> Result:
+        """The result with what stayed exactly as it was given, each frame where it was."""
+        assert result.W is not None
+        assert result.H is not None
+        columns = self.kept.columns
+        W, H = arrays.copied(result.W), arrays.frames_of(result.H, place)
+        if columns is not None:
+            W[:, columns] = arrays.cast(self.W[:, columns], self.dtype)
+            if self.kept.H is None:
+                _, s = normalise(self.W)
+                H[columns] /= arrays.cast(s[columns, None], self.dtype)
+        return dataclasses.replace(result, W=W, H=H)
+
+
+def given(
+    W: ArrayLike | None, H: ArrayLike | None, fixed: Any, n_components: int, N: int, data: Data
+) -> Given:
+    """Check the factors that were given for N frames, some of which are used."""
+    M, K = data.Y.shape[1], n_components
+    columns = arrays.zeros((M, 0), data.Y, np.float64)
+    activations, unit = None, None
+    if W is not None:
+        shape = checks.real_array("W", W).shape
+        n = shape[1] if len(shape) == 2 else K
+        columns = arrays.like(checks.factor("W", W, (M, min(n, K)), np.float64), data.Y)
+    if H is not None:
+        activations = arrays.like(checks.factor("H", H, (K, N), np.float64), data.Y)
+        with np.errstate(over="ignore"):  # looked for at the start
+            unit = arrays.frames_of(activations, data.used) / data.scale**2
+    keeps_Phi, kept_columns, keeps_H = fixed_parts(fixed, columns.shape[1], H is not None)
+    if kept_columns is not None:
+        kept_columns = arrays.indices(kept_columns, data.Y)
+        checks.kept_columns(columns[:, kept_columns], data.scale, arrays.dtype_of(data.Y))
+    kept = Kept(kept_columns, unit if keeps_H else None)
+    shape = (M, data.Y.shape[2], K)
+    return Given(shape, arrays.dtype_of(data.Y), columns, unit, activations, keeps_Phi, kept)
+
+
+def fixed_parts(given: Any, n_columns: int, has_H: bool) -> tuple[bool, Indices | None, bool]:
+    """Return whether Φ stays, which of the given columns of W do, and whether H does."""
+    names = () if given is None else (given,) if isinstance(given, str) else given
+    if not isinstance(names, (dict, list, tuple, set)):
+        raise TypeError(
+            f"fixed is {given!r}, but 'Phi', 'W', 'H', a list of them or a dict such as"
+            " {'W': [0, 1]} is needed"
+        )
+    for name in names:
+        checks.known("fixed", name, ("Phi", "W", "H"))
+    chosen = dict(names) if isinstance(names, dict) else dict.fromkeys(names, True)
+    if chosen.get("H") and not has_H:
+        raise ValueError(
+            "fixed asks for H to stay, but no H is given: pass it as H, or as activations to fit"
+        )
+    columns = chosen.get("W", False)
+    if columns is False:
+        return bool(chosen.get("Phi")), None, bool(chosen.get("H"))
+    if n_columns == 0:
+        raise ValueError(
+            "fixed asks for W to stay, but no W is given: pass it as W, or as components of TLNMF"
+        )
+    listed = np.arange(n_columns) if columns is True else np.asarray(columns)
+    if listed.dtype == bool and listed.shape == (n_columns,):
+        listed = np.flatnonzero(listed)
+    if listed.dtype.kind not in "iu" or not ((listed >= 0) & (listed < n_columns)).all():
+        raise ValueError(
+            f"fixed asks for columns {columns!r} of W to stay, but those that are given are"
+            f" 0 to {n_columns - 1}"
+        )
+    return bool(chosen.get("Phi")), np.unique(listed), bool(chosen.get("H"))

@@ -1,0 +1,143 @@
+"""The progress of a run from what a file says, every number of it checked before it is used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from phinmf import arrays
+from phinmf._types import Indices
+from phinmf.algorithm.alternate import Progress, Settings, Stage
+from phinmf.algorithm.model import Iterate, Sample
+from phinmf.fit.storage import Stored, shown
+from phinmf.linalg.manifold import orthogonality_error
+from phinmf.result import History, Row
+
+
+def progress_of(stored: Stored, start: Iterate, run: Settings, total: float) -> Progress:
+    """Where a run of these settings was that began as `start` does, with arrays like its own.
+
+    Its frames have so much weight in total.
+    """
+    N = start.H.shape[1]
+    history = history_of(stored.header.get("history"), N)
+    if not len(history):
+        raise ValueError("its history is empty")
+    n_frames = stored.header.get("n_frames")
+    sample, n_used = None, N
+    if n_frames is not None:
+        if n_frames != getattr(run.schedule, "sample_size", None) or n_frames is True:
+            raise ValueError(f"its sample has {shown(n_frames)} frames")
+        frames = sample_frames(stored, n_frames, N)
+        weights = array(stored, "sample_weights", frames.shape, np.float64, lambda w: w > 0)
+        if not math.isclose(weights.sum(), total, rel_tol=1e-6):
+            raise ValueError("its sample_weights do not add up to those of all frames")
+        sample, n_used = Sample(frames, weights), len(frames)
+    dtype = arrays.dtype_of(start.Phi)
+    found = stored.arrays.get("last_Phi", np.zeros(0)).dtype
+    last = iterate(stored, "last_", start, n_used, found if found == np.float32 else dtype)
+    memory = {
+        name.removeprefix("memory_"): a
+        for name, a in stored.arrays.items()
+        if name.startswith("memory_")
+    }
+    if memory if run.solver is None else not run.solver.fits(memory, len(start.Phi)):
+        raise ValueError("its memory is not one of this solver")
+    memory = {name: arrays.like(a, start.Phi) for name, a in memory.items()}
+    return Progress(
+        start=iterate(stored, "start_", start, N, dtype),
+        last=last,
+        history=history,
+        memory=None if run.solver is None else run.solver.unpack(memory, last.Phi),
+        sample=sample,
+        stage=Stage(n_frames, arrays.dtype_of(last.Phi)),
+    )
+
+
+def iterate(
+    stored: Stored, prefix: str, start: Iterate, n_frames: int, dtype: np.dtype[Any]
+) -> Iterate:
+    """Φ, W and H, with the shapes of the start but for the number of frames."""
+    M, K = start.W.shape
+    shapes = {"Phi": (M, M), "W": (M, K), "H": (K, n_frames)}
+    found = {}
+    for name, shape in shapes.items():
+        holds = (lambda a: abs(a) < 2) if name == "Phi" else (lambda a: a >= 0)
+        found[name] = array(stored, prefix + name, shape, dtype, holds)
+    error = orthogonality_error(found["Phi"].astype(np.float64))
+    if not error < 1e-4:
+        raise ValueError(f"its {prefix}Phi is not orthogonal")
+    if normalised(arrays.to_numpy(start.W)) and not normalised(found["W"]):
+        raise ValueError(f"its {prefix}W has columns that do not sum to 1")
+    return Iterate(**{name: arrays.like(a, start.Phi) for name, a in found.items()})
+
+
+def normalised(W: Any) -> bool:
+    """Whether columns sum to 1, or are zero: all of them do unless H is fixed."""
+    sums = W.sum(axis=0, dtype=np.float64)
+    return bool(((sums == 0) | (abs(sums - 1) < 1e-4)).all())
+
+
+def sample_frames(stored: Stored, n: int, N: int) -> Indices:
+    """Which of N frames were drawn: at most n of them, in order."""
+    found = stored.arrays.get("sample_frames")
+    size = 0 if found is None or found.ndim != 1 else min(len(found), n)
+    frames: Indices = array(
+        stored, "sample_frames", (size,), np.int64, lambda i: (i >= 0) & (i < N)
+    )
+    if size == 0 or not (np.diff(frames) > 0).all():
+        raise ValueError("its sample_frames are not frames in order")
+    return frames
+
+
+def array(
+    stored: Stored,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: Any,
+    holds: Callable[[Any], Any],
+) -> Any:
+    """An array of this shape and type, whose numbers are finite and are what `holds` says."""
+    found = stored.arrays.get(name)
+    if found is None or found.shape != shape or found.dtype != dtype:
+        what = "missing" if found is None else f"of shape {found.shape} and type {found.dtype}"
+        raise ValueError(f"its {name} is {what}, but shape {shape} and type {dtype} are needed")
+    if not np.isfinite(found).all() or not holds(found).all():
+        raise ValueError(f"its {name} has numbers that cannot be right")
+    return found
+
+
+def history_of(saved: Any, most_frames: float = math.inf) -> History:
+    """The history of a run on at most so many frames."""
+    rows = saved.get("rows") if isinstance(saved, dict) else None
+    if not isinstance(rows, list) or not is_number(saved.get("start")):
+        raise ValueError("its history is missing or no history")
+    for number, row in enumerate(rows):
+        if not isinstance(row, list) or len(row) != len(Row._fields):
+            raise ValueError(f"row {number} of its history has not {len(Row._fields)} fields")
+        for name, value in zip(Row._fields, row, strict=True):
+            if not belongs(name, value) or (name == "frames" and value > most_frames):
+                raise ValueError(f"row {number} of its history says {name} = {shown(value)}")
+    return History.from_json(saved)
+
+
+def belongs(name: str, value: Any) -> bool:
+    """Whether a value can stand in a column of a history."""
+    if name == "steps":
+        return isinstance(value, list) and all(is_number(v) for v in value)
+    if name == "search_failed":
+        return isinstance(value, bool)
+    if name in ("evaluations", "frames"):
+        return is_number(value, 0) and isinstance(value, int)
+    if name == "gradient" and isinstance(value, float) and math.isnan(value):
+        return True  # where no transform is learned
+    return is_number(value, 0 if name in ("seconds", "floor", "gradient") else -math.inf)
+
+
+def is_number(value: Any, least: float = -math.inf) -> bool:
+    """Whether a value is a finite number, not below a bound."""
+    known = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return bool(known and least <= value and abs(value) < 1e308)

@@ -1,0 +1,1 @@
+"""Orthogonal matrices, line searches and products of M×M matrices."""

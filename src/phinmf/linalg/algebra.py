@@ -1,0 +1,102 @@
+"""Products, inverses and exponentials of M×M matrices, where an engine computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg.lapack import get_lapack_funcs
+
+from phinmf._types import Array
+from phinmf.arrays import is_tensor, namespace
+from phinmf.arrays.threads import Workers
+
+PIECE = 192  #: rows of a product that are worth a worker's while
+LEAF = 128  #: an inverse of this size is left to LAPACK
+
+
+class Algebra:
+    """Dense algebra whose pieces depend on sizes alone, so that threads do not change bits."""
+
+    def __init__(self, workers: Workers | None = None) -> None:
+        self.workers = workers or Workers(1)
+
+    def product(self, A: Array, B: Array) -> Array:
+        """AB, rows shared out among the workers."""
+        C = np.empty((len(A), B.shape[1]), A.dtype)
+        self._products([(A, B, C)])
+        return C
+
+    def inverse(self, A: Array) -> Array:
+        """A⁻¹ of a matrix I - S with S antisymmetric, which no pivot can spoil.
+
+        By halves, with the Schur complement of the first: nearly all of it is products, and
+        every matrix that is inverted on the way has the identity as a lower bound of its
+        symmetric part.
+        """
+        n = len(A)
+        if n <= LEAF:
+            return _lapack_inverse(A)
+        p = n // 2
+        B = np.empty_like(A)
+        A12, A21 = A[:p, p:], A[p:, :p]
+        P = self.inverse(A[:p, :p])
+        PA12, A21P, S = np.empty_like(A12), np.empty_like(A21), np.empty_like(A[p:, p:])
+        self._products([(P, A12, PA12), (A21, P, A21P)])
+        self._products([(A21, PA12, S)])
+        Q = self.inverse(A[p:, p:] - S)
+        B[p:, p:] = Q
+        self._products([(PA12, -Q, B[:p, p:]), (-Q, A21P, B[p:, :p])])
+        self._products([(PA12, B[p:, :p], B[:p, :p])])
+        B[:p, :p] *= -1
+        B[:p, :p] += P
+        return B
+
+    def exponential(self, A: Array) -> Array:
+        """exp(A)."""
+        return np.asarray(scipy.linalg.expm(A), dtype=A.dtype)
+
+    def _products(self, wanted: Sequence[tuple[Array, Array, Array]]) -> None:
+        """Compute each C ← AB, by pieces of A's rows."""
+        pieces = []
+        for A, B, C in wanted:
+            number = max(1, 2 * len(A) // (len(wanted) * PIECE))
+            for rows in np.array_split(np.arange(len(A)), number):
+                piece = slice(rows[0], rows[-1] + 1)
+                pieces.append((A[piece], B, C[piece]))
+        self.workers.each(lambda piece: np.matmul(piece[0], piece[1], out=piece[2]), pieces)
+
+
+class TensorAlgebra(Algebra):
+    """The same for tensors, one or a batch of them, on their device."""
+
+    def product(self, A: Array, B: Array) -> Array:
+        """AB."""
+        return A @ B
+
+    def inverse(self, A: Array) -> Array:
+        """A⁻¹."""
+        return namespace(A).linalg.inv(A)
+
+    def exponential(self, A: Array) -> Array:
+        """exp(A)."""
+        return namespace(A).linalg.matrix_exp(A)
+
+
+PLAIN, OF_TENSORS = Algebra(), TensorAlgebra()
+
+
+def algebra_of(x: Array) -> Algebra:
+    """The algebra of arrays of this kind, without workers."""
+    return OF_TENSORS if is_tensor(x) else PLAIN
+
+
+def _lapack_inverse(A: Array) -> Array:
+    """A⁻¹ by LU factors; row-major matrices are handed over as their transposes."""
+    functions: Any = get_lapack_funcs(("getrf", "getri"), (A,))
+    getrf, getri = functions
+    lu, pivots, _ = getrf(A.T)
+    inverse, _ = getri(lu, pivots, lwork=64 * len(A), overwrite_lu=True)
+    return np.asarray(inverse.T)

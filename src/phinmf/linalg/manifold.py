@@ -1,0 +1,133 @@
+"""The orthogonal matrices: projections, curves, rotations and starting points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from phinmf._types import Array, Indices
+from phinmf.arrays import cast, diagonal, double_sum, dtype_of, identity, indices, like, namespace
+from phinmf.linalg.algebra import Algebra, algebra_of
+
+#: most ‖ΦᵀΦ - I‖ / √M of an orthogonal Φ: its entries are rounded, as are products that test it
+ROUNDED_ENTRIES, ROUNDED_PRODUCTS = 0.5, 8 * np.finfo(np.float64).eps
+
+
+def skew(C: Array) -> Array:
+    """Π_A(C) = (C - Cᵀ)/2, equation (10)."""
+    return (C - C.mT) / 2
+
+
+def inner(A: Array, B: Array) -> float:
+    """⟨A|B⟩ = Σ a_ij b_ij, summed in double precision."""
+    return double_sum(A, B)
+
+
+class Exponential:
+    """The geodesic R(η) = exp(ηE), equation (4)."""
+
+    @staticmethod
+    def point(E: Array, eta: float, algebra: Algebra | None = None) -> Array:
+        """R(η)."""
+        return (algebra or algebra_of(E)).exponential(eta * E)
+
+    @staticmethod
+    def slope(G: Array, E: Array, eta: float, R: Array) -> float:
+        """d/dη L(R(η)Φ) = ⟨G(X_η)|E⟩, because E commutes with exp(ηE)."""
+        return inner(G, E)
+
+
+class Cayley:
+    """R(η) = (I - ηE/2)⁻¹ (I + ηE/2): agrees with exp(ηE) to second order, error (ηE)³/12."""
+
+    @staticmethod
+    def point(E: Array, eta: float, algebra: Algebra | None = None) -> Array:
+        """R(η) = 2 (I - ηE/2)⁻¹ - I: one inverse, a tenth of the cost of exp."""
+        A = (-eta / 2) * E
+        diagonal(A)[...] += 1
+        R = (algebra or algebra_of(A)).inverse(A)
+        R *= 2
+        diagonal(R)[...] -= 1
+        return R
+
+    @staticmethod
+    def slope(G: Array, E: Array, eta: float, R: Array) -> float:
+        """d/dη L(R(η)Φ) = ⟨G(X_η)|E (I - η²E²/4)⁻¹⟩ = ⟨G(X_η)|skew(R)⟩/η: nothing to solve."""
+        return inner(G, skew(R)) / eta if eta else inner(G, E)
+
+
+Retraction = type[Exponential] | type[Cayley]
+RETRACTIONS: dict[str, Retraction] = {"exp": Exponential, "cayley": Cayley}
+
+
+def polar(C: Array) -> Array:
+    """Π(C) = (CCᵀ)^(-1/2) C, the nearest orthogonal matrix, by its singular vectors."""
+    U, _, Vt = namespace(C).linalg.svd(C)
+    return U @ Vt
+
+
+def polish(Phi: Array, algebra: Algebra | None = None) -> Array:
+    """One Newton–Schulz step ½ (3I - ΦΦᵀ) Φ: squares a small distance from orthogonality."""
+    product = (algebra or algebra_of(Phi)).product
+    return 1.5 * Phi - 0.5 * product(product(Phi, Phi.mT), Phi)
+
+
+def exactly_orthogonal(Phi: Array, dtype: DTypeLike, algebra: Algebra | None = None) -> Array:
+    """Polish in double precision, then go to the wanted one; what is orthogonal there stays."""
+    if isinstance(Phi, np.ndarray) and nearly_orthogonal(Phi, np.dtype(dtype)):
+        return Phi.astype(dtype)
+    return cast(polish(polish(cast(Phi, np.float64), algebra), algebra), dtype)
+
+
+def nearly_orthogonal(Phi: Array, dtype: np.dtype[Any]) -> bool:
+    """Whether Φ is orthogonal but for the rounding of a precision: four vectors tell.
+
+    For normal v the mean of ‖(ΦᵀΦ - I)v‖² is ‖ΦᵀΦ - I‖², and M² operations are far fewer than the
+    M³ of a polish.
+    """
+    V = np.random.default_rng(0).standard_normal((len(Phi), 4))
+    Phi = Phi.astype(np.float64, copy=False)
+    error = np.sqrt(np.square(Phi.T @ (Phi @ V) - V).mean(axis=1).sum())
+    most = ROUNDED_ENTRIES * np.finfo(dtype).eps + ROUNDED_PRODUCTS
+    return bool(error <= most * np.sqrt(len(Phi)))
+
+
+def orthogonality_error(Phi: Array) -> float:
+    """Largest entry of |ΦΦᵀ - I|."""
+    xp, error = namespace(Phi), Phi @ Phi.mT
+    return float(xp.max(xp.abs(error - identity(len(Phi), Phi, np.float64))))
+
+
+def givens(
+    M: int, p: int | Indices, q: int | Indices, theta: ArrayLike, where: Array | None = None
+) -> Array:
+    """R_pq(θ) of (6): row p ← cos θ row p + sin θ row q, row q ← cos θ row q - sin θ row p.
+
+    Arrays of disjoint pairs give their product. The result has the kind, device and precision of
+    `where`, if that is given.
+    """
+    R = np.eye(M) if where is None else identity(M, where)
+    c, s = (like(f(theta), R, dtype_of(R)) for f in (np.cos, np.sin))
+    p, q = (indices(np.asarray(i), R) for i in (p, q))
+    R[p, p] = R[q, q] = c
+    R[p, q], R[q, p] = s, -s
+    return R
+
+
+def random_orthogonal(M: int, rng: np.random.Generator, dtype: DTypeLike = np.float64) -> Array:
+    """A draw from the uniform (Haar) distribution."""
+    Q, R = np.linalg.qr(rng.standard_normal((M, M)))
+    return np.asarray(Q * np.where(np.diagonal(R) < 0, -1, 1), dtype=dtype)
+
+
+def dct(M: int, dtype: DTypeLike = np.float64) -> Array:
+    """The orthogonal DCT-II: rows are cosines of rising frequency."""
+    table = np.sqrt(2 / M) * np.cos(np.pi / (2 * M) * np.arange(4 * M))  # 4M steps to a turn
+    entries, odd = table.astype(dtype), 2 * np.arange(M) + 1
+    Phi = np.empty((M, M), dtype)
+    for m in range(1, M):
+        Phi[m] = entries[m * odd % (4 * M)]
+    Phi[0] = table[0] / np.sqrt(2)
+    return Phi

@@ -1,0 +1,106 @@
+"""The demo: learn the transform of the built-in example and show what was learned."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from sklearn.exceptions import ConvergenceWarning
+
+import phinmf
+from phinmf._types import Array
+from phinmf.analysis import atom_energies, atoms_for_energy, energy_curve
+from phinmf.audio.example import example
+from phinmf.linalg.manifold import dct
+from phinmf.report import plots
+from phinmf.result import Result
+
+WINDOW = 0.04  # seconds
+COMPONENTS = 8
+SPARSITY = 10.0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the demo and return the exit status."""
+    parser = argparse.ArgumentParser(prog="phinmf.report.demo", description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("out/demo"), help="folder to write to")
+    parser.add_argument("--max-time", type=float, help="seconds of learning, if limited")
+    parser.add_argument("--overwrite", action="store_true", help="replace the picture")
+    options = parser.parse_args(argv)
+    path = options.output / "demo.png"
+    if path.exists() and not options.overwrite:
+        parser.error(f"{path} exists already: choose another --output, or add --overwrite")
+    console = Console()
+
+    sound = example()
+    M = 2 * round(WINDOW * sound.sample_rate / 2)
+    Y = phinmf.to_frames(sound.mixture, M)
+    console.print(
+        f"The built-in example: {', '.join(sound.stems)};"
+        f" {len(sound.mixture) / sound.sample_rate:g} s at {sound.sample_rate} Hz,"
+        f" {Y.shape[1]} frames of {M} samples, {COMPONENTS} components"
+    )
+    _timed(Y, max_iter=2)  # compiles what will be compiled
+    fixed, fixed_seconds = _timed(Y, solver=None)
+    learned, seconds = _timed(Y, max_time=options.max_time)
+
+    table = Table(title="The same NMF in the DCT and in a learned transform")
+    for heading in ("transform", "objective per entry", "atoms for 90 / 95 / 99 %", "seconds"):
+        table.add_column(heading, justify="left" if heading == "transform" else "right")
+    for name, result, took in (("DCT", fixed, fixed_seconds), ("learned", learned, seconds)):
+        atoms = " / ".join(str(n) for n in atoms_for_energy(result.Phi, Y))
+        table.add_row(name, f"{result.objective / Y.size:.3f}", atoms, f"{took:.1f}")
+    console.print(table)
+    console.print(f"Learning {learned.status.value}.")
+
+    options.output.mkdir(parents=True, exist_ok=True)
+    draw(learned, fixed, Y, sound.sample_rate, path)
+    console.print(f"Picture: {path}")
+    return 0
+
+
+def _timed(Y: Array, **how: Any) -> tuple[Result, float]:
+    """Run TL-NMF with the demo's settings, and time it; the status is printed, so no warning."""
+    start = time.perf_counter()
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        result = phinmf.tl_nmf(Y, COMPONENTS, sparsity=SPARSITY, random_state=0, **how)
+    return result, time.perf_counter() - start
+
+
+def draw(learned: Result, fixed: Result, Y: Array, sample_rate: int, path: Path) -> None:
+    """Write a picture: the cost, the energy and the six strongest atoms."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 6), layout="constrained")
+    halves: Any = figure.subfigures(2, 1, height_ratios=[1, 1.1])
+    top, bottom = halves
+    cost, energy = top.subplots(1, 2)
+    plots.plot_cost(cost, fixed.history, Y.size, color=plots.GREY, label="DCT, fixed")
+    plots.plot_cost(cost, learned.history, Y.size, color=plots.ORANGE, label="learned transform")
+    h = learned.history
+    annealed = h.seconds[h.floor > h.floor[-1]]  # until then the factors suit another floor
+    cost.axvspan(0, max(annealed, default=0), color=plots.GREY, alpha=0.12, label="floor annealed")
+    cost.set(ylim=(0, 1.05 * h.start / Y.size), title="a learned transform fits better")
+    M = len(learned.Phi)
+    plots.plot_energy(energy, energy_curve(dct(M), Y), color=plots.GREY, label="DCT")
+    plots.plot_energy(energy, energy_curve(learned.Phi, Y), color=plots.ORANGE, label="learned")
+    energy.set(xlim=(0, M // 4), title="and needs fewer atoms for the energy")
+    for ax in (cost, energy):
+        ax.legend(frameon=False)
+        ax.spines[["right", "top"]].set_visible(False)
+    bottom.suptitle("the six strongest learned atoms, with the frequency of their peak")
+    strongest = atom_energies(learned.Phi, Y).argsort()[::-1][:6]
+    for ax, atom in zip(bottom.subplots(2, 3, sharex=True).flat, strongest, strict=True):
+        plots.plot_atom(ax, learned.Phi[atom], sample_rate, color=plots.BLUE, lw=1)
+    bottom.supxlabel("milliseconds", fontsize=9)
+    figure.savefig(path, dpi=120)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

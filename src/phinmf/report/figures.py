@@ -1,0 +1,125 @@
+"""Figures with axes, as SVG that takes its colours from the page."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phinmf.analysis import energy_curve
+from phinmf.linalg.manifold import dct
+from phinmf.report import plots
+from phinmf.report.contents import Report, Seen
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH = 4.8  #: inches of 72 units: narrow, so that letters stay large on a phone
+ATOMS = 6
+#: stand-ins that Matplotlib draws with, and what the page puts in their place
+INK, SOFT, ACCENT, OTHER = "#010101", "#020202", "#030303", "#040404"
+COLOURS = {
+    INK: "currentColor",
+    SOFT: "var(--rule)",
+    ACCENT: "var(--accent)",
+    OTHER: "var(--muted)",
+}
+
+
+def cost(report: Report) -> str:
+    """How the best cost so far, in full detail, fell to that of the end, which is 100 %."""
+    history = report.history
+
+    def draw(figure: Figure) -> None:
+        ax = figure.subplots()
+        last = abs(min(history.start, *history.target_objective)) or 1.0
+        plots.plot_best(ax, history, last / 100, color=ACCENT, lw=1.8)
+        ax.set(ylabel="% of the last", ylim=(0, None))
+
+    return _svg("cost", draw, 2.5)
+
+
+def energy(report: Report, seen: Seen) -> str:
+    """The energy in few atoms: learned and DCT."""
+
+    def draw(figure: Figure) -> None:
+        ax = figure.subplots()
+        M = len(report.Phi)
+        fixed = energy_curve(dct(M), seen.frames)
+        energies = np.sort(seen.power.sum(axis=1))[::-1]
+        found = np.cumsum(energies) / energies.sum()
+        plots.plot_energy(ax, fixed, color=OTHER, lw=1.6, ls="--")
+        plots.plot_energy(ax, found, color=ACCENT, lw=1.8)
+        shown = max(4, int(1.3 * np.searchsorted(fixed, 0.95)))
+        ax.set_xlim(0, min(M, shown))
+        at = min(M, shown) / 2
+        for label, share, colour in (("learned", 0.93, ACCENT), ("DCT", 0.78, OTHER)):
+            i = min(M - 1, int(np.searchsorted(found if colour == ACCENT else fixed, share)))
+            y = 100 * (found if colour == ACCENT else fixed)[i]
+            ax.annotate(
+                label, (i + 1, y), xytext=(at, 55 if colour == ACCENT else 35), color=colour,
+                arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.7},
+            )  # fmt: skip
+
+    return _svg("energy", draw, 2.5)
+
+
+def atoms(report: Report, seen: Seen) -> str:
+    """The strongest atoms beside their spectra."""
+    order = seen.power.sum(axis=1).argsort(kind="stable")[::-1][:ATOMS]
+    chosen = report.Phi[order]
+    peaks = seen.frequencies[order]
+    M = chosen.shape[1]
+    n = 4 * M
+    spectra = np.abs(np.fft.rfft(chosen, n))
+    f = np.fft.rfftfreq(n, 1 / report.sample_rate)
+    top = min(f[-1], 1.6 * peaks.max() + 100)  # room for the label
+    f = f[f <= top]
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots(len(chosen), 2, sharex="col", squeeze=False)
+        for row, atom, spectrum, peak in zip(axes, chosen, spectra, peaks, strict=True):
+            row[0].plot(1000 * np.arange(M) / report.sample_rate, atom, color=ACCENT, lw=1)
+            row[1].fill_between(f, spectrum[: len(f)], color=ACCENT, lw=0)
+            row[1].set_xlim(0, top)
+            row[1].text(1, 0.6, f"{peak:.0f} Hz", ha="right", transform=row[1].transAxes)
+            for ax in row:
+                ax.set_yticks([])
+                ax.spines["left"].set_visible(False)
+        axes[-1, 0].set_xlabel("milliseconds")
+        axes[-1, 1].set_xlabel("Hz")
+
+    return _svg("atoms", draw, 0.75 * len(chosen) + 0.7)
+
+
+def _svg(name: str, draw: Any, height: float) -> str:
+    """Draw, and make the SVG part of a page: no addresses, own names, colours of the page."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    style: dict[Any, Any] = {
+        "svg.fonttype": "none", "svg.hashsalt": name, "font.size": 11, "axes.labelsize": 11,
+        "xtick.labelsize": 10, "ytick.labelsize": 10, "text.color": INK, "axes.labelcolor": INK,
+        "xtick.labelcolor": INK, "ytick.labelcolor": INK, "xtick.color": SOFT, "ytick.color": SOFT,
+        "axes.edgecolor": SOFT, "axes.spines.top": False, "axes.spines.right": False,
+        "font.family": "sans-serif", "figure.constrained_layout.wspace": 0.09,
+    }  # fmt: skip
+    with mpl.rc_context(style):
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        FigureCanvasSVG(figure)
+        draw(figure)
+        file = io.BytesIO()
+        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        figure.savefig(file, format="svg", transparent=True, metadata=nothing)
+    svg = file.getvalue().decode()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' (xmlns(:\w+)?|width|height|version)="[^"]*"', "", svg, count=5)
+    svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", svg)
+    svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", svg)  # the family of the page
+    for stand_in, colour in COLOURS.items():
+        svg = svg.replace(stand_in, colour)
+    return svg.replace("<svg", '<svg aria-hidden="true"', 1)

@@ -1,0 +1,141 @@
+"""The page, put together from what the other files draw."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+import phinmf
+from phinmf.report import sections
+from phinmf.report.contents import Report, check, seen, shortened
+from phinmf.report.previews import LONGEST, Previews, previews
+from phinmf.report.words import clean, clock
+
+LIMIT = 15_000_000  #: bytes of a page
+NOTEBOOK_LIMIT = 6_000_000  #: bytes of a fragment: a notebook holds several
+
+
+def html(report: Report) -> str:
+    """The whole page as one string of at most 15 MB, which needs nothing else.
+
+    Parameters
+    ----------
+    report : Report
+        What to show. Its texts are shown as they are: whatever they contain, none of it is run.
+    """
+    return _page(report, "page", LIMIT)
+
+
+def fragment(report: Report) -> str:
+    """The player alone, for a notebook: an element that holds a page of its own.
+
+    Being a page of its own, it takes nothing from those beside it and gives them nothing:
+    names, styles and keys of several on one page do not meet. It has no links to files, since
+    a notebook is not where they are.
+
+    Parameters
+    ----------
+    report : Report
+        What to show.
+    """
+    mixture, *parts = (replace(part, file=None) for part in report.everything)
+    unlinked = replace(report, mixture=mixture, parts=parts)
+    page = _page(unlinked, "fragment", NOTEBOOK_LIMIT)
+    height = 500 + 70 * len(report.parts)  # until the page inside has measured itself
+    return (
+        f'<iframe title="Player: {escape(clean(report.title))}" allow="autoplay" srcdoc="'
+        f'{escape(page)}" style="width:100%;height:{height}px;border:0"></iframe>'
+    )
+
+
+def write(report: Report, path: str | Path) -> Path:
+    """Write the whole page to a file and return its path.
+
+    Parameters
+    ----------
+    report : Report
+        What to show.
+    path : path
+        The file to write, in the folder that the links of the parts start from.
+    """
+    path = Path(path)
+    path.write_text(html(report), encoding="utf-8")
+    return path
+
+
+def _page(report: Report, kind: str, limit: int) -> str:
+    """Fill the template, with as much sound as there is room for."""
+    check(report)
+    show = _sections(shortened(report, LONGEST), kind)
+    room = limit - sum(map(len, show)) - 20_000 * (len(report.parts) + 10)  # for the rest
+    heard = previews(report, max(0, room))
+    if heard.report.seconds < min(LONGEST, report.seconds) - 0.01:  # the pictures follow
+        show = _sections(heard.report, kind)
+    return _filled(heard, kind, "\n".join(show))
+
+
+def _sections(report: Report, kind: str) -> list[str]:
+    preview = seen(report)
+    show = list(sections.player_sections(report, preview))
+    return show + list(sections.page_sections(report, preview)) if kind == "page" else show
+
+
+def _filled(heard: Previews, kind: str, show: str) -> str:
+    report = heard.report
+    script = _asset("player.js")
+    digest = hashlib.sha256(script.encode()).digest()
+    return Template(_asset("template.html")).substitute(
+        digest=base64.b64encode(digest).decode(),
+        title=escape(clean(report.title)),
+        style=_asset("style.css"),
+        kind=kind,
+        lede=_lede(report),
+        start=clock(report.start, 1),
+        end=clock(report.start + report.seconds, 1),
+        seconds=f"{report.seconds:.6f}",
+        parts="\n".join(sections.rows(report)),
+        ruler=sections.time_ruler(report),
+        note=escape(heard.words),
+        sections=show,
+        version=escape(phinmf.__version__),
+        sound=json.dumps(_sound(heard)),
+        script=script,
+    )
+
+
+def _lede(report: Report) -> str:
+    parts = f"{len(report.parts)} parts that add" if len(report.parts) > 1 else "one part that adds"
+    where = ""
+    if report.start > 0:
+        end = report.start + report.seconds
+        where = f" You hear it from {clock(report.start)} to {clock(end)}."
+    return (
+        f"Taken apart into {parts} up to the recording.{where}"
+        " Play one alone, leave one out, or compare their sum with the original."
+    )
+
+
+def _sound(heard: Previews) -> dict[str, object]:
+    """What the player needs; only numbers and base64, so that it cannot end its element."""
+    return {
+        "rate": heard.rate,
+        "seconds": heard.report.seconds,
+        "start": heard.report.start,
+        "sounds": list(_base64(heard.sounds)),
+    }
+
+
+def _base64(sounds: list[bytes]) -> Iterator[str]:
+    for sound in sounds:
+        yield base64.b64encode(sound).decode()
+
+
+def _asset(name: str) -> str:
+    return files("phinmf.report").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,101 @@
+"""Pictures of the power over time: in the learned transform, and as an ordinary spectrogram."""
+
+from __future__ import annotations
+
+import io
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phinmf._types import Array
+from phinmf.report.contents import Report, Seen
+
+COLUMNS, ROWS = 900, 240  #: pixels at most
+RANGE = 65.0  #: dB between silence and the loudest
+#: colours from silence to the loudest: what is silent looks like the page that it is on
+LIGHT = ("#f1efe9", "#c3d5e8", "#6fa0cf", "#1d5f9e", "#06182c")
+DARK = ("#1d2024", "#1f3c5c", "#3a78b4", "#86bbee", "#f7fbff")
+TICKS = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
+
+
+class Picture(NamedTuple):
+    """PNG files of the same picture for either page."""
+
+    light: bytes
+    dark: bytes
+
+
+class Scale:
+    """A scale of frequency as the ear has it: even below 700 Hz or so, in octaves above."""
+
+    def __init__(self, sample_rate: float) -> None:
+        self.top = np.log1p(sample_rate / 2 / 700)
+
+    def place(self, hertz: Array) -> Array:
+        """Where a frequency is, from 0 at the bottom to 1 at half the sample rate."""
+        return np.log1p(hertz / 700) / self.top
+
+    def ticks(self) -> list[tuple[str, float]]:
+        """Labels and their places, not closer than the eye likes."""
+        found: list[tuple[str, float]] = []
+        for hertz in TICKS:
+            at = float(self.place(np.array(float(hertz))))
+            if at < 0.96 and (not found or at - found[-1][1] > 0.09):
+                found.append((f"{hertz // 1000} kHz" if hertz >= 1000 else f"{hertz} Hz", at))
+        return found
+
+
+def learned(report: Report, seen: Seen) -> Picture:
+    """|ΦY|², the atoms ordered by the frequency of their peak."""
+    order = seen.frequencies.argsort(kind="stable")
+    return _picture(report, seen.power[order], seen.frequencies[order])
+
+
+def spectrogram(report: Report, seen: Seen) -> Picture:
+    """The power of the Fourier transform of the same frames."""
+    power = np.square(np.abs(np.fft.rfft(seen.frames, axis=1))).mean(axis=0)
+    return _picture(report, power, np.fft.rfftfreq(len(report.Phi), 1 / report.sample_rate))
+
+
+def _picture(report: Report, power: Array, hertz: Array) -> Picture:
+    """Power (rows, frames) with rows of ascending frequency, on the ear's scale."""
+    N = power.shape[1]
+    hop = len(report.Phi) // 2
+    columns = min(COLUMNS, N)
+    times = np.arange(N) * hop / len(report.mixture.samples)  # of the middles of the frames
+    power = resampled(power.T, times, columns).T
+    power = resampled(power, Scale(report.sample_rate).place(hertz), ROWS)[::-1]
+    level = 10 * np.log10(np.maximum(power / (power.max() or 1.0), 1e-30))
+    shades = np.clip(255 * (1 + level / RANGE), 0, 255).astype(np.uint8)
+    return Picture(_png(shades, LIGHT), _png(shades, DARK))
+
+
+def resampled(values: Array, places: Array, n: int) -> Array:
+    """Rows at ascending places in [0, 1], as n even rows: the mean of a cell, or its nearest row.
+
+    Rows past the edge belong to the last cell, which is where the frame after the end goes.
+    """
+    edges = np.searchsorted(places, np.arange(n + 1) / n)
+    edges[-1] = len(places)
+    total = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
+    count = np.diff(edges)
+    mean = (total[edges[1:]] - total[edges[:-1]]) / np.maximum(count, 1)[:, None]
+    middles = (np.arange(n) + 0.5) / n
+    after = np.clip(np.searchsorted(places, middles), 1, max(1, len(places) - 1))
+    closer = middles - places[after - 1] < places[np.minimum(after, len(places) - 1)] - middles
+    nearest = np.minimum(after - closer, len(places) - 1)
+    return np.where((count > 0)[:, None], np.maximum(mean, 0), values[nearest])
+
+
+def _png(shades: NDArray[np.uint8], colours: tuple[str, ...]) -> bytes:
+    """A PNG of 256 colours."""
+    from matplotlib.colors import LinearSegmentedColormap
+    from PIL import Image
+
+    palette = LinearSegmentedColormap.from_list("page", colours)(np.arange(256))[:, :3]
+    image = Image.fromarray(shades)
+    image.putpalette((255 * palette).astype(np.uint8).tobytes())
+    file = io.BytesIO()
+    image.save(file, "PNG", optimize=True)
+    return file.getvalue()

@@ -1,0 +1,185 @@
+"""The sections of the page: the rows of the player, the pictures, the figures, the facts."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from html import escape
+
+import numpy as np
+
+from phinmf.report import drawings, figures, pictures
+from phinmf.report.contents import Part, Report, Seen
+from phinmf.report.words import clean, clock, link, percent, shown
+
+STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
+GOLDEN = 137.508  #: degrees: hues of neighbours are far apart, however many there are
+
+
+def rows(report: Report) -> Iterator[str]:
+    """One row of the player for the mixture, and one for each part."""
+    peak = max(float(np.abs(part.samples).max()) for part in report.everything)
+    hint = '<div class="controls"><span class="hint">the recording, to compare</span></div>'
+    yield _row('class="part whole"', _name(report.mixture, ""), hint, report.mixture, peak)
+    for i, part in enumerate(report.parts):
+        attributes = f'class="part" data-part="{i + 1}"{_hue(i)}'
+        key = f'<kbd class="key" aria-hidden="true">{i + 1}</kbd>' if i < 9 else ""
+        yield _row(attributes, _name(part, key), _controls(part), part, peak)
+
+
+def _hue(i: int) -> str:
+    return f' style="--hue:{(250 + GOLDEN * i) % 360:.0f}"'
+
+
+def _row(attributes: str, name: str, controls: str, part: Part, peak: float) -> str:
+    wave = drawings.waveform(part.samples, peak)
+    return f'<li {attributes}>{name}{controls}<div class="timeline">{wave}</div></li>'
+
+
+def _name(part: Part, key: str) -> str:
+    about = [f"<span>{percent(part.share)} of the energy</span>"] if key or part.share < 1 else []
+    if part.file is not None:
+        about.append(link(part.file, "whole file", part.name))
+    return f'<div class="name">{key}{shown(part.name)}<small>{" · ".join(about)}</small></div>'
+
+
+def _controls(part: Part) -> str:
+    name = escape(clean(part.name))
+    buttons = "".join(
+        f'<button type="button" class="{word.lower()}" aria-pressed="false"'
+        f' aria-label="{word} {name}">{word}</button>'
+        for word in ("Solo", "Mute")
+    )
+    return (
+        f'<div class="controls">{buttons}<label class="gain"><span class="hidden">Gain of {name}'
+        '</span><input type="range" min="-40" max="12" step="1" value="0"><output>0 dB</output>'
+        "</label></div>"
+    )
+
+
+def player_sections(report: Report, seen: Seen) -> Iterator[str]:
+    """What can be clicked to seek, below the player."""
+    kind = "learned" if seen.learned else "fixed"
+    both = (
+        (f"In the {kind} transform", pictures.learned(report, seen),
+         f"Each row is one shape of sound, {kind}.",
+         f"Power of the recording over time in the {kind} transform, ordered by frequency"),
+        ("As an ordinary spectrogram", pictures.spectrogram(report, seen),
+         "Each row is one frequency, given.",
+         "Ordinary spectrogram of the recording"),
+    )  # fmt: skip
+    figures_ = "".join(_picture(report, *what) for what in both)
+    yield (
+        "<section><h2>The recording, seen two ways</h2><p>From left to right is time, from bottom"
+        " to top is pitch; what stands out is loud. Click anywhere to go there.</p>"
+        f'<div class="pair">{figures_}</div></section>'
+    )
+
+
+def _picture(report: Report, title: str, picture: pictures.Picture, caption: str, alt: str) -> str:
+    light, dark = (f"data:image/png;base64,{base64.b64encode(png).decode()}" for png in picture)
+    ticks = "".join(
+        f'<span style="bottom:{100 * at:.2f}%">{label}</span>'
+        for label, at in pictures.Scale(report.sample_rate).ticks()
+    )
+    return (
+        f'<figure><figcaption><h3>{title}</h3>{caption}</figcaption><div class="plot">'
+        f'<div class="hertz" aria-hidden="true">{ticks}</div><div class="timeline"><picture>'
+        f'<source media="(prefers-color-scheme: dark)" srcset="{dark}">'
+        f'<img src="{light}" alt="{alt}" draggable="false"></picture></div>'
+        f'<div class="ruler" aria-hidden="true">{time_ruler(report)}</div></div></figure>'
+    )
+
+
+def page_sections(report: Report, seen: Seen) -> Iterator[str]:
+    """What is to be looked at and read."""
+    yield _components(report, seen)
+    yield _learned(report, seen)
+    if report.facts:
+        facts = "".join(
+            f'<tr><th scope="row">{shown(what)}</th><td>{shown(value)}</td></tr>'
+            for what, value in report.facts
+        )
+        yield f"<section><h2>Facts</h2><table>{facts}</table></section>"
+
+
+def _components(report: Report, seen: Seen) -> str:
+    """W and H, a row for each component."""
+    peaks = seen.frequencies
+    order = peaks.argsort(kind="stable")
+    scale = pictures.Scale(report.sample_rate)
+    spectra = pictures.resampled(report.W[order], scale.place(peaks[order]), 240)
+    own = [f"component {k}" for k in range(1, len(report.H) + 1)]
+    same = own == [part.name for part in report.parts]  # then the colours can be the same, too
+    lines = []
+    for k, (spectrum, activation) in enumerate(zip(spectra.T, report.H, strict=True), 1):
+        hertz = peaks[report.W[:, k - 1].argmax()]
+        second = report.start + report.seconds * activation.argmax() / max(1, len(activation) - 1)
+        pitch = f'role="img" aria-label="component {k} is strongest near {hertz:.0f} Hz"'
+        time = f'role="img" aria-label="component {k} is loudest at {clock(second, 1)}"'
+        lines.append(
+            f'<div class="factor"{_hue(k - 1) if same else ""}><div class="name">{own[k - 1]}</div>'
+            f'<div class="spectrum" {pitch}>{drawings.area(spectrum)}</div>'
+            f'<div class="timeline" {time}>{drawings.area(activation)}</div></div>'
+        )
+    ticks = _ruler(scale.ticks()[::2])
+    return (
+        "<section><h2>What each component is made of</h2><p>A component is a fixed mix of"
+        " frequencies, on the left, that grows louder and softer over time, on the right.</p>"
+        f'<div class="factors">{"".join(lines)}<div class="factor scale" aria-hidden="true">'
+        f'<div class="ruler">{ticks}</div><div class="ruler">{time_ruler(report)}</div></div></div>'
+        "</section>"
+    )
+
+
+def _learned(report: Report, seen: Seen) -> str:
+    """Atoms, cost and energy."""
+    left, right = [], []
+    if seen.power.any():
+        left.append(_figure(
+            "The strongest shapes", "The building blocks that carry the most energy, each with the"
+            " frequencies it contains.", figures.atoms(report, seen),
+            "Waveforms of the strongest atoms beside their spectra",
+        ))  # fmt: skip
+    if seen.learned and seen.power.any():
+        right.append(_figure(
+            "Where the energy is", "How much of the energy the strongest building blocks carry:"
+            " learned from this recording, and in the fixed transform (DCT) used otherwise.",
+            figures.energy(report, seen),
+            "Share of the energy in the strongest atoms, learned and DCT",
+        ))  # fmt: skip
+    if len(report.history):
+        right.append(_figure(
+            "How it was learned", "The lower, the better the recording is explained; shown is the"
+            " best up to each moment. Learning begins with what is loud, so the curve may stay flat"
+            " at first.", figures.cost(report), "Best cost so far against seconds of learning",
+        ))  # fmt: skip
+    words = "" if seen.power.any() else "<p>The preview is silent, so there is nothing to draw.</p>"
+    stacks = "".join(f'<div class="stack">{"".join(stack)}</div>' for stack in (left, right))
+    title = "What was learned" if seen.learned else "The transform"
+    return f'<section><h2>{title}</h2>{words}<div class="pair">{stacks}</div></section>'
+
+
+def _figure(title: str, caption: str, svg: str, alt: str) -> str:
+    return (
+        f"<figure><figcaption><h3>{title}</h3>{caption}</figcaption>"
+        f'<div class="chart" role="img" aria-label="{alt}">{svg}</div></figure>'
+    )
+
+
+def time_ruler(report: Report) -> str:
+    """Labels of time, as in the recording, along something as wide as the preview."""
+    step = next((step for step in STEPS if report.seconds / step <= 6), STEPS[-1])
+    first = max(0.0, np.ceil(report.start / step - 1e-9))
+    at = np.arange(first, first + 8) * step
+    at = at[at < report.start + 0.97 * report.seconds]
+    digits = max(0, int(np.ceil(-np.log10(step))))
+    return _ruler((clock(float(t), digits), (float(t) - report.start) / report.seconds) for t in at)
+
+
+def _ruler(ticks: Iterable[tuple[str, float]]) -> str:
+    """Labels at shares of the width; one at the left edge begins there."""
+    return "".join(
+        f'<span{" class=edge" if at < 0.03 else ""} style="left:{100 * at:.4g}%">{label}</span>'
+        for label, at in ticks
+    )

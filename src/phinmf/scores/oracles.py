@@ -1,0 +1,91 @@
+"""What a separation is compared with: the oracle mask, and NMF in the DCT."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+
+from phinmf import checks
+from phinmf._types import Array
+from phinmf.api import tl_nmf
+from phinmf.audio.frames import from_frames, to_frames
+from phinmf.linalg.manifold import dct
+from phinmf.result import Result
+from phinmf.scores.measures import signals
+from phinmf.unmixing.masking import component_frames
+
+
+def oracle_mask(
+    references: Sequence[ArrayLike] | Array, M: int, Phi: ArrayLike | None = None
+) -> Array:
+    """Share each coefficient of the mixture among the sources by their true power there.
+
+    The ideal ratio mask: what masking in this transform could do with perfect knowledge.
+
+    Parameters
+    ----------
+    references : sequence of J arrays of shape (n,) or (n, channels)
+        The true sources; the mixture is their sum.
+    M : int
+        Frame length, even.
+    Phi : array of shape (M, M), optional
+        The transform; the DCT if not given.
+
+    Returns
+    -------
+    array of shape (J, n, channels)
+        Estimates of the sources, which add up to the mixture. Channels share the mask.
+    """
+    truths = signals("references", references)
+    transform = checks.transform("dct" if Phi is None else Phi, M, np.random.default_rng(), float)
+    powers = [np.square(transform @ to_frames(one, M)).mean(axis=0) for one in truths]
+    total = np.sum(powers, axis=0)
+    mixture = transform @ to_frames(truths.sum(axis=0), M)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = [np.where(total > 0, power / total, 1 / len(truths)) for power in powers]
+    back = transform.T
+    return np.stack([from_frames(back @ (share * mixture), truths.shape[1]) for share in shares])
+
+
+def dct_nmf(mixture: ArrayLike, M: int, n_components: int, sparsity: float, **how: Any) -> Array:
+    """Take a recording apart by Itakura-Saito NMF in the DCT, which is not learned.
+
+    Parameters
+    ----------
+    mixture : array of shape (n,) or (n, channels)
+        The recording.
+    M : int
+        Frame length, even.
+    n_components : int
+        Number of components.
+    sparsity : float
+        As in `tl_nmf`.
+    **how
+        Other arguments of `tl_nmf`.
+
+    Returns
+    -------
+    array of shape (n_components, n, channels)
+        The components; they add up to the recording.
+    """
+    y = signals("mixture", [mixture])[0]
+    if not y.any():
+        return np.zeros((n_components, *y.shape))
+    Y = to_frames(y, M)
+    settings: dict[str, Any] = {"max_iter": 200, "tol": 1e-5, "random_state": 0, **how}
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        result = tl_nmf(Y, n_components, solver=None, init=dct(M), sparsity=sparsity, **settings)
+    return component_signals(Y, result, len(y), settings.get("floor", 1e-8))
+
+
+def component_signals(Y: Array, result: Result, length: int, floor: float) -> Array:
+    """The signal of each component of a fit: (K, length, channels), or (K, length) for (M, N)."""
+    assert result.W is not None
+    assert result.H is not None
+    parts = component_frames(Y, result.Phi, result.W, result.H, floor * result.scale**2)
+    return np.stack([from_frames(part, length) for part in parts])

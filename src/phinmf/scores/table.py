@@ -1,0 +1,173 @@
+"""The scores of a separation beside those of what it has to be compared with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phinmf._types import Array, Indices
+from phinmf.scores.grouping import grouped, oracle_grouping
+from phinmf.scores.measures import LIMIT, Scores, described, score, signals
+from phinmf.scores.oracles import dct_nmf, oracle_mask
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MIXTURE, ESTIMATE, DCT, MASK = "mixture", "estimate", "DCT IS-NMF", "oracle mask"
+GROUPING = "oracle: each component is given to the source that makes the mean SDR the largest"
+
+
+class ScoreRow(NamedTuple):
+    """How well one method has one source."""
+
+    source: str
+    method: str
+    components: tuple[int, ...] | None  #: those put together for the source, counted from 1
+    scores: Scores
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Every source by every method, and the settings of the methods."""
+
+    rows: list[ScoreRow]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods, in the order of the table."""
+        return list(dict.fromkeys(row.method for row in self.rows))
+
+    def mean(self, method: str) -> Scores:
+        """The mean of each score over the sources."""
+        return Scores(*np.mean([r.scores for r in self.rows if r.method == method], axis=0))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The table as plain numbers, strings, lists and dicts."""
+        return {
+            "grouping": GROUPING,
+            "unit": "dB",
+            "limit": LIMIT,
+            "settings": self.settings,
+            "scores": [
+                {
+                    "source": row.source,
+                    "method": row.method,
+                    "components": None if row.components is None else list(row.components),
+                    **row.scores._asdict(),
+                }
+                for row in self.rows
+            ],
+            "mean": {
+                method: {k: float(v) for k, v in self.mean(method)._asdict().items()}
+                for method in self.methods
+            },
+        }
+
+    def to_json(self) -> str:
+        """The table as JSON; all numbers are finite."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def table(self) -> Table:
+        """The table for a terminal, to be printed by rich."""
+        from rich.table import Table
+
+        told = Table(title="Scores in dB (components are grouped by an oracle)")
+        for name in ("source", "method", "components"):
+            told.add_column(name)
+        for name in ("SDR", "SIR", "SAR", "SI-SDR", "SNR"):
+            told.add_column(name, justify="right")
+        last = None
+        for row in self.rows:
+            if last not in (None, row.source):
+                told.add_section()
+            which = "" if row.components is None else " ".join(map(str, row.components))
+            shown = row.source if row.source != last else ""
+            told.add_row(shown, row.method, which, *(f"{value:.2f}" for value in row.scores))
+            last = row.source
+        told.add_section()
+        for i, method in enumerate(self.methods):
+            means = (f"{value:.2f}" for value in self.mean(method))
+            told.add_row("mean" if i == 0 else "", method, "", *means)
+        return told
+
+
+def score_components(
+    components: Sequence[ArrayLike] | Array,
+    references: Mapping[str, ArrayLike],
+    M: int,
+    *,
+    mixture: ArrayLike | None = None,
+    Phi: ArrayLike | None = None,
+    sparsity: float = 10.0,
+    baseline: bool = True,
+    **how: Any,
+) -> ScoreTable:
+    """Score components against the true sources, beside what that has to be compared with.
+
+    Parameters
+    ----------
+    components : sequence of K arrays of shape (n,) or (n, channels)
+        Parts of a recording, to be put together by source: that is done by an oracle.
+    references : mapping of names to arrays of that shape
+        The true sources.
+    M : int
+        Frame length of the oracle mask and of the NMF in the DCT, even.
+    mixture : array of that shape, optional
+        The recording; the sum of the references if not given.
+    Phi : array of shape (M, M), optional
+        Transform of the oracle mask; the DCT if not given.
+    sparsity : float
+        Of the NMF in the DCT, which has K components, too.
+    baseline : bool
+        Whether to fit the NMF in the DCT, which takes some time.
+    **how
+        Other arguments of `tl_nmf` for that fit.
+
+    Returns
+    -------
+    ScoreTable
+        The mixture itself as an estimate, the components put together, NMF in the DCT put together
+        likewise, and the ideal ratio mask.
+    """
+    names = list(references)
+    truths = signals("references", list(references.values()))
+    parts = signals("components", components)
+    whole = truths.sum(axis=0) if mixture is None else signals("mixture", [mixture])[0]
+    if whole.shape != truths.shape[1:]:
+        raise ValueError(
+            f"mixture has {described(whole[None])}, but the references have {described(truths)}:"
+            " both need the same length and channels"
+        )
+    found: dict[str, tuple[Array, Indices | None]] = {
+        MIXTURE: (np.stack([whole] * len(names)), None)
+    }
+    found[ESTIMATE] = _put_together(parts, truths)
+    if baseline:
+        fixed = dct_nmf(whole, M, len(parts), sparsity, **how)
+        found[DCT] = _put_together(fixed, truths)
+    found[MASK] = (oracle_mask(truths, M, Phi), None)
+    rows = [
+        ScoreRow(name, method, _members(groups, j), score(estimates[j], truths, j))
+        for j, name in enumerate(names)
+        for method, (estimates, groups) in found.items()
+    ]
+    transform = "DCT" if Phi is None else "given"
+    settings = {"M": M, "K": len(parts), "sparsity": sparsity, "mask transform": transform}
+    return ScoreTable(rows, settings)
+
+
+def _put_together(parts: Array, truths: Array) -> tuple[Array, Indices]:
+    grouping = oracle_grouping(parts, truths)
+    return grouped(parts, grouping, len(truths)), grouping
+
+
+def _members(groups: Indices | None, source: int) -> tuple[int, ...] | None:
+    if groups is None:
+        return None
+    return tuple(int(k) + 1 for k in np.flatnonzero(groups == source))

@@ -1,0 +1,239 @@
+"""Restarts in one batch on the frames of one stage: what Algorithm 1 does to them, all at once.
+
+Everything is held in memory that stays in place, so that the work can be recorded and replayed.
+Each method takes the batch from one consistent iterate to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from phinmf._types import Tensor
+from phinmf.algorithm.model import Iterate
+from phinmf.arrays import dtype_of
+from phinmf.linalg.manifold import exactly_orthogonal, polish
+from phinmf.solvers.base import FARTHEST
+from phinmf.solvers.metric import floored
+from phinmf.tensors import operations
+from phinmf.tensors.exponential import exponential
+from phinmf.tensors.formulas import power
+from phinmf.tensors.graphs import Replay
+from phinmf.tensors.memory import Memory, set_metric
+
+ALIGNED = 8  #: rows are filled up to a multiple of so many frames, which speeds products up
+GRAPHS_PAY = 2**25  #: entries up to which the host, not the device, would set the pace
+
+#: Columns of the report that the host reads after each trial.
+LOSS, SLOPE, TRIAL_LOSS, TRIAL_SLOPE, NORM, PAIRS, PENALTY, TARGET, GRADIENT = range(9)
+
+
+class Batch:
+    """Memory for B restarts on the frames of a stage, and the steps on them."""
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int, int, int],
+        dtype: torch.dtype,
+        device: torch.device,
+        shared: bool,
+        equal: bool,
+        kappa: float,
+        gamma: float,
+        metric: str,
+        memory_size: int,
+    ) -> None:
+        B, C, M, n_frames, K = shape
+        N = -(-n_frames // ALIGNED) * ALIGNED
+        self.lengths = [n_frames] * B  #: frames of each restart; beyond, all is zero and stays so
+        self.shape = B, C, M, N, K
+        self.dtype, self.kappa, self.gamma, self.exact = dtype, kappa, gamma, metric == "exact"
+        self.equal = equal  # weights
+
+        def empty(*size: int, dtype: torch.dtype = dtype) -> Tensor:
+            return torch.zeros(size, dtype=dtype, device=device)
+
+        self.Y = empty(1 if shared else B, C, M, N)
+        self.weights = empty(1 if shared else B, N, dtype=torch.float64)
+        self.X, self.X_trial, self.F = (empty(B, C, M, N) for _ in range(3))
+        kind = operations.kind_of(self.X, K, gamma, kappa, equal, shared, memory_size)
+        self.ops = operations.best(kind)
+        self.WH, self.W, self.H = empty(B, M, N), empty(B, M, K), empty(B, K, N)
+        self.Phi, self.T, self.E = (empty(B, M, M) for _ in range(3))
+        self.G, self.g, self.G_trial = (empty(B, M, M) for _ in range(3))  # g = G - Gᵀ
+        self.memory = Memory(B, memory_size, M, dtype, device)
+        self.report = empty(B, 9, dtype=torch.float64)
+        self.eps, self.mu, self.target = (empty(dtype=torch.float64) for _ in range(3))
+        self.eta, self.accepted = empty(B, 1, 1), empty(B, dtype=torch.bool)
+        self._accepted = [False] * B
+        self.free = torch.ones(K, dtype=torch.bool, device=device)  # columns of W that may change
+        self.replay = Replay(device.type == "cuda" and self.X.numel() <= GRAPHS_PAY)
+
+        self.key: Any = None  # by which the workspace knows it
+        held = (v for owner in (self, self.memory) for v in vars(owner).values())
+        self.nbytes = sum(v.numel() * v.element_size() for v in held if isinstance(v, torch.Tensor))
+
+    def set(self, mu: float, target: float, eps: float, kept: Any) -> None:
+        """Take these settings; no restart stands anywhere, and there are no frames."""
+        self.mu.fill_(mu)
+        self.target.fill_(target)
+        self.eps.fill_(eps)
+        self.free.fill_(True)
+        if kept is not None:
+            self.free[torch.as_tensor(kept, device=self.free.device)] = False
+        for stale in (self.Y, self.weights, self.H, self.memory.S, self.memory.Y):
+            stale.zero_()
+
+    def load(self, place: int, Y: Tensor, weights: Tensor) -> None:
+        """Take frames (C, M, n) of these weights; what fills up the rows counts for nothing."""
+        self.Y[place, ..., : Y.shape[-1]] = Y
+        self.weights[place, : Y.shape[-1]] = weights
+
+    def stand_at(self, at: Sequence[Iterate]) -> None:
+        """Go to iterates, made orthogonal; frames without activations get them from W."""
+        Phi = torch.stack([a.Phi for a in at])
+        self.Phi.copy_(exactly_orthogonal(Phi, dtype_of(self.Phi)))
+        self.W.copy_(torch.stack([a.W for a in at]))
+        self.rotate()
+        known = [a.H.shape[1] == n for a, n in zip(at, self.lengths, strict=True)]
+        if not all(known):
+            self.activate()
+        for place, a in enumerate(at):
+            if known[place]:
+                self.H[place, :, : self.lengths[place]] = a.H
+
+    def iterate(self, place: int) -> Iterate:
+        """Where one restart stands, in memory of its own."""
+        H = self.H[place, :, : self.lengths[place]]
+        return Iterate(*map(torch.clone, (self.Phi[place], self.W[place], H)))
+
+    def refresh(self) -> None:
+        """Polish Φ and make X afresh from it, so that rounding does not build up."""
+        self.Phi.copy_(polish(self.Phi))
+        self.rotate()
+
+    def rotate(self) -> None:
+        """X ← ΦY."""
+        B, C, M, N, _ = self.shape
+        if len(self.Y) == B:
+            torch.matmul(self.Phi[:, None], self.Y, out=self.X)
+        else:  # one product for all restarts, without copies of Y
+            for c in range(C):
+                product = self.Phi.view(B * M, M) @ self.Y[0, c]
+                self.X[:, c] = product.view(B, M, N)
+
+    def activate(self, n_iter: int = 10) -> None:
+        """Give every frame activations for W: from its best flat model, some updates.
+
+        As `phinmf.algorithm.nmf.activate` does; updates of H alone are all that it takes.
+        """
+        _, _, M, _, K = self.shape
+        powers = power(self.Y).mean(dim=1)[:, None]
+        flat = 2 * powers / (1 + (1 + 4 * self.mu * powers).sqrt())
+        self.H.copy_(flat * (M / K))
+        for _ in range(n_iter):
+            self.ops.update_activations(self.X, self.W, self.H, self.mu, self.eps, 1.0)
+
+    def nmf_step(self) -> None:
+        """Step ⋆."""
+        self.ops.nmf_step(
+            self.X, self.W, self.H, self.weights, self.mu, self.eps, self.gamma, self.free
+        )
+
+    def begin(self) -> None:
+        """Fix the model; loss and gradient at X."""
+        torch.matmul(self.W, self.H, out=self.WH)
+        self.report[:, LOSS] = self.gradient(self.X, self.WH, self.weights, self.F, self.G)
+        torch.sub(self.G, self.G.mT, out=self.g)
+
+    def gradient(self, X: Tensor, WH: Tensor, weights: Tensor, F: Tensor, G: Tensor) -> Tensor:
+        """Loss at X; G receives (8)."""
+        loss = self.ops.loss_and_slope(X, WH, weights, self.equal, self.eps, self.kappa, F)
+        if X.shape[1] == 1:
+            torch.matmul(F[:, 0], X[:, 0].mT, out=G)
+        else:
+            torch.mean(F @ X.mT, dim=1, out=G)
+        return loss
+
+    def measure_curvature(self) -> None:
+        """The initial metric of L-BFGS, (9) floored at a share of (12), or (12) itself."""
+        exact, bound, V = self.ops.curvatures(self.X, self.WH, self.weights, self.eps, self.kappa)
+        h = bound @ V.mT
+        h = h + h.mT
+        if self.exact:
+            h = floored(exact @ V.mT, h, self.G)
+        set_metric(self.memory, h)
+
+    def aim(self) -> None:
+        """E ← the direction of L-BFGS, and its slope."""
+        slope, pairs = self.ops.aim(self.memory, self.g, FARTHEST, self.E)
+        self.report[:, SLOPE] = slope
+        self.report[:, PAIRS] = pairs
+        self.eta.fill_(1)
+
+    def trial(self, squarings: int) -> None:
+        """Loss, slope and gradient at R(ηE)X for every restart."""
+        T, norm = exponential(self.eta * self.E, squarings, self.ops.combinations)
+        self.T.copy_(T)
+        torch.matmul(T[:, None], self.X, out=self.X_trial)
+        loss = self.gradient(self.X_trial, self.WH, self.weights, self.F, self.G_trial)
+        self.report[:, TRIAL_LOSS] = loss
+        self.report[:, TRIAL_SLOPE] = inner(self.G_trial, self.E)
+        self.report[:, NORM] = norm
+
+    def trial_of(self, some: Tensor, squarings: int) -> None:
+        """The same for some of the restarts."""
+        E, WH = self.E[some], self.WH[some]
+        T, norm = exponential(self.eta[some] * E, squarings, self.ops.combinations)
+        X = T[:, None] @ self.X[some]
+        G = torch.empty_like(E)
+        weights = self.weights if len(self.weights) == 1 else self.weights[some]
+        loss = self.gradient(X, WH, weights, torch.empty_like(X), G)
+        self.T[some], self.X_trial[some], self.G_trial[some] = T, X, G
+        self.report[some, TRIAL_LOSS] = loss
+        self.report[some, TRIAL_SLOPE] = inner(G, E)
+        self.report[some, NORM] = norm
+
+    def try_again(self, some: list[int], etas: list[float], squarings: int) -> None:
+        """Trials at other step lengths, for some of the restarts."""
+        index = torch.tensor(some, device=self.X.device)
+        self.eta[index, 0, 0] = torch.tensor(etas, dtype=self.dtype, device=self.X.device)
+        if len(some) == self.shape[0]:
+            self.replay(f"trial {squarings}", lambda: self.trial(squarings))
+        else:
+            self.trial_of(index, squarings)
+
+    def set_accepted(self, which: list[bool]) -> None:
+        """Say whose trial `accept` takes."""
+        if which != self._accepted:
+            self.accepted.copy_(torch.tensor(which, device=self.X.device))
+            self._accepted = which
+
+    def accept(self) -> None:
+        """Move those restarts whose trial was accepted."""
+        ops, report, accepted = self.ops, self.report, self.accepted
+        curved = report[:, TRIAL_SLOPE] > report[:, SLOPE]  # that is ⟨s|y⟩ > 0
+        ops.remember(self.memory, self.g, self.G, self.G_trial, self.E, self.eta, accepted, curved)
+        ops.take(self.Phi, self.T @ self.Phi, accepted)
+        ops.take(self.X, self.X_trial, accepted)
+        report[:, LOSS] = torch.where(accepted, report[:, TRIAL_LOSS], report[:, LOSS])
+
+    def summarise(self) -> None:
+        """What the history wants to know at the end of an outer iteration."""
+        self.report[:, PENALTY] = self.penalty()
+        self.report[:, TARGET] = self.ops.loss(
+            self.X, self.WH, self.weights, self.equal, self.target, self.kappa
+        )
+        self.report[:, GRADIENT] = inner(self.g, self.g).sqrt() / 2
+
+    def penalty(self) -> Tensor:
+        """μ Σ_k ‖w_k‖₁ ‖h_k‖₁."""
+        activation = (self.H * self.weights[:, None]).sum(dim=2)
+        return self.mu * (self.W.sum(dim=1, dtype=torch.float64) * activation).sum(dim=1)
+
+
+def inner(A: Tensor, B: Tensor) -> Tensor:
+    """⟨A|B⟩ of each restart, summed in double precision."""
+    return (A * B).sum(dim=(1, 2), dtype=torch.float64)

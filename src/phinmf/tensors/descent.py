@@ -1,0 +1,139 @@
+"""One transform step of every restart: L-BFGS, each with a line search of its own.
+
+The host sees one report after each trial and decides; nothing else travels. Nearly every unit step
+is accepted, so the next direction and its trial are launched together with the acceptance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+
+from phinmf.engines.base import OutOfTime, never
+from phinmf.linalg.line_search import Origin, StrongWolfe
+from phinmf.solvers.base import FARTHEST
+from phinmf.tensors.batch import LOSS, NORM, PAIRS, SLOPE, TRIAL_LOSS, TRIAL_SLOPE, Batch
+from phinmf.tensors.exponential import SQUARINGS, reach
+
+
+class Point(NamedTuple):
+    """A trial, as a line search sees it."""
+
+    eta: float
+    loss: float
+    slope: float
+
+
+@dataclass
+class Restart:
+    """The transform step of one restart."""
+
+    steps: list[float] = field(default_factory=list)
+    evaluations: int = 1
+    failed: bool = False
+    search: StrongWolfe[Point] | None = None
+
+    def ready(self, n_iter: int) -> bool:
+        """Whether it makes another step."""
+        return not self.failed and len(self.steps) < n_iter
+
+
+def descend(
+    batch: Batch, n_iter: int, new_metric: bool, out_of_time: OutOfTime = never
+) -> list[Restart]:
+    """Make at most `n_iter` steps with each restart, then summarise; the loss never rises."""
+    restarts = [Restart() for _ in range(batch.shape[0])]
+    first = SQUARINGS[0]
+
+    def begin() -> None:
+        batch.begin()
+        if new_metric:
+            batch.measure_curvature()
+        aim()
+
+    def aim() -> None:
+        batch.aim()
+        batch.trial(first)
+
+    def accept_and_aim() -> None:
+        batch.accept()
+        aim()
+
+    def finish() -> None:
+        batch.accept()
+        batch.summarise()
+
+    batch.replay("begin with metric" if new_metric else "begin", begin)
+    while True:
+        report = batch.report.tolist()
+        moving = [b for b, restart in enumerate(restarts) if restart.ready(n_iter)]
+        search(batch, restarts, moving, report)
+        accepted = [False] * len(restarts)
+        for b in moving:
+            found = restarts[b].search.found  # type: ignore[union-attr]
+            if found is not None:
+                restarts[b].steps.append(found.eta)
+                accepted[b] = True
+            elif report[b][PAIRS] == 0:
+                restarts[b].failed = True
+        retry = [b for b in moving if not accepted[b] and not restarts[b].failed]
+        if retry:  # along the preconditioned gradient
+            forget = [b in retry for b in range(len(restarts))]
+            batch.memory.clear(torch.tensor(forget, device=batch.X.device))
+        batch.set_accepted(accepted)
+        if out_of_time():
+            n_iter = 0
+        if not any(restart.ready(n_iter) for restart in restarts):
+            batch.replay("finish", finish)
+            return restarts
+        batch.replay("accept and aim", accept_and_aim)
+
+
+def search(
+    batch: Batch, restarts: list[Restart], moving: list[int], report: list[list[float]]
+) -> None:
+    """End every line search: after it, the trial in memory is the one that was found."""
+    etas = dict.fromkeys(moving, 1.0)
+    norms = {b: report[b][NORM] for b in moving}  # of E
+    served = dict.fromkeys(moving, SQUARINGS[0])
+    for b in moving:
+        restarts[b].search = StrongWolfe(Origin(report[b][LOSS], report[b][SLOPE]))
+    todo = moving
+    while todo:
+        again = []
+        for b in todo:
+            wolfe = restarts[b].search
+            assert wolfe is not None
+            restarts[b].evaluations += 1
+            while wolfe.eta is not None:
+                needed = squarings_for(norms[b] * wolfe.eta, batch.dtype)
+                if needed is None or too_far(batch, b, norms[b], wolfe.eta):
+                    point = Point(wolfe.eta, math.inf, math.nan)
+                elif wolfe.eta == etas[b] and needed <= served[b]:
+                    point = Point(wolfe.eta, report[b][TRIAL_LOSS], report[b][TRIAL_SLOPE])
+                else:
+                    break
+                wolfe.tell(point)
+            last = wolfe.found.eta if wolfe.eta is None and wolfe.found else wolfe.eta
+            if last is not None and not (last == etas[b] and wolfe.eta is None):
+                etas[b] = last  # to be tried, or gone back to
+                again.append(b)
+        if again:
+            needs = [squarings_for(norms[b] * etas[b], batch.dtype) or 0 for b in again]
+            served |= dict.fromkeys(again, max(needs))
+            batch.try_again(again, [etas[b] for b in again], max(needs))
+            report = batch.report.tolist()
+        todo = again
+
+
+def too_far(batch: Batch, b: int, norm: float, eta: float) -> bool:
+    """Whether a step turns a pair of atoms farther than `curve` of the solvers lets it."""
+    return norm * eta > FARTHEST and float(batch.E[b].abs().max()) * eta > FARTHEST
+
+
+def squarings_for(norm: float, dtype: torch.dtype) -> int | None:
+    """The fewest squarings that reach so far; None if none do, or nobody knows how far it is."""
+    return next((s for s in SQUARINGS if norm <= reach(dtype, s)), None)

@@ -1,0 +1,213 @@
+"""The NMF step as Triton kernels, and products by the library where components are many.
+
+The same functions as in `formulas`, which they are tested against. Sums run in a fixed order.
+
+In float32 the products of few components are made inside the kernels: one pass over memory for H,
+one for the sums that W needs. Elsewhere kernels compute P and Q, and the library multiplies: that
+is faster for many components, and what Triton 3.6 compiles from sums of products of float64 in a
+loop is wrong for many shapes. (Arguments of a kernel that are not whole numbers arrive in single
+precision: what must be exact is a constant.)
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from phinmf._types import Tensor
+from phinmf.linalg.multiplicative import LEAST
+from phinmf.tensors.fused_ratios import multiply, power_ratios
+
+ENTRIES = 1024  #: activations that a program scales at a time
+PROGRAMS = 528  #: that the sums over frames are shared out to
+
+# atoms, frames and warps of a program, as measured on an H200
+UPDATE_TILE, SUMS_TILE, TILE_OF_MANY = (64, 16, 2), (32, 32, 2), (16, 64, 1)
+
+
+@triton.jit
+def _tile(X, m, n, b, M, N, C: tl.constexpr):
+    """Power of a tile of entries, and which of them exist."""
+    inside = (m[:, None] < M) & (n[None, :] < N)
+    place = m[:, None].to(tl.int64) * N + n[None, :]
+    v = tl.load(X + b * C * M * N + place, inside, 0.0)
+    v = v * v
+    for c in tl.static_range(1, C):
+        x = tl.load(X + (b * C + c) * M * N + place, inside, 0.0)
+        v += x * x
+    if C > 1:
+        v = v * (1.0 / C)
+    return v, inside
+
+
+@triton.jit
+def _update_kernel(
+    X, W, H, MU, EPS, M: tl.constexpr, N, K, least, C: tl.constexpr,
+    GAMMA: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    b = tl.program_id(1).to(tl.int64)
+    n = tl.program_id(0) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    dtype = X.dtype.element_ty
+    eps, mu = tl.load(EPS).to(dtype), tl.load(MU).to(dtype)
+    at = b * K * N + k[:, None].to(tl.int64) * N + n[None, :]
+    here = (k[:, None] < K) & (n[None, :] < N)
+    h = tl.load(H + at, here, 0.0)
+    numerator = tl.zeros((BK, BN), dtype)
+    denominator = tl.zeros((BK, BN), dtype)
+    for first in range(0, M, BM):
+        m = first + tl.arange(0, BM)
+        w = tl.load(
+            W + b * M * K + m[:, None] * K + k[None, :], (m[:, None] < M) & (k[None, :] < K), 0.0
+        )
+        v, inside = _tile(X, m, n, b, M, N, C)
+        wh = tl.dot(w, h, input_precision="ieee", out_dtype=dtype)
+        q = tl.where(inside, 1.0 / (wh + eps), 0.0)
+        p = (v + eps) * q * q
+        wt = tl.trans(w)
+        numerator = tl.dot(wt, p, numerator, input_precision="ieee", out_dtype=dtype)
+        denominator = tl.dot(wt, q, denominator, input_precision="ieee", out_dtype=dtype)
+    denominator += mu
+    ratio = tl.where(denominator > 0, numerator / denominator, 1.0)
+    if GAMMA != 1:
+        ratio = tl.exp(GAMMA * tl.log(ratio)).to(dtype)
+    new = tl.maximum(h * ratio, tl.minimum(h, least))
+    tl.store(H + at, new, here)
+
+
+@triton.jit
+def _sums_kernel(
+    X, W, H, weights, EPS, parts, M, N, K, W_ROW, TILES: tl.constexpr, C: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    b = tl.program_id(2).to(tl.int64)
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    k = tl.arange(0, BK)
+    dtype = X.dtype.element_ty
+    eps = tl.load(EPS).to(dtype)
+    real = (m[:, None] < M) & (k[None, :] < K)
+    w = tl.load(W + b * M * K + m[:, None] * K + k[None, :], real, 0.0)
+    numerator = tl.zeros((BM, BK), dtype)
+    denominator = tl.zeros((BM, BK), dtype)
+    for tile in range(0, TILES):
+        n = (tl.program_id(1) * TILES + tile) * BN + tl.arange(0, BN)
+        place = b * K * N + k[:, None].to(tl.int64) * N + n[None, :]
+        h = tl.load(H + place, (k[:, None] < K) & (n[None, :] < N), 0.0)
+        v, inside = _tile(X, m, n, b, M, N, C)
+        wh = tl.dot(w, h, input_precision="ieee", out_dtype=dtype)
+        q = tl.where(inside, 1.0 / (wh + eps), 0.0)
+        p = (v + eps) * q * q
+        weighted = tl.trans(h * tl.load(weights + b * W_ROW + n, n < N, 0.0)[None, :].to(dtype))
+        numerator = tl.dot(p, weighted, numerator, input_precision="ieee", out_dtype=dtype)
+        denominator = tl.dot(q, weighted, denominator, input_precision="ieee", out_dtype=dtype)
+    part = (b * tl.num_programs(1) + tl.program_id(1)) * 2 * M * K
+    at = m[:, None] * K + k[None, :]
+    tl.store(parts + part + at, numerator, real)
+    tl.store(parts + part + M * K + at, denominator, real)
+
+
+@triton.jit
+def _dictionary_kernel(
+    W, H, weights, sums, MU, FREE, M, N, K, W_ROW, least, GAMMA: tl.constexpr,
+    TILES: tl.constexpr, BM: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ for one component, then the scale of W goes to H."""
+    k = tl.program_id(0)
+    b = tl.program_id(1).to(tl.int64)
+    lanes = tl.arange(0, BLOCK)
+    if tl.load(FREE + k):
+        activation = tl.zeros((BLOCK,), tl.float64)
+        for tile in range(0, TILES):
+            n = tile * BLOCK + lanes
+            h = tl.load(H + (b * K + k) * N + n, n < N, 0.0).to(tl.float64)
+            activation += h * tl.load(weights + b * W_ROW + n, n < N, 0.0)
+        pressure = tl.load(MU) * tl.sum(activation)
+        m = tl.arange(0, BM)
+        inside = m < M
+        at = m * K + k
+        w = tl.load(W + b * M * K + at, inside, 0.0)
+        numerator = tl.load(sums + b * 2 * M * K + at, inside, 0.0)
+        denominator = tl.load(sums + b * 2 * M * K + M * K + at, inside, 0.0)
+        denominator = (denominator + pressure).to(w.dtype)
+        ratio = tl.where(denominator > 0, numerator / denominator, 1.0)
+        if GAMMA != 1:
+            ratio = tl.exp(GAMMA * tl.log(ratio)).to(w.dtype)
+        w = tl.maximum(w * ratio, tl.minimum(w, least))
+        s = tl.sum(w)
+        s = tl.where(s == 0, 1.0, s).to(w.dtype)
+        tl.store(W + b * M * K + at, w / s, inside)
+        for tile in range(0, TILES):
+            n = tile * BLOCK + lanes
+            h = tl.load(H + (b * K + k) * N + n, n < N, 0.0)
+            tl.store(H + (b * K + k) * N + n, h * s, n < N)
+
+
+def update_activations(
+    X: Tensor, W: Tensor, H: Tensor, mu: Tensor, eps: Tensor, gamma: float, many: bool = False
+) -> None:
+    """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, in place; `many` frames have a tile of their own."""
+    B, C, M, N = X.shape
+    K = H.shape[1]
+    if most_inside(X.dtype, many) < K:
+        multiply(H, W.mT @ power_ratios(X, W, H, eps, (B, M, 2 * N)), mu, gamma)
+        return
+    BM, BN, warps = TILE_OF_MANY if many else UPDATE_TILE
+    _update_kernel[(triton.cdiv(N, BN), B)](
+        X, W, H, mu, eps, M, N, K, LEAST, C, gamma, BM=BM, BN=BN,
+        BK=padded(K), num_warps=warps,
+    )  # fmt: skip
+
+
+def dictionary_sums(
+    X: Tensor, W: Tensor, H: Tensor, weights: Tensor, eps: Tensor, many: bool = False
+) -> Tensor:
+    """PHᵀ and QHᵀ, weighted: (B, 2, M, K)."""
+    B, C, M, N = X.shape
+    K = H.shape[1]
+    if most_inside(X.dtype, many) < K:
+        weighted = H * weights[:, None].to(H.dtype)
+        sums = power_ratios(X, W, H, eps, (B, 2 * M, N)) @ weighted.mT
+        return sums.view(B, 2, M, K)
+    BM, BN, warps = TILE_OF_MANY if many else SUMS_TILE
+    rows = triton.cdiv(M, BM)
+    tiles = triton.cdiv(N, BN * triton.cdiv(PROGRAMS, rows * B))
+    splits = triton.cdiv(N, tiles * BN)
+    parts = torch.empty((B, splits, 2, M, K), dtype=X.dtype, device=X.device)
+    _sums_kernel[(rows, splits, B)](
+        X, W, H, weights, eps, parts, M, N, K, row_of(weights), tiles, C, BM=BM, BN=BN,
+        BK=padded(K), num_warps=warps,
+    )  # fmt: skip
+    return parts.sum(dim=1)
+
+
+def nmf_step(
+    X: Tensor, W: Tensor, H: Tensor, weights: Tensor, mu: Tensor, eps: Tensor, gamma: float,
+    free: Tensor, many: bool = False,
+) -> None:  # fmt: skip
+    """Step ⋆: update H, then the free columns of W, then normalise both."""
+    update_activations(X, W, H, mu, eps, gamma, many)
+    sums = dictionary_sums(X, W, H, weights, eps, many)
+    B, _, M, N = X.shape
+    K = H.shape[1]
+    _dictionary_kernel[(K, B)](
+        W, H, weights, sums, mu, free, M, N, K, row_of(weights), LEAST, gamma,
+        TILES=triton.cdiv(N, ENTRIES), BM=triton.next_power_of_2(M), BLOCK=ENTRIES,
+    )  # fmt: skip
+
+
+def most_inside(dtype: torch.dtype, many: bool) -> int:
+    """Components up to which products are made inside the kernels."""
+    if dtype == torch.float64:
+        return 0
+    return 16 if many else 64
+
+
+def padded(K: int) -> int:
+    """A number of components that tiles can have."""
+    return max(16, triton.next_power_of_2(K))
+
+
+def row_of(weights: Tensor) -> int:
+    """From the weights of one restart to those of the next; 0 if all share them."""
+    return weights.shape[1] if len(weights) > 1 else 0

@@ -1,0 +1,1 @@
+"""What takes a recording apart, in memory or into a folder."""

@@ -1,0 +1,136 @@
+"""How long an unmixing will take, from the speed of this machine here and now.
+
+Every stage is counted in operations of two kinds: of products of matrices in single precision, and
+of elementwise work, which is bound by memory. The numbers were fitted to ten runs of 10 to
+180 s at 16 and 44.1 kHz, mono and stereo, with 4 to 16 components; `benchmarks/forecast.py` tells
+how good they are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import threadpoolctl
+
+from phinmf.arrays.threads import available
+
+NMF_ITERATIONS = 90, 45  #: of three updates each, usual before and after learning the transform
+OUTER = 9  #: outer iterations that learn the transform
+PAGE_SECONDS = 60.0  #: that a page lets one hear
+ENCODING = 430.0  #: elementwise operations that take as long as a sample of MP3
+
+
+class Work(NamedTuple):
+    """Operations of each kind."""
+
+    products: float
+    elements: float
+
+    def __add__(self, other: tuple[float, ...]) -> Work:  # type: ignore[override]
+        return Work(self.products + other[0], self.elements + other[1])
+
+    def times(self, n: float) -> Work:
+        """The same n times."""
+        return Work(n * self.products, n * self.elements)
+
+
+class Speed(NamedTuple):
+    """Operations of each kind per second."""
+
+    products: float
+    elements: float
+
+    def seconds(self, work: Work) -> float:
+        """How long some work takes."""
+        return work.products / self.products + work.elements / self.elements
+
+
+class Size(NamedTuple):
+    """What the work depends on."""
+
+    M: int  #: samples of a frame
+    N: int  #: frames
+    channels: int
+    K: int  #: components
+
+
+def nmf_setup(size: Size) -> Work:
+    """Work before and after the iterations of NMF in a known transform."""
+    M, N, C, _ = size
+    return Work(6.0 * M**2 * N * C, 30.0 * M**2)
+
+
+def nmf_iteration(size: Size) -> Work:
+    """Work of an iteration of NMF in a known transform: three updates and the objective."""
+    M, N, C, K = size
+    return Work(0.0, M * N * (4.5 + 2.2 * C + 0.33 * K))
+
+
+def transform_setup(size: Size) -> Work:
+    """Work before and after the iterations that learn the transform, in which it is polished."""
+    M, N, C, _ = size
+    return Work(45.0 * M**3 + 10.0 * M**2 * N * C, 60.0 * M**2)
+
+
+def transform_iteration(size: Size) -> Work:
+    """Work of an outer iteration that learns the transform: three evaluations, inverses."""
+    M, N, C, K = size
+    return Work(20.0 * M**3 + 13.0 * M**2 * N * C, M * N * (34.0 * C + 8.0 * K) + 30.0 * M**2)
+
+
+def learning(size: Size, transform: bool = True) -> Work:
+    """Work to learn from so many frames."""
+    before, after = NMF_ITERATIONS
+    work = nmf_setup(size) + nmf_iteration(size).times(before) + Work(0.0, 3e8)
+    if not transform:
+        return work
+    work = work + transform_setup(size) + transform_iteration(size).times(OUTER)
+    return work + nmf_setup(size) + nmf_iteration(size).times(after)
+
+
+def writing(size: Size) -> Work:
+    """Work to take all frames apart, write the components and compare their sum."""
+    M, N, C, K = size
+    return Work(2.0 * M**2 * (K + 1) * N * C, 76.0 * K * M * N * C)
+
+
+def page(size: Size, sample_rate: int) -> Work:
+    """Work to draw and encode what a page lets one see and hear."""
+    M, N, C, K = size
+    samples = min(N * M // 2, round(PAGE_SECONDS * sample_rate))
+    frames = Size(M, 2 * samples // M + 1, C, K)
+    heard = min(C, 2) * samples * min(1.0, 48_000 / sample_rate) * (K + 1)
+    drawn = Work(4.0 * M**3 + 4.0 * M**2 * frames.N * C, 1.5e9 + 500.0 * M**2)
+    return drawn + Work(0.0, 10.0 * K * M * frames.N * C + ENCODING * heard)
+
+
+def measured_speed(n_threads: int | None = None) -> Speed:
+    """Measure the speed of this machine, in a tenth of a second.
+
+    Products are shared out among threads that do not wait for each other; elementwise work is
+    bound by the memory that all of them share.
+    """
+    A, x = np.ones((768, 768), np.float32), np.ones(2**20, np.float32)
+    with threadpoolctl.threadpool_limits(1, "blas"):
+        products = 2.0 * len(A) ** 3 / usual_seconds(lambda: A @ A)
+    y = np.empty_like(x)
+
+    def elementwise() -> None:
+        np.sqrt(np.add(np.multiply(x, x, out=y), x, out=y), out=y)
+
+    elements = x.size / usual_seconds(elementwise)
+    return Speed(products * min(n_threads or available(), available()), elements)
+
+
+def usual_seconds(work: Callable[[], object]) -> float:
+    """Seconds of a call: the median of some, others on this machine counted in."""
+    work()
+    times = []
+    for _ in range(7):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))

@@ -1,5 +1,0 @@
-"""The command line: it parses, calls the library and says what happened."""
-
-from phinmf.views.cli.main import main
-
-__all__ = ["main"]

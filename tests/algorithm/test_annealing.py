@@ -1,0 +1,144 @@
+"""The schedule, and the promise that a result is never worse than its start."""
+
+import numpy as np
+import pytest
+from problems import notes
+
+import phinmf
+from phinmf import Anneal, Status
+from phinmf.algorithm.annealing import Schedule
+
+SHAPE = (1, 100, 5000)
+
+
+def floors(schedule, n, seconds=0.0):
+    return [schedule.at(t, seconds).floor for t in range(n)]
+
+
+def test_floors_fall_to_the_knee_and_then_to_the_target():
+    schedule = Schedule(Anneal(length=50), 1e-10, SHAPE, 100, None)
+    falling = floors(schedule, 50)
+    assert falling[0] == pytest.approx(0.05)
+    assert (np.diff(falling) < 0).all()
+    assert 1e-6 < falling[-1] < 1e-5
+    assert floors(schedule, 60)[50:] == [1e-10] * 10
+    settings = [schedule.at(t, 0.0) for t in range(60)]
+    assert [s.settled for s in settings] == [False] * 50 + [True] * 10
+    assert [s.single for s in settings] == [True] * 50 + [False] * 10
+    assert all(s.high == (s.floor > 2e-3) for s in settings)
+
+
+def test_shape_one_is_geometric():
+    falling = floors(Schedule(Anneal(length=40, shape=1), 1e-8, SHAPE, 100, None), 40)
+    assert np.allclose(np.diff(np.log(falling)), np.log(1e-6 / 0.05) / 40)
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 10, 39])
+def test_a_short_run_compresses_the_schedule(max_iter):
+    schedule = Schedule(Anneal(), 1e-8, SHAPE, max_iter, None)
+    last = schedule.at(max_iter - 1, 0.0)
+    assert last.settled or max_iter == 1
+    assert schedule.at(0, 0.0).floor == pytest.approx(0.05)
+
+
+def test_a_time_limit_compresses_the_schedule():
+    schedule = Schedule(Anneal(), 1e-8, SHAPE, 1000, 10.0)
+    assert schedule.at(0, 0.0).floor == pytest.approx(0.05)
+    assert schedule.at(1, 5.0).floor < schedule.at(1, 2.0).floor < 0.05
+    assert schedule.at(1, 7.01).settled
+
+
+def test_small_recordings_are_not_sampled():
+    assert Schedule(Anneal(), 1e-8, (1, 100, 500), 99, None).sample_size is None
+    assert Schedule(Anneal(), 1e-8, (1, 100, 700), 99, None).sample_size == 300
+    assert Schedule(Anneal(sample=0), 1e-8, (1, 100, 700), 99, None).sample_size is None
+
+
+def test_no_annealing_below_a_high_target():
+    assert Schedule(Anneal(), 0.2, SHAPE, 99, None).at(0, 0.0).settled
+
+
+@pytest.mark.parametrize("init", ["dct", "random"])
+@pytest.mark.parametrize("limit", [{"max_iter": 1}, {"max_iter": 3}, {"max_time": 0.05}])
+def test_a_run_cut_short_is_no_worse_than_its_start(init, limit):
+    """Started where a longer run ended: the hardest start to improve on."""
+    Y = notes(n=8000)
+    for how in ({}, {"sparsity": 150.0}, {"divergence": "gaussian"}):
+        good = phinmf.tl_nmf(Y, 3, init=init, random_state=0, max_iter=80, tol=0, **how)
+        start = {"init": good.Phi, "W": good.W, "H": good.H}
+        r = phinmf.tl_nmf(Y, 3, tol=0, **start, **limit, **how)
+        assert r.objective <= r.history.start + 1e-9 * abs(r.history.start)
+        assert r.history.start == pytest.approx(good.objective, rel=1e-9)
+        fresh = phinmf.tl_nmf(Y, 3, init=init, random_state=1, tol=0, **limit, **how)
+        assert fresh.objective < fresh.history.start
+
+
+@pytest.mark.parametrize("when", [1, 10, 30])
+def test_an_interrupt_of_an_annealed_run(when):
+    """In the sampled part, in the single-precision part, and late: all frames have activations."""
+
+    def callback(state):
+        if state.iteration == when:
+            raise KeyboardInterrupt
+
+    Y = notes(M=16, n=4000)
+    r = phinmf.tl_nmf(Y, 3, random_state=0, callback=callback)
+    assert r.status is Status.INTERRUPTED
+    assert r.Phi.dtype == np.float64
+    assert r.H.shape == (3, Y.shape[1])
+    assert (r.H.sum(axis=0) > 0).all()
+    assert r.objective < r.history.start
+
+
+def test_activations_that_died_at_a_high_floor_come_back():
+    """At a high floor a strong penalty switches quiet frames off; the target floor wants them."""
+    Y = notes()
+    r = phinmf.tl_nmf(Y, 2, sparsity=150.0, random_state=0)
+    assert (r.H.sum(axis=0) > 1e-6 * r.H.max()).mean() > 0.5
+    plain = phinmf.tl_nmf(Y, 2, sparsity=150.0, random_state=0, solver=None, max_iter=300)
+    assert r.objective < plain.objective
+
+
+def test_the_stopping_rule_counts_only_at_the_target_floor():
+    r = phinmf.tl_nmf(notes(), 3, random_state=0, tol=0.5)
+    assert r.status is Status.SMALL_DECREASE
+    assert r.n_iter == 42  # the schedule, and two iterations that can be compared
+    assert (r.history.floor[-2:] == 1e-8).all()
+
+
+def test_history_shows_both_objectives():
+    h = phinmf.tl_nmf(notes(), 3, random_state=0, max_iter=50, tol=0).history
+    settled = h.floor == 1e-8
+    assert np.array_equal(h.objective[settled], h.target_objective[settled])
+    assert (h.target_objective[:20] > h.objective[:20]).all()
+
+
+def test_iteration_counts_on_a_small_recording():
+    """Ceilings that do not depend on the machine: evaluations to get below plain quasi-Newton."""
+    Y = notes(n=6000)
+    how = {"n_components": 3, "sparsity": 10.0, "init": "random", "random_state": 0, "tol": 0}
+    plain = phinmf.tl_nmf(Y, solver="quasi-newton", max_iter=100, **how)
+    annealed = phinmf.tl_nmf(Y, max_iter=50, **how)
+    assert annealed.objective < plain.objective
+    assert annealed.history.evaluations[-1] <= 200
+    assert plain.history.evaluations[-1] > 300
+
+
+def test_bad_schedules():
+    with pytest.raises(ValueError, match="anneal is 'yes', which is not known"):
+        phinmf.tl_nmf(notes(), 2, anneal="yes")
+    with pytest.raises(ValueError, match="start is 0, but a finite number > 0"):
+        Anneal(start=0)
+    with pytest.raises(ValueError, match="length is 0, but a whole number ≥ 1"):
+        Anneal(length=0)
+    with pytest.raises(ValueError, match="shape is -1"):
+        Anneal(shape=-1)
+    with pytest.raises(ValueError, match="n_threads is 0"):
+        phinmf.tl_nmf(notes(), 2, n_threads=0)
+
+
+def test_single_precision_ends_where_the_floor_is_within_its_rounding():
+    schedule = Schedule(Anneal(knee=1e-16), 1e-18, SHAPE, 100, None)
+    settings = [schedule.at(t, 0.0) for t in range(40)]
+    assert settings[-1].floor < 1e-14
+    assert all(s.single == (s.floor > 1e-9) for s in settings)

@@ -1,0 +1,147 @@
+"""Whatever breaks, a result is not worse than its start; an objective that rises ends the run."""
+
+import time
+
+import numpy as np
+import pytest
+from problems import notes
+from sklearn.exceptions import ConvergenceWarning
+from tensor_problems import tensor
+
+import phinmf
+from phinmf import Status, tl_nmf
+from phinmf.algorithm import nmf as readable_nmf
+from phinmf.engines.array import ArrayEngine
+from phinmf.engines.blocked.objective import BlockedObjective
+
+HOW = {"sparsity": 5.0, "random_state": 0}
+ANNEALED = pytest.mark.parametrize("anneal", [True, False])
+
+
+def broken(update):
+    """An update of W that is right for a while, then wrong by a few percent."""
+    calls = []
+
+    def multiply(F, *rest):
+        calls.append(1)
+        F = update(F, *rest)
+        return F if len(calls) < 30 else F * (1 + 0.2 * (np.arange(len(F)) % 2))[:, None]
+
+    return multiply
+
+
+@ANNEALED
+def test_a_broken_nmf_step_ends_in_the_start(monkeypatch, anneal):
+    Y = notes(M=16, n=3000)
+    start = tl_nmf(Y, 3, max_iter=0, tol=0, **HOW)
+    monkeypatch.setattr(readable_nmf, "multiply", lambda F, *_: F[::-1].copy() + 1e3)
+    with pytest.warns(ConvergenceWarning, match="this is the start itself"):
+        r = tl_nmf(Y, 3, anneal=anneal, max_iter=10, tol=0, engine="array", **HOW)
+    assert r.status is Status.NOT_BETTER
+    assert not r.converged
+    assert r.objective <= r.history.start
+    for ours, theirs in ((r.Phi, start.Phi), (r.W, start.W), (r.H, start.H)):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_nan_ends_in_the_start(monkeypatch):
+    Y = notes(M=16, n=3000)
+    monkeypatch.setattr(readable_nmf, "multiply", lambda F, *_: F * np.nan)
+    with pytest.warns(ConvergenceWarning, match="this is the start itself"):
+        r = tl_nmf(Y, 3, solver=None, max_iter=3, engine="array", **HOW)
+    assert r.status is Status.NOT_BETTER
+    assert np.isfinite(r.objective)
+    assert np.isfinite(r.H).all()
+
+
+def test_an_objective_that_rises_ends_the_run(monkeypatch):
+    Y = notes(M=16, n=3000)
+    monkeypatch.setattr(readable_nmf, "multiply", broken(readable_nmf.multiply))
+    with pytest.warns(ConvergenceWarning, match="the objective rose"):
+        r = tl_nmf(Y, 3, solver=None, max_iter=500, tol=0, engine="array", **HOW)
+    assert r.status is Status.ROSE
+    assert 1 < r.n_iter < 40
+    assert r.objective < r.history.start
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("solver", [*phinmf.solvers.SOLVERS, None])
+def test_rounding_is_no_rise(solver, dtype):
+    """Long runs at the end of their way go up and down by rounding."""
+    Y = notes(M=12, n=1500).astype(dtype)
+    r = tl_nmf(Y, 2, solver=solver, max_iter=300, tol=0, anneal=False, **HOW)
+    assert r.status in (Status.MAX_ITER, Status.LINE_SEARCH, Status.SMALL_DECREASE)
+
+
+@ANNEALED
+@pytest.mark.parametrize("what", ["nmf_step", "update_activations", "loss", "loss_and_slope"])
+def test_a_broken_function_of_the_batch_does_not_make_it_worse(monkeypatch, anneal, what):
+    pytest.importorskip("torch")
+    from phinmf.tensors import operations, workspace
+
+    def wrong(X, *rest):
+        """Garbage in whatever is written, and a loss of zero."""
+        for written in rest[1:2] if what == "update_activations" else rest[:2]:
+            written.mul_(37).add_(11)
+        return X[:, 0, 0, 0].double() * 0
+
+    functions = operations.plain()
+    setattr(functions, what, wrong)
+    workspace.clear()
+    monkeypatch.setattr(operations, "best", lambda kind: functions)
+    Y = tensor(notes(M=16, n=3000))
+    with pytest.warns(ConvergenceWarning):
+        r = tl_nmf(Y, 3, anneal=anneal, max_iter=12, **HOW)
+    monkeypatch.undo()
+    workspace.clear()
+    true = tl_nmf(Y, 3, init=r.Phi, W=r.W, H=r.H, max_iter=0, tol=0, sparsity=HOW["sparsity"])
+    start = tl_nmf(Y, 3, max_iter=0, tol=0, **HOW)
+    assert true.objective <= start.objective * (1 + 1e-9)
+    assert r.objective == pytest.approx(true.objective, rel=1e-6)
+
+
+def slowed(monkeypatch, owner, name, seconds):
+    whole = getattr(owner, name)
+
+    def slow(*args, **how):
+        time.sleep(seconds)
+        return whole(*args, **how)
+
+    monkeypatch.setattr(owner, name, slow)
+
+
+@pytest.mark.parametrize("where", ["nmf_pass", "at"])
+@pytest.mark.parametrize("solver", ["lbfgs", "quasi-newton", "projected-gradient"])
+def test_the_clock_is_looked_at_after_every_step(monkeypatch, solver, where):
+    """An outer iteration of twenty slow steps ends when the time is over, not at its end."""
+    Y = notes(M=16, n=3000)
+    tl_nmf(Y, 3, max_iter=1, tol=0, engine="array", **HOW)  # whatever is imported
+    owner = ArrayEngine if where == "nmf_pass" else phinmf.engines.array.ArrayObjective
+    slowed(monkeypatch, owner, where, 0.1)
+    how = HOW | {"n_iter_nmf": 20, "n_iter_transform": 20, "anneal": False, "engine": "array"}
+    clock = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        r = tl_nmf(Y, 3, solver=solver, max_time=0.3, **how)
+    assert r.status is Status.MAX_TIME
+    assert r.n_iter == 1
+    assert time.perf_counter() - clock < 1.8  # where all of it would take 2 s and more
+    assert r.objective <= r.history.start
+
+
+def test_the_clock_in_a_batch(monkeypatch):
+    pytest.importorskip("torch")
+    from phinmf.tensors.batch import Batch
+
+    slowed(monkeypatch, Batch, "nmf_step", 0.1)
+    slowed(monkeypatch, Batch, "trial", 0.1)
+    Y = tensor(notes(M=16, n=3000))
+    how = HOW | {"n_iter_nmf": 20, "n_iter_transform": 20, "anneal": False, "init": "random"}
+    clock = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        r = tl_nmf(Y, 3, max_time=0.3, **how)
+    assert r.n_iter == 1
+    assert time.perf_counter() - clock < 1.8
+
+
+def test_the_blocked_engine_is_asked_for_time_too():
+    assert BlockedObjective.out_of_time() is False

@@ -1,0 +1,139 @@
+"""Frequencies, matching and blocks of atoms, on cases whose answer is known."""
+
+import doctest
+
+import numpy as np
+import pytest
+
+from phinmf.analysis import (
+    atom_blocks,
+    atom_frequencies,
+    block_order,
+    match_atoms,
+    matching,
+    subspace_overlap,
+)
+from phinmf.linalg.manifold import dct, givens, random_orthogonal
+
+
+def tone(frequency, M=200, rate=5000, phase=0.3):
+    n = np.arange(M)
+    return np.sin(np.pi * (n + 0.5) / M) ** 2 * np.cos(2 * np.pi * frequency * n / rate + phase)
+
+
+def test_peaks_are_precise_to_a_tenth_of_a_hertz():
+    known = [220.0, 440.0, 466.16, 880.37, 932.33, 2001.9]
+    found = atom_frequencies([tone(f) for f in known], 5000)
+    assert np.abs(found.peak - known).max() < 0.1
+    assert np.abs(found.centroid - known).max() < 0.5
+
+
+def test_a_chord_has_its_centroid_between_its_notes_and_its_peak_at_the_louder():
+    found = atom_frequencies([2 * tone(500) + tone(1500, phase=1.0)], 5000)
+    assert found.peak[0] == pytest.approx(500, abs=0.5)
+    assert found.centroid[0] == pytest.approx((4 * 500 + 1500) / 5, abs=2)
+
+
+def test_the_ends_of_the_spectrum_are_frequencies_too():
+    found = atom_frequencies([np.ones(64), np.resize([1.0, -1.0], 64)], 8000)
+    assert np.allclose(found.peak, [0, 4000])
+    assert np.all(np.diff(atom_frequencies(dct(64), 8000).peak) > 0)
+
+
+def test_matching_undoes_permutations_signs_and_lengths(rng):
+    A = random_orthogonal(8, rng)
+    order = rng.permutation(8)
+    match = match_atoms(A, -3 * A[order])
+    assert np.array_equal(order[match.second], match.first)
+    assert np.allclose(match.similarity, 1)
+
+
+def test_matching_is_the_best_in_total_where_greed_is_not():
+    a, b = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    A = [a, a + 0.9 * b]
+    B = [a + 0.1 * b, a - 0.6 * b]
+    cos = lambda x, y: abs(x @ y) / np.linalg.norm(x) / np.linalg.norm(y)  # noqa: E731
+    straight = cos(A[0], B[0]) + cos(A[1], B[1])
+    crossed = cos(A[0], B[1]) + cos(A[1], B[0])
+    assert match_atoms(A, B).similarity.sum() == pytest.approx(max(straight, crossed))
+
+
+def test_matching_sets_of_different_sizes():
+    match = match_atoms(np.eye(5), np.eye(5)[[3, 1]])
+    assert {*zip(match.first.tolist(), match.second.tolist(), strict=True)} == {(3, 0), (1, 1)}
+
+
+def test_overlap_of_equal_orthogonal_and_half_equal_spans(rng):
+    A = random_orthogonal(8, rng)
+    mixed = random_orthogonal(4, rng) @ A[:4]
+    assert subspace_overlap(A[:4], mixed) == pytest.approx(1)
+    assert subspace_overlap(A[:4], A[4:]) == pytest.approx(0)
+    assert subspace_overlap(A[:4], A[2:6]) == pytest.approx(0.5)
+
+
+def rotated_pairs(rng, angles, M=12):
+    """A transform, and the same with rows (0,1), (2,3), … turned by these angles, shuffled."""
+    A = random_orthogonal(M, rng)
+    p = 2 * np.arange(len(angles))
+    order = rng.permutation(M)
+    return A, (givens(M, p, p + 1, np.array(angles)) @ A)[order], order
+
+
+def test_rotated_pairs_are_blocks_and_the_rest_single(rng):
+    A, B, order = rotated_pairs(rng, [0.7, 0.4, -0.8])
+    blocks = atom_blocks(A, B)
+    assert sorted(b.first for b in blocks) == [(0, 1), (2, 3), (4, 5)]
+    for block in blocks:
+        assert {*order[[*block.second]].tolist()} == {*block.first}
+        assert block.cosine == pytest.approx(1)
+    assert atom_blocks(A, A) == []
+
+
+def test_a_plane_that_is_tilted_out_is_a_block_only_down_to_its_angle(rng):
+    A, B, _ = rotated_pairs(rng, [0.7])
+    tilt = 0.4  # row 1 and row 2 of B leave the plane of the block
+    B = B @ A.T @ givens(12, 1, 2, tilt) @ A
+    (block,) = atom_blocks(A, B, least=0.9)
+    assert block.first == (0, 1)
+    assert block.cosine == pytest.approx(np.cos(tilt))
+    assert atom_blocks(A, B, least=0.95) == []
+
+
+def test_the_order_makes_blocks(rng):
+    A, B, _ = rotated_pairs(rng, [0.7, 0.6])
+    rows, columns = block_order(A, B)
+    assert sorted(rows) == sorted(columns) == list(range(12))
+    T = np.abs(A[rows] @ B[columns].T)
+    allowed = np.eye(12, dtype=bool)
+    allowed[8:10, 8:10] = allowed[10:12, 10:12] = True
+    assert np.allclose(T[~allowed], 0)
+    assert np.allclose(np.diag(T)[:8], 1)
+
+
+def test_the_order_of_unrelated_atoms_is_a_permutation(rng):
+    A, B = random_orthogonal(9, rng)[:4], random_orthogonal(9, rng)[:4]
+    rows, columns = block_order(A, B)
+    assert sorted(rows) == sorted(columns) == [0, 1, 2, 3]
+    diagonal = np.abs(A[rows] @ B[columns].T).diagonal()
+    assert np.all(np.diff(diagonal) <= 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: match_atoms(np.eye(3), np.eye(4)), "atoms of 3 samples"),
+        (lambda: match_atoms(np.eye(3)[0], np.eye(3)), "A has shape \\(3,\\)"),
+        (lambda: match_atoms(np.zeros((2, 3)), np.eye(3)), "row of zeros"),
+        (lambda: subspace_overlap(np.eye(3), np.eye(3)[:2]), "A has 3 atoms and B 2"),
+        (lambda: block_order(np.eye(3), np.eye(3)[:2]), "A has 3 atoms and B 2"),
+        (lambda: atom_blocks(np.eye(3), np.eye(3), least=0.5), "least is 0.5"),
+        (lambda: atom_frequencies(np.eye(3), 0), "sample_rate is 0"),
+    ],
+)
+def test_errors_say_what_is_needed(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()
+
+
+def test_docstrings():
+    assert doctest.testmod(matching).failed == 0

@@ -1,0 +1,121 @@
+"""Files of parts that add up."""
+
+import numpy as np
+import pytest
+import soundfile
+from hypothesis import given
+from hypothesis import strategies as st
+from sound_files import RATE, tones, write
+
+from phinmf.audio.files import Sound, probe
+from phinmf.audio.writing import Encoding, Stems, encoding_for, quantised
+from phinmf.unmixing.null_test import measure
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([8, 16, 24, 32]), st.integers(1, 5))
+def test_integers_add_up_and_stay_in_range(seed, bits, K):
+    rng = np.random.default_rng(seed)
+    full = 2 ** (bits - 1)
+    signal = rng.integers(-full, full, (20, 2)) / full
+    parts = rng.standard_normal((K, 20, 2)) * rng.choice([0.1, 1, 10])  # far from adding up
+    if K > 1:
+        parts[-1] = signal - parts[:-1].sum(axis=0)
+    whole = quantised(parts, signal, bits)
+    assert np.array_equal(whole.sum(axis=0), np.rint(signal * full))
+    assert whole.min() >= -full
+    assert whole.max() < full
+
+
+@pytest.mark.parametrize(
+    ("format", "subtype"),
+    [("WAV", "PCM_U8"), ("WAV", "PCM_16"), ("WAV", "PCM_24"), ("WAV", "PCM_32"), ("WAV", "FLOAT"),
+     ("WAV", "DOUBLE"), ("RF64", "PCM_16"), ("FLAC", "PCM_16"), ("FLAC", "PCM_24"),
+     ("AIFF", "PCM_16"), ("CAF", "FLOAT")],
+)  # fmt: skip
+@pytest.mark.parametrize("channels", [1, 2, 5])
+def test_every_lossless_format_adds_up(tmp_path, format, subtype, channels):
+    sound = probe(write(tmp_path / "in", tones(3000, channels), format=format, subtype=subtype))
+    signal = soundfile.read(sound.path, always_2d=True)[0]
+    parts = np.stack([0.3 * signal, 1.9 * signal, -1.2 * signal])
+    encoding = encoding_for(sound, sound.length)
+    assert (encoding.format, encoding.subtype) == (format, subtype)
+    paths = [tmp_path / f"{k}" for k in range(3)]
+    with Stems(paths, encoding, sound) as stems:
+        for i in range(0, 3000, 700):
+            stems.write(signal[i : i + 700], parts[:, i : i + 700])
+    read = [soundfile.read(path, always_2d=True)[0] for path in paths]
+    infos = [soundfile.info(path) for path in paths]
+    assert all((i.format, i.subtype, i.frames) == (format, subtype, 3000) for i in infos)
+    rest = np.abs(np.sum(read, axis=0) - signal).max()
+    measured = measure(stems, [signal])
+    if encoding.bits:
+        assert rest == 0
+        assert measured.exact
+        assert measured.null_db == -np.inf
+    else:
+        assert rest < 1e-6
+        assert measured.null_db < -126
+    assert np.allclose(measured.energies, np.square(read).sum(axis=(1, 2)))
+    assert np.allclose(measured.peaks, np.abs(read).max(axis=(1, 2)))
+
+
+@pytest.mark.parametrize("name", ["OGG", "MP3", "OPUS"])
+def test_lossy_output_says_so(tmp_path, name):
+    rate = 48_000 if name == "OPUS" else RATE
+    sound = probe(write(tmp_path / "in.wav", rate=rate))
+    encoding = encoding_for(sound, sound.length, name)
+    assert not encoding.lossless
+    with Stems([tmp_path / "0"], encoding, sound) as stems:
+        signal = soundfile.read(sound.path, always_2d=True)[0]
+        stems.write(signal, signal[None])
+    assert soundfile.info(tmp_path / "0").subtype == encoding.subtype
+
+
+def test_lossy_input_becomes_24_bits(tmp_path):
+    sound = probe(write(tmp_path / "in.ogg"))
+    assert encoding_for(sound, sound.length) == Encoding("WAV", "PCM_24")
+    assert encoding_for(sound, sound.length, "flac").subtype == "PCM_24"
+
+
+def test_above_four_gigabytes_it_is_rf64():
+    sound = Sound("x", 44_100, 2, 10, "WAV", "PCM_16", {})
+    assert encoding_for(sound, 10**9).format == "WAV"
+    assert encoding_for(sound, 2 * 10**9).format == "RF64"
+
+
+def test_tags_are_kept(tmp_path):
+    path = tmp_path / "in.flac"
+    with soundfile.SoundFile(path, "w", RATE, 1) as file:
+        file.title, file.artist = "Étude", "Nobody"
+        file.write(tones(100))
+    sound = probe(path)
+    with Stems([tmp_path / "out.flac"], encoding_for(sound, 100), sound) as stems:
+        stems.write(tones(100), tones(100)[None])
+    with soundfile.SoundFile(tmp_path / "out.flac") as file:
+        assert (file.title, file.artist) == ("Étude", "Nobody")
+
+
+def test_formats_that_are_none(tmp_path):
+    sound = probe(write(tmp_path / "in.wav"))
+    with pytest.raises(ValueError, match="format m4a with subtype PCM_24 is not known"):
+        encoding_for(sound, 10, "m4a")
+    with pytest.raises(ValueError, match="FLAC with subtype FLOAT is not known"):
+        encoding_for(sound, 10, "FLAC", "float")
+    opus = encoding_for(probe(write(tmp_path / "odd.wav", rate=11_000)), 10, "opus")
+    with (
+        pytest.raises(ValueError, match="cannot hold 1 channels at 11000 Hz"),
+        Stems([tmp_path / "x"], opus, probe(tmp_path / "odd.wav")),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("subtype", ["ULAW", "ALAW"])
+def test_samples_beyond_full_scale_do_not_reach_a_lossy_encoder(tmp_path, subtype):
+    """It reads beyond its table there, which ended the process."""
+    sound = probe(write(tmp_path / "in.wav"))
+    loud = 1e6 * tones(100)
+    path = tmp_path / "out.wav"
+    with Stems([path], encoding_for(sound, 100, "WAV", subtype), sound) as stems:
+        stems.write(loud, loud[None])
+    heard = soundfile.read(path, always_2d=True)[0]
+    assert np.allclose(heard, loud.clip(-1, 1), atol=0.05)

@@ -1,0 +1,396 @@
+"""Clusters that lose workers, or their scheduler, and what travels through them."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from clusters import cluster, needs_dask, worker_process
+from problems import Problem
+
+from phinmf import tl_nmf
+from phinmf.arrays import errands
+from phinmf.engines.remote.engine import DaskEngine
+from phinmf.linalg.manifold import random_orthogonal
+
+needs_dask()
+import dask
+import dask.array as da
+
+from phinmf.engines.remote.cluster import Cluster
+
+HOW = {"n_components": 3, "random_state": 0, "max_iter": 12, "tol": 0}
+
+
+def frames(N=6000):
+    rng = np.random.default_rng(0)
+    return (rng.standard_normal((1, 40, N)) * np.linspace(0.1, 1, N)).astype(np.float64)
+
+
+def same(a, b):
+    for name in ("Phi", "W", "H"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    assert np.array_equal(a.history.objective, b.history.objective)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return tl_nmf(frames(), engine="blocked", **HOW)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster(2) as started:
+        yield started
+
+
+@pytest.fixture
+def said():
+    """What phinmf logs; a cluster that silences its logs may silence pytest's handlers, too."""
+    lines = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    logging.getLogger("phinmf").addHandler(handler)
+    yield lines
+    logging.getLogger("phinmf").removeHandler(handler)
+
+
+@pytest.mark.parametrize(
+    ("question", "times"), [("at", 9), ("move", 3), ("nmf_pass", 20), ("activations", 4)]
+)
+def test_a_worker_that_is_killed(expected, monkeypatch, said, question, times):
+    """SIGKILL right before a question: the fit goes on, and ends with the same bits."""
+    call, asked, killed = Cluster.call, [], []
+
+    def deadly(self, i, name, args):
+        if name == question and i == 0 and not killed:
+            asked.append(name)
+            if len(asked) > times:
+                victim = self.client.run(os.getpid, workers=[self.at[0]])[self.at[0]]
+                os.kill(victim, signal.SIGKILL)
+                killed.append(self.at[0])
+        return call(self, i, name, args)
+
+    monkeypatch.setattr(Cluster, "call", deadly)
+    with cluster(2):
+        found = tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW)
+    assert killed
+    assert any(f"worker {killed[0]} is lost" in line for line in said)
+    same(found, expected)
+
+
+@pytest.mark.parametrize("lazily", [True, False])
+def test_all_workers_are_lost_at_once(expected, monkeypatch, said, lazily):
+    """SIGKILL for every worker; another one has just joined the cluster, and the fit goes on."""
+    call, asked, killed = Cluster.call, [], []
+
+    def deadly(self, i, name, args):
+        asked.append(name)
+        if len(asked) == 60:
+            killed.extend(self.at)
+            self.client.cluster.scale(1)
+            self.client.wait_for_workers(3, timeout=60)
+            for process in two:
+                process.kill()
+        return call(self, i, name, args)
+
+    monkeypatch.setattr(Cluster, "call", deadly)
+    Y = da.from_array(frames(), chunks=(-1, -1, 700)) if lazily else frames()
+    with (
+        cluster(0, processes=False, protocol="tcp") as client,
+        worker_process(client.scheduler.address) as one,
+        worker_process(client.scheduler.address) as other,
+    ):
+        two = one, other
+        client.wait_for_workers(2, timeout=60)
+        found = tl_nmf(Y, engine="dask", **HOW)
+    assert len(set(killed)) == 2
+    assert all(any(f"worker {a} is lost" in line for line in said) for a in killed)
+    same(found, expected)
+
+
+def test_all_workers_are_lost_and_none_comes(said):
+    def kill(state):
+        if state.iteration == 8:
+            for pid in client.run(os.getpid).values():
+                os.kill(pid, signal.SIGKILL)
+
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+    with (
+        cluster(0, processes=False, protocol="tcp") as client,
+        dask.config.set({"phinmf.timeout": "5s"}),
+        worker_process(client.scheduler.address),
+        pytest.raises(ConnectionError, match="has had no workers for 5 s: start some with dask"),
+    ):
+        tl_nmf(Y, callback=kill, **HOW)
+
+
+def paused(dask_worker):
+    """What a worker does of itself when 80 % of its memory is used."""
+    from distributed.core import Status
+
+    dask_worker.status = Status.paused
+
+
+def test_all_workers_are_paused(said):
+    """They answer, but begin nothing: the log says so soon, and an error when the time is over."""
+    none = "begun any work for [12] s: 0 are running, 2 paused for want of memory, .* more memory"
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+    with (
+        cluster(2, processes=False, memory_limit=0) as client,
+        dask.config.set({"phinmf.timeout": "1500ms"}),
+    ):
+        client.run(paused)
+        for door in (tl_nmf, lambda Y, **_: tl_nmf(Y.compute(scheduler="sync"), 3, engine="dask")):
+            with pytest.raises(ConnectionError, match=none):
+                door(Y, **HOW)
+    assert len(said) == 2
+    assert all("no worker of the Dask cluster" in line for line in said)
+
+
+def test_one_of_two_workers_is_paused(expected):
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+    with (
+        cluster(2, processes=False, memory_limit=0) as client,
+        dask.config.set({"phinmf.timeout": "20s"}),
+    ):
+        client.run(paused, workers=list(client.scheduler_info()["workers"])[:1])
+        same(tl_nmf(Y, **HOW), expected)
+
+
+def test_an_error_of_a_run_is_raised_here(client):
+    p = Problem(3, M=12, N=3000, engine="blocked")
+    with DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence) as engine:
+        engine.rotate(p.Phi)
+        with pytest.raises(ValueError, match="mismatch in its core dimension"):
+            engine.rotate(p.Phi[:, :5])
+
+
+def test_a_worker_that_closes(expected):
+    """It says that it cannot schedule anything any more: the other one goes on."""
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+    with cluster(2, processes=False) as client:
+
+        def close(state):
+            if state.iteration == 8:
+                worker = next(iter(client.cluster.workers.values()))
+                worker.executors["actor"].shutdown()
+
+        same(tl_nmf(Y, callback=close, **HOW), expected)
+
+
+def test_chunks_that_wait_on_a_paused_worker():
+    """They were given to it before: nobody else takes them, and they are computed again."""
+
+    def slow(block):
+        time.sleep(0.2)
+        return block
+
+    Y = frames(2000)
+    lazily = da.from_array(Y, chunks=(-1, -1, 100)).map_blocks(slow, dtype=Y.dtype)
+    with (
+        cluster(2, processes=False, memory_limit=0) as client,
+        dask.config.set({"phinmf.timeout": "3s"}),
+    ):
+        victim = list(client.scheduler_info()["workers"])[:1]
+        timer = threading.Timer(0.5, client.run, (paused,), {"workers": victim})
+        timer.start()
+        found = errands.in_memory(lazily)
+        timer.join()
+    assert np.array_equal(found, Y)
+
+
+def test_a_worker_that_falls_silent(expected, said):
+    """A stopped process keeps its connections open; the scheduler would wait for five minutes."""
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+    with (
+        cluster(1, processes=False, protocol="tcp") as client,
+        worker_process(client.scheduler.address) as process,
+        dask.config.set({"phinmf.timeout": "4s"}),
+    ):
+        client.wait_for_workers(2, timeout=60)
+
+        def stop(state):
+            if state.iteration == 8:
+                process.send_signal(signal.SIGSTOP)
+
+        same(tl_nmf(Y, callback=stop, **HOW), expected)
+    assert any("is lost: its frames go to" in line for line in said)
+
+
+def test_a_fit_in_a_task_of_the_only_worker(expected):
+    """The task makes room for the tasks that it waits for."""
+
+    def fit():
+        from distributed import (
+            get_client,
+            worker_client,  # noqa: F401
+        )
+
+        with get_client().as_current():
+            return tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW)
+
+    with cluster(1, processes=False) as client:
+        same(client.submit(fit).result(timeout=60), expected)
+
+
+def test_a_worker_that_only_seems_lost(expected, monkeypatch):
+    """One question to the only worker is not answered: its run is made again, there."""
+    call, asked = Cluster.call, []
+
+    def unanswered(self, i, name, args):
+        asked.append(name)
+        if len(asked) == 40:
+            name = "no such question"
+            self.actors[i], actor = Gone(), self.actors[i]
+            answer = call(self, i, name, args)
+            self.actors[i] = actor
+            return answer
+        return call(self, i, name, args)
+
+    class Gone:
+        key = "no such run"
+
+    monkeypatch.setattr(Cluster, "call", unanswered)
+    with cluster(1):
+        found = tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW)
+    assert len(asked) > 40
+    same(found, expected)
+
+
+def test_a_trial_point_that_is_lost_with_its_worker():
+    """Between the evaluation of T and the move to TX another question finds a worker dead."""
+    p = Problem(3, M=12, N=3000, engine="blocked")
+    T = random_orthogonal(12, p.rng)
+    expected = p.objective
+    expected.move(T)
+    with cluster(2), DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence) as engine:
+        engine.rotate(p.Phi)
+        engine.set_activations(p.H)
+        objective = engine.objective(p.W, p.eps)
+        objective.at(T)
+        client, address = engine.runs.client, engine.runs.at[1]
+        os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+        objective.loss()
+        objective.move(T)
+        here, there = objective.at(), expected.at()
+    assert here.loss == there.loss
+    assert np.array_equal(here.G, there.G)
+
+
+SCHEDULER = """
+import sys, time
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0",
+                      silence_logs=50) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+def test_a_scheduler_that_is_killed(expected, tmp_path):
+    """The fit ends with a sentence, and resumes on another cluster from its checkpoint."""
+    script = tmp_path / "scheduler.py"
+    script.write_text(SCHEDULER)
+    run = subprocess.Popen(
+        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+    )  # fmt: skip
+    from distributed import Client
+
+    how = HOW | {"checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    Y = da.from_array(frames(), chunks=(-1, -1, 700))
+
+    def kill(state):
+        if state.iteration == 8:
+            os.killpg(run.pid, signal.SIGKILL)
+
+    try:
+        with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
+            lost = "does not answer any more.*resume from a checkpoint"
+            address = run.stdout.readline().strip()
+            with Client(address, timeout=5), pytest.raises(ConnectionError, match=lost):
+                tl_nmf(Y, callback=kill, **how)
+    finally:
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        run.stdin.close()
+        run.stdout.close()
+    with cluster(1, processes=False):
+        same(tl_nmf(Y, resume=True, **how), expected)
+
+
+def test_few_bytes_travel(client, monkeypatch):
+    """Counted on the connections of this process, which are those of the client."""
+    from distributed.comm.tcp import TCP
+
+    client.wait_for_workers(2, timeout=30)
+    M, N, K = 128, 4096, 4
+    Y = np.random.default_rng(1).standard_normal((M, N))
+    bytes_of = {"read": 0, "written": 0}
+    write, read = TCP.write, TCP.read
+
+    async def counted_write(self, msg, *args, **how):
+        n = await write(self, msg, *args, **how)
+        bytes_of["written"] += n or 0
+        return n
+
+    async def counted_read(self, *args, **how):
+        msg = await read(self, *args, **how)
+        bytes_of["read"] += sum(a.nbytes for a in arrays_in(msg))
+        return msg
+
+    seen = []
+
+    def look(state):
+        seen.append((state.history[-1].evaluations, sum(bytes_of.values())))
+
+    monkeypatch.setattr(TCP, "write", counted_write)
+    monkeypatch.setattr(TCP, "read", counted_read)
+    how = {"max_iter": 10, "tol": 0, "random_state": 0, "anneal": False, "n_iter_nmf": 1}
+    tl_nmf(da.from_array(Y, chunks=(-1, 1024)), K, callback=look, **how)
+    evaluations, counted = np.diff(np.array(seen), axis=0).sum(axis=0)
+    matrices = counted / evaluations / 2 / (M * M * 8)
+    print(json.dumps({"matrices per evaluation and worker": matrices}))
+    assert 1 < matrices <= 3
+
+
+def arrays_in(message):
+    if isinstance(message, np.ndarray):
+        yield message
+    elif isinstance(message, dict):
+        for value in message.values():
+            yield from arrays_in(value)
+    elif isinstance(message, (list, tuple)):
+        for value in message:
+            yield from arrays_in(value)
+
+
+def test_workers_forget_the_frames_when_a_fit_is_over(client):
+    client.wait_for_workers(2, timeout=30)
+    tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW | {"max_iter": 2})
+
+    def actors(dask_worker):
+        return len(dask_worker.state.actors)
+
+    for _ in range(50):
+        if not any(client.run(actors).values()):
+            break
+        time.sleep(0.1)
+    assert not any(client.run(actors).values())
+
+
+def test_the_words_of_the_scheduler_for_a_lost_run():
+    from phinmf.engines.remote.cluster import of_a_lost_worker
+
+    assert of_a_lost_worker(RuntimeError("Worker holding Actor was lost"))
+    assert not of_a_lost_worker(RuntimeError("the frames cannot be read"))
+    assert not of_a_lost_worker(ValueError("Actor was lost"))

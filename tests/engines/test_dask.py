@@ -1,0 +1,268 @@
+"""The dask engine: the bits of the blocked engine, wherever the frames are."""
+
+import itertools
+
+import numpy as np
+import pytest
+from clusters import cluster, needs_dask
+from problems import Problem
+
+import phinmf
+from phinmf import TLNMF, tl_nmf
+from phinmf.engines.remote.engine import DaskEngine
+from phinmf.linalg.manifold import random_orthogonal
+
+needs_dask()
+import dask
+import dask.array as da
+
+
+def frames(C=1, M=40, N=4000, dtype=np.float64, seed=0):
+    """Enough samples for single precision to pay, so that equal frames are not merged."""
+    rng = np.random.default_rng(seed)
+    Y = rng.standard_normal((C, M, N)) * np.linspace(0.1, 1, N)
+    Y[:, :, 100:130] = 0
+    return Y.astype(dtype)
+
+
+def same(a, b):
+    for name in ("Phi", "W", "H"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    assert a.objective == b.objective
+    assert np.array_equal(a.history.objective, b.history.objective)
+
+
+HOW = {"n_components": 3, "random_state": 0, "max_iter": 8, "tol": 0}
+PLACES = {"memory": "1GB", "disk": "2MB"}
+
+
+@pytest.fixture(scope="module")
+def two_workers():
+    with cluster(2) as client:
+        yield client
+
+
+@pytest.fixture(params=[*PLACES, "cluster"])
+def place(request):
+    if request.param == "cluster":
+        request.getfixturevalue("two_workers")
+        yield request.param
+    else:
+        with dask.config.set({"phinmf.memory": PLACES[request.param], "scheduler": "threads"}):
+            yield request.param
+
+
+@pytest.mark.parametrize(
+    ("C", "dtype", "weighted"),
+    [*itertools.product((1, 2), (np.float32, np.float64), (False, True))],
+)
+def test_same_bits_as_blocked(place, C, dtype, weighted):
+    Y = frames(C=C, N=6000, dtype=dtype)
+    weights = np.arange(Y.shape[2]) % 3 if weighted else None
+    expected = tl_nmf(Y, engine="blocked", sample_weight=weights, **HOW)
+    assert expected.history.frames[0] < expected.history.frames[-1]
+    chunked = da.from_array(Y, chunks=(1, -1, 333))
+    same(tl_nmf(chunked, sample_weight=weights, **HOW), expected)
+
+
+@pytest.mark.parametrize("chunks", [4000, 1999, 511, 100])
+def test_any_chunks_give_the_same_bits(place, chunks):
+    Y = frames(dtype=np.float32)
+    how = HOW | {"max_iter": 3}
+    found = tl_nmf(da.from_array(Y, chunks=(-1, -1, chunks)), **how)
+    same(found, tl_nmf(Y, engine="blocked", **how))
+
+
+@pytest.mark.parametrize("solver", ["quasi-newton", "jacobi", "projected-gradient", None])
+def test_every_solver(place, solver):
+    Y = frames(M=36)
+    how = HOW | {"max_iter": 2, "solver": solver}
+    same(tl_nmf(da.from_array(Y, chunks=(-1, -1, 900)), **how), tl_nmf(Y, **how))
+
+
+def test_numpy_frames_small_ones_too(place):
+    Y = frames(N=300)
+    same(tl_nmf(Y, engine="dask", **HOW), tl_nmf(Y, **HOW))
+
+
+SMALL = {"n_components": 2, "random_state": 0, "max_iter": 4, "tol": 0}
+
+
+def repeated(C, M, N, dtype=np.float64):
+    """Frames some of which are equal, some silent, in no order."""
+    Y = np.round(frames(C, M, N, dtype=dtype) * 8) / 8
+    Y[:, :, N // 2 :] = Y[:, :, : N - N // 2]
+    return Y
+
+
+@pytest.mark.parametrize(
+    ("C", "M", "N", "dtype", "chunks", "weighted"),
+    [
+        (1, 16, 8191, np.float64, 1000, False),  # one frame below the limit, at it, and above it
+        (1, 16, 8192, np.float64, 1000, False),
+        (1, 16, 8193, np.float64, 1000, False),
+        (2, 16, 300, np.float32, 7, True),
+        (1, 16, 300, np.float64, 300, True),
+        (3, 4, 30, np.float32, 1, False),
+        (1, 1, 3, np.float64, 2, False),
+    ],
+)
+def test_small_arrays_have_the_bits_of_numpy(place, C, M, N, dtype, chunks, weighted):
+    """Equal frames are merged and ordered below the limit, wherever they are."""
+    Y = repeated(C, M, N, dtype)
+    lazily = da.from_array(Y, chunks=(1, -1, chunks))
+    how = SMALL | {"n_components": min(M, 2)}
+    if weighted:
+        rng = np.random.default_rng(1)
+        how |= {"sample_weight": rng.integers(0, 3, N), "frame_mask": rng.random(N) < 0.1}
+    same(tl_nmf(lazily, **how), tl_nmf(Y, **how))
+
+
+def test_small_arrays_with_given_factors_or_a_floor_of_zero(place):
+    Y = frames(M=16, N=300)[:, :, 200:]
+    lazily = da.from_array(Y, chunks=(1, -1, 33))
+    H = np.random.default_rng(2).random((2, 100))
+    for how in ({"H": H}, {"H": H, "fixed": "H"}, {"floor": 0}, {"solver": None}):
+        same(tl_nmf(lazily, **SMALL | how), tl_nmf(Y, **SMALL | how))
+
+
+def test_small_arrays_of_the_estimator(place):
+    X = repeated(1, 16, 300)[0].T
+    expected = TLNMF(2, max_iter=4, tol=0, random_state=0).fit(X)
+    model = TLNMF(2, max_iter=4, tol=0, random_state=0).fit(da.from_array(X, chunks=(70, -1)))
+    for name in ("components_", "transform_matrix_", "objective_", "atom_energies_"):
+        assert np.array_equal(getattr(model, name), getattr(expected, name)), name
+
+
+def test_a_small_checkpoint_continues_in_any_chunks(place, tmp_path):
+    Y = repeated(1, 16, 300)
+    how = SMALL | {"max_iter": 12, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    for first, second in ((Y, da.from_array(Y, chunks=(1, -1, 77))), (da.from_array(Y), Y)):
+        tl_nmf(first, callback=lambda state: state.iteration == 7, **how)
+        same(tl_nmf(second, resume=True, **how), tl_nmf(Y, **SMALL | {"max_iter": 12}))
+
+
+def test_a_given_model(place):
+    Y = frames(M=34)[0]
+    V_hat = np.random.default_rng(1).random(Y.shape)
+    how = {"max_iter": 4, "tol": 0, "init": "random", "random_state": 0}
+    expected = phinmf.learn_transform(Y, V_hat, **how)
+    found = phinmf.learn_transform(da.from_array(Y, chunks=(-1, 900)), V_hat, **how)
+    assert np.array_equal(found.Phi, expected.Phi)
+    assert found.objective == expected.objective
+
+
+def test_a_worker_of_its_own_for_each_share(two_workers):
+    Y = frames(N=6000, dtype=np.float32)
+    expected = tl_nmf(Y, engine="blocked", **HOW)
+    for n in (1, 3):
+        with cluster(n, processes=False):
+            same(tl_nmf(da.from_array(Y, chunks=(-1, -1, 700)), **HOW), expected)
+
+
+def test_checkpoints_know_their_frames_in_any_chunks(place, tmp_path):
+    Y = frames(dtype=np.float32)
+    how = HOW | {"max_iter": 12, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    tl_nmf(Y, engine="blocked", callback=lambda state: state.iteration == 7, **how)
+    expected = tl_nmf(Y, engine="blocked", **HOW | {"max_iter": 12})
+    chunked = da.from_array(Y, chunks=(-1, -1, 777))
+    same(tl_nmf(chunked, resume=True, **how), expected)
+    with pytest.raises(ValueError, match="another run: its frames"):
+        tl_nmf(chunked * 2 + 1, resume=True, **how)
+
+
+def test_a_move_to_what_was_not_the_last_trial(place):
+    """Each engine is asked the same in the same order, also what the algorithm never asks."""
+    p = Problem(3, M=12, N=3000, engine="blocked")
+    other = DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence)
+    T, S = random_orthogonal(12, p.rng), random_orthogonal(12, p.rng)
+    answers = []
+    for engine in (p.engine, other):
+        engine.rotate(p.Phi)
+        engine.set_activations(p.H)
+        objective = engine.objective(p.W, p.eps)
+        objective.at(T)
+        objective.at(S)
+        objective.move(T)
+        first = objective.at()
+        second = objective.at(S)
+        objective.move(S)
+        engine.rest()
+        engine.rotate(p.Phi)
+        answers.append([*first, *second, *objective.at(), engine.energies(), engine.powers()])
+    assert all(np.array_equal(a, b) for a, b in zip(*answers, strict=True))
+
+
+def test_the_estimator(place):
+    X = frames(dtype=np.float32)[0].T
+    lazy = da.from_array(X, chunks=(777, -1))
+    how = {"n_components": 3, "max_iter": 4, "tol": 0, "random_state": 0}
+    expected = TLNMF(**how).fit(X)
+    model = TLNMF(**how).fit(lazy)
+    assert np.array_equal(model.components_, expected.components_)
+    assert np.array_equal(model.transform_matrix_, expected.transform_matrix_)
+    assert model.objective_ == expected.objective_
+    assert np.array_equal(model.atom_energies_, expected.atom_energies_)
+    assert model.n_features_in_ == 40
+    assert model.score(lazy) == expected.score(X)
+    H = model.transform(lazy)
+    assert isinstance(H, da.Array)
+    assert (H.shape, H.chunks[0], H.dtype) == ((4000, 3), lazy.chunks[0], np.float32)
+    assert np.allclose(H.compute(), expected.transform(X), rtol=1e-4, atol=1e-9)
+    both = TLNMF(**how).fit_transform(lazy)
+    assert isinstance(both, da.Array)
+    assert np.array_equal(both.compute(), expected.transform(X))
+    assert model.inverse_transform(H[:5].compute()).shape == (5, 40)
+    with pytest.raises(ValueError, match="X has 39 features, but TLNMF is expecting 40"):
+        model.transform(lazy[:, :39].rechunk({1: -1}))
+
+
+def test_nothing_is_read_before_it_is_needed_and_nothing_is_held_at_once():
+    """Frames on disk are never in memory as a whole."""
+    at_a_time = []
+
+    def make(block_info=None):
+        (first, last) = block_info[None]["array-location"][1]
+        at_a_time.append(last - first)
+        return np.random.default_rng(first).standard_normal((40, last - first))
+
+    lazy = da.map_blocks(make, chunks=((40,), (500,) * 8), dtype=float, meta=np.empty((0, 0)))
+    model = TLNMF(2, max_iter=2, tol=0, anneal=False)
+    H = model.fit(da.from_array(lazy.compute().T, chunks=(500, -1))).transform(lazy.T)
+    at_a_time.clear()
+    assert H.shape == (4000, 2)
+    assert not at_a_time
+    with dask.config.set({"phinmf.memory": "2MB", "scheduler": "sync"}):
+        engine = DaskEngine(lazy[None], phinmf.divergences.DIVERGENCES["itakura-saito"])
+        engine.rotate(np.eye(40))
+        engine.energies()
+        runs = engine.runs.runs
+        assert len(runs) >= 4
+        assert all(run.X.size == run.Y.size == 0 for run in runs)
+        folder = engine.runs.folder
+        assert sum(path.stat().st_size for path in folder.iterdir()) == 40 * 4000 * 8
+        with engine:
+            pass
+        assert not folder.exists()
+
+
+def test_a_lazy_transform_is_that_of_the_model_as_it_was():
+    X = da.from_array(frames()[0].T, chunks=(1000, -1))
+    how = {"max_iter": 4, "tol": 0, "random_state": 0}
+    with dask.config.set(scheduler="threads"):
+        model = TLNMF(3, callback=lambda state: None, **how).fit(X)
+        expected, later = model.transform(X.compute()), model.transform(X)
+        power = model.inverse_transform(later)
+        expected_power = model.inverse_transform(expected)
+        model.fit(X[::-1] * np.linspace(1, 2, 40))
+        assert isinstance(power, da.Array)
+        assert np.array_equal(later.compute(), expected)
+        assert np.allclose(power.compute(), expected_power)
+
+
+def test_restarts_in_threads_know_the_cluster(two_workers):
+    X = da.from_array(frames()[0].T, chunks=(1000, -1))
+    how = {"max_iter": 3, "tol": 0, "random_state": 0, "n_init": 2}
+    with two_workers.as_current():
+        one, two = (TLNMF(3, n_jobs=n, **how).fit(X) for n in (1, 2))
+    assert np.array_equal(one.objectives_, two.objectives_)

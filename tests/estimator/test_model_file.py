@@ -1,0 +1,260 @@
+"""Saved models: what comes back, and what is refused."""
+
+import json
+import os
+import zipfile
+
+import numpy as np
+import pytest
+from forging import assert_one_sentence, changed_arrays, changed_headers, write
+from problems import notes
+
+from phinmf import TLNMF, Anneal, tl_nmf
+from phinmf.divergences import gaussian
+from phinmf.fit import storage
+from phinmf.solvers import QuasiNewton
+from phinmf.unmixing.model_files import load_model
+
+
+@pytest.fixture
+def X():
+    return notes().T
+
+
+@pytest.fixture
+def model(X):
+    return TLNMF(3, max_iter=5, tol=0, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_model_comes_back_as_it_was(tmp_path, X, dtype):
+    X = X.astype(dtype)
+    how = {"anneal": Anneal(length=3), "solver": QuasiNewton(metric="exact"), "max_iter": 5}
+    how |= {"tol": 0, "random_state": np.random.default_rng(0), "fixed": ["Phi"]}
+    model = TLNMF(3, **how).fit(X)
+    model.save(tmp_path / "m.npz")
+    again = TLNMF.load(tmp_path / "m.npz")
+    assert np.array_equal(again.transform(X), model.transform(X))
+    assert again.transform(X).dtype == dtype
+    for name in vars(model):
+        if name.endswith("_") and name != "history_":
+            assert np.all(getattr(again, name) == getattr(model, name)), name
+    assert repr(list(again.history_)) == repr(list(model.history_))
+    saved = {k: v for k, v in model.get_params().items() if k != "random_state"}
+    assert {k: v for k, v in again.get_params().items() if k != "random_state"} == saved
+    again.save(tmp_path / "again.npz")
+
+
+def test_names_of_features_are_kept(tmp_path, X):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=[f"s{i}" for i in range(X.shape[1])])
+    model = TLNMF(2, max_iter=2, tol=0).fit(frame)
+    model.save(tmp_path / "m.npz")
+    again = TLNMF.load(tmp_path / "m.npz")
+    assert list(again.feature_names_in_) == list(frame.columns)
+    assert np.array_equal(again.transform(frame), model.transform(frame))
+
+
+def test_anyone_can_read_the_file_without_pickle(tmp_path, model):
+    model.save(tmp_path / "m.npz")
+    with np.load(tmp_path / "m.npz", allow_pickle=False) as file:
+        header = json.loads(str(file["header"]))
+        assert np.array_equal(file["components_"], model.components_)
+    assert header["format"] == "phinmf"
+    assert header["parameters"]["n_components"] == 3
+    assert header["attributes"]["scale_"] == model.scale_
+    assert header["versions"]["numpy"] == np.__version__
+
+
+def rewritten(path, model, header=None, **arrays):
+    """A model file with parts of it replaced."""
+    model.save(path)
+    stored = storage.unpack(path)
+    text = json.dumps(stored.header | (header or {}))
+    np.savez(path, header=np.array(text), **stored.arrays | arrays)
+
+
+HOSTILE = {
+    "another version": ({"version": 2}, {}, "format version 2, but this phinmf reads version 1"),
+    "a checkpoint": (
+        {"kind": "checkpoint"},
+        {},
+        "holds 'checkpoint', but a phinmf model is needed",
+    ),
+    "another format": ({"format": "x"}, {}, "holds 'x'"),
+    "objects": ({}, {"components_": np.array([{"a": 1}], dtype=object)}, "damaged"),
+    "not a number": ({}, {"components_": np.full((3, 32), np.nan)}, "not finite"),
+    "negative": ({}, {"components_": np.full((3, 32), -1.0)}, "nonnegative"),
+    "another shape": ({}, {"components_": np.ones((3, 31))}, "do not belong together"),
+    "no matrix": ({}, {"components_": np.ones(3)}, "does not hold a usable model"),
+    "not orthogonal": ({}, {"transform_matrix_": 2 * np.eye(32)}, "not orthogonal"),
+    "complex": ({}, {"transform_matrix_": 1j * np.eye(32)}, "damaged"),
+    "no parameters": ({"parameters": 3}, {}, "does not hold a usable model"),
+    "unknown parameters": ({"parameters": {"x": 1}}, {}, "does not hold a usable model"),
+    "unknown types": (
+        {"parameters": {"solver": {"type": "os.system", "fields": {}}}},
+        {},
+        "does not hold a usable model",
+    ),
+    "no attributes": ({"attributes": {}}, {}, "does not hold a usable model"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_file_that_lies_is_refused_in_one_sentence(tmp_path, model, name):
+    header, arrays, message = HOSTILE[name]
+    path = tmp_path / "m.npz"
+    rewritten(path, model, header, **arrays)
+    with pytest.raises(ValueError, match=message) as error:
+        TLNMF.load(path)
+    assert "\n" not in str(error.value)
+    assert str(path) in str(error.value)
+
+
+def test_bombs_are_not_unpacked(tmp_path):
+    path = tmp_path / "m.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.npy", bytes(10**7))
+    with pytest.raises(ValueError, match="compressed"):
+        TLNMF.load(path)
+    np.savez(path, header=np.array("[]"))
+    with pytest.raises(ValueError, match="not an object"):
+        TLNMF.load(path)
+    huge = np.lib.format.magic(1, 0) + b"v\0{'descr': '<f8', 'fortran_order': False,"
+    huge = huge + b" 'shape': (1000000, 1000000), }".ljust(118 - len(huge) + 9) + b"\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.npy", huge)
+    with pytest.raises(ValueError, match="damaged"):
+        TLNMF.load(path)
+
+
+def test_what_is_not_there_or_not_fitted(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        TLNMF.load(tmp_path / "nothing.npz")
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(ValueError, match="damaged or not a phinmf file"):
+        TLNMF.load(tmp_path / "text")
+
+
+def usable(path, X):
+    """Whether a file is a model, which then gives finite numbers; if not, in a sentence."""
+    try:
+        model = TLNMF.load(path)
+    except ValueError as error:
+        assert_one_sentence(error, path)
+        return False
+    if model.divergence is not None and model.device is None:
+        assert np.isfinite(model.transform(X)).all()
+        assert np.isfinite(model.score(X))
+    return True
+
+
+def test_every_array_is_checked(tmp_path, model, X):
+    path = tmp_path / "m.npz"
+    model.save(path)
+    stored = storage.read(path, "model")
+    plausible = {"transform_matrix_ negative", "transform_matrix_ turned", "atom_energies_ 1e+300"}
+    plausible |= {"components_ shorter", "components_ longer"}  # of fewer, or more
+    plausible |= {"atom_energies_ half", "atom_energies_ swapped bytes"}
+    for what, arrays in changed_arrays(stored.arrays):
+        write(path, stored.header, arrays)
+        if usable(path, X) and not what.startswith("objectives_") and "too much" not in what:
+            assert what in plausible
+
+
+def test_every_field_of_the_header_is_checked(tmp_path, model, X):
+    path = tmp_path / "m.npz"
+    model.save(path)
+    stored = storage.read(path, "model")
+    old = stored.header
+    fields = [(name,) for name in old]
+    fields += [("attributes", name) for name in old["attributes"]]
+    fields += [("parameters", name) for name in old["parameters"]]
+    fields += [("history", "start"), ("history", "rows"), ("history", "rows", 0)]
+    for what, header in changed_headers(old, fields):
+        write(path, header, stored.arrays)
+        if usable(path, X):
+            assert not what.startswith(("('kind'", "('format'", "('attributes',)"))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("parameters", "sparsity"), float("nan"), "sparsity is nan, but a finite number ≥ 0"),
+        (("parameters", "sparsity"), -1, "sparsity is -1, but a finite number ≥ 0"),
+        (("parameters", "floor"), -1, "floor is -1, but a finite number ≥ 0"),
+        (("parameters", "floor"), None, "floor is None, but a finite number ≥ 0"),
+        (("parameters", "n_components"), 0, "n_components is 0, but a whole number ≥ 1"),
+        (("parameters", "n_threads"), 0, "n_threads is 0, but a whole number ≥ 1"),
+        (("parameters", "divergence"), "kl", "divergence is 'kl', which is not known"),
+        (("parameters", "engine"), "abacus", "engine is 'abacus', which is not known"),
+        (("parameters", "fixed"), 3, "fixed is 3, but 'Phi', 'W', 'H'"),
+        (("attributes", "scale_"), 1e-320, "its scale is 1e-320, whose square leaves the range"),
+        (("attributes", "scale_"), 1e308, r"its scale is 1e\+308, whose square leaves the range"),
+        (("attributes", "scale_"), 0, "its scale is 0"),
+        (("attributes", "scale_"), "1", "its scale is '1'"),
+        (("attributes", "floor_"), -1, "its floor is -1"),
+        (("attributes", "n_iter_"), None, "how many iterations"),
+    ],
+)
+def test_numbers_that_no_fit_has_are_refused(tmp_path, model, place, value, message):
+    path = tmp_path / "m.npz"
+    model.save(path)
+    header, arrays = storage.read(path, "model")
+    header[place[0]][place[1]] = value
+    write(path, header, arrays)
+    with pytest.raises(ValueError, match=message) as error:
+        TLNMF.load(path)
+    assert_one_sentence(error.value, path)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_components_beyond_the_range_are_refused(tmp_path, model, size):
+    rewritten(tmp_path / "m.npz", model, components_=size * model.components_)
+    with pytest.raises(ValueError, match="too large or too small"):
+        TLNMF.load(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize("M", [1, 3])
+def test_windows_that_no_sound_has(tmp_path, M, X):
+    """One sample a frame is a model, but not one of a recording."""
+    path = tmp_path / "m.npz"
+    model = TLNMF(1, max_iter=2, tol=0).fit(X[:, :M])
+    model.save(path)
+    assert TLNMF.load(path).n_features_in_ == M
+    header, arrays = storage.read(path, "model")
+    write(path, header | {"sample_rate": 8000}, arrays)
+    with pytest.raises(ValueError, match=f"windows of {M} samples, but an even number"):
+        load_model(path, 8000)
+
+
+def test_a_divergence_of_the_users_own_is_not_replaced_by_another(tmp_path, X):
+    class Own:
+        value, slope, curvature = gaussian.value, gaussian.slope, gaussian.curvature
+        bound, nmf_split = gaussian.bound, gaussian.nmf_split
+
+    path = tmp_path / "m.npz"
+    for given, again in [("gaussian", "gaussian"), (gaussian, "gaussian"), (Own, None)]:
+        model = TLNMF(2, divergence=given, max_iter=2, tol=0, random_state=0).fit(X)
+        model.save(path)
+        loaded = TLNMF.load(path)
+        assert loaded.divergence == again
+    with pytest.raises(ValueError, match="divergence is None, which is not known"):
+        loaded.transform(X)
+    loaded.divergence = Own
+    assert loaded.score(X) == model.score(X)
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path, model, X):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for path in (tmp_path, fifo, "", ".", "x\0y", tmp_path / "none" / "model.npz", 3, b"x", []):
+        for how in (model.save, TLNMF.load):
+            with pytest.raises((ValueError, TypeError, FileNotFoundError)) as caught:
+                how(path)
+            assert "phinmf" in str(caught.traceback[-1].path)
+        with pytest.raises((ValueError, TypeError, FileNotFoundError)) as caught:
+            tl_nmf(X.T, 1, max_iter=6, tol=0, checkpoint=path, checkpoint_every=0)
+        assert "phinmf" in str(caught.traceback[-1].path)
+    assert fifo.is_fifo()
+    assert [p.name for p in tmp_path.iterdir()] == ["fifo"]

@@ -1,0 +1,237 @@
+"""Frames that count more, less or not at all, and factors that stay as given."""
+
+import numpy as np
+import pytest
+from problems import SUPPORTED, Problem, notes
+from tensor_problems import host, tensor
+
+from phinmf import TLNMF, Anneal, Status, learn_transform, tl_nmf
+
+HOW = {"max_iter": 12, "tol": 0, "random_state": 3}
+SAMPLED = Anneal(length=8, sample=2)
+
+
+@pytest.mark.parametrize(("divergence", "engine"), SUPPORTED)
+@pytest.mark.parametrize("C", [1, 2])
+def test_weighted_sums_are_those_of_repeated_frames(divergence, engine, C):
+    few = Problem(4, N=23, C=C, divergence=divergence, engine=engine)
+    counts = few.rng.integers(1, 4, few.N)
+    many = np.repeat(np.arange(few.N), counts)
+    kind = type(few.engine)
+    weighted = kind(few.give(few.Y), few.divergence, None, counts.astype(float))
+    repeated = kind(few.give(few.Y[:, :, many]), few.divergence)
+    for e, H in ((weighted, few.H), (repeated, few.H[:, many])):
+        e.rotate(few.give(few.Phi))
+        e.set_activations(few.give(H))
+    W = few.give(few.W)
+    a, b = (e.objective(W, few.eps) for e in (weighted, repeated))
+    assert a.loss() == pytest.approx(b.loss(), rel=1e-13)
+    assert a.at().loss == pytest.approx(b.at().loss, rel=1e-13)
+    assert np.allclose(a.at().G, b.at().G, rtol=1e-12)
+    assert np.allclose(a.bound(), b.bound(), rtol=1e-12)
+    assert np.allclose(a.curvature(), b.curvature(), rtol=1e-12)
+    p, q, angles = np.array([0, 1]), np.array([2, 3]), few.rng.random((2, 4))
+    assert np.allclose(a.pair_losses(p, q, angles), b.pair_losses(p, q, angles), rtol=1e-12)
+    assert np.allclose(weighted.energies(), repeated.energies())
+    assert np.allclose(weighted.activation_sums(), repeated.activation_sums())
+    for gamma in (0.0, 0.5, 1.0):
+        sums = (e.nmf_pass(W, 2.0, few.eps, gamma) for e in (weighted, repeated))
+        for one, other in zip(*sums, strict=True):
+            assert np.allclose(one, other, rtol=1e-12)
+    assert np.allclose(weighted.activations()[:, many], repeated.activations(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("anneal", [None, False, SAMPLED])
+@pytest.mark.parametrize("C", [1, 2])
+def test_weight_two_is_the_frame_twice(anneal, C):
+    """Also while a sample of the frames is drawn: a frame of weight 2 is in the hat twice."""
+    Y = np.stack([notes(M=8, n=800, seed=s) for s in range(C)])
+    counts = np.random.default_rng(0).integers(0, 3, Y.shape[2])
+    weighted = tl_nmf(Y, 2, sample_weight=counts, anneal=anneal, **HOW)
+    repeated = tl_nmf(np.repeat(Y, counts, axis=2), 2, anneal=anneal, **HOW)
+    assert weighted.scale == pytest.approx(repeated.scale, rel=1e-14)
+    assert weighted.objective == pytest.approx(repeated.objective, rel=1e-8)
+    assert np.allclose(weighted.Phi, repeated.Phi, atol=1e-8)
+    assert np.allclose(weighted.W, repeated.W, atol=1e-8)
+    H = np.repeat(weighted.H, counts, axis=1)
+    assert np.allclose(H, repeated.H, atol=1e-8 * H.max())
+    if anneal is SAMPLED:
+        assert weighted.history.frames[0] < Y.shape[2] / 4
+
+
+def test_fractions_weigh_too():
+    Y = notes()
+    w = np.random.default_rng(1).random(Y.shape[1])
+    a, b = (tl_nmf(Y, 3, sample_weight=c * w, **HOW) for c in (1, 4))
+    assert b.objective == pytest.approx(4 * a.objective, rel=1e-8)
+    assert np.allclose(a.Phi, b.Phi, atol=1e-8)
+
+
+def costs(r):
+    h = r.history
+    return np.array([h.start, *h.objective, *h.divergence, *h.penalty, *h.target_objective,
+                     *h.gradient, r.objective, r.divergence, r.penalty])  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1500, 80_000])  # frames that are merged, and single precision
+@pytest.mark.parametrize("exponent", [-700, -400, -166, 3, 166, 700])
+def test_weights_of_any_size_give_the_same_bits(dtype, n, exponent):
+    """A common power of two is the unit of what is weighted, and nothing else."""
+    Y = notes(n=n).astype(dtype)
+    w = np.random.default_rng(1).random(Y.shape[1]) + 1e-3
+    how = {"n_components": 3, **HOW, "max_iter": 6}
+    heard = []
+
+    def callback(state):
+        heard.append((state.objective, state.history.objective[-1]))
+
+    a = tl_nmf(Y, sample_weight=w, **how)
+    b = tl_nmf(Y, sample_weight=np.ldexp(w, exponent), callback=callback, **how)
+    assert np.array_equal(a.Phi, b.Phi)
+    assert np.array_equal(a.W, b.W)
+    assert np.array_equal(a.H, b.H)
+    assert np.array_equal(np.ldexp(costs(a), exponent), costs(b))
+    assert heard == [(o, o) for o in b.history.objective]
+    fits = [TLNMF(**how).fit(Y.T, sample_weight=x) for x in (w, np.ldexp(w, exponent))]
+    for name in ("objective_", "reconstruction_err_", "atom_energies_", "objectives_"):
+        one, other = (getattr(model, name) for model in fits)
+        assert np.array_equal(np.ldexp(one, exponent), other)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weight", [1e-100, 0.37, 1 / 80_000, 2.0**60, 1e200])
+def test_equal_weights_are_none(dtype, weight):
+    """Also in what is drawn from the frames."""
+    Y = notes(n=80_000).astype(dtype)
+    mask = np.arange(Y.shape[1]) < 5
+    how = {"n_components": 3, "anneal": SAMPLED, "frame_mask": mask, **HOW, "max_iter": 6}
+    a, b = (tl_nmf(Y, sample_weight=w, **how) for w in (None, weight))
+    assert a.history.frames[0] < Y.shape[1] / 2
+    assert np.array_equal(a.Phi, b.Phi)
+    assert np.allclose(weight * costs(a), costs(b), rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_whole_weights_beyond_what_can_be_counted(dtype):
+    Y = notes(n=80_000).astype(dtype)
+    few = np.arange(Y.shape[1]) % 3 + 1
+    how = {"n_components": 3, **HOW, "max_iter": 6}
+    a = tl_nmf(Y, sample_weight=few * 0.5, **how)
+    b = tl_nmf(Y, sample_weight=few * 2.0**62, **how)
+    assert np.array_equal(a.Phi, b.Phi)
+    assert b.objective == np.ldexp(a.objective, 63)
+    for ends in ([1.0, 2.0**62], [1e-300, 1.0], [1e-300, 1e200]):
+        w = np.where(np.arange(Y.shape[1]) % 2, *ends)
+        r = tl_nmf(Y, sample_weight=w, **how)
+        assert np.isfinite(costs(r)).all()
+        half = tl_nmf(Y[:, w == max(ends)], **how, anneal=False)
+        again = tl_nmf(Y, sample_weight=w, **how, anneal=False)
+        assert again.objective / max(ends) == pytest.approx(half.objective, rel=1e-3)
+
+
+@pytest.mark.parametrize("engine", ["auto", "array"])
+def test_weights_of_tensors_of_any_size(engine):
+    Y = tensor(notes(n=6000).astype(np.float32))
+    w = np.random.default_rng(1).random(Y.shape[1]) + 1e-3
+    how = {"n_components": 3, "engine": engine, **HOW, "max_iter": 6}
+    a, b = (tl_nmf(Y, sample_weight=np.ldexp(w, e), **how) for e in (0, 166))
+    assert np.array_equal(host(a.Phi), host(b.Phi))
+    assert np.array_equal(np.ldexp(costs(a), 166), costs(b))
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-300, 5e-324])
+def test_weights_that_leave_the_range_are_refused(weight):
+    with pytest.raises(ValueError, match="sample_weight reaches .*divide all weights"):
+        tl_nmf(notes(), 3, sample_weight=weight)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_masked_frame_changes_nothing_and_still_gets_activations(dtype):
+    Y = notes().astype(dtype)
+    mask = np.zeros(Y.shape[1], bool)
+    mask[[0, 5, 6, 40]] = True
+    loud = Y.copy()
+    loud[:, mask] = 100
+    kept = tl_nmf(Y[:, ~mask], 3, **HOW)
+    for frames in (Y, loud):
+        r = tl_nmf(frames, 3, frame_mask=mask, **HOW)
+        assert np.array_equal(r.Phi, kept.Phi)
+        assert np.array_equal(r.W, kept.W)
+        assert np.array_equal(r.H[:, ~mask], kept.H)
+        assert (r.H[:, mask].sum(axis=0) > 0).all()
+    model = TLNMF(3, **HOW).fit(loud.T, frame_mask=mask)
+    assert np.array_equal(model.components_, kept.W.T)
+    assert model.objective_ == pytest.approx(kept.objective, rel=0.05)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "quasi-newton", None])
+@pytest.mark.parametrize("anneal", [True, False, SAMPLED])
+def test_fixed_things_stay(solver, anneal):
+    Y = 10 * notes(n=3000)
+    how = {"solver": solver, "anneal": anneal, **HOW}
+    trained = tl_nmf(Y, 3, **how)
+    W = 5 * trained.W[:, :2]
+    part = tl_nmf(Y, 4, W=W, fixed="W", init=trained.Phi, **how)
+    assert np.array_equal(part.W[:, :2], W)
+    assert np.allclose(part.W[:, 2:].sum(axis=0), 1)
+    one = tl_nmf(Y, 4, W=W, fixed={"W": [1]}, **how)
+    assert np.array_equal(one.W[:, 1], W[:, 1])
+    assert not np.allclose(one.W[:, 0], W[:, 0] / 5)
+
+    H = trained.H * np.array([[1.0], [2.0], [3.0]])
+    by_H = tl_nmf(Y, 3, H=H, fixed=["H"], **how)
+    assert np.allclose(by_H.H, H, rtol=1e-12)
+    assert by_H.objective < 1.2 * trained.objective
+
+    everything = tl_nmf(Y, 3, W=trained.W, H=H, init="random", fixed=("W", "H"), **how)
+    assert np.array_equal(everything.W, trained.W)
+    still = tl_nmf(Y, 3, init=trained.Phi, fixed="Phi", **how)
+    assert np.allclose(still.Phi, trained.Phi, atol=1e-12)
+
+
+def test_objectives_with_fixed_factors_are_those_of_their_definition():
+    Y = notes()
+    scale = (Y**2).mean()
+    first = tl_nmf(Y, 3, sparsity=2, **HOW)
+    W, H = 7 * first.W, 3 * first.H
+    for r in (
+        tl_nmf(Y, 3, sparsity=2, W=W, fixed="W", anneal=False, **HOW),
+        tl_nmf(Y, 3, sparsity=2, H=H, fixed="H", anneal=False, **HOW),
+    ):
+        v, v_hat = (r.Phi @ Y) ** 2 + r.floor, r.W @ r.H + r.floor
+        ratio = v / v_hat
+        cost = (ratio - np.log(ratio) - 1).sum()
+        cost += 2 / scale * (r.W.sum(axis=0) * r.H.sum(axis=1)).sum()
+        assert r.objective == pytest.approx(cost, rel=1e-9)
+        assert (np.diff(r.history.objective) <= 1e-12 * r.history.start).all()
+
+
+def test_given_activations_are_where_a_run_starts():
+    Y = notes()
+    first = tl_nmf(Y, 3, **HOW)
+    again = tl_nmf(Y, 3, init=first.Phi, W=first.W, H=first.H, anneal=False, **HOW)
+    assert again.history.start == pytest.approx(first.objective, rel=1e-10)
+    assert again.status is Status.MAX_ITER
+
+
+def test_factors_and_settings_out_of_range_are_refused():
+    Y = np.random.default_rng(0).standard_normal((4, 9)).astype(np.float32)
+    big = {"W": np.full((4, 1), 1e30), "fixed": "W"}, {"H": np.full((1, 9), 1e36)}
+    for how in (*big, {"W": np.full((4, 1), 1e-30), "fixed": "W"}, {"sparsity": 1e30}):
+        with pytest.raises(ValueError, match="range of float32|computed with"):
+            tl_nmf(Y, 1, **how)
+    with pytest.raises(ValueError, match="floor"):
+        learn_transform(Y, np.ones((4, 9)), floor=1e30)
+
+
+def test_swapped_bytes_keep_their_precision():
+    Y = np.random.default_rng(0).standard_normal((4, 9)).astype(">f4")
+    assert tl_nmf(Y, 1, max_iter=1, tol=0).Phi.dtype == np.float32
+
+
+def test_fixed_columns_of_single_precision_tensors():
+    Y = np.random.default_rng(0).standard_normal((4, 9)).astype(np.float32)
+    W = np.random.default_rng(1).random((4, 1))
+    result = tl_nmf(tensor(Y), 1, W=W, fixed="W", max_iter=1, tol=0)
+    assert np.array_equal(host(result.W), W.astype(np.float32))

@@ -1,0 +1,84 @@
+import math
+from typing import NamedTuple
+
+import pytest
+
+from phinmf.linalg.line_search import Origin, backtracking, strong_wolfe
+
+
+class Here(NamedTuple):
+    eta: float
+    loss: float
+    slope: float
+
+
+def along(f, df):
+    counted = []
+
+    def trial(eta):
+        counted.append(eta)
+        return Here(eta, f(eta), df(eta))
+
+    return trial, Origin(f(0.0), df(0.0)), counted
+
+
+CURVES = {
+    "parabola": (lambda x: (x - 3) ** 2, lambda x: 2 * (x - 3)),
+    "far": (lambda x: (x - 300) ** 2, lambda x: 2 * (x - 300)),
+    "near": (lambda x: (x - 1e-5) ** 2 * 1e10, lambda x: 2e10 * (x - 1e-5)),
+    "log wall": (
+        lambda x: -math.log(2 - x) - x * 2 + x * x if x < 2 else math.inf,
+        lambda x: 1 / (2 - x) - 2 + 2 * x if x < 2 else math.nan,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CURVES))
+@pytest.mark.parametrize("eta", [1e-4, 1.0, 50.0])
+def test_strong_wolfe_conditions_hold(name, eta):
+    trial, start, counted = along(*CURVES[name])
+    found = strong_wolfe(trial, start, eta, c2=0.1)
+    assert found is not None
+    assert found.loss <= start.loss + 1e-4 * found.eta * start.slope
+    assert abs(found.slope) <= 0.1 * abs(start.slope)
+    assert len(counted) <= 20
+
+
+def test_a_good_first_trial_costs_one_evaluation():
+    trial, start, counted = along(lambda x: (x - 1) ** 2, lambda x: 2 * (x - 1))
+    assert strong_wolfe(trial, start).eta == 1
+    assert len(counted) == 1
+
+
+def test_no_descent_no_step():
+    trial, start, counted = along(lambda x: x, lambda x: 1.0)
+    assert strong_wolfe(trial, start) is None
+    assert backtracking(trial, start, 1.0) is None
+    assert not counted
+
+
+def test_a_wrong_slope_is_a_failure_not_an_exception():
+    trial, _, counted = along(lambda x: x, lambda x: 1.0)
+    assert strong_wolfe(trial, Origin(0.0, -1.0)) is None
+    assert backtracking(trial, Origin(0.0, -1.0), 1.0) is None
+    assert len(counted) <= 60
+
+
+def test_nan_everywhere_is_a_failure():
+    trial, _, _ = along(lambda x: math.nan, lambda x: math.nan)
+    assert strong_wolfe(trial, Origin(0.0, -1.0)) is None
+    assert backtracking(trial, Origin(0.0, -1.0), 1.0) is None
+
+
+def test_when_trials_run_out_the_lowest_point_is_returned():
+    trial, start, counted = along(lambda x: -x, lambda x: -1.0)  # falls forever
+    found = strong_wolfe(trial, start, max_trials=5)
+    assert found.eta == max(counted)
+    assert len(counted) == 5
+
+
+def test_backtracking_halves_until_it_falls_enough():
+    trial, start, counted = along(lambda x: (x - 0.1) ** 2, lambda x: 2 * (x - 0.1))
+    found = backtracking(trial, start, 1.0)
+    assert found.eta == 0.125
+    assert counted == [1, 0.5, 0.25, 0.125]

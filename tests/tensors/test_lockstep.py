@@ -1,0 +1,385 @@
+"""Restarts in lockstep: each does what Algorithm 1 does to it alone."""
+
+import numpy as np
+import pytest
+from problems import notes
+from scipy.linalg import expm
+from tensor_problems import tensor
+
+from phinmf import Anneal, checks
+from phinmf.algorithm.model import Iterate
+from phinmf.algorithm.nmf import flat_activations
+from phinmf.divergences import DIVERGENCES
+from phinmf.fit import assembly
+from phinmf.fit import given as starts
+from phinmf.solvers import LBFGS
+from phinmf.solvers.lbfgs import Pair
+
+torch = pytest.importorskip("torch")
+
+from phinmf.tensors import formulas, workspace
+from phinmf.tensors.exponential import SQUARINGS, exponential, reach
+from phinmf.tensors.memory import Memory, aim, remember
+from phinmf.tensors.run import Frames, run_together
+
+
+def seeded(Y, seeds, K=3, mu=5.0, weights=None, kept=None, divergence="itakura-saito", **how):
+    """Frames, starts and settings as `tl_nmf` makes them, for restarts from these seeds."""
+    how = {"max_iter": 60, "tol": 1e-4, "max_time": None, "anneal": None} | how
+    callbacks = how.pop("callbacks", [None] * len(seeds))
+    init, solver = how.pop("init", "random"), how.pop("solver", LBFGS(retraction="exp"))
+    data = assembly.data_of(checks.frames(Y), weights, 1e-8, may_merge=False)
+    given = starts.given(None, None, None, K, Y.shape[-1], data)
+    iterates, runs = [], []
+    powers = np.square(data.Y).mean(axis=(0, 1))
+    for seed, callback in zip(seeds, callbacks, strict=True):
+        rng_Phi, rng_W, rng_frames = assembly.streams(seed, 3)
+        runs.append(
+            assembly.settings(
+                data.Y.shape,
+                solver,
+                1e-8,
+                how["anneal"],
+                how["max_iter"],
+                how["max_time"],
+                2,
+                how["tol"],
+                mu=mu,
+                gamma=1.0,
+                n_iter_nmf=3,
+                callback=callback,
+                rng=rng_frames,
+                weights=data.weights,
+            )
+        )
+        Phi = checks.transform(init, data.Y.shape[1], rng_Phi, data.Y.dtype)
+        W, H = given.start(powers, mu, rng_W)
+        iterates.append(Iterate(Phi, W, H))
+    N = data.Y.shape[2]
+    frames = Frames(
+        tensor(np.ascontiguousarray(data.Y)),
+        np.ones(N) if data.weights is None else data.weights,
+        DIVERGENCES[divergence].log_share,
+        kept,
+    )
+    return data, frames, iterates, runs
+
+
+def as_tensors(iterates):
+    return [Iterate(*map(tensor, (i.Phi, i.W, i.H))) for i in iterates]
+
+
+def alone(data, iterate, run, mu=5.0, divergence="itakura-saito", kept=None):
+    """The same run by the readable algorithm, on NumPy."""
+    from phinmf.algorithm.alternate import alternate
+    from phinmf.algorithm.model import Model
+    from phinmf.algorithm.nmf import Kept
+
+    with assembly.engine_of("array", data.Y, divergence, 1, data.weights) as engine:
+        return alternate(Model(engine, mu, kept=Kept(columns=kept)), iterate, run)
+
+
+def check_same(outcome, expected, rtol=1e-9, iterations=8, final=1e-3):
+    history, status = expected.history, expected.status
+    n = min(iterations, len(history))
+    np.testing.assert_allclose(outcome.history.start, history.start, rtol=1e-12)
+    for column in ("objective", "penalty", "target_objective", "gradient"):
+        ours, theirs = (getattr(h, column)[:n] for h in (outcome.history, history))
+        np.testing.assert_allclose(ours, theirs, rtol=rtol * (1e4 if column == "gradient" else 1))
+    for ours, theirs in zip(outcome.history.steps[:n], history.steps[:n], strict=True):
+        assert ours == pytest.approx(theirs, rel=1e4 * rtol)
+    more = outcome.history.evaluations[:n] - history.evaluations[:n]  # with more squarings
+    assert ((more >= 0) & (more <= n)).all()
+    np.testing.assert_allclose(outcome.history.objective[-1], history.objective[-1], rtol=final)
+    assert outcome.status == status
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_a_restart_makes_the_steps_of_the_readable_algorithm(divergence):
+    data, frames, iterates, runs = seeded(notes(), [0, 1, 2], divergence=divergence)
+    outcomes = run_together(frames, as_tensors(iterates), runs)
+    _, _, _, again = seeded(notes(), [0, 1, 2])
+    for outcome, iterate, run in zip(outcomes, iterates, again, strict=True):
+        check_same(outcome, alone(data, iterate, run, divergence=divergence))
+        Phi = outcome.last.Phi.numpy()
+        np.testing.assert_allclose(Phi @ Phi.T, np.eye(len(Phi)), atol=1e-13)
+
+
+def test_sampled_frames_single_precision_and_channels():
+    """Every stage: a sample in float32, all frames in float32, then float64.
+
+    The schedule is short, so that rounding has no time to lead the runs apart.
+    """
+    how = {"anneal": Anneal(length=4), "max_iter": 6, "tol": 0.0}
+    Y = np.stack([notes(32, 40_000), notes(32, 40_000, seed=1)])
+    data, frames, iterates, runs = seeded(Y, [0, 1], **how)
+    assert runs[0].schedule.single
+    outcomes = run_together(frames, as_tensors(iterates), runs)
+    _, _, _, again = seeded(Y, [0, 1], **how)
+    for outcome, iterate, run in zip(outcomes, iterates, again, strict=True):
+        check_same(outcome, alone(data, iterate, run), rtol=2e-4, iterations=5, final=1e-2)
+        assert list(outcome.history.frames) == [96] * 3 + [Y.shape[2]] * 3
+
+
+def test_weights_and_kept_columns():
+    weights = np.random.default_rng(0).integers(1, 4, notes().shape[1]).astype(float)
+    kept = np.array([1])
+    data, frames, iterates, runs = seeded(notes(), [3], weights=weights, kept=kept)
+    (outcome,) = run_together(frames, as_tensors(iterates), runs)
+    _, _, _, again = seeded(notes(), [3], weights=weights)
+    check_same(outcome, alone(data, iterates[0], again[0], kept=kept))
+    np.testing.assert_array_equal(outcome.last.W.numpy()[:, 1], iterates[0].W[:, 1])
+
+
+def test_a_batch_gives_what_its_members_give_alone():
+    seeds = [4, 5, 6, 7]
+    _, frames, iterates, runs = seeded(notes(), seeds)
+    together = run_together(frames, as_tensors(iterates), runs)
+    for number, seed in enumerate(seeds):
+        _, frames, iterates, runs = seeded(notes(), [seed])
+        (single,) = run_together(frames, as_tensors(iterates), runs)
+        batched = together[number]
+        np.testing.assert_allclose(
+            batched.history.objective[:8], single.history.objective[:8], rtol=1e-10
+        )
+        np.testing.assert_allclose(
+            batched.divergence + batched.penalty, single.divergence + single.penalty, rtol=1e-3
+        )
+        assert batched.history.start == pytest.approx(single.history.start, rel=1e-12)
+
+
+def test_each_restart_has_its_own_end():
+    seen = {0: [], 1: [], 2: []}
+
+    def watch(number, last):
+        def callback(state):
+            seen[number].append(state.objective)
+            return state.iteration == last
+
+        return callback
+
+    callbacks = [watch(0, 3), watch(1, 9), watch(2, 10**9)]
+    _, frames, iterates, runs = seeded(
+        notes(), [0, 1, 2], callbacks=callbacks, max_iter=12, tol=0.0
+    )
+    outcomes = run_together(frames, as_tensors(iterates), runs)
+    assert [o.status.name for o in outcomes] == ["CALLBACK", "CALLBACK", "MAX_ITER"]
+    assert [len(o.history) for o in outcomes] == [3, 9, 12]
+    for number, outcome in enumerate(outcomes):
+        assert seen[number] == list(outcome.history.objective)
+        assert outcome.divergence + outcome.penalty <= outcome.history.start
+
+
+def test_an_interrupt_ends_all_with_what_there_is():
+    def interrupt(state):
+        if state.iteration == 4:
+            raise KeyboardInterrupt
+
+    _, frames, iterates, runs = seeded(notes(), [0, 1], callbacks=[None, interrupt])
+    outcomes = run_together(frames, as_tensors(iterates), runs)
+    assert [o.status.name for o in outcomes] == ["INTERRUPTED"] * 2
+    assert [len(o.history) for o in outcomes] == [4, 4]
+    assert all(o.divergence + o.penalty <= o.history.start for o in outcomes)
+
+
+def test_a_start_that_cannot_be_bettered_is_handed_back():
+    """Annealed for one iteration from a good start: nobody may end worse than he began."""
+    _, frames, iterates, runs = seeded(notes(), [0], max_iter=80)
+    (good,) = run_together(frames, as_tensors(iterates), runs)
+    _, frames, _, runs = seeded(notes(), [0], max_iter=1)
+    (outcome,) = run_together(frames, [good.last], runs)
+    assert outcome.divergence + outcome.penalty <= outcome.history.start * (1 + 1e-12)
+
+
+def test_far_steps_are_shortened_and_failed_searches_try_the_gradient(monkeypatch):
+    """Directions blown up beyond reach: the search comes back, and the loss never rises."""
+    from phinmf.tensors import batch as module
+
+    plain_aim = module.operations.plain().aim
+
+    def too_far(memory, g, farthest, E):
+        slope, pairs = plain_aim(memory, g, farthest, E)
+        factor = torch.tensor([1.0, 40.0, -1.0])[: len(E)].to(E.dtype)  # the last goes uphill
+        if int(pairs[-1]) == 0:
+            factor[-1] = 1.0
+        E.mul_(factor[:, None, None])
+        return slope * factor, pairs
+
+    operations = module.operations.plain()
+    operations.aim = too_far
+    monkeypatch.setattr(module.operations, "best", lambda *_: operations)
+    _, frames, iterates, runs = seeded(notes(), [0, 1, 2], anneal=False, max_iter=6, tol=0.0)
+    outcomes = run_together(frames, as_tensors(iterates), runs)
+    for outcome in outcomes:
+        objective = np.array([outcome.history.start, *outcome.history.objective])
+        assert (np.diff(objective) <= 1e-9 * objective[0]).all()
+        assert not outcome.history.search_failed.any()
+    assert max(map(max, outcomes[1].history.steps)) < 1
+    assert outcomes[1].history.evaluations[-1] > outcomes[0].history.evaluations[-1]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("norm", [1e-3, 0.5, 2.0, 15.0, 100.0])
+def test_exponential(rng, norm, dtype):
+    E = rng.standard_normal((2, 24, 24))
+    E = E - E.transpose(0, 2, 1)
+    E *= norm / np.linalg.norm(E, 2, axis=(1, 2))[:, None, None]
+    wanted = getattr(torch, np.dtype(dtype).name)
+    _, bound = exponential(tensor(E.astype(dtype)), SQUARINGS[0])
+    bound = bound.numpy()
+    assert (bound >= norm * 0.999).all()
+    assert (bound <= 2 * norm).all()
+    needed = next(s for s in SQUARINGS if bound.max() <= reach(wanted, s))
+    T, _ = exponential(tensor(E.astype(dtype)), needed)
+    np.testing.assert_allclose(
+        T.numpy(), [expm(e) for e in E], atol=300 * np.finfo(dtype).eps * max(1, norm)
+    )
+
+
+def test_the_compact_form_is_the_two_loops(rng):
+    M, B = 6, 2
+    solver = LBFGS()
+    upper = np.triu_indices(M, 1)
+    loops = [solver.empty(np.eye(M)) for _ in range(B)]
+    memory = Memory(B, solver.memory_size, M, torch.float64, torch.device("cpu"))
+    metric = rng.uniform(0.5, 2, (B, M, M))
+    metric = metric + metric.transpose(0, 2, 1)
+    memory.inverse.copy_(tensor(1 / metric).flatten(1))
+    for loop, c in zip(loops, metric, strict=True):
+        loop.curvature = c[upper]
+    G = rng.standard_normal((B, M, M))
+    G_here, g = tensor(G.copy()), tensor(G - G.transpose(0, 2, 1))
+    for step in range(8):  # more than there is room for
+        E = torch.empty_like(g)
+        slope, pairs = aim(memory, g, 100.0, E)
+        for b, loop in enumerate(loops):
+            expected = -np.asarray(loop.two_loop(g[b].numpy()[upper]))
+            np.testing.assert_allclose(E[b].numpy()[upper], expected, rtol=1e-9)
+            np.testing.assert_allclose(E[b].numpy(), -E[b].numpy().T, atol=1e-12)
+            assert float(slope[b]) == pytest.approx(expected @ g[b].numpy()[upper])
+            assert int(pairs[b]) == len(loop.pairs)
+        change = tensor(0.3 * metric) * E + 0.01 * tensor(rng.standard_normal((B, M, M)))
+        accepted = torch.tensor([True, step % 3 != 1])
+        before = g.clone()
+        eta = torch.tensor([0.5, 1.5], dtype=torch.float64)[:, None, None]
+        change_g = change - change.mT
+        curved = ((eta * E) * change_g).sum(dim=(1, 2)) > 0
+        remember(memory, g, G_here, G_here + change, E, eta, accepted, curved)
+        for b, loop in enumerate(loops):
+            if accepted[b] and curved[b]:
+                s, y = (eta[b] * E[b]).numpy()[upper], (g[b] - before[b]).numpy()[upper]
+                loop.pairs.append(Pair(s, y, 1 / (s @ y)))
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_formulas_are_those_of_the_divergence(rng, divergence):
+    d = DIVERGENCES[divergence]
+    X = rng.standard_normal((2, 3, 5, 7))
+    WH = rng.uniform(0.1, 2, (2, 5, 7))
+    weights, eps = rng.uniform(0.5, 2, (2, 7)), 1e-3
+    V, w = (X**2).mean(axis=1), weights[:, None]
+    F = torch.empty(2, 3, 5, 7, dtype=torch.float64)
+    common = tensor(weights), False, torch.tensor(eps, dtype=torch.float64), d.log_share
+    loss = formulas.loss_and_slope(tensor(X), tensor(WH), *common, F)
+    np.testing.assert_allclose(loss, (d.value(V, WH + eps, eps) * w).sum(axis=(1, 2)))
+    np.testing.assert_allclose(F, (d.slope(V, WH + eps, eps) * w)[:, None] * X)
+    exact, bound, v = formulas.curvatures(tensor(X), tensor(WH), common[0], *common[2:])
+    np.testing.assert_allclose(exact, d.curvature(V, WH + eps, eps) * w)
+    np.testing.assert_allclose(bound, d.bound(V, WH + eps, eps) * w)
+    np.testing.assert_allclose(v, V)
+    P, Q = formulas.split(tensor(V), tensor(WH), common[2])
+    np.testing.assert_allclose(P, d.nmf_split(V, WH + eps, eps)[0])
+    np.testing.assert_allclose(Q, d.nmf_split(V, WH + eps, eps)[1])
+
+
+def test_activations_start_flat(rng):
+    _, frames, iterates, runs = seeded(notes(), [0])
+    from phinmf.tensors.run import Together
+
+    batch = Together(frames, as_tensors(iterates), runs).batch
+    batch.activate(n_iter=0)
+    (N,) = batch.lengths
+    powers = np.square(frames.Y.numpy()).mean(axis=(0, 1))
+    np.testing.assert_allclose(batch.H[0, :, :N], flat_activations(powers, 32, 3, 5.0))
+    assert not batch.H[0, :, N:].any()
+
+
+def test_memory_is_given_back():
+    workspace.clear()
+    _, frames, iterates, runs = seeded(notes(), [0], max_iter=3)
+    run_together(frames, as_tensors(iterates), runs)
+    assert not workspace.kept()  # nothing is recorded on a processor, so nothing is kept
+
+
+@pytest.mark.parametrize("entries", [2**24, 700])
+def test_frames_settle_as_in_the_engine(rng, monkeypatch, entries):
+    from phinmf.engines.array import ArrayEngine
+    from phinmf.tensors import settling
+
+    monkeypatch.setattr(settling, "ENTRIES", entries)
+    settle = settling.settle
+    W = rng.random((32, 3))
+    W /= W.sum(axis=0)
+    found = []
+    for way in (settle, ArrayEngine.settle_activations):
+        engine = ArrayEngine(tensor(notes()[None]), DIVERGENCES["itakura-saito"])
+        engine.set_activations(tensor(np.ones((3, notes().shape[1]))))
+        way(engine, tensor(W), 2.0, 1e-3, 3e-6, 200)
+        found.append(engine.activations().numpy())
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+    some = ArrayEngine(tensor(notes()[None, :, 7:9].copy()), DIVERGENCES["itakura-saito"])
+    some.set_activations(tensor(np.ones((3, 2))))
+    settle(some, tensor(W), 2.0, 1e-3, 3e-6, 200)
+    np.testing.assert_allclose(some.activations().numpy(), found[0][:, 7:9], rtol=1e-9)
+
+
+@pytest.mark.parametrize("where", ["stand_at", "take_over", "begin", "nmf_step"])
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_an_interrupt_at_any_moment_leaves_a_good_result(monkeypatch, where, after):
+    """Also between two batches, of which neither stands anywhere."""
+    from phinmf.tensors import batch, memory
+
+    owner = memory.Memory if where == "take_over" else batch.Batch
+    plain, calls = getattr(owner, where), []
+    how = {"anneal": Anneal(length=4), "max_iter": 6, "tol": 0.0}
+    Y = np.stack([notes(32, 40_000)])
+    callbacks = [lambda state: state.iteration == 2, None, None]
+    _, frames, iterates, runs = seeded(Y, [0, 1, 2], callbacks=callbacks, **how)
+
+    def interrupted(self, *args):
+        calls.append(0)
+        if len(calls) == after + (where != "take_over"):  # the first ones are the start
+            raise KeyboardInterrupt
+        return plain(self, *args)
+
+    monkeypatch.setattr(owner, where, interrupted)
+    outcomes = run_together(frames, as_tensors(iterates), runs)
+    assert {o.status.name for o in outcomes} >= {"INTERRUPTED"}
+    for outcome in outcomes:
+        Phi, W = outcome.last.Phi.numpy(), outcome.last.W.numpy()
+        np.testing.assert_allclose(Phi @ Phi.T, np.eye(len(Phi)), atol=1e-12)
+        np.testing.assert_allclose(W.sum(axis=0), 1, rtol=1e-12)
+        assert 0 < outcome.divergence + outcome.penalty <= outcome.history.start * (1 + 1e-12)
+
+
+def test_samples_of_different_lengths():
+    """Frames that stand for several may be drawn twice, and are then one in the sample."""
+    Y = notes(16, 6000)
+    weights = np.random.default_rng(0).integers(5, 30, Y.shape[1]).astype(float)
+    how = {"weights": weights, "anneal": Anneal(length=4), "max_iter": 5, "tol": 0.0}
+    data, frames, iterates, runs = seeded(Y, [0, 1, 2], **how)
+    outcomes = run_together(frames, as_tensors(iterates), runs)
+    assert len({o.history.frames[0] for o in outcomes}) > 1
+    _, _, _, again = seeded(Y, [0, 1, 2], **how)
+    for outcome, iterate, run in zip(outcomes, iterates, again, strict=True):
+        check_same(outcome, alone(data, iterate, run), rtol=2e-4, iterations=3, final=1e-2)
+
+
+def test_what_is_not_a_number_is_forgotten():
+    memory = Memory(2, 3, 4, torch.float64, torch.device("cpu"))
+    memory.S.fill_(torch.nan)
+    memory.Y.fill_(torch.inf)
+    memory.clear(torch.tensor([True, False]))
+    assert not memory.S[0].any()
+    assert not memory.Y[0].any()
+    assert memory.S[1].isnan().all()

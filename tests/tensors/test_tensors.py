@@ -1,0 +1,324 @@
+"""Tensors at the doors: the same fits as of arrays, on their device, and back as tensors."""
+
+import itertools
+import sys
+
+import numpy as np
+import pytest
+from problems import notes
+from tensor_problems import host, tensor, torch
+
+import phinmf
+from phinmf import PAPER, TLNMF, arrays, learn_transform, tl_nmf
+from phinmf.audio.example import example
+from phinmf.engines import array as array_engine
+from phinmf.solvers import LBFGS, SOLVERS
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+DTYPES = [np.float32, np.float64]
+
+
+@pytest.fixture(autouse=True)
+def _pytorch():
+    tensor(0.0)  # skips, or fails where it must be there
+
+
+@pytest.fixture(scope="module")
+def sound():
+    return phinmf.to_frames(example().mixture[:40_000], 64)
+
+
+#: the readable way, and the batch of tensors beside the same steps on arrays
+WAYS = [{"engine": "array"}, {"solver": LBFGS(retraction="exp")}]
+
+
+def both(fit, *given):
+    """The same fit of arrays and of tensors."""
+    return fit(*given), fit(*(tensor(x) for x in given))
+
+
+def objectives_agree(a, b, rel=1e-3):
+    assert isinstance(a.Phi, np.ndarray)
+    for x in (b.Phi, b.W, b.H):
+        assert x is None or isinstance(x, torch.Tensor)
+    assert host(b.Phi).dtype == a.Phi.dtype
+    assert b.objective == pytest.approx(a.objective, rel=rel)
+    assert b.scale == pytest.approx(a.scale, rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("solver", [*SOLVERS, LBFGS(retraction="exp"), None], ids=str)
+@pytest.mark.parametrize("divergence", ["itakura-saito", "gaussian"])
+def test_every_solver_ends_at_the_same_objective(sound, solver, divergence, dtype):
+    """At a floor whose walls are low: near 1e-8 rounding alone decides which are crossed."""
+    how = {"floor": 1e-2, "anneal": False, "max_iter": 12, "tol": 0, "random_state": 0}
+    if solver == "lbfgs":
+        how["engine"] = "array"  # which takes its steps along the same curve
+    init = "dct" if solver == "jacobi" else "random"  # quarter turns are ties for rounding, too
+    a, b = both(
+        lambda Y: tl_nmf(Y, 5, solver=solver, divergence=divergence, init=init, **how),
+        sound.astype(dtype),
+    )
+    objectives_agree(a, b)
+    if dtype == np.float64 and solver != "jacobi":
+        assert np.allclose(b.history.objective, a.history.objective, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_paper_s_setting_converges_to_the_same_objective(sound, dtype):
+    setting = {**PAPER, "sparsity": 150, "floor": 1e-2, "init": "random", "max_iter": 60}
+    a, b = both(lambda Y: tl_nmf(Y, 6, random_state=0, tol=1e-6, **setting), sound.astype(dtype))
+    objectives_agree(a, b)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_default_ends_at_the_same_objective(dtype):
+    """All stages: a sample of frames, single precision, all frames, the target floor."""
+    Y = phinmf.to_frames(example().mixture[:80_000], 100).astype(dtype)
+    fits = [
+        both(lambda Y, s=seed: tl_nmf(Y, 6, sparsity=150, init="random", random_state=s), Y)
+        for seed in range(4)
+    ]
+    for a, b in fits:
+        objectives_agree(a, b, rel=5e-3)
+        assert b.history.frames[0] < Y.shape[1]
+    means = np.mean([[a.objective, b.objective] for a, b in fits], axis=0)
+    assert means[1] == pytest.approx(means[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_channels_weights_masks_and_what_is_given(sound, rng, way):
+    """At a high floor, where rounding is not amplified, even the factors agree."""
+    Y = np.stack([sound, sound[::-1]])
+    N = Y.shape[2]
+    weights, mask = rng.integers(0, 3, N), rng.random(N) < 0.2
+    W, H = rng.random((64, 2)), rng.random((4, N))
+    init = np.linalg.qr(rng.standard_normal((64, 64)))[0]
+    how = {"floor": 0.1, "anneal": False, "max_iter": 6, "tol": 0, "random_state": 2} | way
+    fits = [
+        lambda Y, w, m, W, H, P: tl_nmf(Y, 4, sample_weight=w, frame_mask=m, **how),
+        lambda Y, w, m, W, H, P: tl_nmf(Y, 4, W=W, H=H, init=P, fixed={"W": [1]}, **how),
+        lambda Y, w, m, W, H, P: tl_nmf(Y, 4, H=H, frame_mask=m, fixed=["H", "Phi"], **how),
+        lambda Y, w, m, W, H, P: tl_nmf(Y, 2, sample_weight=w, W=W, fixed="W", init=P, **how),
+    ]
+    for fit in fits:
+        a, b = both(fit, Y, weights, mask, W, H, init)
+        exact = "engine" in way  # else the exponential of a step too far is rounded otherwise
+        objectives_agree(a, b, rel=1e-8 if exact else 1e-6)
+        for x, y in ((a.Phi, b.Phi), (a.W, b.W), (a.H, b.H)):
+            atol = (1e-4 if exact else 5e-3) * np.abs(x).max()
+            assert np.allclose(host(y), x, rtol=0, atol=atol)
+    given_as_arrays = tl_nmf(tensor(Y), 4, W=W, H=H, init=init, fixed={"W": [1]}, **how)
+    assert np.array_equal(given_as_arrays.Phi, both(fits[1], Y, weights, mask, W, H, init)[1].Phi)
+    assert np.array_equal(given_as_arrays.W[:, 1], W[:, 1])
+
+
+def test_a_floor_of_zero_and_silent_frames_that_are_left_out(sound):
+    Y = sound.copy()
+    Y[:, 5] = 0
+    silent = ~Y.any(axis=0)
+    how = {"floor": 0, "max_iter": 3, "tol": 0, "random_state": 0, "solver": None}
+    a, b = both(lambda Y, m: tl_nmf(Y, 3, frame_mask=m, **how), Y, silent)
+    objectives_agree(a, b, rel=1e-9)
+    assert not b.H[:, 5].any()
+    with pytest.raises(ValueError, match="floor is 0 but 1 frames are exactly zero"):
+        tl_nmf(tensor(Y), 3, **how)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_transform_alone(sound, dtype, rng):
+    V_hat = np.repeat(rng.random((64, 1)), sound.shape[1], axis=1) * (sound**2).mean()
+    how = {"floor": 1e-2, "anneal": False, "max_iter": 10, "init": "random", "random_state": 1}
+    a, b = both(lambda Y, V: learn_transform(Y, V, **how), sound.astype(dtype), V_hat)
+    objectives_agree(a, b)
+    assert b.W is None
+    V_hat[0, 0] = 0
+    heard = tensor(sound + 1e-3 * rng.standard_normal(sound.shape))
+    with pytest.raises(ValueError, match="V_hat has 1 zeros"):
+        learn_transform(heard, tensor(V_hat), floor=0)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_estimator(sound, dtype, way, tmp_path):
+    X = np.ascontiguousarray(sound.T, dtype=dtype)
+    how = {"n_components": 3, "floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
+    how |= {"random_state": 0, "n_init": 2} | way
+    a, b = TLNMF(**how).fit(X), TLNMF(**how)
+    found = b.fit_transform(tensor(X))
+    learned = (b.components_, b.transform_matrix_, b.atom_energies_, found)
+    assert all(isinstance(x, torch.Tensor) for x in learned)
+    assert host(found).dtype == dtype
+    assert b.objective_ == pytest.approx(a.objective_, rel=1e-3)
+    assert np.allclose(b.objectives_, a.objectives_, rtol=1e-3)
+    assert np.array_equal(b.transform(tensor(X)), found)
+    assert isinstance(b.transform(X), np.ndarray)
+    close = {"rtol": 1e-3, "atol": 1e-3 * float(found.max())}
+    assert np.allclose(b.transform(X), found, **close)
+    assert np.allclose(b.transform(tensor(X[7:12])), found[7:12], **close)
+    power = b.inverse_transform(found)
+    assert np.allclose(host(power), b.inverse_transform(host(found)), rtol=1e-5)
+    assert b.score(tensor(X)) == pytest.approx(b.score(X), rel=1e-4)
+    again = TLNMF(**{**how, "n_init": 1}, warm_start=True)
+    first = again.fit(tensor(X)).objective_
+    assert again.fit(X).objective_ <= first * (1 + 1e-6)  # from tensors to arrays
+    b.save(tmp_path / "model.npz")
+    loaded = TLNMF.load(tmp_path / "model.npz")
+    assert isinstance(loaded.components_, np.ndarray)
+    assert np.array_equal(loaded.transform(tensor(X)), found)
+
+
+def test_one_frame_is_transformed_as_among_others(sound):
+    X = tensor(np.ascontiguousarray(sound.T))
+    model = TLNMF(3, max_iter=5, tol=0, random_state=0).fit(X)
+    H = model.transform(X)
+    some = [0, 3, 50, 7]
+    assert np.allclose(model.transform(X[some]), H[some], rtol=1e-9)
+
+
+def test_callbacks_see_tensors_and_can_stop(sound):
+    seen = []
+
+    def callback(state):
+        seen.append(state)
+        return state.iteration == 3
+
+    r = tl_nmf(tensor(sound), 3, callback=callback, random_state=0)
+    assert r.status is phinmf.Status.CALLBACK
+    assert len(seen) == 3
+    assert isinstance(seen[0].Phi, torch.Tensor)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_checkpoint_goes_on_there_and_elsewhere(tmp_path, solver):
+    Y, path = notes(n=6000), tmp_path / "run.npz"
+    how = {"n_components": 3, "max_iter": 14, "tol": 0, "random_state": 5, "solver": solver}
+    how |= {"floor": 1e-2, "engine": "array"}
+    straight = tl_nmf(tensor(Y), **how)
+    how |= {"checkpoint": path, "checkpoint_every": 0}
+    tl_nmf(tensor(Y), callback=lambda at: at.iteration == 12, **how)
+    saved = path.read_bytes()
+    resumed = tl_nmf(tensor(Y), resume=path, **how)
+    assert np.array_equal(resumed.Phi, straight.Phi)
+    assert resumed.objective == straight.objective
+    path.write_bytes(saved)
+    elsewhere = tl_nmf(Y, resume=path, **how)  # on tensors it began, and ends on arrays
+    assert isinstance(elsewhere.Phi, np.ndarray)
+    assert elsewhere.n_iter == 14
+    assert elsewhere.objective == pytest.approx(straight.objective, rel=1e-6)
+
+
+def test_a_seed_means_the_same_start_everywhere(sound):
+    how = {"init": "random", "random_state": 3, "max_iter": 0, "tol": 0, "anneal": False}
+    a, b = both(lambda Y: tl_nmf(Y, 4, **how), sound)
+    assert np.allclose(host(b.Phi), a.Phi, atol=1e-14)
+    assert np.allclose(host(b.W), a.W, rtol=1e-14)
+    assert b.objective == pytest.approx(a.objective, rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["int64", "int16", "float16", "bfloat16", "bool"])
+def test_other_numbers_become_double_precision(kind):
+    Y = (10 * tensor(notes())).to(getattr(torch, kind))
+    how = {"n_components": 2, "max_iter": 2, "tol": 0, "random_state": 0}
+    r = tl_nmf(Y, **how)
+    assert r.Phi.dtype == torch.float64
+    assert r.objective == tl_nmf(Y.to(torch.float64), **how).objective
+
+
+def test_gradients_are_left_alone(sound):
+    Y = tensor(sound).requires_grad_()
+    W = tensor(np.ones((64, 3))).requires_grad_()
+    r = tl_nmf(2 * Y, 3, W=W, max_iter=2, tol=0)
+    assert not any(x.requires_grad for x in (r.Phi, r.W, r.H))
+    assert torch.is_grad_enabled()
+    with torch.inference_mode():
+        assert tl_nmf(tensor(sound), 3, max_iter=2, tol=0).objective > 0
+
+
+def test_nothing_of_the_caller_s_matters_or_changes(sound):
+    """A default device without numbers would break whatever does not say where it is made."""
+    plain = tl_nmf(tensor(sound), 3, max_iter=6, tol=0, random_state=0)
+    Y, before = tensor(sound), torch.random.get_rng_state()
+    threads, default = torch.get_num_threads(), torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float16)
+        with torch.device("meta"):
+            model = TLNMF(3, max_iter=6, tol=0, random_state=0).fit(Y.T)
+            r = tl_nmf(Y, 3, max_iter=6, tol=0, random_state=0)
+        assert torch.get_default_dtype() == torch.float16
+    finally:
+        torch.set_default_dtype(default)
+    assert np.array_equal(r.Phi, plain.Phi)
+    assert model.components_.device.type == "cpu"
+    assert torch.get_num_threads() == threads
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert np.array_equal(Y, sound)
+
+
+def test_importing_torch_is_left_to_those_who_have_tensors():
+    assert "torch" in sys.modules  # here; test_imports.py looks at a fresh process
+    assert not arrays.is_tensor(np.ones(3))
+    assert arrays.is_tensor(tensor(np.ones(3)))
+
+
+class Syncs:
+    """Counts the times that the host waits for a number, and arrays that travel."""
+
+    def __init__(self, monkeypatch):
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        counter = self
+        self.waits = self.travels = 0
+
+        class Mode(TorchDispatchMode):
+            def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+                name = function.overloadpacket.__name__
+                masks = name == "index" and any(
+                    i is not None and i.dtype == torch.bool for i in args[1]
+                )
+                if masks or name in ("_local_scalar_dense", "nonzero", "masked_select"):
+                    counter.waits += 1
+                return function(*args, **(kwargs or {}))
+
+        def travelling(f):
+            def count(*args):
+                counter.travels += 1
+                return f(*args)
+
+            return count
+
+        self.mode = Mode()
+        monkeypatch.setattr(arrays, "on_device", travelling(arrays.on_device))
+        monkeypatch.setattr(arrays, "to_numpy", travelling(arrays.to_numpy))
+        monkeypatch.setattr(array_engine, "to_numpy", travelling(array_engine.to_numpy))
+
+
+@pytest.mark.parametrize("how", [{}, {"anneal": False}, {"engine": "array"}, {**PAPER}], ids=str)
+def test_the_host_waits_for_a_loss_and_a_slope_per_trial(sound, monkeypatch, how):
+    syncs, seen = Syncs(monkeypatch), []
+
+    def watch(state):
+        seen.append((syncs.waits, syncs.travels, state.history[-1]))
+
+    with syncs.mode:
+        tl_nmf(tensor(sound), 4, max_iter=12, tol=0, random_state=0, callback=watch, **how)
+    compared = 0
+    for (waits, travels, before), (waits_now, travels_now, row) in itertools.pairwise(seen):
+        if (before.frames, before.floor > 2e-3) != (row.frames, row.floor > 2e-3):
+            continue  # another stage
+        evaluations = row.evaluations - before.evaluations
+        searches = len(row.steps) + row.search_failed + 1  # and one that began again
+        assert waits_now - waits <= 2 * evaluations + 2 * searches + 4
+        assert travels_now == travels
+        compared += 1
+    assert compared >= 8
+
+
+def test_frames_and_sounds_as_tensors(sound):
+    y = example().mixture[:4000]
+    Y = phinmf.to_frames(tensor(y), 64)
+    assert isinstance(Y, torch.Tensor)
+    assert np.array_equal(Y, phinmf.to_frames(y, 64))
+    assert np.allclose(phinmf.from_frames(Y, len(y)), y, atol=1e-12)
+    parts = phinmf.unmix(tensor(y), 8000, 2, max_time=0.5, seed=0)
+    assert parts.components.shape == (2, 4000)

@@ -1,0 +1,76 @@
+"""A limit of time covers learning as a whole, whatever the window."""
+
+import time
+
+import numpy as np
+import pytest
+
+import phinmf
+from phinmf.unmixing import budget, learning
+from phinmf.unmixing.budget import Budget
+from phinmf.unmixing.estimate import Size, Speed
+from phinmf.unmixing.learning import Options, learn
+
+
+def of_noise(n, channels, rate, **how):
+    y = 0.1 * np.random.default_rng(0).standard_normal((n, channels))
+    return learn(lambda s, m: y[s : s + m], n, channels, rate, Options(seed=0, **how))
+
+
+def test_a_long_window_ends_in_time():
+    """96 kHz in stereo, where one step of the transform takes longer than the limit."""
+    of_noise(2000, 1, 8000, n_components=2, window=64, max_time=0.1)  # compiled
+    clock = time.perf_counter()
+    learned = of_noise(3 * 96_000, 2, 96_000, n_components=8, max_time=1.0)
+    assert time.perf_counter() - clock < 10  # without load 1.5 s; without a limit, a minute
+    assert "max_time" in learned.stop_reason
+    assert learned.M == 3840
+
+
+def test_every_fit_has_its_share(monkeypatch):
+    limits, took = [], []
+    fit = learning.tl_nmf
+
+    def watched(*data, max_time, **how):
+        limits.append(max_time)
+        clock = time.perf_counter()
+        result = fit(*data, max_time=max_time, **how)
+        took.append(time.perf_counter() - clock)
+        return result
+
+    monkeypatch.setattr(learning, "tl_nmf", watched)
+    of_noise(20_000, 1, 8000, n_components=2, window=64, max_time=5.0)
+    assert len(limits) == 3
+    for i, limit in enumerate(limits):
+        assert 0 < limit <= 5 - sum(took[:i])
+
+
+def test_what_does_not_fit_is_left_out(monkeypatch):
+    """Frames first, then the transform; both on a machine whose speed is given here."""
+    size = Size(1764, 3528, 2, 8)
+    for seconds, speed, fewer, transform in (
+        (60, Speed(1e12, 1e10), False, True),
+        (30, Speed(2e11, 1.5e9), True, True),
+        (3, Speed(2e11, 1.5e9), True, False),
+    ):
+        monkeypatch.setattr(budget, "measured_speed", lambda _, speed=speed: speed)
+        plan = Budget(seconds, None, on_processor=True)
+        assert plan.allows_transform(size) == transform
+        n = plan.frames(size, transform)
+        assert budget.FEW_FRAMES <= n <= size.N
+        assert (n < size.N) == fewer
+
+
+def test_no_limit_leaves_nothing_out():
+    plan, size = Budget(None, None, on_processor=True), Size(3840, 7680, 2, 8)
+    assert plan.frames(size, True) == size.N
+    assert plan.allows_transform(size)
+    assert plan.first(size, True) is plan.second(size) is plan.left() is None
+
+
+@pytest.mark.parametrize("K", [1, 64])
+def test_enough_frames_for_all_components(K):
+    """However little time there is, there are as many frames as components."""
+    y = 0.1 * np.random.default_rng(0).standard_normal(30_000)
+    parts = phinmf.unmix(y, 8000, K, window=64, seed=0, max_time=0.05)
+    assert len(parts.components) == K

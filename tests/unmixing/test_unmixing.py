@@ -1,0 +1,269 @@
+"""unmix, and the folders it writes."""
+
+import json
+
+import numpy as np
+import pytest
+import soundfile
+from sound_files import RATE, integers, tones, write
+
+import phinmf
+from phinmf.audio import files
+from phinmf.unmixing import groups
+from phinmf.unmixing.folder import unmix_file
+from phinmf.unmixing.learning import Options
+from phinmf.unmixing.planning import Output
+
+QUICK = {"window": 64, "max_time": 0.3, "seed": 0}
+
+
+@pytest.mark.parametrize("channels", [None, 1, 2, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_components_add_up_and_come_by_energy(channels, dtype):
+    y = tones(3000, channels or 1).astype(dtype)
+    y = y[:, 0] if channels is None else y
+    u = phinmf.unmix(y, RATE, 3, **QUICK)
+    assert u.components.shape == (3, *y.shape)
+    assert u.components.dtype == dtype
+    assert u.null_db < -126
+    energies = np.square(u.components).reshape(3, -1).sum(axis=1)
+    assert (np.diff(energies) <= 0).all()
+    assert (u.Phi.shape, u.W.shape, len(u.H)) == ((64, 64), (64, 3), 3)
+    assert len(u.history)
+    assert "null test" in repr(u)
+
+
+def test_stereo_is_not_a_downmix():
+    """Channels of opposite sign would cancel in a sum; shared masks treat them alike."""
+    y = tones(3000)
+    u = phinmf.unmix(np.concatenate([y, -y], axis=1), RATE, 2, **QUICK)
+    assert np.allclose(u.components[..., 0], -u.components[..., 1])
+    assert np.allclose(u.components[..., 0].sum(axis=0), y[:, 0])
+
+
+def test_the_same_seed_gives_the_same_and_a_model_can_be_used_again():
+    y = tones(3000)[:, 0]
+    how = {"window": 64, "seed": 3, "solver": None}
+    first, second = (phinmf.unmix(y, RATE, 3, **how) for _ in range(2))
+    assert np.array_equal(first.components, second.components)
+    again = phinmf.unmix(y, RATE, model=first.model)
+    assert np.allclose(again.components, first.components, atol=1e-9)
+    with pytest.raises(ValueError, match="learned at 8000 Hz"):
+        phinmf.unmix(y, 16_000, model=first.model)
+
+
+@pytest.mark.parametrize("subtype", ["PCM_16", "PCM_24", "FLOAT"])
+def test_a_folder_is_complete_and_exact(tmp_path, subtype):
+    path = write(tmp_path / "song.wav", tones(channels=2), subtype=subtype)
+    result = unmix_file(path, Output(tmp_path / "out/song"), Options(3, **QUICK))
+    folder = tmp_path / "out/song"
+    names = [c["file"] for c in result["components"]]
+    assert names == ["component_01.wav", "component_02.wav", "component_03.wav"]
+    assert {p.name for p in folder.iterdir()} == {*names, "model.npz", "result.json"}
+    assert list(folder.parent.iterdir()) == [folder]
+    saved = json.loads((folder / "result.json").read_text())
+    assert {"folder": str(folder), **saved} == result
+    assert saved["source"]["subtype"] == subtype
+    assert saved["options"]["seed"] == 0
+    shares = [c["share"] for c in saved["components"]]
+    assert sum(shares) == pytest.approx(1)
+    assert shares == sorted(shares, reverse=True)
+    if subtype == "FLOAT":
+        assert saved["null_test_db"] < -126
+    else:
+        assert sum(integers(folder / n) for n in names).tolist() == integers(path).tolist()
+        assert saved["adds_up"].endswith("bit for bit")
+    TLNMF = phinmf.TLNMF.load(folder / "model.npz")
+    assert TLNMF.components_.shape == (3, 64)
+
+
+def test_part_of_a_file_gain_and_names(tmp_path):
+    path = write(tmp_path / "song.wav", subtype="PCM_16")
+    output = Output(tmp_path / "o", filename="{track}-{number}", gain=-6.0, format="flac")
+    result = unmix_file(path, output, Options(2, **QUICK), start=0.25, duration=0.25)
+    assert [c["file"] for c in result["components"]] == ["o-1.flac", "o-2.flac"]
+    whole = sum(integers(tmp_path / "o" / c["file"]) for c in result["components"])
+    part = integers(path)[2000:4000] * 10 ** (-6 / 20)
+    assert np.array_equal(whole, np.rint(part))
+
+
+def test_a_model_is_used_instead_of_learning(tmp_path):
+    path = write(tmp_path / "song.wav")
+    unmix_file(path, Output(tmp_path / "a"), Options(3, **QUICK))
+    model = tmp_path / "a/model.npz"
+    result = unmix_file(path, Output(tmp_path / "b"), Options(), model=model)
+    assert len(result["components"]) == 3
+    a, b = (soundfile.read(tmp_path / x / "component_01.wav")[0] for x in "ab")
+    assert np.allclose(a, b, atol=2 / 2**15)
+    other = write(tmp_path / "other.wav", rate=11_025)
+    with pytest.raises(ValueError, match="learned at 8000 Hz, but the recording has 11025 Hz"):
+        unmix_file(other, Output(tmp_path / "c"), Options(), model=model)
+    model.write_bytes(model.read_bytes()[:5000])
+    with pytest.raises(ValueError, match="damaged or not a phinmf file"):
+        unmix_file(path, Output(tmp_path / "c"), Options(), model=model)
+    assert not (tmp_path / "c").exists()
+
+
+def test_what_is_there_stays_unless_asked(tmp_path):
+    path = write(tmp_path / "song.wav")
+    output = Output(tmp_path / "out")
+    unmix_file(path, output, Options(2, **QUICK))
+    with pytest.raises(FileExistsError, match="exists already"):
+        unmix_file(path, output, Options(3, **QUICK))
+    assert not (tmp_path / "out/component_03.wav").exists()
+    unmix_file(path, Output(tmp_path / "out", overwrite=True), Options(3, **QUICK))
+    assert (tmp_path / "out/component_03.wav").exists()
+    assert {p.name for p in tmp_path.iterdir()} == {"song.wav", "out"}
+
+
+@pytest.mark.parametrize("when", ["learning", "streaming", "full disk"])
+def test_nothing_half_written_is_left(tmp_path, when, monkeypatch):
+    path = write(tmp_path / "song.wav")
+    before = set(tmp_path.iterdir())
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    if when == "full disk":
+        monkeypatch.setattr("phinmf.audio.writing.Stems.write", full)
+    how = {"progress": interrupt} if when == "streaming" else {}
+    how |= {"callback": lambda state: interrupt()} if when == "learning" else {}
+    expected = OSError if when == "full disk" else KeyboardInterrupt
+    if when == "learning":  # once: what has been learned is written
+        unmix_file(path, Output(tmp_path / "out"), Options(2, **QUICK), **how)
+        assert (tmp_path / "out/result.json").exists()
+        return
+    with pytest.raises(expected):
+        unmix_file(path, Output(tmp_path / "out"), Options(2, **QUICK), **how)
+    assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", "..", "{nope}", "{number", "x\0", "{track.x}"])
+def test_names_cannot_leave_their_folder(tmp_path, name):
+    path = write(tmp_path / "song.wav")
+    with pytest.raises(ValueError, match="filename is"):
+        unmix_file(path, Output(tmp_path / "out", filename=name), Options(2, **QUICK))
+    assert {p.name for p in tmp_path.iterdir()} == {"song.wav"}
+
+
+def test_what_cannot_be_written_is_said_before_learning(tmp_path):
+    path = write(tmp_path / "song.wav")
+
+    def fail(state):
+        raise AssertionError("learning has begun")
+
+    for how in ({"format": "m4a"}, {"filename": "same"}, {"filename": "../x"}):
+        with pytest.raises(ValueError, match="format m4a|filename is"):
+            unmix_file(
+                path, Output(tmp_path / "deep/out", **how), Options(2, **QUICK), callback=fail
+            )
+    assert {p.name for p in tmp_path.iterdir()} == {"song.wav"}
+
+
+def test_groups_add_up_too(tmp_path):
+    path = write(tmp_path / "song.wav", subtype="PCM_16")
+    folder = tmp_path / "out"
+    unmix_file(path, Output(folder), Options(4, **QUICK))
+    result = groups.regroup(folder, groups.parse("low=1,3 high=2"))
+    assert {n: g["components"] for n, g in result["groups"].items()} == {
+        "low": [1, 3], "high": [2], "rest": [4]}  # fmt: skip
+    parts = {n: integers(folder / g["file"]) for n, g in result["groups"].items()}
+    assert np.array_equal(sum(parts.values()), integers(path))
+    one, three = (integers(folder / f"component_0{k}.wav") for k in (1, 3))
+    assert np.array_equal(parts["low"], one + three)
+    automatic = groups.regroup(folder, 2)
+    assert sorted(k for g in automatic["groups"].values() for k in g["components"]) == [1, 2, 3, 4]
+    with pytest.raises(ValueError, match="names component 9"):
+        groups.regroup(folder, {"x": [9]})
+    with pytest.raises(ValueError, match="not a folder that phinmf unmix has written"):
+        groups.regroup(tmp_path, 2)
+
+
+def test_components_that_sound_together_are_put_together():
+    S = np.array([[1, 0.9, 0, 0.1], [0.9, 1, 0.1, 0], [0, 0.1, 1, 0.8], [0.1, 0, 0.8, 1]])
+    assert list(groups.clusters(S, 2).values()) == [[1, 2], [3, 4]]
+    assert len(groups.clusters(S, 4)) == 4
+    with pytest.raises(ValueError, match="4 components make 1 to 4 groups"):
+        groups.clusters(S, 5)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "drums", "a=1 a=2", "a=1,1", "a=1 b=1", "a/b=1", "a=x", ".a=1"]
+)
+def test_groups_that_are_none(text):
+    with pytest.raises(ValueError, match="group is"):
+        groups.parse(text)
+
+
+def test_pictures_and_the_player_of_a_notebook():
+    u = phinmf.unmix(tones(3000, 2), RATE, 3, **QUICK)
+    for figure in (u.plot_atoms(5), u.plot_activations(), u.plot_energy(), u.plot_cost()):
+        figure.canvas.draw()
+        assert figure.axes
+    assert len(u.plot_activations().axes) == 3
+    assert u._repr_html_().startswith("<iframe")
+
+
+def test_save_writes_the_same_folder(tmp_path):
+    u = phinmf.unmix(tones(2000, 2), RATE, 2, **QUICK)
+    folder = u.save(tmp_path / "x")
+    read = sum(soundfile.read(folder / f"component_0{k}.wav")[0] for k in (1, 2))
+    assert np.allclose(read, u.mixture, atol=1e-6)
+    with pytest.raises(FileExistsError):
+        u.save(tmp_path / "x")
+    u.save(tmp_path / "y", format="flac", subtype="PCM_16", filename="part{number}")
+    assert (tmp_path / "y/part2.flac").exists()
+
+
+BAD = {
+    "missing": (None, FileNotFoundError, "does not exist"),
+    "a folder": ("folder", IsADirectoryError, "is a folder"),
+    "empty": (b"", ValueError, "cannot be read as sound"),
+    "text": (b"hello " * 100, ValueError, "ffmpeg"),
+    "video": (b"\0\0\0\x18ftypmp42" + bytes(2000), ValueError, "cannot be read as sound"),
+    "no samples": (np.zeros((0, 1)), ValueError, "has no samples"),
+    "silence": (np.zeros((4000, 1)), ValueError, "silent"),
+    "NaN": (np.full((4000, 1), np.nan), ValueError, "NaN or infinite samples near 0.0 s"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_one_sentence(tmp_path, name):
+    content, kind, message = BAD[name]
+    path = tmp_path / "in.wav"
+    if content is not None and isinstance(content, str):
+        path.mkdir()
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content is not None:
+        soundfile.write(path, content, RATE, subtype="FLOAT")
+    with pytest.raises(kind, match=message) as error:
+        unmix_file(path, Output(tmp_path / "out"), Options(2, **QUICK))
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_three_samples_many_channels_and_odd_rates(tmp_path):
+    short = write(tmp_path / "short.wav", np.array([0.1, -0.2, 0.3]))
+    assert unmix_file(short, Output(tmp_path / "s"), Options(1, **QUICK))["length"] == 3
+    with pytest.raises(ValueError, match=r"n_components is 9.*from 1 to"):
+        unmix_file(short, Output(tmp_path / "t"), Options(9, **QUICK))
+    wide = write(tmp_path / "wide.wav", tones(800, 32))
+    assert unmix_file(wide, Output(tmp_path / "w"), Options(2, **QUICK))["source"]["channels"] == 32
+    for rate in (1, 50, 768_000):
+        odd = write(tmp_path / "odd.wav", rate=rate)
+        with pytest.raises(ValueError, match=f"sampling rate of {rate} Hz, but"):
+            files.probe(odd)
+    fast = write(tmp_path / "fast.wav", rate=384_000)
+    assert files.probe(fast).sample_rate == 384_000
+
+
+def test_a_file_cut_short(tmp_path):
+    path = write(tmp_path / "in.flac", tones(60_000), subtype="PCM_16")
+    path.write_bytes(path.read_bytes()[:20_000])
+    with pytest.raises(ValueError, match="cut short|damaged"):
+        unmix_file(path, Output(tmp_path / "out"), Options(2, **QUICK))
+    assert not (tmp_path / "out").exists()
