@@ -1,11 +1,10 @@
 """NMF with transform learning: the transform of a recording, learned with its factors."""
 
 from phinmf.algorithm.annealing import Anneal
-from phinmf.api import PAPER, sparsity_from_lambda, tl_nmf
+from phinmf.api import PAPER, learn_transform, sparsity_from_lambda, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.audio.many_files import frames_from_files
 from phinmf.estimator.tlnmf import TLNMF
-from phinmf.fit.transform_alone import learn_transform
 from phinmf.result import History, Result, State, Status
 from phinmf.unmixing.in_memory import Unmixing, unmix
 

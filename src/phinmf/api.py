@@ -1,4 +1,4 @@
-"""The paper's function: NMF with transform learning."""
+"""The public functions, in the letters of the paper."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf.algorithm.alternate import Callback
 from phinmf.algorithm.annealing import Anneal
-from phinmf.divergences import Divergence
+from phinmf.algorithm.group import Callback
+from phinmf.algorithm.options import Options
+from phinmf.divergences import OF_TRANSFORM, Divergence
 from phinmf.fit import devices
+from phinmf.fit.checkpoint import Files
+from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
+from phinmf.fit.transform_alone import TransformProblem
 from phinmf.result import Result
 from phinmf.solvers import Solver
 
@@ -37,15 +41,15 @@ def tl_nmf(
     solver: str | Solver | None = "lbfgs",
     init: str | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
-    sparsity: float = 10.0,
-    floor: float = 1e-8,
+    sparsity: float = Options.sparsity,
+    floor: float = Options.floor,
     anneal: bool | Anneal | None = None,
-    n_iter_nmf: int = 3,
-    n_iter_transform: int = 2,
-    nmf_exponent: float = 1.0,
-    max_iter: int = 100,
-    max_time: float | None = None,
-    tol: float = 2e-4,
+    n_iter_nmf: int = Options.n_iter_nmf,
+    n_iter_transform: int = Options.n_iter_transform,
+    nmf_exponent: float = Options.nmf_exponent,
+    max_iter: int = Options.max_iter,
+    max_time: float | None = Options.max_time,
+    tol: float = Options.tol,
     W: ArrayLike | None = None,
     H: ArrayLike | None = None,
     fixed: Any = None,
@@ -54,7 +58,7 @@ def tl_nmf(
     random_state: Any = None,
     callback: Callback | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: float = 10.0,
+    checkpoint_every: float = Files.every,
     resume: str | os.PathLike[str] | bool = False,
     engine: str = "auto",
     device: Any = None,
@@ -157,17 +161,72 @@ def tl_nmf(
     >>> result.Phi.shape, result.W.shape, result.H.shape
     ((64, 64), (64, 2), (2, 126))
     """
-    every = checks.number("checkpoint_every", checkpoint_every, 0)
-    problem = problem_of(
-        Y, n_components, solver=solver, init=init, divergence=divergence, sparsity=sparsity,
-        floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf, n_iter_transform=n_iter_transform,
-        nmf_exponent=nmf_exponent, max_iter=max_iter, max_time=max_time, tol=tol, W=W, H=H,
-        fixed=fixed, sample_weight=sample_weight, frame_mask=frame_mask, engine=engine,
+    options = fit_options(
+        solver=solver, init=init, divergence=divergence, sparsity=sparsity, floor=floor,
+        anneal=anneal, n_iter_nmf=n_iter_nmf, n_iter_transform=n_iter_transform,
+        nmf_exponent=nmf_exponent, max_iter=max_iter, max_time=max_time, tol=tol, engine=engine,
         n_threads=n_threads,
     )  # fmt: skip
-    if checkpoint is None and resume is False and problem.runs_in_lockstep:
-        return problem.together([random_state], [callback])[0]
-    return problem.alone(random_state, callback, checkpoint, every, resume)
+    problem = problem_of(
+        Y, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight,
+        frame_mask=frame_mask,
+    )  # fmt: skip
+    files = Files(checkpoint, checkpoint_every, resume)
+    (result,) = problem.solve([random_state], [checks.function("callback", callback)], 1, files)
+    return result
+
+
+@devices.door
+def learn_transform(
+    Y: ArrayLike,
+    V_hat: ArrayLike,
+    *,
+    solver: str | Solver = "lbfgs",
+    init: str | ArrayLike = "dct",
+    divergence: str | Divergence = "itakura-saito",
+    floor: float = Options.floor,
+    anneal: bool | Anneal | None = None,
+    n_iter_transform: int = 5,
+    max_iter: int = 200,
+    max_time: float | None = None,
+    tol: float = 1e-6,
+    random_state: Any = None,
+    callback: Callback | None = None,
+    engine: str = "auto",
+    device: Any = None,
+    n_threads: int | None = None,
+) -> Result:
+    """Learn Φ alone, so that the power of ΦY fits a given model V̂: the paper's first experiments.
+
+    Parameters
+    ----------
+    Y : array of shape (M, N) or (C, M, N)
+        Frames.
+    V_hat : array of shape (M, N)
+        The model of |ΦY|², in the units of Y²; the floor is added to it.
+    solver, init, divergence, floor, anneal, n_iter_transform, max_time, random_state, callback
+        As in `tl_nmf`.
+    max_iter : int
+        Most outer iterations, of `n_iter_transform` solver steps each.
+    tol : float
+        Stop when the gradient or the decrease of an outer iteration, both relative, is below.
+    engine, device, n_threads
+        As in `tl_nmf`.
+
+    Returns
+    -------
+    Result
+        With W and H None; the penalty is 0.
+    """
+    if solver is None:
+        raise ValueError("solver is None, which leaves Φ alone: name a solver to learn it")
+    options = fit_options(
+        solver=solver, init=init, divergence=divergence, sparsity=0.0, floor=floor, anneal=anneal,
+        n_iter_nmf=0, n_iter_transform=n_iter_transform, nmf_exponent=1.0, max_iter=max_iter,
+        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads, needed=OF_TRANSFORM,
+    )  # fmt: skip
+    problem = TransformProblem.of(Y, V_hat, options)
+    return problem.solve(random_state, checks.function("callback", callback))
 
 
 def sparsity_from_lambda(lam: float, Y: ArrayLike, n_components: int) -> float:

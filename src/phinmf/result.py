@@ -113,7 +113,7 @@ class State:
     history: History
     Phi: Array
     W: Array | None
-    scale: float  #: root mean square of Y
+    scale: float = 1.0  #: root mean square of Y
 
 
 @dataclass(frozen=True, eq=False, repr=False)

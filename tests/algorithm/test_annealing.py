@@ -22,10 +22,10 @@ def test_floors_fall_to_the_knee_and_then_to_the_target():
     assert (np.diff(falling) < 0).all()
     assert 1e-6 < falling[-1] < 1e-5
     assert floors(schedule, 60)[50:] == [1e-10] * 10
-    settings = [schedule.at(t, 0.0) for t in range(60)]
-    assert [s.settled for s in settings] == [False] * 50 + [True] * 10
-    assert [s.single for s in settings] == [True] * 50 + [False] * 10
-    assert all(s.high == (s.floor > 2e-3) for s in settings)
+    phases = [schedule.at(t, 0.0) for t in range(60)]
+    assert [s.at_target for s in phases] == [False] * 50 + [True] * 10
+    assert [s.single for s in phases] == [True] * 50 + [False] * 10
+    assert all(s.high == (s.floor > 2e-3) for s in phases)
 
 
 def test_shape_one_is_geometric():
@@ -37,7 +37,7 @@ def test_shape_one_is_geometric():
 def test_a_short_run_compresses_the_schedule(max_iter):
     schedule = Schedule(Anneal(), 1e-8, SHAPE, max_iter, None)
     last = schedule.at(max_iter - 1, 0.0)
-    assert last.settled or max_iter == 1
+    assert last.at_target or max_iter == 1
     assert schedule.at(0, 0.0).floor == pytest.approx(0.05)
 
 
@@ -45,7 +45,7 @@ def test_a_time_limit_compresses_the_schedule():
     schedule = Schedule(Anneal(), 1e-8, SHAPE, 1000, 10.0)
     assert schedule.at(0, 0.0).floor == pytest.approx(0.05)
     assert schedule.at(1, 5.0).floor < schedule.at(1, 2.0).floor < 0.05
-    assert schedule.at(1, 7.01).settled
+    assert schedule.at(1, 7.01).at_target
 
 
 def test_small_recordings_are_not_sampled():
@@ -55,7 +55,7 @@ def test_small_recordings_are_not_sampled():
 
 
 def test_no_annealing_below_a_high_target():
-    assert Schedule(Anneal(), 0.2, SHAPE, 99, None).at(0, 0.0).settled
+    assert Schedule(Anneal(), 0.2, SHAPE, 99, None).at(0, 0.0).at_target
 
 
 @pytest.mark.parametrize("init", ["dct", "random"])
@@ -139,6 +139,6 @@ def test_bad_schedules():
 
 def test_single_precision_ends_where_the_floor_is_within_its_rounding():
     schedule = Schedule(Anneal(knee=1e-16), 1e-18, SHAPE, 100, None)
-    settings = [schedule.at(t, 0.0) for t in range(40)]
-    assert settings[-1].floor < 1e-14
-    assert all(s.single == (s.floor > 1e-9) for s in settings)
+    phases = [schedule.at(t, 0.0) for t in range(40)]
+    assert phases[-1].floor < 1e-14
+    assert all(s.single == (s.floor > 1e-9) for s in phases)

@@ -11,6 +11,7 @@ from problems import notes
 
 import phinmf
 from phinmf import TLNMF, Status
+from phinmf.algorithm.single import Single
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.blocked.engine import BlockedEngine
 from phinmf.engines.blocked.objective import BlockedObjective
@@ -23,8 +24,8 @@ WHERE = {  # what is broken off
     "a line search": (BlockedObjective, "at"),
     "the step to its result": (BlockedObjective, "move"),
     "a new stage": (BlockedEngine, "subset"),
-    "X made afresh": (phinmf.algorithm.alternate, "polish"),
-    "the start of an iteration": (phinmf.algorithm.alternate, "transform_step"),
+    "X made afresh": (phinmf.algorithm.single, "polish"),
+    "the start of an iteration": (Single, "update"),
     "the end of an iteration": (phinmf.algorithm.alternate, "reason_to_stop"),
 }
 

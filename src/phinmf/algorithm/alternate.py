@@ -3,63 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
-import numpy as np
-
-from phinmf._types import Array
-from phinmf.algorithm.annealing import Schedule, Setting
-from phinmf.algorithm.model import Iterate, Model, Sample, draw
-from phinmf.algorithm.nmf import penalty
-from phinmf.arrays import dtype_of, namespace
-from phinmf.engines import Objective
-from phinmf.linalg.manifold import polish, skew
+from phinmf.algorithm.annealing import Phase, Schedule
+from phinmf.algorithm.group import Final, Group, Restart, Snapshot, stage_of
+from phinmf.algorithm.model import Iterate
+from phinmf.algorithm.options import Options
+from phinmf.algorithm.stopping import reason_to_stop, rose, rounding
 from phinmf.result import History, Row, State, Status
-from phinmf.solvers import Descent, Solver
 
-Callback = Callable[[State], Any]
-
-REFRESH = 5  #: outer iterations after which Φ is polished and X made afresh from it
-MORE_NMF_STEPS = 3  #: times as many while the floor is high, where they pay and few frames serve
-LAST_NMF_STEPS = 5  #: at the target floor, whatever ends an annealed run
-ROUNDING = {"float32": 1e-4, "float64": 1e-8}  #: share of an objective that rounding may change
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Every number that Algorithm 1 needs, at unit power."""
-
-    solver: Solver | None
-    schedule: Schedule
-    mu: float
-    nmf_exponent: float
-    n_iter_nmf: int
-    n_iter_transform: int
-    max_iter: int
-    max_time: float | None
-    tol: float
-    callback: Callback | None
-    rng: np.random.Generator  #: draws the sample of frames
-    scale: float = 1.0  #: root mean square of the data, for callbacks to know
-    keep: Callable[[Progress], Any] | None = None  #: writes checkpoints
-
-
-@dataclass
-class Progress:
-    """All that a run is between two outer iterations; a checkpoint holds it."""
-
-    start: Iterate  #: than which the result may not be worse
-    last: Iterate
-    history: History
-    memory: Any = None  #: of the solver
-    sample: Sample | None = None  #: the frames in use, if not all
-    stage: Stage | None = None
+REFRESH = 5  #: outer iterations after which Φ is made orthogonal again and X computed from it
+MORE_NMF_STEPS = 3  #: factor while the floor is high, where they pay and few frames serve
+LAST_NMF_STEPS = 5  #: at the target floor, at the end of an annealed run
 
 
 class Outcome(NamedTuple):
-    """A run at its end, at the target floor on all frames."""
+    """Where a run ended, on all frames at the target floor, and why."""
 
     last: Iterate
     history: History
@@ -68,165 +30,175 @@ class Outcome(NamedTuple):
     penalty: float
 
 
-def alternate(whole: Model, start: Iterate, run: Settings, at: Progress | None = None) -> Outcome:
-    """Run Algorithm 1, from the start or from where an earlier run was, until something ends it.
+@dataclass
+class Run:
+    """One execution of Algorithm 1 for one restart."""
 
-    With V̂ given, only its transform steps.
+    restart: Restart
+    history: History
+    last: Iterate  #: where it ended; before that, where it started
+    status: Status | None = None  #: why it ended
+
+
+def alternate(
+    group: Group, restarts: Sequence[Restart], options: Options, schedule: Schedule
+) -> list[Outcome]:
+    """Run Algorithm 1 for every restart of a group, from its start or from where it continues.
+
+    Restarts that continue have made the same number of outer iterations.
     """
-    target = run.schedule.target
-    if at is None:
-        last = whole.restore(start, target)
-        at = Progress(start, last, History(whole.cost(start.W, target)))
-    else:
-        here = whole.part(at.sample, dtype_of(at.last.Phi))
-        here.stand_at(at.last)
-    history, status = at.history, Status.MAX_ITER
-    flat_below = -1.0
-    if whole.V_hat is not None:  # G_ii: N terms of order 1
-        flat_below = run.tol * float(whole.engine.weights.sum()) * whole.engine.shape[1] ** 0.5
-    clock = time.perf_counter() - (history[-1].seconds if len(history) else 0.0)
-
-    def out_of_time() -> bool:
-        return run.max_time is not None and time.perf_counter() - clock >= run.max_time
-
+    costs = group.begin(restarts)
+    runs = [begun(restart, cost) for restart, cost in zip(restarts, costs, strict=True)]
+    clock = Clock(options.max_time, runs)
+    status = Status.MAX_ITER
     try:
-        for t in range(len(history), run.max_iter):
-            now = run.schedule.at(t, time.perf_counter() - clock)
-            if at.stage != stage_of(now, run, whole.engine.dtype):
-                at.stage = stage_of(now, run, whole.engine.dtype)
-                n = at.stage.n_frames
-                at.sample = None if n is None else draw(whole.engine.weights, n, run.rng)
-                here = whole.part(at.sample, at.stage.dtype)
-                at.last = here.restore(at.last, now.floor)
-            n_iter_nmf = run.n_iter_nmf * (MORE_NMF_STEPS if now.high else 1)
-            W = here.nmf(at.last.W, now.floor, run.nmf_exponent, n_iter_nmf, out_of_time)
-            objective = here.objective(W, now.floor)  # V_hat = WH is fixed from here
-            objective.out_of_time = out_of_time
-            # Phi <- A(V_hat, Y, Phi, L)
-            step = transform_step(run, at.last.Phi, objective, at.memory)
-            Phi, fresh = step.Phi, run.solver is None
-            if run.solver is not None and t % REFRESH == REFRESH - 1:
-                Phi, fresh = polish(Phi, here.engine.algebra), True
-                here.engine.rotate(Phi)
-            at.last, at.memory = Iterate(Phi, W, here.engine.activations()), step.memory
-
-            evaluations = objective.evaluations + (history[-1].evaluations if len(history) else 0)
-            del objective  # it holds on to the frames of this stage
-            sparsity = penalty(here.engine, W, run.mu)
-            cost = step.loss + sparsity
-            history.rows.append(
-                Row(
-                    objective=cost,
-                    divergence=step.loss,
-                    penalty=sparsity,
-                    target_objective=cost if now.settled else here.cost(W, target),
-                    gradient=float(namespace(step.G).linalg.norm(skew(step.G))),
-                    steps=tuple(step.steps),
-                    search_failed=step.failed,
-                    evaluations=evaluations,
-                    frames=here.engine.shape[2],
-                    seconds=time.perf_counter() - clock,
-                    floor=now.floor,
-                )
-            )
-            slack = rounding(cost, here.engine.shape, here.engine.dtype)
-            reason = reason_to_stop(history, at.last, run, now, slack, flat_below)
-            if reason is not None:
-                status = reason
+        for t in range(len(runs[0].history), options.max_iter):
+            phase = schedule.at(t, clock.seconds())
+            group.open(phase)  # frames, precision, floor
+            more = MORE_NMF_STEPS if phase.high else 1
+            group.nmf(more * options.n_iter_nmf, clock.is_up)  # step ⋆: W and H
+            group.descend(options.n_iter_transform, clock.is_up)  # Φ ← A(V̂, Y, Φ, L), V̂ = WH
+            refreshed = t % REFRESH == REFRESH - 1
+            if refreshed:
+                group.refresh()
+            record(group, runs, phase, clock)
+            stop(group, runs, phase, options)
+            if not group.running:
                 break
-            if fresh and run.keep is not None:  # X = ΦY here: Φ, W and H say it all
-                run.keep(at)
+            if refreshed or options.solver is None:  # X = ΦY: Φ, W and H are the whole state
+                keep(group, runs)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    here = whole  # let go of the frames of the last stage
-    last, costs, better = settle(whole, at.start, at.last, run, history.start)
-    return Outcome(last, history, status if better else Status.NOT_BETTER, *costs)
+    for number, run in enumerate(runs):
+        if run.status is None:
+            run.last, run.status = group.iterate(number), status
+    group.close()
+    return finish(group, runs, options, schedule)
 
 
-class Stage(NamedTuple):
-    """How many frames an outer iteration works on, if not all, and in which precision."""
+class Clock:
+    """Seconds since a run began, not counting those between its end and where it continues."""
 
-    n_frames: int | None
-    dtype: np.dtype[Any]
+    def __init__(self, limit: float | None, runs: Sequence[Run]) -> None:
+        before = max(run.history[-1].seconds if len(run.history) else 0.0 for run in runs)
+        self.limit = limit
+        self.start = time.perf_counter() - before
 
+    def seconds(self) -> float:
+        """Seconds until now."""
+        return time.perf_counter() - self.start
 
-def stage_of(now: Setting, run: Settings, dtype: np.dtype[Any]) -> Stage:
-    """The stage that a setting belongs to, for data of some precision."""
-    n = run.schedule.sample_size if now.high else None
-    return Stage(n, np.dtype(np.float32) if now.single else dtype)
-
-
-def transform_step(run: Settings, Phi: Array, objective: Objective, memory: Any) -> Descent:
-    """Update Φ by the solver; without one, only measure where we are."""
-    if run.solver is None:
-        unknown = namespace(Phi).full_like(Phi[:1, :1], np.nan)
-        return Descent(Phi, objective.loss(), unknown)
-    return run.solver.update(Phi, objective, run.n_iter_transform, memory)
+    def is_up(self) -> bool:
+        """Whether `max_time` has passed."""
+        return self.limit is not None and self.seconds() >= self.limit
 
 
-def settle(
-    whole: Model, start: Iterate, last: Iterate, run: Settings, before: float
-) -> tuple[Iterate, tuple[float, float], bool]:
-    """Go back to all frames at the target floor; the engine stands where the result says.
+def begun(restart: Restart, cost: float) -> Run:
+    """A run at its start, whose objective is known, or where it continues."""
+    at = restart.resumed
+    if at is None:
+        return Run(restart, History(cost), restart.start)
+    return Run(restart, at.history, at.position.last)
+
+
+def record(group: Group, runs: Sequence[Run], phase: Phase, clock: Clock) -> None:
+    """Add a row to the history of every running restart."""
+    measured = group.measure()
+    seconds = clock.seconds()
+    for number, seen in zip(group.running, measured, strict=True):
+        history = runs[number].history
+        evaluations = seen.evaluations + (history[-1].evaluations if len(history) else 0)
+        history.rows.append(
+            Row(
+                objective=seen.divergence + seen.penalty,
+                divergence=seen.divergence,
+                penalty=seen.penalty,
+                target_objective=seen.target_objective,
+                gradient=seen.gradient,
+                steps=seen.steps,
+                search_failed=seen.search_failed,
+                evaluations=evaluations,
+                frames=seen.frames,
+                seconds=seconds,
+                floor=phase.floor,
+            )
+        )
+
+
+def stop(group: Group, runs: Sequence[Run], phase: Phase, options: Options) -> None:
+    """End every restart that has a reason to."""
+    dtype = stage_of(phase, group.dtype).dtype
+    for number in group.running:
+        run, history = runs[number], runs[number].history
+        shape = (*group.shape[:2], history[-1].frames)
+        reason: Status | None
+        if rose(history, phase, rounding(history[-1].objective, shape, dtype)):
+            reason = Status.ROSE
+        elif run.restart.callback is not None and run.restart.callback(seen(group, number, run)):
+            reason = Status.CALLBACK
+        else:
+            reason = reason_to_stop(history, options, phase, group.full_gradient)
+        if reason is not None:
+            run.last, run.status = group.iterate(number), reason
+    ended = [number for number in group.running if runs[number].status is not None]
+    if ended:
+        group.drop(ended)
+
+
+def seen(group: Group, number: int, run: Run) -> State:
+    """What a callback sees."""
+    at, history = group.iterate(number), run.history
+    return State(len(history), history[-1].objective, history, at.Phi, at.W)
+
+
+def keep(group: Group, runs: Sequence[Run]) -> None:
+    """Let every running restart write a checkpoint, if it keeps any."""
+    for number in group.running:
+        run = runs[number]
+        if run.restart.keep is not None:
+            run.restart.keep(partial(snapshot, group, number, run))
+
+
+def snapshot(group: Group, number: int, run: Run) -> Snapshot:
+    """Everything that a running restart is."""
+    return Snapshot(run.restart.start, run.history, group.position(number))
+
+
+def finish(
+    group: Group, runs: Sequence[Run], options: Options, schedule: Schedule
+) -> list[Outcome]:
+    """Take every restart to all frames at the target floor; none ends worse than it started.
 
     An annealed run takes a few NMF steps there, from its start if it was cut short and is worse.
-    Whatever has happened, a result is not worse than the start: then that is the result. Returns
-    the divergence and the penalty, too, and whether there was any need to give everything up.
+    If that is worse than the start as well, the start itself is the result.
     """
-    target = run.schedule.target
-    annealed = run.schedule.anneal is not None and run.max_iter > 0
-    for origin in (last, start) if annealed else (last,):
-        at = whole.restore(origin, target)
-        W = whole.nmf(at.W, target, run.nmf_exponent, LAST_NMF_STEPS if annealed else 0)
-        divergence, sparsity = whole.costs(W, target)
-        if divergence + sparsity <= before:
-            return Iterate(at.Phi, W, whole.engine.activations()), (divergence, sparsity), True
-    slack = rounding(before, whole.engine.shape, whole.engine.dtype)
-    at = whole.restore(start, target)
-    return at, whole.costs(at.W, target), divergence + sparsity <= before + slack
+    annealed = schedule.anneal is not None and options.max_iter > 0
+    n_iter_nmf = LAST_NMF_STEPS if annealed else 0
+    found = group.finish([run.last for run in runs], n_iter_nmf)
+    if annealed:
+        replace_worse(group, found, runs, n_iter_nmf)
+    failed = far_worse(group, found, runs)
+    replace_worse(group, found, runs, 0)
+    outcomes = []
+    for run, (last, divergence, penalty), lost in zip(runs, found, failed, strict=True):
+        assert run.status is not None
+        status = Status.NOT_BETTER if lost else run.status
+        outcomes.append(Outcome(last, run.history, status, divergence, penalty))
+    return outcomes
 
 
-def rounding(objective: float, shape: tuple[int, ...], dtype: np.dtype[Any]) -> float:
-    """By how much an objective may rise without anything being wrong."""
-    entries = float(np.prod(shape, dtype=float))
-    return ROUNDING[dtype.name] * abs(objective) + float(np.finfo(dtype).eps) * entries
+def replace_worse(group: Group, found: list[Final], runs: Sequence[Run], n_iter_nmf: int) -> None:
+    """Replace what is worse than its start by the start, after some NMF steps."""
+    worse = [i for i, run in enumerate(runs) if not found[i].objective <= run.history.start]
+    if worse:
+        instead = group.finish([runs[i].restart.start for i in worse], n_iter_nmf)
+        for i, final in zip(worse, instead, strict=True):
+            found[i] = final
 
 
-def reason_to_stop(
-    history: History,
-    last: Iterate,
-    run: Settings,
-    now: Setting,
-    slack: float,
-    flat_below: float = -1.0,
-) -> Status | None:
-    """The first reason to stop after an outer iteration, if there is one.
-
-    A gradient of at most `flat_below` is one where nothing but the transform is learned. At one
-    floor on the same frames an objective that rises by more than the slack, or is not a number,
-    is an error.
-    """
-    row, before = history[-1], before_last(history, now)
-    if not row.objective <= before + slack:
-        return Status.ROSE
-    if run.callback is not None:
-        seen = State(len(history), row.objective, history, last.Phi, last.W, run.scale)
-        if run.callback(seen):
-            return Status.CALLBACK
-    if now.settled:
-        if row.gradient <= flat_below:
-            return Status.SMALL_GRADIENT
-        if before - row.objective <= run.tol * abs(row.objective):
-            return Status.LINE_SEARCH if row.search_failed else Status.SMALL_DECREASE
-    if run.max_time is not None and row.seconds >= run.max_time:
-        return Status.MAX_TIME
-    return None
-
-
-def before_last(history: History, now: Setting) -> float:
-    """The objective that the last one must not exceed; infinite if the floor or frames changed."""
-    if len(history) == 1:
-        return history.start if now.settled else np.inf
-    row, previous = history[-1], history[-2]
-    same = (previous.floor, previous.frames) == (row.floor, row.frames)
-    return previous.objective if same else np.inf
+def far_worse(group: Group, found: Sequence[Final], runs: Sequence[Run]) -> list[bool]:
+    """Whether each is worse than its start by more than rounding explains."""
+    before = [run.history.start for run in runs]
+    slack = [rounding(start, group.shape, group.dtype) for start in before]
+    costs = (final.objective for final in found)
+    return [not c <= b + s for c, b, s in zip(costs, before, slack, strict=True)]

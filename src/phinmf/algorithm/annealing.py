@@ -56,20 +56,21 @@ class Anneal:
         checks.count("length", self.length, 1)
 
 
-class Setting(NamedTuple):
+class Phase(NamedTuple):
     """What one outer iteration works with."""
 
     floor: float
-    high: bool  #: the floor is high: a sample of the frames is enough
-    single: bool  #: in single precision
-    settled: bool  #: at the target floor, where the stopping rule counts
+    high: bool = False  #: the floor is high: more NMF steps pay, and a sample of the frames serves
+    n_frames: int | None = None  #: size of the sample; None: all frames
+    single: bool = False  #: in single precision
+    at_target: bool = False  #: at the target floor, where the stopping rule counts
 
 
 class Schedule:
-    """The setting of each outer iteration.
+    """The phase of each outer iteration.
 
-    The shape is that of the frames, a frame of weight 2 counting as two. Frames can be drawn where
-    weights are whole numbers.
+    `shape` is that of the frames, where a frame of weight 2 counts as two. A sample of frames can
+    be drawn only if weights are whole numbers.
     """
 
     def __init__(
@@ -85,23 +86,25 @@ class Schedule:
         self.anneal = anneal if anneal and anneal.start > target else None
         self.target = target
         self.max_time = max_time
+        self.sample_size: int | None = None
         if self.anneal:
             self.length = max(1, min(self.anneal.length, max_iter - 1 - max_iter // 8))
             n = round(self.anneal.sample * M)
             self.sample_size = n if 0 < n <= N // 2 and may_sample else None
         self.single = math.prod(shape) >= SINGLE_PAYS
 
-    def at(self, iteration: int, seconds: float) -> Setting:
-        """The setting of an outer iteration that begins after so many seconds."""
+    def at(self, iteration: int, seconds: float) -> Phase:
+        """The phase of an outer iteration that begins after so many seconds."""
         if not self.anneal:
-            return Setting(self.target, high=False, single=False, settled=True)
+            return Phase(self.target, at_target=True)
         progress = iteration / self.length
         if self.max_time:
             progress = max(progress, seconds / (TIME_SHARE * self.max_time))
         if progress >= 1:
-            return Setting(self.target, high=False, single=False, settled=True)
+            return Phase(self.target, at_target=True)
         start = self.anneal.start
         knee = min(start, max(self.anneal.knee, self.target))
         floor = max(start * (knee / start) ** (progress**self.anneal.shape), self.target)
+        high = floor > self.anneal.all_frames
         single = self.single and floor > SINGLE_SERVES
-        return Setting(floor, floor > self.anneal.all_frames, single, settled=False)
+        return Phase(floor, high, self.sample_size if high else None, single)

@@ -61,10 +61,10 @@ class Model:
         self.V_hat = V_hat
         self.kept = kept or Kept()
 
-    def part(self, sample: Sample | None, dtype: np.dtype[Any]) -> Model:
-        """The same on a sample, in another precision; itself if that is no change.
+    def subset(self, sample: Sample | None, dtype: np.dtype[Any]) -> Model:
+        """The same model on a sample of the frames (None: all), in another precision.
 
-        While a part works, the whole rests.
+        Return itself if nothing changes. The engine of all frames gives up its memory meanwhile.
         """
         if sample is None:
             if dtype == self.engine.dtype:
@@ -109,12 +109,12 @@ class Model:
         at = Iterate(
             exactly_orthogonal(at.Phi, dtype, self.engine.algebra), copied(at.W, dtype), at.H
         )
-        self.stand_at(at)
+        self.go_to(at)
         if self.kept.H is None and at.H.shape[1] < self.engine.shape[2]:
             activate(self.engine, at.W, self.mu, eps)
         return Iterate(at.Phi, at.W, self.engine.activations())
 
-    def stand_at(self, at: Iterate) -> None:
+    def go_to(self, at: Iterate) -> None:
         """Go to an iterate as it is."""
         self.engine.rotate(at.Phi)
         H = at.H if self.kept.H is None else self.kept.H

@@ -1,14 +1,12 @@
-"""How a TLNMF is fitted: from its parameters to one or several starts, and to its attributes."""
+"""How a TLNMF is fitted: from its parameters to its restarts, and to its attributes."""
 
 from __future__ import annotations
 
-import contextvars
 import copy
 import functools
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,17 +16,16 @@ from sklearn.utils.validation import validate_data
 
 from phinmf import arrays, checks
 from phinmf._types import Array
-from phinmf.api import tl_nmf
-from phinmf.arrays import threads
 from phinmf.arrays.lazy import dask, is_lazy, rows
-from phinmf.engines import ENGINES
 from phinmf.estimator.callbacks import Task, with_callbacks
-from phinmf.fit import assembly
-from phinmf.fit import given as starts
+from phinmf.fit.checkpoint import Files
 from phinmf.fit.devices import Place
 from phinmf.fit.encode import Encoding, encode
-from phinmf.fit.problem import problem_of
-from phinmf.result import Result, State, Status
+from phinmf.fit.given import fixed_parts
+from phinmf.fit.options import FitOptions, fit_options
+from phinmf.fit.problem import Problem, problem_of
+from phinmf.fit.seeds import spawn
+from phinmf.result import Result, State
 
 
 @contextmanager
@@ -54,11 +51,10 @@ def fit(estimator: Any, X: Any, weights: Array | None, activations: ArrayLike | 
 def fit_here(
     estimator: Any, X: Array, place: Place, weights: Array | None, activations: ArrayLike | None
 ) -> Encoding:
-    """Fit to frames that are where they are computed with; what is learned goes back."""
-    how = arguments(estimator, X, activations)
-    how["sample_weight"] = weights
+    """Fit to frames that are on the device; what is learned goes back to where they came from."""
+    problem = problem_for(estimator, X, weights, activations)
     task = Task.of_fit(estimator, place.given, checks.count("n_init", estimator.n_init, 1))
-    results = restarts(estimator, X.T, how, task, place)
+    results = restarts(estimator, problem, task, place)
     best = min(results, key=lambda result: result.objective)
     learned = attributes(estimator, place.back(best.Phi), place.back(best.W), best.scale)
     for name, value in learned.items():
@@ -76,7 +72,13 @@ def fit_here(
     return found
 
 
-def encoded(estimator: Any, X: Any, weights: Array | None = None, **how: Any) -> Encoding:
+def encoded(
+    estimator: Any,
+    X: Any,
+    weights: Array | None = None,
+    engine: str | None = None,
+    n_threads: int | None = None,
+) -> Encoding:
     """Activations of frames by a fitted TLNMF, as arrays like the frames."""
     place = Place("X", X, estimator.device)
     with place.enough_memory():
@@ -89,7 +91,8 @@ def encoded(estimator: Any, X: Any, weights: Array | None = None, **how: Any) ->
             floor=estimator.floor,
             divergence=estimator.divergence,
             weights=weights,
-            **{"engine": estimator.engine, "n_threads": estimator.n_threads} | how,
+            engine=engine or estimator.engine,
+            n_threads=n_threads or estimator.n_threads,
         )
         return found_back(found, place)
 
@@ -115,47 +118,53 @@ def activations_of_rows(X: Array, estimator: Any) -> Array:
     return encoded(estimator, X, engine="auto", n_threads=estimator.n_threads or 1).H.T
 
 
-def arguments(estimator: Any, X: Any, activations: ArrayLike | None) -> dict[str, Any]:
-    """The arguments of `tl_nmf` that are the same for every restart."""
-    own = ("components", "warm_start", "n_init", "n_jobs", "random_state", "callback", "device")
-    how = {k: v for k, v in estimator.get_params(deep=False).items() if k not in own}
-    given: Array = np.zeros((0, X.shape[1]))  # none of them: any number is allowed
+def options_of(estimator: Any, anneal: Any = None) -> FitOptions:
+    """The options of a fit with these parameters."""
+    e = estimator
+    return fit_options(
+        solver=e.solver, init=e.init, divergence=e.divergence, sparsity=e.sparsity, floor=e.floor,
+        anneal=e.anneal if anneal is None else anneal, n_iter_nmf=e.n_iter_nmf,
+        n_iter_transform=e.n_iter_transform, nmf_exponent=e.nmf_exponent, max_iter=e.max_iter,
+        max_time=e.max_time, tol=e.tol, engine=e.engine, n_threads=e.n_threads,
+    )  # fmt: skip
+
+
+def problem_for(
+    estimator: Any, X: Any, weights: Array | None, activations: ArrayLike | None
+) -> Problem:
+    """The problem of a fit to these frames, for all restarts."""
     K = checks.count("n_components", estimator.n_components, 1)
+    options = options_of(estimator)
+    W: Array = np.zeros((0, X.shape[1]))  # an array, if empty: K may then be any number
+    H = None
     if estimator.components is not None:
         shape = checks.real_array("components", estimator.components).shape
         n = min(shape[0] if shape else 1, K)
-        given = checks.factor("components", estimator.components, (n, X.shape[1]), np.float64)
-    how["W"] = arrays.like(given.T, X)
+        W = checks.factor("components", estimator.components, (n, X.shape[1]), np.float64)
     if estimator.warm_start and hasattr(estimator, "components_"):
-        learned = estimator.transform_matrix_, estimator.components_.T
-        how["init"], how["W"] = (arrays.like(a, X) for a in learned)
-        how["H"] = encoded(estimator, X).H
-        how["anneal"] = False if estimator.anneal is None else estimator.anneal
+        W = estimator.components_
+        H = encoded(estimator, X).H
+        options = options_of(estimator, False if estimator.anneal is None else None)
+        options = replace(options, init=arrays.like(estimator.transform_matrix_, X))
     if activations is not None:
-        H = checks.factor("activations", activations, (len(X), K), np.float64).T
-        how["H"] = arrays.like(H, X)
-    return how
+        H = arrays.like(checks.factor("activations", activations, (len(X), K), np.float64).T, X)
+    return problem_of(
+        X.T, K, options, W=arrays.like(W.T, X), H=H, fixed=estimator.fixed, sample_weight=weights
+    )
 
 
 def check_parameters(estimator: Any) -> None:
     """Raise what a fit would raise for these parameters, whatever its frames are."""
     e = estimator
-    assembly.settings(
-        (1, 2, 1), e.solver, e.floor, e.anneal, e.max_iter, e.max_time, e.n_iter_transform, e.tol,
-        mu=checks.number("sparsity", e.sparsity, 0), gamma=assembly.exponent(e.nmf_exponent),
-        n_iter_nmf=e.n_iter_nmf, callback=e.callback, rng=checks.generator(e.random_state),
-    )  # fmt: skip
+    options_of(e)
+    checks.function("callback", e.callback)
+    checks.generator(e.random_state)
     for name in ("n_components", "n_init"):
         checks.count(name, getattr(e, name), 1)
-    if e.n_threads is not None:
-        checks.count("n_threads", e.n_threads, 1)
-    if e.divergence is not None:
-        assembly.divergence_of(e.divergence)
-    checks.known("engine", e.engine, ["auto", *ENGINES])
     M = 1 if isinstance(e.init, str) else len(e.init)
     checks.transform(e.init, M, checks.generator(0), np.float64)
-    checks.number("checkpoint_every", e.checkpoint_every, 0)
-    starts.fixed_parts(e.fixed, e.n_components, has_H=True)
+    Files(e.checkpoint, e.checkpoint_every, e.resume)
+    fixed_parts(e.fixed, e.n_components, has_H=True)
 
 
 def attributes(estimator: Any, Phi: Array, W: Any, scale: float) -> dict[str, Any]:
@@ -169,80 +178,37 @@ def attributes(estimator: Any, Phi: Array, W: Any, scale: float) -> dict[str, An
     }
 
 
-def restarts(estimator: Any, Y: Any, how: dict[str, Any], task: Task, place: Place) -> list[Result]:
-    """Fit from `n_init` starts, whose seeds are independent."""
+def restarts(estimator: Any, problem: Problem, task: Task, place: Place) -> list[Result]:
+    """Fit from `n_init` starts, whose random states are independent."""
     n = estimator.n_init
     callback = checks.function("callback", estimator.callback)
-    seeds = [estimator.random_state] * n
+    random_states = [estimator.random_state] * n
     if n > 1 and estimator.random_state is not None:
-        entropy = checks.generator(estimator.random_state).integers(2**63, size=4)
-        seeds = [np.random.default_rng(s) for s in np.random.SeedSequence(list(entropy)).spawn(n)]
-    n_jobs = min(effective_n_jobs(estimator.n_jobs), n)
-    if n_jobs > 1 and how["n_threads"] is None:
-        how = how | {"n_threads": max(1, threads.available() // n_jobs)}
-
-    over = threading.Event()
+        random_states = spawn(estimator.random_state, n)
 
     def told(at: State | Result) -> dict[str, Any]:
         return attributes(estimator, place.back(at.Phi), place.back(at.W), at.scale)
 
-    def watcher(part: Task) -> Callable[[State], bool]:
+    @functools.cache
+    def part_of(number: int) -> Task:  # made when the restart begins
+        return task.part("restart", number, problem.options.algorithm.max_iter)
+
+    def watcher(number: int) -> Callable[[State], bool]:
         def watch(state: State) -> bool:
-            if over.is_set():
-                raise KeyboardInterrupt
-            iteration = part.part("iteration", state.iteration - 1)
+            iteration = part_of(number).part("iteration", state.iteration - 1)
             stop = iteration.end(lambda: told(state))
             return bool(callback is not None and callback(place.seen(state))) or stop
 
         return watch
 
-    def part_of(number: int) -> Task:
-        return task.part("restart", number, checks.count("max_iter", how["max_iter"], 0))
+    def ended(number: int, result: Result) -> None:
+        part_of(number).end(lambda: told(result))
 
-    def one(number: int, seed: Any) -> Result:
-        part = part_of(number)
-        own = files_of(how, number) if n > 1 else {}
-        result = tl_nmf(Y, random_state=seed, callback=watcher(part), **how | own)
-        part.end(lambda: told(result))
-        return result
-
-    if arrays.is_tensor(Y) and how["checkpoint"] is None and how["resume"] is False:
-        others = ("checkpoint", "checkpoint_every", "resume")
-        problem = problem_of(Y, **{k: v for k, v in how.items() if k not in others})
-        if problem.runs_in_lockstep:
-            parts = [part_of(number) for number in range(n)]
-            watched = callback is not None or task.heard
-            results = problem.together(seeds, [watcher(p) if watched else None for p in parts])
-            for part, result in zip(parts, results, strict=False):
-                part.end(functools.partial(told, result))
-            return results
-    if n_jobs > 1:
-        with ThreadPoolExecutor(n_jobs) as pool:
-            work = [  # in copies of this thread's context, which knows a cluster
-                pool.submit(contextvars.copy_context().run, one, number, seed)
-                for number, seed in enumerate(seeds)
-            ]
-            with suppress(KeyboardInterrupt):  # which reaches this thread alone
-                wait(work, return_when=FIRST_EXCEPTION)
-            over.set()  # what still runs ends at its next iteration, and nothing new is begun
-            begun = [restart for restart in work if not restart.cancel()]
-            return [restart.result() for restart in begun]
-    results = []
-    for number, seed in enumerate(seeds):
-        results.append(one(number, seed))
-        if results[-1].status is Status.INTERRUPTED:
-            break
-    return results
-
-
-def files_of(how: dict[str, Any], number: int) -> dict[str, Any]:
-    """Each restart has a checkpoint of its own."""
-    own = {}
-    if how["checkpoint"] is not None:
-        own["checkpoint"] = f"{how['checkpoint']}.{number}"
-    if not isinstance(how["resume"], bool):
-        own["resume"] = f"{how['resume']}.{number}"
-    return own
+    watched = callback is not None or task.heard
+    callbacks = [watcher(number) if watched else None for number in range(n)]
+    files = Files(estimator.checkpoint, estimator.checkpoint_every, estimator.resume)
+    jobs = min(effective_n_jobs(estimator.n_jobs), n)
+    return problem.solve(random_states, callbacks, jobs, files, ended)
 
 
 def validated(estimator: Any, X: Any, reset: bool = True) -> Any:

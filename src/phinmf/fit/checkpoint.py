@@ -1,4 +1,4 @@
-"""Checkpoints: all that a run is between two outer iterations, in a file."""
+"""Checkpoints: everything that a restart is between two outer iterations, in a file."""
 
 from __future__ import annotations
 
@@ -7,102 +7,127 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from phinmf import arrays
+from phinmf import arrays, checks
 from phinmf._types import Array
-from phinmf.algorithm.alternate import Progress, Settings, rounding
-from phinmf.algorithm.model import Iterate, Model
+from phinmf.algorithm.group import Group, Restart, Snapshot
+from phinmf.algorithm.model import Iterate
+from phinmf.algorithm.stopping import rounding
 from phinmf.arrays.levels import each
 from phinmf.engines.blocked.summation import blocks_of
 from phinmf.fit import storage
-from phinmf.fit.stored_run import progress_of
-from phinmf.solvers import Solver
+from phinmf.fit.stored_run import memory_of, snapshot_of
 
 log = logging.getLogger("phinmf")
+
+File = str | os.PathLike[str]
+Description = Mapping[str, Any]  #: what a checkpoint must agree with, as JSON holds it
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where a restart keeps checkpoints, and where it continues from."""
+
+    checkpoint: File | None = None
+    every: float = 10.0  #: seconds
+    resume: File | bool = False
+
+    def __post_init__(self) -> None:
+        checks.number("checkpoint_every", self.every, 0)
+        if not isinstance(self.resume, (bool, str, os.PathLike)):
+            raise TypeError(
+                f"resume is {self.resume!r}, but True, False or the path of a file is needed"
+            )
+        if self.resume is True and self.checkpoint is None:
+            raise ValueError("resume is True but no checkpoint is named: pass the path of one")
+
+    @property
+    def used(self) -> bool:
+        """Whether there is anything to write or to read."""
+        return self.checkpoint is not None or self.resume is not False
+
+    def of_restart(self, number: int, n: int) -> Files:
+        """The files of one of n restarts: each has its own."""
+        if n == 1 or not self.used:
+            return self
+        checkpoint, resume = self.checkpoint, self.resume
+        if checkpoint is not None:
+            checkpoint = f"{checkpoint}.{number}"
+        if not isinstance(resume, bool):
+            resume = f"{resume}.{number}"
+        return Files(checkpoint, self.every, resume)
+
+    def attach(
+        self, restart: Restart, known: Description, group: Group, sample_size: int | None
+    ) -> Restart:
+        """Let a restart keep checkpoints, and find where it continues instead of at its start."""
+        keep = None
+        if self.checkpoint is not None:
+            if not storage.named(self.checkpoint).parent.is_dir():
+                raise ValueError(
+                    f"checkpoint is {self.checkpoint}, but its folder does not exist: make it first"
+                )
+            refuse_what_is_not_ours(self.checkpoint)
+            storage.writable(self.checkpoint)
+            keep = Keeper(self.checkpoint, self.every, known)
+        source = self.source
+        resumed = None
+        if source is not None:
+            resumed = read(source, known, restart.start, group, sample_size)
+        return dataclasses.replace(restart, keep=keep, resumed=resumed)
+
+    @property
+    def source(self) -> File | None:
+        """The file to continue from, if there is one."""
+        if not isinstance(self.resume, bool):
+            return self.resume
+        path = self.checkpoint
+        return path if self.resume and path is not None and found(path) else None
 
 
 class Keeper:
     """Writes a checkpoint when the last one is old enough."""
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        every: float,
-        solver: Solver | None,
-        problem: Mapping[str, Any],
-    ) -> None:
+    def __init__(self, path: File, every: float, known: Description) -> None:
         self.path = path
         self.every = every
-        self.solver = solver
-        self.problem = problem
+        self.known = known
         self.last = time.perf_counter()
 
-    def __call__(self, at: Progress) -> None:
+    def __call__(self, snapshot: Callable[[], Snapshot]) -> None:
         """Write, if it is time."""
         if time.perf_counter() - self.last >= self.every:
-            write(self.path, at, self.solver, self.problem)
+            write(self.path, snapshot(), self.known)
             self.last = time.perf_counter()
 
 
-def attach(
-    run: Settings,
-    problem: Mapping[str, Any],
-    path: str | os.PathLike[str] | None,
-    every: float,
-    resume: str | os.PathLike[str] | bool,
-    start: Iterate,
-    model: Model,
-) -> tuple[Settings, Progress | None]:
-    """Let a run keep checkpoints, and find where it continues instead of at the start."""
-    if path is not None:
-        if not storage.named(path).parent.is_dir():
-            raise ValueError(f"checkpoint is {path}, but its folder does not exist: make it first")
-        refuse_what_is_not_ours(path)
-        storage.writable(path)
-        run = dataclasses.replace(run, keep=Keeper(path, every, run.solver, problem))
-    if isinstance(resume, bool):
-        if resume and path is None:
-            raise ValueError("resume is True but no checkpoint is named: pass the path of one")
-        source = path if resume and path is not None and found(path) else None
-    elif isinstance(resume, (str, os.PathLike)):
-        source = resume
-    else:
-        raise TypeError(f"resume is {resume!r}, but True, False or the path of a file is needed")
-    return run, None if source is None else read(source, run, problem, start, model)
-
-
-def write(
-    path: str | os.PathLike[str], at: Progress, solver: Solver | None, problem: Mapping[str, Any]
-) -> None:
-    """Write a checkpoint; the one before is kept beside it."""
-    parts = {f"start_{k}": v for k, v in vars(at.start).items()}
-    parts |= {f"last_{k}": v for k, v in vars(at.last).items()}
-    if at.sample is not None:
-        parts |= {f"sample_{k}": v for k, v in at.sample._asdict().items()}
-    if solver is not None:
-        parts |= {f"memory_{k}": v for k, v in solver.pack(at.memory).items()}
+def write(path: File, snapshot: Snapshot, known: Description) -> None:
+    """Write a checkpoint; the previous one is kept beside it."""
+    last, memory, sample, stage = snapshot.position
+    parts = {f"start_{k}": v for k, v in vars(snapshot.start).items()}
+    parts |= {f"last_{k}": v for k, v in vars(last).items()}
+    if sample is not None:
+        parts |= {f"sample_{k}": v for k, v in sample._asdict().items()}
+    parts |= {f"memory_{k}": v for k, v in memory.items()}
     parts = {name: arrays.to_numpy(array) for name, array in parts.items()}
     header = {
-        "problem": dict(problem),
-        "history": at.history.to_json(),
-        "n_frames": at.stage.n_frames if at.stage else None,
+        "problem": dict(known),
+        "history": snapshot.history.to_json(),
+        "n_frames": stage.n_frames,
     }
     storage.write(path, "checkpoint", header, parts, keep_previous=True)
 
 
 def read(
-    path: str | os.PathLike[str],
-    run: Settings,
-    problem: Mapping[str, Any],
-    start: Iterate,
-    model: Model,
-) -> Progress:
-    """Read a checkpoint of this very problem; if it is damaged, the one before."""
+    path: File, known: Description, start: Iterate, group: Group, sample_size: int | None
+) -> Snapshot:
+    """Read a checkpoint of this very fit; if it is damaged, the previous one."""
     try:
         stored = storage.read(path, "checkpoint")
     except (ValueError, FileNotFoundError) as error:
@@ -113,7 +138,7 @@ def read(
     saved = stored.header.get("problem")
     if not isinstance(saved, dict):
         raise ValueError(f"{path} is not a complete checkpoint: it does not say of which run")
-    for name, value in problem.items():
+    for name, value in known.items():
         if saved.get(name) != value:
             raise ValueError(
                 f"{path} belongs to another run: its {name} is"
@@ -121,21 +146,23 @@ def read(
                 " frames and settings"
             )
     try:
-        at = progress_of(stored, start, run, float(model.engine.weights.sum()))
-        check_start(at, model, run.schedule.target)
-        return at
+        snapshot = snapshot_of(stored, start, sample_size, group.total_weight)
+        if not group.fits(memory_of(stored)):
+            raise ValueError("its memory is not one of this solver")
+        check_start(snapshot, group)
+        return snapshot
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         why = storage.shortened(str(error))
         raise ValueError(f"{path} is not a usable checkpoint: {why}") from error
 
 
-def check_start(at: Progress, model: Model, target: float) -> None:
+def check_start(snapshot: Snapshot, group: Group) -> None:
     """Raise unless the start costs what the history says: no result may be worse."""
-    said = at.history.start
+    said = snapshot.history.start
     with np.errstate(all="ignore"):
-        cost = model.cost(model.restore(at.start, target).W, target)
-    if not abs(cost - said) <= rounding(said, model.engine.shape, model.engine.dtype):
-        raise ValueError(f"its start costs {cost:.6g}, but its history says {said:.6g}")
+        (start,) = group.finish([snapshot.start], 0)
+    if not abs(start.objective - said) <= rounding(said, group.shape, group.dtype):
+        raise ValueError(f"its start costs {start.objective:.6g}, but its history says {said:.6g}")
 
 
 def refuse_what_is_not_ours(path: str | os.PathLike[str]) -> None:

@@ -9,14 +9,17 @@ import numpy as np
 
 from phinmf import checks
 from phinmf._types import Array
-from phinmf.algorithm.alternate import Settings
-from phinmf.algorithm.nmf import Kept
 from phinmf.divergences import DIVERGENCES, Divergence
-from phinmf.fit.assembly import divergence_of
 from phinmf.fit.checkpoint import digest, digest_of_frames
+from phinmf.fit.data import Data
+from phinmf.fit.engine import divergence_of
+from phinmf.fit.given import Given
+from phinmf.fit.options import FitOptions
+
+Seed = int | str | None
 
 
-def seed_of(random_state: Any) -> int | str | None:
+def seed_of(random_state: Any) -> Seed:
     """A random state in words that JSON knows: the seed, or a text for the state of a generator."""
     if random_state is None or isinstance(random_state, (int, np.integer)):
         return None if random_state is None else int(random_state)
@@ -25,38 +28,32 @@ def seed_of(random_state: Any) -> int | str | None:
 
 
 def description(
-    run: Settings,
-    frames: Array,
-    weights: Array | None,
-    K: int,
-    divergence: str | Divergence,
-    kept: Kept,
-    W: Array,
-    H: Array | None,
-    init: Any,
-    random_state: int | str | None,
+    options: FitOptions, data: Data, given: Given, K: int, seed: Seed, in_batch: bool
 ) -> dict[str, Any]:
-    """What a checkpoint must agree with, in words that JSON knows.
+    """What a checkpoint must agree with, as JSON holds it.
 
-    Of arrays, those that were given: what is made of them may differ in the last bit elsewhere.
+    Arrays are described as they were given: what is computed from them may differ in the last bit
+    on another machine.
     """
+    kept, o, init = given.kept, options.algorithm, options.init
     columns = None if kept.columns is None else kept.columns.tolist()
     return {
-        "frames": digest_of_frames(frames, weights),
+        "frames": digest_of_frames(data.frames, data.frame_weights),
         "n_components": K,
-        "divergence": name_of(divergence),
-        "sparsity": run.mu,
-        "floor": run.schedule.target,
-        "anneal": repr(run.schedule.anneal),
-        "solver": repr(run.solver),
-        "n_iter_nmf": run.n_iter_nmf,
-        "n_iter_transform": run.n_iter_transform,
-        "nmf_exponent": run.nmf_exponent,
+        "divergence": name_of(options.divergence),
+        "sparsity": o.sparsity,
+        "floor": o.floor,
+        "anneal": repr(data.schedule(o).anneal),
+        "solver": repr(o.solver),
+        "n_iter_nmf": o.n_iter_nmf,
+        "n_iter_transform": o.n_iter_transform,
+        "nmf_exponent": o.nmf_exponent,
         "fixed": {"W": columns, "H": kept.H is not None},
-        "random_state": random_state,
+        "random_state": seed,
         "init": init if isinstance(init, str) else label(checks.real_array("init", init)),
-        "W": label(W) if W.shape[1] else None,
-        "H": None if H is None else label(H),
+        "W": label(given.W) if given.W.shape[1] else None,
+        "H": None if given.H_as_given is None else label(given.H_as_given),
+        "engine": "a batch of tensors" if in_batch else "one restart",
     }
 
 

@@ -13,7 +13,6 @@ from typing import Any, ParamSpec
 from phinmf import arrays, checks
 from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
-from phinmf.engines import ENGINES
 from phinmf.result import Result, State
 
 P = ParamSpec("P")
@@ -167,13 +166,6 @@ def door(function: Callable[P, Result]) -> Callable[P, Result]:
             callback = checks.function("callback", given.get("callback"))
             if callback is not None:
                 given["callback"] = lambda state: callback(place.seen(state))
-            engine = given.get("engine", "auto")
-            if arrays.is_tensor(given["Y"]) and engine in ENGINES and not ENGINES[engine].tensors:
-                raise ValueError(
-                    f"engine is {engine!r}, which computes with NumPy, but Y is a tensor or a"
-                    " device is named: use engine='auto', or pass Y as an array of NumPy without a"
-                    " device"
-                )
             result = function(*bound.args, **bound.kwargs)
             factors = {name: place.back(getattr(result, name)) for name in ("Phi", "W", "H")}
             return dataclasses.replace(result, **factors)

@@ -12,7 +12,8 @@ from phinmf._types import Array
 from phinmf.algorithm.nmf import flat_activations, normalise, penalty
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Divergence, is_compiled
-from phinmf.fit import assembly
+from phinmf.engines import ENGINES
+from phinmf.fit.engine import divergence_of, engine_for
 from phinmf.fit.weights import in_own_unit
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry
@@ -53,6 +54,8 @@ def encode(
     for a frame does not depend on which other frames there are, but for rounding: a product of
     matrices may round a column otherwise beside other columns.
     """
+    divergence = divergence_of(divergence)
+    checks.known("engine", engine, ["auto", *ENGINES])
     weights, weight_unit = in_own_unit(weights)
     dtype = arrays.dtype_of(Y)
     checks.in_range(dtype, sparsity=sparsity, floor=floor)
@@ -82,10 +85,10 @@ def encode(
             f" the fit, {scale:.3g}: scale them as the frames of the fit were"
         )
     columns, s = normalise(arrays.cast(W, np.float64))
-    with assembly.engine_of(engine, unit, divergence, n_threads, weights) as held:
+    with engine_for(engine, unit, divergence, n_threads, weights) as held:
         held.rotate(Phi)
         held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], sparsity))
-        fused = is_compiled(assembly.divergence_of(divergence)) and floor > 0
+        fused = is_compiled(divergence) and floor > 0
         if fused and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
             settle = importlib.import_module("phinmf.tensors.settling").settle
         else:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Array, Indices
 from phinmf.algorithm.nmf import Kept, flat_activations, normalise
-from phinmf.fit.assembly import Data
+from phinmf.fit.data import Data
 from phinmf.result import Result
 
 
@@ -72,11 +72,11 @@ class Given:
         return dataclasses.replace(result, W=W, H=H)
 
 
-def given(
-    W: ArrayLike | None, H: ArrayLike | None, fixed: Any, n_components: int, N: int, data: Data
+def given_factors(
+    W: ArrayLike | None, H: ArrayLike | None, fixed: Any, n_components: int, data: Data
 ) -> Given:
-    """Check the factors that were given for N frames, some of which are used."""
-    M, K = data.Y.shape[1], n_components
+    """Check the factors that were given for all frames, some of which are used."""
+    M, K, N = data.Y.shape[1], n_components, data.frames.shape[2]
     columns = arrays.zeros((M, 0), data.Y, np.float64)
     activations, unit = None, None
     if W is not None:

@@ -1,220 +1,263 @@
-"""A fit but for its random state: what was given, checked and scaled once for all restarts."""
+"""A fit without its random state: checked and scaled once for all restarts."""
 
 from __future__ import annotations
 
-import importlib
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import Array, Indices
-from phinmf.algorithm.alternate import Callback, Settings
+from phinmf._types import Array
+from phinmf.algorithm.alternate import Outcome, alternate
+from phinmf.algorithm.group import Callback, Group, Restart
 from phinmf.algorithm.model import Iterate, Model
+from phinmf.algorithm.single import Single
 from phinmf.arrays.threads import Workers, available
-from phinmf.divergences import Divergence, is_compiled
-from phinmf.fit import assembly
-from phinmf.fit import given as starts
-from phinmf.fit.assembly import Data
-from phinmf.fit.checkpoint import attach
-from phinmf.fit.description import description, seed_of
+from phinmf.divergences import is_compiled
+from phinmf.fit.checkpoint import Files
+from phinmf.fit.data import Data, data_of
+from phinmf.fit.description import Seed, description, seed_of
 from phinmf.fit.devices import free_memory
 from phinmf.fit.encode import encode
-from phinmf.fit.weights import checked, in_own_unit, told_in_unit, weighted
+from phinmf.fit.engine import engine_for
+from phinmf.fit.given import Given, given_factors
+from phinmf.fit.options import FitOptions
+from phinmf.fit.outcome import result_of
+from phinmf.fit.restarts import equally_far, in_threads, in_turn, stopping_with
+from phinmf.fit.seeds import spawn
+from phinmf.fit.weights import in_units, weighted
 from phinmf.result import Result, Status
-from phinmf.solvers import LBFGS, Solver
+from phinmf.solvers import LBFGS
 
-LEAST_FLOOR_OF_BATCH = 1e-60  #: whose kernels multiply four ratios of a power to the floor
+LEAST_FLOOR_OF_BATCH = 1e-60  #: its kernels multiply four ratios of a power to the floor
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Frames, a number of components, and how they are to be learned."""
+    """Frames, a number of components, and how they are learned."""
 
-    frames: Any  #: (C, M, N) as given
-    weights: Array | None  #: as given
-    unit: float  #: of the weights in the data
     data: Data
-    given: starts.Given
+    given: Given
     n_components: int
-    mu: float
-    init: Any
-    how: dict[str, Any]  #: arguments of `assembly.settings`
-    divergence: str | Divergence
-    engine: str
-    n_threads: int | None
+    options: FitOptions
 
-    def settings(self, rng: np.random.Generator, callback: Callback | None) -> Settings:
-        """The settings of one restart, whose generator draws its sample of the frames."""
-        return assembly.settings(
-            self.data.Y.shape, mu=self.mu, callback=callback, rng=rng, weights=self.data.weights,
-            scale=self.data.scale, **self.how,
-        )  # fmt: skip
+    def solve(
+        self,
+        random_states: Sequence[Any],
+        callbacks: Sequence[Callback | None],
+        jobs: int = 1,
+        files: Files | None = None,
+        ended: Callable[[int, Result], None] | None = None,
+    ) -> list[Result]:
+        """Run one restart for each random state.
+
+        On tensors they are one batch where that is possible; else they run in `jobs` threads, or
+        one after the other. `ended` is called with the number and the result of each.
+        """
+        n, files = len(random_states), files or Files()
+        seeds = [seed_of(state) if files.used else None for state in random_states]
+
+        def finished(number: int, outcome: Outcome) -> Result:
+            result = self.result(outcome)
+            if ended is not None:
+                ended(number, result)
+            return result
+
+        if self.fits_a_batch:
+            return self._in_batches(random_states, callbacks, seeds, files, finished)
+        n_threads = self.options.n_threads
+        if jobs > 1 and n_threads is None:
+            n_threads = max(1, available() // jobs)
+
+        def one(number: int, stopped: Callable[[], bool]) -> Result:
+            callback = stopping_with(callbacks[number], stopped)
+            own = files.of_restart(number, n), seeds[number]
+            return finished(number, self._alone(random_states[number], callback, *own, n_threads))
+
+        return in_threads(one, n, jobs) if jobs > 1 else in_turn(one, n)
+
+    @property
+    def fits_a_batch(self) -> bool:
+        """Whether restarts can run as a batch of tensors, with steps along the exponential."""
+        solver = self.options.algorithm.solver
+        return bool(
+            self.options.engine == "auto"
+            and arrays.is_tensor(self.data.Y)
+            and isinstance(solver, LBFGS)
+            and solver.fits_a_batch
+            and self.given.kept.H is None
+            and is_compiled(self.options.divergence)
+            and self.options.algorithm.floor >= LEAST_FLOOR_OF_BATCH
+        )
+
+    def _alone(
+        self,
+        random_state: Any,
+        callback: Callback | None,
+        files: Files,
+        seed: Seed,
+        n_threads: int | None,
+    ) -> Outcome:
+        """Run one restart by itself, on any engine."""
+        data, options = self.data, self.options
+        with engine_for(
+            options.engine, data.Y, options.divergence, n_threads, data.weights
+        ) as engine:
+            model = Model(engine, options.algorithm.sparsity, kept=self.given.kept)
+            group = Single(model, options.algorithm)
+            restart = self.restart(random_state, callback, engine.powers())
+            return self.run(group, [self.with_files(restart, files, seed, group)])[0]
+
+    def _in_batches(
+        self,
+        random_states: Sequence[Any],
+        callbacks: Sequence[Callback | None],
+        seeds: Sequence[Seed],
+        files: Files,
+        finished: Callable[[int, Outcome], Result],
+    ) -> list[Result]:
+        """Run restarts on tensors, as many at a time as the device has memory for."""
+        from phinmf.tensors.frames import Frames  # needs PyTorch, which is there if Y is a tensor
+        from phinmf.tensors.group import BatchGroup
+        from phinmf.tensors.operations import current
+
+        Y, n, options = self.data.Y, len(random_states), self.options
+        frames = Frames.of(Y, self.data.weights, options.divergence, self.given.kept.columns)
+        powers = arrays.namespace(Y).mean(Y * Y, axis=(0, 1))
+        most = frames.restarts_within(free_memory(Y.device), self.n_components)
+        results: dict[int, Result] = {}
+
+        def group() -> BatchGroup:
+            return BatchGroup(frames, options.algorithm, self.n_components)
+
+        def begin(number: int) -> Restart:
+            return self.restart(random_states[number], callbacks[number], powers)
+
+        for first in range(0, n, most):
+            numbers = range(first, min(first + most, n))
+            begun: list[Restart] = []
+            with Workers(options.n_threads or min(available(), len(numbers))) as workers:
+                workers.in_order(begin, numbers, begun.append)
+            with current(Y.device):
+                restarts = {
+                    i: self.with_files(restart, files.of_restart(i, n), seeds[i], group())
+                    for i, restart in zip(numbers, begun, strict=True)
+                }
+                for some in equally_far(restarts):
+                    outcomes = self.run(group(), [restarts[i] for i in some])
+                    for i, outcome in zip(some, outcomes, strict=True):
+                        results[i] = finished(i, outcome)
+            if any(result.status is Status.INTERRUPTED for result in results.values()):
+                break
+        return [results[number] for number in sorted(results)]
+
+    def run(self, group: Group, restarts: Sequence[Restart]) -> list[Outcome]:
+        """Run Algorithm 1."""
+        options = self.options.algorithm
+        return alternate(group, restarts, options, self.data.schedule(options))
+
+    def restart(self, random_state: Any, callback: Callback | None, powers: Array) -> Restart:
+        """What one restart is asked to do, given the power of each frame."""
+        rng_Phi, rng_W, rng_frames = spawn(random_state, 3)
+        seen = in_units(callback, self.data.unit, self.data.scale)
+        return Restart(self.start(rng_Phi, rng_W, powers), rng_frames, seen)
 
     def start(
         self, rng_Phi: np.random.Generator, rng_W: np.random.Generator, powers: Array
     ) -> Iterate:
         """Where one restart begins, given the power of each frame."""
-        data, M = self.data, self.data.Y.shape[1]
-        Phi = arrays.like(checks.transform(self.init, M, rng_Phi, self.given.dtype), data.Y)
-        if self.how["floor"] == 0:
-            learned = self.how["solver"] is not None
+        data, options = self.data, self.options.algorithm
+        M = data.Y.shape[1]
+        Phi = arrays.like(checks.transform(self.options.init, M, rng_Phi, self.given.dtype), data.Y)
+        if options.floor == 0:
+            learned = options.solver is not None
             checks.entries(Phi, arrays.frames_of(data.Y, data.place), learned)
-        start = Iterate(Phi, *self.given.start(powers, self.mu, rng_W))
-        if self.how["floor"] == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
+        start = Iterate(Phi, *self.given.start(powers, options.sparsity, rng_W))
+        if options.floor == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(
                 "floor is 0 but the given W and H model some entries as 0, which costs infinitely"
                 " much: set floor to a small number such as 1e-8"
             )
         return start
 
-    def alone(
-        self,
-        random_state: Any,
-        callback: Callback | None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = 0.0,
-        resume: str | os.PathLike[str] | bool = False,
-    ) -> Result:
-        """One restart by the readable algorithm, on any engine."""
-        seed = seed_of(random_state)  # before it is drawn from
-        rng_Phi, rng_W, rng_frames = assembly.streams(random_state, 3)
-        run = self.settings(rng_frames, told_in_unit(callback, self.unit))
-        data, kept = self.data, self.given.kept
-        with assembly.engine_of(
-            self.engine, data.Y, self.divergence, self.n_threads, data.weights
-        ) as held:
-            start = self.start(rng_Phi, rng_W, held.powers())
-            model = Model(held, self.mu, kept=kept)
-            at = None
-            if checkpoint is not None or resume is not False:
-                problem = description(
-                    run, self.frames, self.weights, self.n_components, self.divergence, kept,
-                    self.given.W, self.given.H_as_given, self.init, seed,
-                )  # fmt: skip
-                run, at = attach(run, problem, checkpoint, every, resume, start, model)
-            result = assembly.solve(model, start, run, data.scale, at)
-        return self.finished(result)
-
-    @property
-    def runs_in_lockstep(self) -> bool:
-        """Whether restarts on tensors can run as one batch, which goes along the exponential."""
-        solver = self.how["solver"]
-        return bool(
-            self.engine == "auto"
-            and arrays.is_tensor(self.data.Y)
-            and (solver == "lbfgs" or (isinstance(solver, LBFGS) and solver.fits_a_batch))
-            and self.data.Y.shape[1] > 1
-            and self.given.kept.H is None
-            and is_compiled(assembly.divergence_of(self.divergence))
-            and self.how["floor"] >= LEAST_FLOOR_OF_BATCH
+    def with_files(self, restart: Restart, files: Files, seed: Seed, group: Group) -> Restart:
+        """Let a restart keep checkpoints, and continue from one."""
+        if not files.used:
+            return restart
+        options, data = self.options, self.data
+        known = description(
+            options, data, self.given, self.n_components, seed, in_batch=self.fits_a_batch
         )
+        sample_size = data.schedule(options.algorithm).sample_size
+        return files.attach(restart, known, group, sample_size)
 
-    def together(
-        self, random_states: Sequence[Any], callbacks: Sequence[Callback | None]
-    ) -> list[Result]:
-        """Restarts in lockstep, as many at a time as the device has memory for."""
-        lockstep = importlib.import_module("phinmf.tensors.run")  # which needs PyTorch
-        shared = importlib.import_module("phinmf.tensors.frames")
-        data = self.data
-        N = data.Y.shape[2]
-        weights = np.ones(N) if data.weights is None else data.weights
-        divergence: Any = assembly.divergence_of(self.divergence)
-        kept = self.given.kept.columns
-        frames = shared.Frames(data.Y, weights, divergence.log_share, kept)
-        powers = arrays.namespace(data.Y).mean(data.Y * data.Y, axis=(0, 1))
-        results = []
-        most = shared.restarts_within(free_memory(data.Y.device), frames, self.n_components)
-
-        def begin(number: int) -> tuple[Settings, Iterate]:
-            rng_Phi, rng_W, rng_frames = assembly.streams(random_states[number], 3)
-            run = self.settings(rng_frames, told_in_unit(callbacks[number], self.unit))
-            return run, self.start(rng_Phi, rng_W, powers)
-
-        for first in range(0, len(random_states), most):
-            begun: list[tuple[Settings, Iterate]] = []
-            some = range(first, min(first + most, len(random_states)))
-            with Workers(self.n_threads or min(available(), len(some))) as workers:
-                workers.in_order(begin, some, begun.append)
-            runs, iterates = zip(*begun, strict=True)
-            for outcome in lockstep.run_together(frames, iterates, runs):
-                results.append(self.finished(assembly.result_of(outcome, runs[0], data.scale)))
-            if results[-1].status is Status.INTERRUPTED:
-                break
-        return results
-
-    def finished(self, result: Result) -> Result:
-        """The result in the units and for all frames of what was given."""
-        data, given = self.data, self.given
+    def result(self, outcome: Outcome) -> Result:
+        """The result in the units of what was given, and for all of its frames."""
+        data, given, options = self.data, self.given, self.options
+        result = result_of(outcome, options.algorithm, data.scale)
         result = given.in_its_units(result, data.place)
-        if self.unit != 1:
-            costs = ("objective", "divergence", "penalty")
-            scaled = {name: self.unit * getattr(result, name) for name in costs}
-            result = replace(result, history=weighted(result.history, self.unit), **scaled)
+        if data.unit != 1:
+            result = replace(
+                result,
+                objective=data.unit * result.objective,
+                divergence=data.unit * result.divergence,
+                penalty=data.unit * result.penalty,
+                history=weighted(result.history, data.unit),
+            )
         if isinstance(data.used, slice):
             return result
         if given.kept.H is not None:
             return replace(result, H=given.H_as_given)
-        return with_the_other_frames(
-            result, self.frames, data.used, divergence=self.divergence, engine=self.engine,
-            n_threads=self.n_threads, sparsity=self.mu, floor=self.how["floor"],
-        )  # fmt: skip
+        return with_the_other_frames(result, data, options)
 
 
 def problem_of(
     Y: Any,
     n_components: int,
+    options: FitOptions,
     *,
-    solver: str | Solver | None,
-    sparsity: float,
-    floor: float,
-    nmf_exponent: float,
-    init: Any,
-    divergence: str | Divergence,
-    engine: str,
-    n_threads: int | None,
-    W: Any = None,
-    H: Any = None,
+    W: ArrayLike | None = None,
+    H: ArrayLike | None = None,
     fixed: Any = None,
-    sample_weight: Any = None,
-    frame_mask: Any = None,
-    **how: Any,
+    sample_weight: ArrayLike | None = None,
+    frame_mask: ArrayLike | None = None,
 ) -> Problem:
-    """Check the arguments of `tl_nmf`; `how` goes on to `assembly.settings`."""
-    assembly.divergence_of(divergence)
-    frames = checks.frames(Y)
-    _, M, N = frames.shape
-    mu = checks.number("sparsity", sparsity, 0)
-    if n_threads is not None:
-        checks.count("n_threads", n_threads, 1)
-    weights = checked(sample_weight, frame_mask, N)
-    floor = checks.number("floor", floor, 0)
-    checks.in_range(arrays.dtype_of(frames), sparsity=mu, floor=floor)
-    used, unit = in_own_unit(weights)
-    data = assembly.data_of(frames, used, floor, H is None)
-    n_used = N if isinstance(data.used, slice) else len(data.used)
+    """Check the frames and the factors that were given to `tl_nmf`."""
+    data = data_of(
+        Y, options.algorithm, sample_weight=sample_weight, frame_mask=frame_mask,
+        may_merge=H is None,
+    )  # fmt: skip
+    M, n_used = data.Y.shape[1], data.n_used
     most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
     K = checks.count("n_components", n_components, 1, *most)
-    given = starts.given(W, H, fixed, K, N, data)
-    how |= {"solver": None if given.keeps_Phi else solver, "floor": floor}
-    how["gamma"] = assembly.exponent(nmf_exponent)
-    return Problem(
-        frames, weights, unit, data, given, K, mu, init, how, divergence, engine, n_threads
-    )
+    given = given_factors(W, H, fixed, K, data)
+    if given.keeps_Phi or M == 1:  # a 1×1 transform has nothing to learn
+        options = options.keeping_Phi()
+    return Problem(data, given, K, options)
 
 
-def with_the_other_frames(result: Result, Y: Any, used: Indices, **how: Any) -> Result:
-    """The result with activations of all frames, found for those that were left out of the fit."""
+def with_the_other_frames(result: Result, data: Data, options: FitOptions) -> Result:
+    """The result with activations of all frames: those that were left out are encoded."""
     assert result.W is not None
     assert result.H is not None
-    N = Y.shape[2]
-    others = np.setdiff1d(np.arange(N), used)
+    assert not isinstance(data.used, slice)
+    N = data.frames.shape[2]
+    others = np.setdiff1d(np.arange(N), data.used)
     H = arrays.zeros((len(result.H), N), result.H)
-    H[:, arrays.indices(used, H)] = result.H
-    left_out = arrays.frames_of(Y, others)
-    found = encode(left_out, result.Phi, result.W, scale=result.scale, **how)
+    H[:, arrays.indices(data.used, H)] = result.H
+    found = encode(
+        arrays.frames_of(data.frames, others),
+        result.Phi,
+        result.W,
+        scale=result.scale,
+        sparsity=options.algorithm.sparsity,
+        floor=options.algorithm.floor,
+        divergence=options.divergence,
+        engine=options.engine,
+        n_threads=options.n_threads,
+    )
     H[:, arrays.indices(others, H)] = found.H
     return replace(result, H=H)

@@ -1,4 +1,4 @@
-"""The progress of a run from what a file says, every number of it checked before it is used."""
+"""A snapshot of a restart from a file, every number of it checked before it is used."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 
 from phinmf import arrays
 from phinmf._types import Indices
-from phinmf.algorithm.alternate import Progress, Settings, Stage
+from phinmf.algorithm.group import Position, Snapshot, Stage
 from phinmf.algorithm.model import Iterate, Sample
 from phinmf.fit.storage import Stored, shown
 from phinmf.linalg.manifold import orthogonality_error
 from phinmf.result import History, Row
 
 
-def progress_of(stored: Stored, start: Iterate, run: Settings, total: float) -> Progress:
-    """Where a run of these settings was that began as `start` does, with arrays like its own.
+def snapshot_of(stored: Stored, start: Iterate, sample_size: int | None, total: float) -> Snapshot:
+    """Where a restart was that began as `start` does, with arrays like its own.
 
-    Its frames have so much weight in total.
+    `total` is the weight of all frames.
     """
     N = start.H.shape[1]
     history = history_of(stored.header.get("history"), N)
@@ -29,7 +29,7 @@ def progress_of(stored: Stored, start: Iterate, run: Settings, total: float) -> 
     n_frames = stored.header.get("n_frames")
     sample, n_used = None, N
     if n_frames is not None:
-        if n_frames != getattr(run.schedule, "sample_size", None) or n_frames is True:
+        if n_frames != sample_size or n_frames is True:
             raise ValueError(f"its sample has {shown(n_frames)} frames")
         frames = sample_frames(stored, n_frames, N)
         weights = array(stored, "sample_weights", frames.shape, np.float64, lambda w: w > 0)
@@ -39,22 +39,17 @@ def progress_of(stored: Stored, start: Iterate, run: Settings, total: float) -> 
     dtype = arrays.dtype_of(start.Phi)
     found = stored.arrays.get("last_Phi", np.zeros(0)).dtype
     last = iterate(stored, "last_", start, n_used, found if found == np.float32 else dtype)
-    memory = {
-        name.removeprefix("memory_"): a
-        for name, a in stored.arrays.items()
-        if name.startswith("memory_")
-    }
-    if memory if run.solver is None else not run.solver.fits(memory, len(start.Phi)):
-        raise ValueError("its memory is not one of this solver")
-    memory = {name: arrays.like(a, start.Phi) for name, a in memory.items()}
-    return Progress(
-        start=iterate(stored, "start_", start, N, dtype),
-        last=last,
-        history=history,
-        memory=None if run.solver is None else run.solver.unpack(memory, last.Phi),
-        sample=sample,
-        stage=Stage(n_frames, arrays.dtype_of(last.Phi)),
-    )
+    memory = {name: arrays.like(a, start.Phi) for name, a in memory_of(stored).items()}
+    stage = Stage(n_frames, arrays.dtype_of(last.Phi))
+    begun = iterate(stored, "start_", start, N, dtype)
+    return Snapshot(begun, history, Position(last, memory, sample, stage))
+
+
+def memory_of(stored: Stored) -> dict[str, Any]:
+    """The arrays that a solver keeps from one update to the next."""
+    prefix = "memory_"
+    found = stored.arrays.items()
+    return {name.removeprefix(prefix): a for name, a in found if name.startswith(prefix)}
 
 
 def iterate(

@@ -2,87 +2,67 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf.algorithm.alternate import Callback
-from phinmf.algorithm.annealing import Anneal
+from phinmf._types import Array
+from phinmf.algorithm.alternate import alternate
+from phinmf.algorithm.group import Callback, Restart
 from phinmf.algorithm.model import Iterate, Model
-from phinmf.arrays.levels import levels
-from phinmf.divergences import Divergence
-from phinmf.fit import assembly, devices
+from phinmf.algorithm.single import Single
+from phinmf.fit.data import Data, data_of
+from phinmf.fit.engine import engine_for
+from phinmf.fit.options import FitOptions
+from phinmf.fit.outcome import result_of
+from phinmf.fit.seeds import spawn
+from phinmf.fit.weights import in_units
 from phinmf.result import Result
-from phinmf.solvers import Solver
 
 
-@devices.door
-def learn_transform(
-    Y: ArrayLike,
-    V_hat: ArrayLike,
-    *,
-    solver: str | Solver = "lbfgs",
-    init: str | ArrayLike = "dct",
-    divergence: str | Divergence = "itakura-saito",
-    floor: float = 1e-8,
-    anneal: bool | Anneal | None = None,
-    n_iter_transform: int = 5,
-    max_iter: int = 200,
-    max_time: float | None = None,
-    tol: float = 1e-6,
-    random_state: Any = None,
-    callback: Callback | None = None,
-    engine: str = "auto",
-    device: Any = None,
-    n_threads: int | None = None,
-) -> Result:
-    """Learn Φ alone, so that the power of ΦY fits a given model V̂: the paper's first experiments.
+@dataclass(frozen=True)
+class TransformProblem:
+    """Frames and the model of their power that Φ is fitted to."""
 
-    Parameters
-    ----------
-    Y : array of shape (M, N) or (C, M, N)
-        Frames.
-    V_hat : array of shape (M, N)
-        The model of |ΦY|², in the units of Y²; the floor is added to it.
-    solver, init, divergence, floor, anneal, n_iter_transform, max_time, random_state, callback
-        As in `tl_nmf`.
-    max_iter : int
-        Most outer iterations, of `n_iter_transform` solver steps each.
-    tol : float
-        Stop when the gradient or the decrease of an outer iteration, both relative, is below.
-    engine, device, n_threads
-        As in `tl_nmf`.
+    data: Data
+    V_hat: Array  #: (M, N), at unit power
+    options: FitOptions
 
-    Returns
-    -------
-    Result
-        With W and H None; the penalty is 0.
-    """
-    frames = checks.frames(Y)
-    _, M, N = frames.shape
-    if solver is None:
-        raise ValueError("solver is None, which leaves Φ alone: name a solver to learn it")
-    rng_Phi, rng_frames = assembly.streams(random_state, 2)
-    run = assembly.settings(
-        frames.shape, solver, floor, anneal, max_iter, max_time, n_iter_transform, tol,
-        mu=0.0, gamma=1.0, n_iter_nmf=0, callback=callback, rng=rng_frames,
-    )  # fmt: skip
-    known, dtype = checks.audible(levels(frames)), arrays.dtype_of(frames)
-    checks.in_range(dtype, floor=run.schedule.target)
-    checks.floor_of(run.schedule.target, known, dtype)
-    frames, scale = checks.unit_power(frames, None, known)
-    V_unit = arrays.like(checks.factor("V_hat", V_hat, (M, N), np.float64), frames) / scale**2
-    V_unit = arrays.frames_contiguous(V_unit, dtype)
-    if run.schedule.target == 0 and (zeros := int(arrays.namespace(V_unit).sum(V_unit == 0))):
-        raise ValueError(
-            f"floor is 0 but V_hat has {zeros} zeros, which cost infinitely"
-            " much: set floor to a small number such as 1e-8"
+    @classmethod
+    def of(cls, Y: Any, V_hat: ArrayLike, options: FitOptions) -> TransformProblem:
+        """Check the arguments of `learn_transform`."""
+        data, floor = data_of(Y, options.algorithm, may_merge=False), options.algorithm.floor
+        _, M, N = data.Y.shape
+        model = checks.factor("V_hat", V_hat, (M, N), np.float64)
+        unit = arrays.like(model, data.Y) / data.scale**2
+        unit = arrays.frames_contiguous(unit, arrays.dtype_of(data.Y))
+        if floor == 0 and (zeros := int(arrays.namespace(unit).sum(unit == 0))):
+            raise ValueError(
+                f"floor is 0 but V_hat has {zeros} zeros, which cost infinitely"
+                " much: set floor to a small number such as 1e-8"
+            )
+        if M == 1:  # a 1×1 transform has nothing to learn
+            options = options.keeping_Phi()
+        return cls(data, unit, options)
+
+    def solve(self, random_state: Any, callback: Callback | None) -> Result:
+        """Learn Φ from one start."""
+        data, options = self.data, self.options
+        Y, floor = data.Y, options.algorithm.floor
+        rng_Phi, rng_frames = spawn(random_state, 2)
+        Phi = arrays.like(
+            checks.transform(options.init, Y.shape[1], rng_Phi, arrays.dtype_of(Y)), Y
         )
-    Phi = arrays.like(checks.transform(init, M, rng_Phi, dtype), frames)
-    if run.schedule.target == 0:
-        checks.entries(Phi, frames, learned=True)
-    no_factors = arrays.zeros((M, 0), frames), arrays.zeros((0, N), frames)
-    with assembly.engine_of(engine, frames, divergence, n_threads) as held:
-        return assembly.solve(Model(held, 0.0, V_unit), Iterate(Phi, *no_factors), run, scale)
+        if floor == 0:
+            checks.entries(Phi, Y, learned=True)
+        factors = arrays.zeros((Y.shape[1], 0), Y), arrays.zeros((0, Y.shape[2]), Y)
+        seen = in_units(callback, data.unit, data.scale)
+        restart = Restart(Iterate(Phi, *factors), rng_frames, seen)
+        with engine_for(options.engine, Y, options.divergence, options.n_threads) as engine:
+            group = Single(Model(engine, 0.0, self.V_hat), options.algorithm)
+            schedule = data.schedule(options.algorithm)
+            (outcome,) = alternate(group, [restart], options.algorithm, schedule)
+        return replace(result_of(outcome, options.algorithm, data.scale), W=None, H=None)

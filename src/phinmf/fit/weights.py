@@ -83,15 +83,17 @@ def weighted(history: History, unit: float) -> History:
     return result
 
 
-def told_in_unit(
-    callback: Callable[[State], Any] | None, unit: float
+def in_units(
+    callback: Callable[[State], Any] | None, unit: float, scale: float
 ) -> Callable[[State], Any] | None:
-    """A callback that hears of costs in the unit of the weights that were given."""
-    if callback is None or unit == 1:
-        return callback
+    """A callback that sees the scale of the data, and costs in the unit of the given weights."""
+    if callback is None:
+        return None
 
     def told(state: State) -> Any:
-        history = weighted(state.history, unit)
-        return callback(replace(state, objective=unit * state.objective, history=history))
+        if unit != 1:
+            history = weighted(state.history, unit)
+            state = replace(state, objective=unit * state.objective, history=history)
+        return callback(replace(state, scale=scale))
 
     return told

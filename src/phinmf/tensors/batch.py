@@ -75,11 +75,10 @@ class Batch:
         held = (v for owner in (self, self.memory) for v in vars(owner).values())
         self.nbytes = sum(v.numel() * v.element_size() for v in held if isinstance(v, torch.Tensor))
 
-    def set(self, mu: float, target: float, eps: float, kept: Any) -> None:
-        """Take these settings; no restart stands anywhere, and there are no frames."""
+    def set(self, mu: float, target: float, kept: Any) -> None:
+        """Take these options; there are no iterates and no frames yet."""
         self.mu.fill_(mu)
         self.target.fill_(target)
-        self.eps.fill_(eps)
         self.free.fill_(True)
         if kept is not None:
             self.free[torch.as_tensor(kept, device=self.free.device)] = False
@@ -91,8 +90,9 @@ class Batch:
         self.Y[place, ..., : Y.shape[-1]] = Y
         self.weights[place, : Y.shape[-1]] = weights
 
-    def stand_at(self, at: Sequence[Iterate]) -> None:
+    def go_to(self, at: Sequence[Iterate], floor: float) -> None:
         """Go to iterates, made orthogonal; frames without activations get them from W."""
+        self.eps.fill_(floor)
         Phi = torch.stack([a.Phi for a in at])
         self.Phi.copy_(exactly_orthogonal(Phi, dtype_of(self.Phi)))
         self.W.copy_(torch.stack([a.W for a in at]))
@@ -103,6 +103,14 @@ class Batch:
         for place, a in enumerate(at):
             if known[place]:
                 self.H[place, :, : self.lengths[place]] = a.H
+
+    def continue_at(self, at: Sequence[Iterate]) -> None:
+        """Go to iterates as they are."""
+        self.Phi.copy_(torch.stack([a.Phi for a in at]))
+        self.W.copy_(torch.stack([a.W for a in at]))
+        for place, a in enumerate(at):
+            self.H[place, :, : self.lengths[place]] = a.H
+        self.rotate()
 
     def iterate(self, place: int) -> Iterate:
         """Where one restart stands, in memory of its own."""

@@ -7,9 +7,14 @@ counts a pair of atoms twice, which cancels. Plain PyTorch, which `fused_memory`
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 import torch
 
 from phinmf._types import Tensor
+from phinmf.solvers.base import FARTHEST
 
 
 class Memory:
@@ -34,6 +39,30 @@ class Memory:
         """Forget the pairs of some restarts."""
         for kept in (self.S, self.Y):
             kept.masked_fill_(which[:, None, None], 0)
+
+
+def packed(remembered: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What `Memory.of` returns for one restart, as arrays for a checkpoint."""
+    return {name: kept[0] for name, kept in remembered.items()}
+
+
+def unpacked(restarts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """What `Memory.take_over` takes, from the checkpoints of several restarts."""
+    return {name: torch.stack([kept[name] for kept in restarts]) for name in restarts[0]}
+
+
+def fits(arrays: Mapping[str, Any], size: int, M: int) -> bool:
+    """Whether arrays of NumPy, from a file, can be what one restart remembers."""
+    shapes = {"S": (size, M * M), "Y": (size, M * M), "oldest": (), "inverse": (M * M,)}
+    if {name: array.shape for name, array in arrays.items()} != shapes:
+        return False
+    numbers = [arrays[name] for name in ("S", "Y", "inverse")]
+    real = all(a.dtype in (np.float32, np.float64) and np.isfinite(a).all() for a in numbers)
+    if not real or arrays["oldest"].dtype != np.int64 or (arrays["inverse"] < 0).any():
+        return False
+    far = abs(arrays["S"]).max(initial=0) <= 1.01 * FARTHEST
+    curved = (np.einsum("im,im->i", arrays["S"], arrays["Y"]) >= 0).all()
+    return bool(far and curved and 0 <= arrays["oldest"] < size)
 
 
 def set_metric(memory: Memory, curvature: Tensor) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.algorithm.alternate import Callback
+from phinmf.algorithm.group import Callback
 from phinmf.audio import files
 from phinmf.audio.files import Sound
 from phinmf.audio.many_files import frames_of

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
 from phinmf._types import Array
-from phinmf.algorithm.alternate import Callback
+from phinmf.algorithm.group import Callback
 from phinmf.result import History
 from phinmf.unmixing.learning import Learned, Options, learn
 from phinmf.unmixing.streaming import Separation

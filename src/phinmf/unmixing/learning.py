@@ -13,11 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import checks
 from phinmf._types import Array
-from phinmf.algorithm.alternate import Callback
 from phinmf.algorithm.annealing import Anneal
+from phinmf.algorithm.group import Callback
+from phinmf.algorithm.options import solver_named
 from phinmf.api import tl_nmf
 from phinmf.audio.frames import to_frames
-from phinmf.fit.assembly import solver_of
 from phinmf.fit.encode import encode
 from phinmf.linalg.manifold import dct, exactly_orthogonal
 from phinmf.result import History, Result, Status
@@ -49,7 +49,7 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant, whether or not it comes to be used."""
-        solver_of(self.solver, 2)
+        solver_named(self.solver)
         if self.max_time is not None:
             checks.number("max_time", self.max_time, 0)
         if self.learn_on is not None:

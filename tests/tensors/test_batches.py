@@ -1,4 +1,6 @@
-"""Restarts in lockstep: each does what Algorithm 1 does to it alone."""
+"""Restarts in a batch of tensors: each does what Algorithm 1 does to it alone."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,11 +9,17 @@ from scipy.linalg import expm
 from tensor_problems import tensor
 
 from phinmf import Anneal, checks
-from phinmf.algorithm.model import Iterate
-from phinmf.algorithm.nmf import flat_activations
+from phinmf.algorithm.alternate import alternate
+from phinmf.algorithm.group import Restart
+from phinmf.algorithm.model import Iterate, Model
+from phinmf.algorithm.nmf import Kept, flat_activations
+from phinmf.algorithm.options import Options, annealing_for
+from phinmf.algorithm.single import Single
 from phinmf.divergences import DIVERGENCES
-from phinmf.fit import assembly
-from phinmf.fit import given as starts
+from phinmf.fit.data import data_of
+from phinmf.fit.engine import engine_for
+from phinmf.fit.given import given_factors
+from phinmf.fit.seeds import spawn
 from phinmf.solvers import LBFGS
 from phinmf.solvers.lbfgs import Pair
 
@@ -19,64 +27,52 @@ torch = pytest.importorskip("torch")
 
 from phinmf.tensors import formulas, workspace
 from phinmf.tensors.exponential import SQUARINGS, exponential, reach
+from phinmf.tensors.frames import Frames
+from phinmf.tensors.group import BatchGroup
 from phinmf.tensors.memory import Memory, aim, remember
-from phinmf.tensors.run import Frames, run_together
 
 
 def seeded(Y, seeds, K=3, mu=5.0, weights=None, kept=None, divergence="itakura-saito", **how):
-    """Frames, starts and settings as `tl_nmf` makes them, for restarts from these seeds."""
+    """Data, frames, restarts and options as `tl_nmf` makes them, from these seeds."""
     how = {"max_iter": 60, "tol": 1e-4, "max_time": None, "anneal": None} | how
     callbacks = how.pop("callbacks", [None] * len(seeds))
     init, solver = how.pop("init", "random"), how.pop("solver", LBFGS(retraction="exp"))
-    data = assembly.data_of(checks.frames(Y), weights, 1e-8, may_merge=False)
-    given = starts.given(None, None, None, K, Y.shape[-1], data)
-    iterates, runs = [], []
+    how["anneal"] = annealing_for(how["anneal"], solver)
+    options = Options(solver, sparsity=mu, floor=1e-8, n_iter_nmf=3, n_iter_transform=2, **how)
+    data = data_of(Y, options, sample_weight=weights, may_merge=False)
+    given = given_factors(None, None, None, K, data)
+    restarts = []
     powers = np.square(data.Y).mean(axis=(0, 1))
     for seed, callback in zip(seeds, callbacks, strict=True):
-        rng_Phi, rng_W, rng_frames = assembly.streams(seed, 3)
-        runs.append(
-            assembly.settings(
-                data.Y.shape,
-                solver,
-                1e-8,
-                how["anneal"],
-                how["max_iter"],
-                how["max_time"],
-                2,
-                how["tol"],
-                mu=mu,
-                gamma=1.0,
-                n_iter_nmf=3,
-                callback=callback,
-                rng=rng_frames,
-                weights=data.weights,
-            )
-        )
+        rng_Phi, rng_W, rng_frames = spawn(seed, 3)
         Phi = checks.transform(init, data.Y.shape[1], rng_Phi, data.Y.dtype)
         W, H = given.start(powers, mu, rng_W)
-        iterates.append(Iterate(Phi, W, H))
-    N = data.Y.shape[2]
-    frames = Frames(
-        tensor(np.ascontiguousarray(data.Y)),
-        np.ones(N) if data.weights is None else data.weights,
-        DIVERGENCES[divergence].log_share,
-        kept,
-    )
-    return data, frames, iterates, runs
+        restarts.append(Restart(Iterate(Phi, W, H), rng_frames, callback))
+    Y = tensor(np.ascontiguousarray(data.Y))
+    frames = Frames.of(Y, data.weights, DIVERGENCES[divergence], kept)
+    return data, frames, restarts, options
 
 
-def as_tensors(iterates):
-    return [Iterate(*map(tensor, (i.Phi, i.W, i.H))) for i in iterates]
+def as_tensors(restarts):
+    found = []
+    for restart in restarts:
+        start = Iterate(*map(tensor, (restart.start.Phi, restart.start.W, restart.start.H)))
+        found.append(replace(restart, start=start))
+    return found
 
 
-def alone(data, iterate, run, mu=5.0, divergence="itakura-saito", kept=None):
+def run_batch(data, frames, restarts, options):
+    group = BatchGroup(frames, options, restarts[0].start.W.shape[1])
+    return alternate(group, as_tensors(restarts), options, data.schedule(options))
+
+
+def alone(data, restart, options, divergence="itakura-saito", kept=None):
     """The same run by the readable algorithm, on NumPy."""
-    from phinmf.algorithm.alternate import alternate
-    from phinmf.algorithm.model import Model
-    from phinmf.algorithm.nmf import Kept
-
-    with assembly.engine_of("array", data.Y, divergence, 1, data.weights) as engine:
-        return alternate(Model(engine, mu, kept=Kept(columns=kept)), iterate, run)
+    chosen = DIVERGENCES[divergence]
+    with engine_for("array", data.Y, chosen, 1, data.weights) as engine:
+        model = Model(engine, options.sparsity, kept=Kept(columns=kept))
+        group = Single(model, options)
+        return alternate(group, [restart], options, data.schedule(options))[0]
 
 
 def check_same(outcome, expected, rtol=1e-9, iterations=8, final=1e-3):
@@ -96,11 +92,11 @@ def check_same(outcome, expected, rtol=1e-9, iterations=8, final=1e-3):
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 def test_a_restart_makes_the_steps_of_the_readable_algorithm(divergence):
-    data, frames, iterates, runs = seeded(notes(), [0, 1, 2], divergence=divergence)
-    outcomes = run_together(frames, as_tensors(iterates), runs)
-    _, _, _, again = seeded(notes(), [0, 1, 2])
-    for outcome, iterate, run in zip(outcomes, iterates, again, strict=True):
-        check_same(outcome, alone(data, iterate, run, divergence=divergence))
+    data, frames, restarts, options = seeded(notes(), [0, 1, 2], divergence=divergence)
+    outcomes = run_batch(data, frames, restarts, options)
+    _, _, again, options = seeded(notes(), [0, 1, 2])
+    for outcome, restart in zip(outcomes, again, strict=True):
+        check_same(outcome, alone(data, restart, options, divergence=divergence))
         Phi = outcome.last.Phi.numpy()
         np.testing.assert_allclose(Phi @ Phi.T, np.eye(len(Phi)), atol=1e-13)
 
@@ -112,32 +108,32 @@ def test_sampled_frames_single_precision_and_channels():
     """
     how = {"anneal": Anneal(length=4), "max_iter": 6, "tol": 0.0}
     Y = np.stack([notes(32, 40_000), notes(32, 40_000, seed=1)])
-    data, frames, iterates, runs = seeded(Y, [0, 1], **how)
-    assert runs[0].schedule.single
-    outcomes = run_together(frames, as_tensors(iterates), runs)
-    _, _, _, again = seeded(Y, [0, 1], **how)
-    for outcome, iterate, run in zip(outcomes, iterates, again, strict=True):
-        check_same(outcome, alone(data, iterate, run), rtol=2e-4, iterations=5, final=1e-2)
+    data, frames, restarts, options = seeded(Y, [0, 1], **how)
+    assert data.schedule(options).single
+    outcomes = run_batch(data, frames, restarts, options)
+    _, _, again, options = seeded(Y, [0, 1], **how)
+    for outcome, restart in zip(outcomes, again, strict=True):
+        check_same(outcome, alone(data, restart, options), rtol=2e-4, iterations=5, final=1e-2)
         assert list(outcome.history.frames) == [96] * 3 + [Y.shape[2]] * 3
 
 
 def test_weights_and_kept_columns():
     weights = np.random.default_rng(0).integers(1, 4, notes().shape[1]).astype(float)
     kept = np.array([1])
-    data, frames, iterates, runs = seeded(notes(), [3], weights=weights, kept=kept)
-    (outcome,) = run_together(frames, as_tensors(iterates), runs)
-    _, _, _, again = seeded(notes(), [3], weights=weights)
-    check_same(outcome, alone(data, iterates[0], again[0], kept=kept))
-    np.testing.assert_array_equal(outcome.last.W.numpy()[:, 1], iterates[0].W[:, 1])
+    data, frames, restarts, options = seeded(notes(), [3], weights=weights, kept=kept)
+    (outcome,) = run_batch(data, frames, restarts, options)
+    _, _, again, options = seeded(notes(), [3], weights=weights)
+    check_same(outcome, alone(data, again[0], options, kept=kept))
+    np.testing.assert_array_equal(outcome.last.W.numpy()[:, 1], restarts[0].start.W[:, 1])
 
 
 def test_a_batch_gives_what_its_members_give_alone():
     seeds = [4, 5, 6, 7]
-    _, frames, iterates, runs = seeded(notes(), seeds)
-    together = run_together(frames, as_tensors(iterates), runs)
+    data, frames, restarts, options = seeded(notes(), seeds)
+    together = run_batch(data, frames, restarts, options)
     for number, seed in enumerate(seeds):
-        _, frames, iterates, runs = seeded(notes(), [seed])
-        (single,) = run_together(frames, as_tensors(iterates), runs)
+        data, frames, restarts, options = seeded(notes(), [seed])
+        (single,) = run_batch(data, frames, restarts, options)
         batched = together[number]
         np.testing.assert_allclose(
             batched.history.objective[:8], single.history.objective[:8], rtol=1e-10
@@ -159,10 +155,10 @@ def test_each_restart_has_its_own_end():
         return callback
 
     callbacks = [watch(0, 3), watch(1, 9), watch(2, 10**9)]
-    _, frames, iterates, runs = seeded(
+    data, frames, restarts, options = seeded(
         notes(), [0, 1, 2], callbacks=callbacks, max_iter=12, tol=0.0
     )
-    outcomes = run_together(frames, as_tensors(iterates), runs)
+    outcomes = run_batch(data, frames, restarts, options)
     assert [o.status.name for o in outcomes] == ["CALLBACK", "CALLBACK", "MAX_ITER"]
     assert [len(o.history) for o in outcomes] == [3, 9, 12]
     for number, outcome in enumerate(outcomes):
@@ -175,19 +171,21 @@ def test_an_interrupt_ends_all_with_what_there_is():
         if state.iteration == 4:
             raise KeyboardInterrupt
 
-    _, frames, iterates, runs = seeded(notes(), [0, 1], callbacks=[None, interrupt])
-    outcomes = run_together(frames, as_tensors(iterates), runs)
+    data, frames, restarts, options = seeded(notes(), [0, 1], callbacks=[None, interrupt])
+    outcomes = run_batch(data, frames, restarts, options)
     assert [o.status.name for o in outcomes] == ["INTERRUPTED"] * 2
     assert [len(o.history) for o in outcomes] == [4, 4]
     assert all(o.divergence + o.penalty <= o.history.start for o in outcomes)
 
 
 def test_a_start_that_cannot_be_bettered_is_handed_back():
-    """Annealed for one iteration from a good start: nobody may end worse than he began."""
-    _, frames, iterates, runs = seeded(notes(), [0], max_iter=80)
-    (good,) = run_together(frames, as_tensors(iterates), runs)
-    _, frames, _, runs = seeded(notes(), [0], max_iter=1)
-    (outcome,) = run_together(frames, [good.last], runs)
+    """Annealed for one iteration from a good start: the result is not worse than the start."""
+    data, frames, restarts, options = seeded(notes(), [0], max_iter=80)
+    (good,) = run_batch(data, frames, restarts, options)
+    data, frames, restarts, options = seeded(notes(), [0], max_iter=1)
+    group = BatchGroup(frames, options, 3)
+    again = [replace(restarts[0], start=good.last)]
+    (outcome,) = alternate(group, again, options, data.schedule(options))
     assert outcome.divergence + outcome.penalty <= outcome.history.start * (1 + 1e-12)
 
 
@@ -208,8 +206,8 @@ def test_far_steps_are_shortened_and_failed_searches_try_the_gradient(monkeypatc
     operations = module.operations.plain()
     operations.aim = too_far
     monkeypatch.setattr(module.operations, "best", lambda *_: operations)
-    _, frames, iterates, runs = seeded(notes(), [0, 1, 2], anneal=False, max_iter=6, tol=0.0)
-    outcomes = run_together(frames, as_tensors(iterates), runs)
+    data, frames, restarts, options = seeded(notes(), [0, 1, 2], anneal=False, max_iter=6, tol=0.0)
+    outcomes = run_batch(data, frames, restarts, options)
     for outcome in outcomes:
         objective = np.array([outcome.history.start, *outcome.history.objective])
         assert (np.diff(objective) <= 1e-9 * objective[0]).all()
@@ -293,10 +291,10 @@ def test_formulas_are_those_of_the_divergence(rng, divergence):
 
 
 def test_activations_start_flat(rng):
-    _, frames, iterates, runs = seeded(notes(), [0])
-    from phinmf.tensors.run import Together
-
-    batch = Together(frames, as_tensors(iterates), runs).batch
+    _, frames, restarts, options = seeded(notes(), [0])
+    group = BatchGroup(frames, options, 3)
+    group.begin(as_tensors(restarts))
+    batch = group.batch
     batch.activate(n_iter=0)
     (N,) = batch.lengths
     powers = np.square(frames.Y.numpy()).mean(axis=(0, 1))
@@ -306,8 +304,8 @@ def test_activations_start_flat(rng):
 
 def test_memory_is_given_back():
     workspace.clear()
-    _, frames, iterates, runs = seeded(notes(), [0], max_iter=3)
-    run_together(frames, as_tensors(iterates), runs)
+    data, frames, restarts, options = seeded(notes(), [0], max_iter=3)
+    run_batch(data, frames, restarts, options)
     assert not workspace.kept()  # nothing is recorded on a processor, so nothing is kept
 
 
@@ -333,7 +331,7 @@ def test_frames_settle_as_in_the_engine(rng, monkeypatch, entries):
     np.testing.assert_allclose(some.activations().numpy(), found[0][:, 7:9], rtol=1e-9)
 
 
-@pytest.mark.parametrize("where", ["stand_at", "take_over", "begin", "nmf_step"])
+@pytest.mark.parametrize("where", ["go_to", "take_over", "begin", "nmf_step"])
 @pytest.mark.parametrize("after", [1, 2, 3])
 def test_an_interrupt_at_any_moment_leaves_a_good_result(monkeypatch, where, after):
     """Also between two batches, of which neither stands anywhere."""
@@ -344,7 +342,7 @@ def test_an_interrupt_at_any_moment_leaves_a_good_result(monkeypatch, where, aft
     how = {"anneal": Anneal(length=4), "max_iter": 6, "tol": 0.0}
     Y = np.stack([notes(32, 40_000)])
     callbacks = [lambda state: state.iteration == 2, None, None]
-    _, frames, iterates, runs = seeded(Y, [0, 1, 2], callbacks=callbacks, **how)
+    data, frames, restarts, options = seeded(Y, [0, 1, 2], callbacks=callbacks, **how)
 
     def interrupted(self, *args):
         calls.append(0)
@@ -353,7 +351,7 @@ def test_an_interrupt_at_any_moment_leaves_a_good_result(monkeypatch, where, aft
         return plain(self, *args)
 
     monkeypatch.setattr(owner, where, interrupted)
-    outcomes = run_together(frames, as_tensors(iterates), runs)
+    outcomes = run_batch(data, frames, restarts, options)
     assert {o.status.name for o in outcomes} >= {"INTERRUPTED"}
     for outcome in outcomes:
         Phi, W = outcome.last.Phi.numpy(), outcome.last.W.numpy()
@@ -367,12 +365,12 @@ def test_samples_of_different_lengths():
     Y = notes(16, 6000)
     weights = np.random.default_rng(0).integers(5, 30, Y.shape[1]).astype(float)
     how = {"weights": weights, "anneal": Anneal(length=4), "max_iter": 5, "tol": 0.0}
-    data, frames, iterates, runs = seeded(Y, [0, 1, 2], **how)
-    outcomes = run_together(frames, as_tensors(iterates), runs)
+    data, frames, restarts, options = seeded(Y, [0, 1, 2], **how)
+    outcomes = run_batch(data, frames, restarts, options)
     assert len({o.history.frames[0] for o in outcomes}) > 1
-    _, _, _, again = seeded(Y, [0, 1, 2], **how)
-    for outcome, iterate, run in zip(outcomes, iterates, again, strict=True):
-        check_same(outcome, alone(data, iterate, run), rtol=2e-4, iterations=3, final=1e-2)
+    _, _, again, options = seeded(Y, [0, 1, 2], **how)
+    for outcome, restart in zip(outcomes, again, strict=True):
+        check_same(outcome, alone(data, restart, options), rtol=2e-4, iterations=3, final=1e-2)
 
 
 def test_what_is_not_a_number_is_forgotten():

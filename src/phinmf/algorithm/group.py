@@ -1,0 +1,153 @@
+"""The contract of a group: restarts that go through Algorithm 1 at the same time.
+
+One fit is a group of one (`single.py`). On tensors, several restarts are one batch
+(`phinmf.tensors.group`). `alternate` is written for groups.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phinmf._types import Array
+from phinmf.algorithm.annealing import Phase
+from phinmf.algorithm.model import Iterate, Sample
+from phinmf.engines.base import OutOfTime
+from phinmf.result import History, State
+
+Callback = Callable[[State], Any]
+
+
+class Stage(NamedTuple):
+    """How many frames an outer iteration works on (None: all), and in which precision."""
+
+    n_frames: int | None
+    dtype: np.dtype[Any]
+
+
+def stage_of(phase: Phase, dtype: np.dtype[Any]) -> Stage:
+    """The stage of a phase, for data of some precision."""
+    return Stage(phase.n_frames, np.dtype(np.float32) if phase.single else dtype)
+
+
+class Position(NamedTuple):
+    """Where a restart is between two outer iterations."""
+
+    last: Iterate
+    memory: Mapping[str, Array]  #: of the solver
+    sample: Sample | None  #: the frames in use; None: all
+    stage: Stage
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything that a restart is between two outer iterations; a checkpoint holds it."""
+
+    start: Iterate
+    history: History
+    position: Position
+
+
+@dataclass(frozen=True)
+class Restart:
+    """What one restart is asked to do."""
+
+    start: Iterate  #: the result is never worse than this
+    rng: np.random.Generator  #: draws the sample of frames
+    callback: Callback | None = None
+    keep: Callable[[Callable[[], Snapshot]], None] | None = None  #: writes checkpoints
+    resumed: Snapshot | None = None  #: where it continues instead of at the start
+
+
+class Measured(NamedTuple):
+    """What is measured of one restart after an outer iteration."""
+
+    divergence: float
+    penalty: float
+    target_objective: float  #: the objective at the target floor
+    gradient: float  #: Frobenius norm of skew(G); NaN if Φ is not learned
+    steps: tuple[float, ...]
+    search_failed: bool
+    evaluations: int  #: made in this outer iteration
+    frames: int  #: in use
+
+
+class Final(NamedTuple):
+    """A restart on all frames at the target floor, and what it costs there."""
+
+    at: Iterate
+    divergence: float
+    penalty: float
+
+    @property
+    def objective(self) -> float:
+        """C of (2)."""
+        return self.divergence + self.penalty
+
+
+class Group(ABC):
+    """Restarts that share options, schedule and frames; each has its own iterate and history.
+
+    A restart is named by its number in the group.
+    """
+
+    shape: tuple[int, int, int]  #: of all frames: channels, window length, number
+    dtype: np.dtype[Any]  #: of the data
+    total_weight: float  #: of all frames
+    running: list[int]  #: the restarts that have not ended
+    full_gradient: float | None = None  #: scale of the gradient if nothing but Φ is learned
+
+    @abstractmethod
+    def begin(self, restarts: Sequence[Restart]) -> list[float]:
+        """Go to the start of every restart, or to where it continues.
+
+        Return the objective of each start at the target floor.
+        """
+
+    @abstractmethod
+    def open(self, phase: Phase) -> None:
+        """Take the frames, the precision and the floor of an outer iteration."""
+
+    @abstractmethod
+    def nmf(self, n_iter: int, out_of_time: OutOfTime) -> None:
+        """Update W and H by step ⋆; at least once, then while there is time."""
+
+    @abstractmethod
+    def descend(self, n_iter: int, out_of_time: OutOfTime) -> None:
+        """Update Φ by at most `n_iter` steps of the solver, with V̂ = WH fixed."""
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Make Φ orthogonal again and compute X = ΦY, so that rounding does not build up."""
+
+    @abstractmethod
+    def measure(self) -> list[Measured]:
+        """Measure every running restart, in the order of `running`."""
+
+    @abstractmethod
+    def iterate(self, number: int) -> Iterate:
+        """A complete iterate of a running restart, whatever was interrupted."""
+
+    @abstractmethod
+    def position(self, number: int) -> Position:
+        """Where a running restart is, just after `refresh`."""
+
+    @abstractmethod
+    def fits(self, memory: Mapping[str, Array]) -> bool:
+        """Whether arrays of NumPy, from a file, can be the memory of a position."""
+
+    @abstractmethod
+    def drop(self, ended: Sequence[int]) -> None:
+        """Go on without these restarts."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give up the frames that are in use."""
+
+    @abstractmethod
+    def finish(self, iterates: Sequence[Iterate], n_iter_nmf: int) -> list[Final]:
+        """Take iterates to all frames at the target floor, with some NMF steps there."""

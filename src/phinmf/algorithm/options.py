@@ -1,0 +1,63 @@
+"""What Algorithm 1 is asked to do, with the frames at unit power."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phinmf import checks
+from phinmf.algorithm.annealing import Anneal
+from phinmf.solvers import LBFGS, SOLVERS, Solver
+
+
+@dataclass(frozen=True)
+class Options:
+    """Every number of Algorithm 1, checked; `tl_nmf` says what each of them means.
+
+    The defaults of the public functions and of the estimator are those of this class.
+    """
+
+    solver: Solver | None
+    anneal: Anneal | None
+    sparsity: float = 10.0
+    floor: float = 1e-8
+    n_iter_nmf: int = 3
+    n_iter_transform: int = 2
+    nmf_exponent: float = 1.0
+    max_iter: int = 100
+    max_time: float | None = None
+    tol: float = 2e-4
+
+    def __post_init__(self) -> None:
+        checked = {
+            "sparsity": checks.number("sparsity", self.sparsity, 0),
+            "floor": checks.number("floor", self.floor, 0),
+            "n_iter_nmf": checks.count("n_iter_nmf", self.n_iter_nmf, 0),
+            "n_iter_transform": checks.count("n_iter_transform", self.n_iter_transform, 1),
+            "nmf_exponent": checks.number("nmf_exponent", self.nmf_exponent, 0, strict=True),
+            "max_iter": checks.count("max_iter", self.max_iter, 0),
+            "tol": checks.number("tol", self.tol, 0),
+        }
+        if self.max_time is not None:
+            checked["max_time"] = checks.number("max_time", self.max_time, 0)
+        if self.nmf_exponent > 1:
+            raise ValueError(
+                f"nmf_exponent is {self.nmf_exponent}, but updates are monotone only up to 1: use 1"
+            )
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+
+def solver_named(solver: str | Solver | None) -> Solver | None:
+    """Return a solver by its name in the registry, or as it is."""
+    if solver is None or isinstance(solver, Solver):
+        return solver
+    return SOLVERS[checks.known("solver", solver, [*SOLVERS, None])]()
+
+
+def annealing_for(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal | None:
+    """Return how the floor is annealed; by default only L-BFGS anneals."""
+    if isinstance(anneal, Anneal):
+        return anneal
+    if anneal is None:
+        anneal = isinstance(solver, LBFGS)
+    return Anneal() if checks.known("anneal", anneal, (True, False)) else None

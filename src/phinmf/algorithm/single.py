@@ -1,0 +1,125 @@
+"""A group of one restart, on any engine and with any solver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from phinmf._types import Array
+from phinmf.algorithm.annealing import Phase
+from phinmf.algorithm.group import Final, Group, Measured, Position, Restart, Stage, stage_of
+from phinmf.algorithm.model import Iterate, Model, Sample, draw
+from phinmf.algorithm.nmf import penalty
+from phinmf.algorithm.options import Options
+from phinmf.arrays import namespace
+from phinmf.engines import Objective
+from phinmf.engines.base import OutOfTime
+from phinmf.linalg.manifold import polish, skew
+from phinmf.solvers import Descent
+
+
+class Single(Group):
+    """One restart: its iterate, the memory of its solver, and the frames in use."""
+
+    def __init__(self, model: Model, options: Options) -> None:
+        self.whole = self.here = model  #: on all frames, and on those in use
+        self.options = options
+        self.shape, self.dtype = model.engine.shape, model.engine.dtype
+        self.stage: Stage | None = None
+        self.total_weight = float(model.engine.weights.sum())
+        self.running = [0]
+        self.sample: Sample | None = None
+        self.memory: Any = None
+        if model.V_hat is not None:  # G_ii is a sum of N terms of order 1
+            self.full_gradient = self.total_weight * self.shape[1] ** 0.5
+
+    def begin(self, restarts: Sequence[Restart]) -> list[float]:
+        (self.restart,) = restarts
+        start, at = self.restart.start, self.restart.resumed
+        if at is None:
+            self.last = self.whole.restore(start, self.options.floor)
+            return [self.whole.cost(start.W, self.options.floor)]
+        self.last, memory, self.sample, self.stage = at.position
+        if self.options.solver is not None:
+            self.memory = self.options.solver.unpack(dict(memory), self.last.Phi)
+        self.here = self.whole.subset(self.sample, self.stage.dtype)
+        self.here.go_to(self.last)
+        return [at.history.start]
+
+    def open(self, phase: Phase) -> None:
+        self.phase = phase
+        wanted = stage_of(phase, self.dtype)
+        if self.stage != wanted:
+            self.stage, n = wanted, wanted.n_frames
+            weights = self.whole.engine.weights
+            self.sample = None if n is None else draw(weights, n, self.restart.rng)
+            self.here = self.whole.subset(self.sample, wanted.dtype)
+            self.last = self.here.restore(self.last, phase.floor)
+
+    def nmf(self, n_iter: int, out_of_time: OutOfTime) -> None:
+        exponent = self.options.nmf_exponent
+        self.W = self.here.nmf(self.last.W, self.phase.floor, exponent, n_iter, out_of_time)
+
+    def descend(self, n_iter: int, out_of_time: OutOfTime) -> None:
+        objective = self.here.objective(self.W, self.phase.floor)
+        objective.out_of_time = out_of_time
+        self.step = self.update(self.last.Phi, objective, n_iter)
+        self.evaluations = objective.evaluations
+        H = self.here.engine.activations()
+        self.last, self.memory = Iterate(self.step.Phi, self.W, H), self.step.memory
+
+    def update(self, Phi: Array, objective: Objective, n_iter: int) -> Descent:
+        """Update Φ by the solver; without one, only evaluate the loss."""
+        if self.options.solver is None:
+            unknown = namespace(Phi).full_like(Phi[:1, :1], np.nan)
+            return Descent(Phi, objective.loss(), unknown)
+        return self.options.solver.update(Phi, objective, n_iter, self.memory)
+
+    def refresh(self) -> None:
+        if self.options.solver is not None:
+            Phi = polish(self.last.Phi, self.here.engine.algebra)
+            self.here.engine.rotate(Phi)
+            self.last = replace(self.last, Phi=Phi)
+
+    def measure(self) -> list[Measured]:
+        here, step = self.here, self.step
+        sparsity = penalty(here.engine, self.W, here.mu)
+        cost = step.loss + sparsity
+        target = cost if self.phase.at_target else here.cost(self.W, self.options.floor)
+        gradient = float(namespace(step.G).linalg.norm(skew(step.G)))
+        n_frames = here.engine.shape[2]
+        return [
+            Measured(
+                step.loss, sparsity, target, gradient, tuple(step.steps), step.failed,
+                self.evaluations, n_frames,
+            )
+        ]  # fmt: skip
+
+    def iterate(self, number: int) -> Iterate:
+        return self.last
+
+    def position(self, number: int) -> Position:
+        solver = self.options.solver
+        memory = {} if solver is None else solver.pack(self.memory)
+        assert self.stage is not None
+        return Position(self.last, memory, self.sample, self.stage)
+
+    def fits(self, memory: Mapping[str, Array]) -> bool:
+        solver = self.options.solver
+        return not memory if solver is None else solver.fits(dict(memory), self.shape[1])
+
+    def drop(self, ended: Sequence[int]) -> None:
+        self.running = [number for number in self.running if number not in ended]
+
+    def close(self) -> None:
+        self.here = self.whole
+
+    def finish(self, iterates: Sequence[Iterate], n_iter_nmf: int) -> list[Final]:
+        (origin,), whole, floor = iterates, self.whole, self.options.floor
+        at = whole.restore(origin, floor)
+        W = whole.nmf(at.W, floor, self.options.nmf_exponent, n_iter_nmf)
+        costs = whole.costs(W, floor)
+        return [Final(Iterate(at.Phi, W, whole.engine.activations()), *costs)]

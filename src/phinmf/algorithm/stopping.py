@@ -1,0 +1,51 @@
+"""When a run of Algorithm 1 ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from phinmf.algorithm.annealing import Phase
+from phinmf.algorithm.options import Options
+from phinmf.result import History, Status
+
+ROUNDING = {"float32": 1e-4, "float64": 1e-8}  #: share of an objective that rounding may change
+
+
+def rounding(objective: float, shape: tuple[int, ...], dtype: np.dtype[Any]) -> float:
+    """By how much rounding may raise an objective that is a sum over an array of this shape."""
+    entries = float(np.prod(shape, dtype=float))
+    return ROUNDING[dtype.name] * abs(objective) + float(np.finfo(dtype).eps) * entries
+
+
+def rose(history: History, phase: Phase, slack: float) -> bool:
+    """Whether the objective is not a number, or rose by more than rounding explains."""
+    return not history[-1].objective <= previous_objective(history, phase) + slack
+
+
+def reason_to_stop(
+    history: History, options: Options, phase: Phase, full_gradient: float | None
+) -> Status | None:
+    """The first reason to stop after an outer iteration, if there is one.
+
+    `full_gradient` is the scale of the gradient if nothing but the transform is learned.
+    """
+    row, tol = history[-1], options.tol
+    if phase.at_target:
+        if full_gradient is not None and row.gradient <= tol * full_gradient:
+            return Status.SMALL_GRADIENT
+        if previous_objective(history, phase) - row.objective <= tol * abs(row.objective):
+            return Status.LINE_SEARCH if row.search_failed else Status.SMALL_DECREASE
+    if options.max_time is not None and row.seconds >= options.max_time:
+        return Status.MAX_TIME
+    return None
+
+
+def previous_objective(history: History, phase: Phase) -> float:
+    """The objective that the last one must not exceed; infinite if the floor or frames changed."""
+    if len(history) == 1:
+        return history.start if phase.at_target else np.inf
+    row, previous = history[-1], history[-2]
+    same = (previous.floor, previous.frames) == (row.floor, row.frames)
+    return previous.objective if same else np.inf

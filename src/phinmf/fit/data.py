@@ -1,0 +1,97 @@
+"""The frames of a fit: weighted, without those that do not count, and at unit power."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phinmf import arrays, checks
+from phinmf._types import Array, Indices
+from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
+from phinmf.algorithm.options import Options
+from phinmf.arrays import lazy
+from phinmf.arrays.errands import in_memory
+from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.levels import levels
+from phinmf.fit.weights import checked, in_own_unit
+
+
+@dataclass(frozen=True)
+class Data:
+    """Frames as they were given, and as Algorithm 1 sees them."""
+
+    frames: Any  #: (C, M, N) as given, an array, a tensor or a dask array
+    frame_weights: Array | None  #: (N,) as given
+    unit: float  #: what sums must be multiplied by to be in the unit of the given weights
+    Y: Any  #: (C, M, n): the frames of the fit, at unit power
+    scale: float  #: root mean square that they had
+    weights: Array | None  #: (n,), all positive; None: all are 1
+    used: Indices | slice  #: which of the given frames have a weight
+    place: Indices | slice  #: where each of those is in Y
+
+    @property
+    def n_used(self) -> int:
+        """Number of given frames that have a weight."""
+        return self.frames.shape[2] if isinstance(self.used, slice) else len(self.used)
+
+    def schedule(self, options: Options) -> Schedule:
+        """The schedule of a run on these frames."""
+        C, M, N = self.Y.shape
+        whole = self.weights is None or bool((self.weights % 1 == 0).all())
+        if self.weights is not None and whole:
+            N = int(self.weights.sum())
+        o = options
+        return Schedule(o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, whole)
+
+
+def data_of(
+    Y: Any,
+    options: Options,
+    *,
+    sample_weight: ArrayLike | None = None,
+    frame_mask: ArrayLike | None = None,
+    may_merge: bool = True,
+) -> Data:
+    """Check frames and weights, leave out frames of weight 0, and scale the rest to unit power."""
+    frames = checks.frames(Y)
+    frame_weights = checked(sample_weight, frame_mask, frames.shape[2])
+    floor = options.floor
+    checks.in_range(arrays.dtype_of(frames), sparsity=options.sparsity, floor=floor)
+    weights, unit = in_own_unit(frame_weights)
+    used: Indices | slice = slice(None)
+    place: Indices | slice = slice(None)
+    Y = frames
+    if weights is not None and not weights.all():
+        used = np.flatnonzero(weights)
+        Y, weights = arrays.frames_of(Y, used), weights[used]
+    known = levels(Y)
+    if not isinstance(used, slice) and known.silent.all():
+        raise ValueError("the frames that are not masked are all zero: nothing can be learned")
+    checks.floor_of(floor, checks.audible(known), arrays.dtype_of(Y))
+    if may_merge and math.prod(Y.shape) < SINGLE_PAYS:
+        few = in_memory(Y) if is_lazy(Y) else Y
+        few, weights, place = merge(few, weights)
+        known = levels(few)
+        Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
+    Y, scale = checks.unit_power(Y, weights, known)
+    return Data(frames, frame_weights, unit, Y, scale, weights, used, place)
+
+
+def merge(Y: Array, weights: Array | None) -> tuple[Array, Array | None, Indices]:
+    """Replace equal frames by one of their joint weight, in an order that only frames decide.
+
+    The rounding of a sum depends on the order of its terms, and many iterations amplify it. So a
+    small problem gives the same bits in any order, for repeated or for weighted frames. The
+    order is found on the host.
+    """
+    N = Y.shape[2]
+    rows = arrays.to_numpy(Y).transpose(2, 0, 1).reshape(N, -1)
+    _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    place = place.ravel()
+    joint = np.bincount(place, weights=weights)
+    weights = None if (joint == 1).all() else joint.astype(np.float64)
+    return arrays.frames_of(Y, first), weights, place

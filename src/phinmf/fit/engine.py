@@ -1,0 +1,54 @@
+"""Which engine holds the frames of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from phinmf import arrays, checks
+from phinmf._types import Array
+from phinmf.arrays.lazy import is_lazy
+from phinmf.divergences import DIVERGENCES, FORMULAS, Divergence
+from phinmf.engines import ENGINES, Engine
+
+
+def engine_for(
+    name: str,
+    Y: Any,
+    divergence: Divergence,
+    n_threads: int | None,
+    weights: Array | None = None,
+) -> Engine:
+    """Return the engine of this name on these frames; "auto" is the first that serves them."""
+    if is_lazy(Y) and name in ("auto", "dask"):
+        name = "dask"
+    elif is_lazy(Y):
+        raise ValueError(
+            f"engine is {name!r}, which does not hold dask arrays: use engine='auto', or pass"
+            " Y.compute() if it fits into memory"
+        )
+    elif arrays.is_tensor(Y) and name != "auto" and not ENGINES[name].tensors:
+        raise ValueError(
+            f"engine is {name!r}, which computes with NumPy, but Y is a tensor or a device is"
+            " named: use engine='auto', or pass Y as an array of NumPy without a device"
+        )
+    elif name == "auto":
+        tensors = arrays.is_tensor(Y)
+        able = [n for n, kind in ENGINES.items() if kind.tensors or not tensors]
+        name = next(n for n in able if ENGINES[n].supports(divergence))
+    if not ENGINES[name].supports(divergence):
+        instead = "engine='auto', which takes the readable one"
+        if is_lazy(Y):
+            instead = "Y.compute() if it fits into memory, which the readable engine takes"
+        raise ValueError(
+            f"engine {name!r} does not compute this divergence, only 'itakura-saito' and"
+            f" 'gaussian': use {instead}"
+        )
+    return ENGINES[name](Y, divergence, n_threads, weights)
+
+
+def divergence_of(given: str | Divergence, needed: Sequence[str] = FORMULAS) -> Divergence:
+    """Return a divergence by its name in the registry, or as it is."""
+    if not isinstance(given, str) and all(callable(getattr(given, f, None)) for f in needed):
+        return given
+    return DIVERGENCES[checks.known("divergence", given, DIVERGENCES)]

@@ -1,0 +1,76 @@
+"""What a fit is asked to do: the options of Algorithm 1, the divergence, and where to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from phinmf import checks
+from phinmf.algorithm.annealing import Anneal
+from phinmf.algorithm.options import Options, annealing_for, solver_named
+from phinmf.divergences import FORMULAS, Divergence
+from phinmf.engines import ENGINES
+from phinmf.fit.engine import divergence_of
+from phinmf.solvers import Solver
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """The options of a fit, each checked once; they say nothing of the frames."""
+
+    algorithm: Options
+    divergence: Divergence
+    init: Any  #: a name in `INITS`, or an array
+    engine: str
+    n_threads: int | None
+    default_anneal: bool  #: whether `anneal` was left to the solver
+
+    def __post_init__(self) -> None:
+        checks.known("engine", self.engine, ["auto", *ENGINES])
+        if self.n_threads is not None:
+            checks.count("n_threads", self.n_threads, 1)
+
+    def keeping_Phi(self) -> FitOptions:
+        """The same without a solver; only one that was asked for anneals."""
+        anneal = None if self.default_anneal else self.algorithm.anneal
+        return replace(self, algorithm=replace(self.algorithm, solver=None, anneal=anneal))
+
+
+def fit_options(
+    *,
+    solver: str | Solver | None,
+    init: Any,
+    divergence: str | Divergence,
+    sparsity: float,
+    floor: float,
+    anneal: bool | Anneal | None,
+    n_iter_nmf: int,
+    n_iter_transform: int,
+    nmf_exponent: float,
+    max_iter: int,
+    max_time: float | None,
+    tol: float,
+    engine: str,
+    n_threads: int | None,
+    needed: Sequence[str] = FORMULAS,
+) -> FitOptions:
+    """Turn the arguments of `tl_nmf` into options: names become what they name.
+
+    `needed` are the formulas that the divergence must have.
+    """
+    chosen = solver_named(solver)
+    algorithm = Options(
+        solver=chosen,
+        anneal=annealing_for(anneal, chosen),
+        sparsity=sparsity,
+        floor=floor,
+        n_iter_nmf=n_iter_nmf,
+        n_iter_transform=n_iter_transform,
+        nmf_exponent=nmf_exponent,
+        max_iter=max_iter,
+        max_time=max_time,
+        tol=tol,
+    )
+    measure = divergence_of(divergence, needed)
+    return FitOptions(algorithm, measure, init, engine, n_threads, anneal is None)

@@ -1,0 +1,203 @@
+"""A group of restarts in one batch of tensors: what Algorithm 1 does, it does to all of them.
+
+Restarts share the schedule, so all of them are in the same stage. Each has its own start, sample
+of frames, step lengths, history and end. A restart that has ended leaves the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import torch
+
+from phinmf._types import Array, Tensor
+from phinmf.algorithm.annealing import Phase
+from phinmf.algorithm.group import Final, Group, Measured, Position, Restart, Stage, stage_of
+from phinmf.algorithm.model import Iterate, Sample, draw
+from phinmf.algorithm.options import Options
+from phinmf.arrays import dtype_of
+from phinmf.engines.base import OutOfTime
+from phinmf.solvers import LBFGS
+from phinmf.tensors import operations, workspace
+from phinmf.tensors.batch import GRADIENT, LOSS, PENALTY, TARGET, Batch
+from phinmf.tensors.descent import descend
+from phinmf.tensors.frames import Frames
+from phinmf.tensors.memory import fits, packed, unpacked
+
+
+class BatchGroup(Group):
+    """Restarts with the batch that holds them, on all frames or on a sample for each."""
+
+    def __init__(self, frames: Frames, options: Options, n_components: int) -> None:
+        assert isinstance(options.solver, LBFGS)
+        self.frames, self.options, self.solver = frames, options, options.solver
+        C, M, N = frames.Y.shape
+        self.shape, self.dtype, self.K = (C, M, N), dtype_of(frames.Y), n_components
+        self.total_weight = float(frames.weights.sum())
+        self.running: list[int] = []  #: the restart in each place of the batch
+        self.resting: dict[int, Iterate] = {}  #: iterates while there is no batch
+        self.samples: list[Sample] | None = None  #: the frames in use; None: all
+        self.stage = Stage(None, self.dtype)
+        self.age = 0  #: updates of Φ since the start
+        self.batch: Batch | None = None
+
+    def begin(self, restarts: Sequence[Restart]) -> list[float]:
+        self.restarts = restarts
+        self.running = list(range(len(restarts)))
+        snapshots = [r.resumed for r in restarts if r.resumed is not None]
+        if not snapshots:
+            self.batch = self.opened(None, self.stage)
+            self.batch.go_to([restart.start for restart in restarts], self.options.floor)
+            return [final.objective for final in self.costs(self.batch)]
+        positions = [snapshot.position for snapshot in snapshots]
+        self.stage, self.age = positions[0].stage, len(snapshots[0].history)
+        samples = [p.sample for p in positions if p.sample is not None]
+        self.samples = samples or None
+        self.batch = self.opened(self.samples, self.stage)
+        self.batch.continue_at([p.last for p in positions])
+        self.batch.memory.take_over(unpacked([p.memory for p in positions]))
+        return [snapshot.history.start for snapshot in snapshots]
+
+    def open(self, phase: Phase) -> None:
+        wanted = stage_of(phase, self.dtype)
+        every = self.solver.metric_every
+        self.new_metric = self.age % every == 0 or wanted.dtype != self.stage.dtype
+        self.floor = phase.floor
+        if self.stage != wanted:
+            samples = None
+            if wanted.n_frames is not None:
+                rngs = (self.restarts[number].rng for number in self.running)
+                samples = [draw(self.frames.weights, wanted.n_frames, rng) for rng in rngs]
+            self.move(self.running, samples, wanted)
+        assert self.batch is not None
+        self.batch.eps.fill_(phase.floor)
+
+    def nmf(self, n_iter: int, out_of_time: OutOfTime) -> None:
+        batch = self.batch
+        assert batch is not None
+        for step in range(n_iter):
+            if step and out_of_time():
+                break
+            batch.replay("nmf", batch.nmf_step)
+
+    def descend(self, n_iter: int, out_of_time: OutOfTime) -> None:
+        assert self.batch is not None
+        self.steps = descend(self.batch, n_iter, self.new_metric, out_of_time)
+        self.age += 1
+
+    def refresh(self) -> None:
+        assert self.batch is not None
+        self.batch.replay("refresh", self.batch.refresh)
+
+    def measure(self) -> list[Measured]:
+        batch = self.batch
+        assert batch is not None
+        report = batch.report.tolist()
+        return [
+            Measured(
+                seen[LOSS], seen[PENALTY], seen[TARGET] + seen[PENALTY], seen[GRADIENT],
+                tuple(step.steps), step.failed, step.evaluations, length,
+            )
+            for seen, step, length in zip(report, self.steps, batch.lengths, strict=True)
+        ]  # fmt: skip
+
+    def iterate(self, number: int) -> Iterate:
+        if self.batch is None:
+            return self.resting[number]
+        return self.batch.iterate(self.running.index(number))
+
+    def position(self, number: int) -> Position:
+        assert self.batch is not None
+        place = self.running.index(number)
+        sample = None if self.samples is None else self.samples[place]
+        memory = packed(self.batch.memory.of([place]))
+        return Position(self.batch.iterate(place), memory, sample, self.stage)
+
+    def fits(self, memory: Mapping[str, Array]) -> bool:
+        return fits(memory, self.solver.memory_size, self.shape[1])
+
+    def drop(self, ended: Sequence[int]) -> None:
+        stay = [number for number in self.running if number not in ended]
+        samples = None
+        if self.samples is not None:
+            samples = [self.samples[self.running.index(number)] for number in stay]
+        self.move(stay, samples, self.stage)
+
+    def move(self, numbers: list[int], samples: list[Sample] | None, stage: Stage) -> None:
+        """Go on with some restarts in another batch; at any moment their iterates are known."""
+        old = self.batch
+        assert old is not None
+        places = [self.running.index(number) for number in numbers]
+        self.resting = {n: old.iterate(place) for n, place in zip(numbers, places, strict=True)}
+        memory = old.memory.of(places)
+        self.batch = None
+        workspace.give(old)
+        del old  # its memory is free before there is another batch
+        batch = None
+        if numbers:
+            at = [self.resting[number] for number in numbers]
+            if self.samples is None and samples is not None:
+                chosen = zip(at, map(self.indices, samples), strict=True)
+                at = [replace(a, H=a.H[:, frames]) for a, frames in chosen]
+            batch = self.opened(samples, stage, len(at))
+            batch.go_to(at, self.floor)
+            batch.memory.take_over(memory)
+        self.samples, self.stage, self.running = samples, stage, numbers
+        self.batch = batch
+
+    def close(self) -> None:
+        if self.batch is not None:
+            batch, self.batch = self.batch, None
+            workspace.give(batch)
+
+    def opened(
+        self, samples: list[Sample] | None, stage: Stage, n_restarts: int | None = None
+    ) -> Batch:
+        """A batch on all frames, or on a sample for each restart, without iterates."""
+        Y, options = self.frames.Y, self.options
+        C, M, N = self.shape
+        n = len(self.running) if n_restarts is None else n_restarts
+        lengths = [N] * n
+        if samples is not None:
+            lengths = [len(sample.weights) for sample in samples]
+        weights = [self.frames.weights] if samples is None else [s.weights for s in samples]
+        batch = workspace.take(
+            (n, C, M, max(lengths), self.K),
+            getattr(torch, stage.dtype.name), Y.device, samples is None,
+            all(bool((w == w[0]).all()) for w in weights), self.frames.kappa,
+            options.nmf_exponent, self.solver.metric, self.solver.memory_size,
+        )  # fmt: skip
+        batch.set(options.sparsity, options.floor, self.frames.kept)
+        for place, w in enumerate(weights):
+            frames = Y if samples is None else Y[..., self.indices(samples[place])]
+            batch.load(place, frames, torch.as_tensor(w, device=Y.device))
+        batch.lengths = lengths
+        return batch
+
+    def indices(self, sample: Sample) -> Tensor:
+        """The frames of a sample, on the device."""
+        return torch.as_tensor(sample.frames, device=self.frames.Y.device)
+
+    def finish(self, iterates: Sequence[Iterate], n_iter_nmf: int) -> list[Final]:
+        batch = self.opened(None, Stage(None, self.dtype), len(iterates))
+        batch.go_to(iterates, self.options.floor)
+        for _ in range(n_iter_nmf):
+            batch.replay("nmf", batch.nmf_step)
+        found = self.costs(batch)
+        workspace.give(batch)
+        return found
+
+    def costs(self, batch: Batch) -> list[Final]:
+        """Every restart with its costs at the floor of the batch.
+
+        Computed by plain functions, because a kernel may be what went wrong.
+        """
+        plain, found = operations.plain(), []
+        for place, penalty in enumerate(batch.penalty().tolist()):
+            one = slice(place, place + 1)
+            weights = batch.weights if len(batch.weights) == 1 else batch.weights[one]
+            X, WH = batch.X[one], batch.W[one] @ batch.H[one]
+            loss = plain.loss(X, WH, weights, batch.equal, batch.eps, batch.kappa)
+            found.append(Final(batch.iterate(place), float(loss), penalty))
+        return found
