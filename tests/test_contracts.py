@@ -1,15 +1,24 @@
-"""Every registered solver, divergence and engine runs through these tests."""
+"""Every registered solver, divergence and engine passes these tests, a user's divergence too."""
 
 import dataclasses
 import itertools
 
 import numpy as np
 import pytest
-from problems import HOLDING, SUPPORTED, Problem, frames_for, notes
+from problems import (
+    HOLDING,
+    OWN,
+    SUPPORTED,
+    TESTED,
+    Problem,
+    divergence_named,
+    frames_for,
+    notes,
+)
 from tensor_problems import host
 
 import phinmf
-from phinmf.divergences import DIVERGENCES
+from phinmf.divergences import Divergence
 from phinmf.linalg.manifold import orthogonality_error, random_orthogonal
 from phinmf.solvers import SOLVERS, Descent, Solver
 
@@ -26,8 +35,9 @@ def test_fit(solver, divergence, engine, dtype):
     given, engine = frames_for(Y, engine)
 
     def fit():
-        r = phinmf.tl_nmf(given, 3, solver=solver, divergence=divergence, engine=engine,
-                          init="random", random_state=1, max_iter=6, tol=0)  # fmt: skip
+        d = OWN.get(divergence, divergence)
+        r = phinmf.tl_nmf(given, 3, solver=solver, divergence=d, engine=engine, init="random",
+                          random_state=1, max_iter=6, tol=0)  # fmt: skip
         assert type(r.Phi) is type(r.W) is type(r.H) is type(given)
         return dataclasses.replace(r, Phi=host(r.Phi), W=host(r.W), H=host(r.H))
 
@@ -62,8 +72,39 @@ def objective_of(r, Y, divergence, sparsity=10.0):
     mean = (Y**2).mean()
     v = ((r.Phi @ Y) ** 2).mean(axis=0)
     v_hat = r.W.astype(np.float64) @ r.H + r.floor
-    fit = DIVERGENCES[divergence].value(v / mean, v_hat / mean, r.floor / mean).sum()
+    fit = divergence_named(divergence).value(v / mean, v_hat / mean, r.floor / mean).sum()
     return fit + sparsity / mean * r.H.sum(dtype=np.float64)
+
+
+x = np.concatenate([-np.geomspace(1e-2, 3, 9), np.geomspace(1e-2, 3, 9)])
+V_HAT = np.geomspace(0.1, 10, 5)[:, None]
+
+
+def difference(f, x, step):
+    return (f(x - 2 * step) - 8 * f(x - step) + 8 * f(x + step) - f(x + 2 * step)) / (12 * step)
+
+
+@pytest.mark.parametrize("name", TESTED)
+@pytest.mark.parametrize("eps", [1e-4, 1e-1])
+def test_divergence_contract(name, eps):
+    d = divergence_named(name)
+    assert isinstance(d, Divergence)
+    step = 1e-4 * np.abs(x)
+    numeric = difference(lambda x: d.value(x**2, V_HAT, eps), x, step)
+    f_prime = d.slope(x**2, V_HAT, eps) * x
+    assert np.allclose(f_prime, numeric, rtol=1e-7, atol=1e-7 * np.abs(numeric).max())
+    numeric = difference(lambda x: d.slope(x**2, V_HAT, eps) * x, x, step)
+    f_second = d.curvature(x**2, V_HAT, eps)
+    assert np.allclose(f_second, numeric, rtol=1e-7, atol=1e-7 * np.abs(numeric).max())
+    bound = d.bound(x**2, V_HAT, eps)
+    assert (bound >= f_second).all()
+    assert (bound >= 0).all()
+    if d.has_nmf_split:
+        P, Q = d.nmf_split(x**2, V_HAT, eps)
+        numeric = difference(lambda b: d.value(x**2, b, eps), V_HAT, 1e-4 * V_HAT)
+        assert np.allclose(Q - P, numeric, rtol=1e-6, atol=1e-6)
+        assert (P >= 0).all()
+        assert (Q >= 0).all()
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -78,8 +78,9 @@ def tl_nmf(
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
     init : {"dct", "random"} or array of shape (M, M)
         Where Φ starts.
-    divergence : {"itakura-saito", "gaussian"}
-        The measure d of fit; or an object with the functions of one.
+    divergence : {"itakura-saito", "gaussian"} or Divergence
+        The measure d of fit. An instance of a subclass of `Divergence` that the compiled kernels
+        do not know is computed by the readable array engine.
     sparsity : float
         Weight of the penalty for a recording of unit power: μ = sparsity / mean(Y²).
         `sparsity_from_lambda` converts the paper's λ.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from phinmf.arrays import lazy
 from phinmf.arrays.errands import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
-from phinmf.divergences import DIVERGENCES, FORMULAS, OF_TRANSFORM, Divergence
+from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
 from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, SOLVERS, Solver
@@ -170,7 +169,7 @@ def engine_of(
 ) -> Engine:
     """Return the engine that holds these frames."""
     checks.known("engine", name, ["auto", *ENGINES])
-    divergence = divergence_of(divergence, OF_TRANSFORM)
+    divergence = divergence_of(divergence, for_nmf=False)
     if n_threads is not None:
         checks.count("n_threads", n_threads, 1)
     if is_lazy(Y) and name in ("auto", "dask"):
@@ -195,11 +194,24 @@ def engine_of(
     return ENGINES[name](Y, divergence, n_threads, weights)
 
 
-def divergence_of(given: str | Divergence, needed: Sequence[str] = FORMULAS) -> Divergence:
-    """Return the functions of a divergence, by its name or as they are."""
-    if not isinstance(given, str) and all(callable(getattr(given, f, None)) for f in needed):
-        return given
-    return DIVERGENCES[checks.known("divergence", given, DIVERGENCES)]
+def divergence_of(given: str | Divergence, for_nmf: bool = True) -> Divergence:
+    """Return a divergence by its name or as given; NMF needs one that has an `nmf_split`."""
+    if isinstance(given, str):
+        found = DIVERGENCES[checks.known("divergence", given, DIVERGENCES)]
+    elif isinstance(given, Divergence):
+        found = given
+    else:
+        listed = ", ".join(repr(name) for name in DIVERGENCES)
+        raise TypeError(
+            f"divergence is {given!r}, but {listed} or an object of your own is needed: subclass"
+            " phinmf.Divergence and pass an instance"
+        )
+    if for_nmf and not found.has_nmf_split:
+        raise ValueError(
+            f"divergence is {given!r}, which has no nmf_split and serves learn_transform only:"
+            " NMF needs one that has it"
+        )
+    return found
 
 
 def exponent(gamma: float) -> float:

@@ -67,9 +67,9 @@ def label(array: Array) -> str:
 
 def name_of(divergence: str | Divergence) -> str:
     """The name of a registered divergence; of any other its own, and what an entry costs."""
-    given: Any = divergence_of(divergence)
+    given = divergence_of(divergence)
     for name, known in DIVERGENCES.items():
-        if known is given:
+        if known == given:
             return name
-    own = getattr(given, "__name__", type(given).__qualname__)
+    own = type(given).__qualname__
     return f"{own} {float(given.value(np.array(0.7), np.array(0.3), 0.01)):.6g}"
