@@ -18,8 +18,12 @@ from problems import (
 from tensor_problems import host
 
 import phinmf
+from phinmf.algorithm.nmf import normalise
 from phinmf.divergences import Divergence
+from phinmf.engines import sums
 from phinmf.linalg.manifold import orthogonality_error, random_orthogonal
+from phinmf.linalg.multiplicative import multiply
+from phinmf.penalties import PENALTIES, Penalty
 from phinmf.solvers import SOLVERS, Descent, Solver
 
 EVERYTHING = [
@@ -105,6 +109,61 @@ def test_divergence_contract(name, eps):
         assert np.allclose(Q - P, numeric, rtol=1e-6, atol=1e-6)
         assert (P >= 0).all()
         assert (Q >= 0).all()
+
+
+@pytest.mark.parametrize("name", PENALTIES)
+@pytest.mark.parametrize("weight", [0.0, 0.3, 20.0])
+def test_penalty_contract(name, weight):
+    p, penalty = Problem(3, C=2), PENALTIES[name](weight)
+    assert isinstance(penalty, Penalty)
+    assert penalty.weight == weight
+    weights = p.rng.integers(1, 4, p.N).astype(float)
+    dH, dW = p.rng.standard_normal(p.H.shape), p.rng.standard_normal(p.W.shape)
+    by_H, by_W = penalty.on_activations(p.H), penalty.on_dictionary(p.H @ weights)
+    assert np.min(by_H) >= 0
+    assert np.min(by_W) >= 0
+    slope = difference(lambda t: penalty.cost(p.W, (p.H + t * dH) @ weights), 0.0, 1e-3)
+    assert slope == pytest.approx((by_H * dH * weights).sum(), rel=1e-7, abs=1e-9)
+    slope = difference(lambda t: penalty.cost(p.W + t * dW, p.H @ weights), 0.0, 1e-3)
+    assert slope == pytest.approx((by_W * dW).sum(), rel=1e-7, abs=1e-9)
+    total = penalty.frame_costs(p.H) @ weights
+    assert total == pytest.approx(penalty.cost(p.W, p.H @ weights), rel=1e-12)
+    scaled = penalty.cost(p.W / 3, 3 * p.H @ weights)
+    assert scaled == pytest.approx(penalty.cost(p.W, p.H @ weights), rel=1e-12)
+
+    def cost_of_flat(s, power):
+        H = np.tile(s * (p.M / p.K), (p.K, 1))
+        return p.M * (power / s + np.log(s)) + penalty.frame_costs(H)
+
+    powers = np.array([1e-6, 1.0, 40.0])
+    best = penalty.flat_level(powers)
+    assert (cost_of_flat(best, powers) <= cost_of_flat(0.99 * best, powers)).all()
+    assert (cost_of_flat(best, powers) <= cost_of_flat(1.01 * best, powers)).all()
+
+
+@pytest.mark.parametrize("name", PENALTIES)
+@pytest.mark.parametrize("gamma", [0.5, 1.0])
+@pytest.mark.parametrize("divergence", TESTED)
+def test_nmf_steps_with_a_penalty_never_raise_the_objective(name, gamma, divergence):
+    p, penalty = Problem(4, C=2, divergence=divergence), PENALTIES[name](2.0)
+    d, W, H, eps = p.divergence, p.W, p.H, p.eps
+    weights = p.rng.integers(1, 4, p.N).astype(float)
+    V = sums.power(p.Phi @ p.Y)
+
+    def objective():
+        return sums.loss(d, V, W @ H + eps, eps, weights) + penalty.cost(W, H @ weights)
+
+    before = objective()
+    for _ in range(8):
+        H = sums.updated_activations(d, V, W, H, penalty.on_activations(H), eps, gamma)
+        found = sums.dictionary_sums(d, V, W, H, eps, weights)
+        pressure = penalty.on_dictionary(found.activation)
+        W = multiply(W, found.numerator, found.denominator + pressure[..., None, :], gamma)
+        W, s = normalise(W)
+        H = H * s[:, None]
+        after = objective()
+        assert after <= before + 1e-12 * max(abs(before), p.Y.size)
+        before = after
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -67,11 +67,17 @@ def curvature(second: Array, V: Array, weights: Array | None) -> Array:
 
 
 def updated_activations(
-    divergence: Divergence, V: Array, W: Array, H: Array, mu: float, eps: float, gamma: float
+    divergence: Divergence,
+    V: Array,
+    W: Array,
+    H: Array,
+    pressure: Array | float,
+    eps: float,
+    gamma: float,
 ) -> Array:
-    """H∘[WᵀP/(WᵀQ+μ)]^γ of §2.2."""
+    """H∘[WᵀP/(WᵀQ+μ)]^γ of §2.2; `pressure` is μ, or what another penalty adds to WᵀQ."""
     P, Q = divergence.nmf_split(V, W @ H + eps, eps)
-    return multiply(H, W.mT @ P, W.mT @ Q + mu, gamma)
+    return multiply(H, W.mT @ P, W.mT @ Q + pressure, gamma)
 
 
 def dictionary_sums(
