@@ -15,12 +15,13 @@ from problems import (
     frames_for,
     notes,
 )
-from tensor_problems import host
+from tensor_problems import host, tensor
 
 import phinmf
 from phinmf.algorithm.nmf import normalise
 from phinmf.divergences import Divergence
 from phinmf.engines import sums
+from phinmf.inits import INITS, Frames, Init
 from phinmf.linalg.manifold import orthogonality_error, random_orthogonal
 from phinmf.linalg.multiplicative import multiply
 from phinmf.penalties import PENALTIES, Penalty
@@ -164,6 +165,56 @@ def test_nmf_steps_with_a_penalty_never_raise_the_objective(name, gamma, diverge
         after = objective()
         assert after <= before + 1e-12 * max(abs(before), p.Y.size)
         before = after
+
+
+@pytest.mark.parametrize("name", INITS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("C", "M", "N"), [(1, 1, 3), (1, 6, 300), (3, 7, 2500)])
+def test_init_contract(name, dtype, C, M, N):
+    rng = np.random.default_rng(5)
+    levels = np.geomspace(1, 1e-2, M)[:, None]  # distinct energies, so that KLT is well defined
+    Y = (random_orthogonal(M, rng) @ (levels * rng.standard_normal((C, M, N)))).astype(dtype)
+    weights = rng.integers(1, 3, N).astype(float)
+    assert issubclass(INITS[name], Init)
+
+    def start(Y, weights=None, seed=0):
+        Phi = INITS[name]().start(Frames(Y, weights), np.random.default_rng(seed), dtype)
+        return host(Phi)
+
+    plain, weighted = start(Y), start(Y, weights)
+    for Phi in (plain, weighted):
+        assert Phi.shape == (M, M)
+        assert Phi.dtype == dtype
+        assert orthogonality_error(Phi) < (1e-6 if dtype == np.float32 else 1e-12)
+    assert np.array_equal(plain, start(Y))
+    close = {"rtol": 0, "atol": 1e-6 if dtype == np.float32 else 1e-10}
+    np.testing.assert_allclose(weighted, start(np.repeat(Y, weights.astype(int), axis=2)), **close)
+    np.testing.assert_allclose(plain, start(Y[::-1]), **close)  # channels count alike
+    np.testing.assert_allclose(plain, start(tensor(Y)), **close)
+    np.testing.assert_allclose(weighted, start(tensor(Y), weights), **close)
+    fortran = np.asfortranarray(Y)
+    assert np.array_equal(weighted, start(fortran, weights))
+    da = pytest.importorskip("dask.array")
+    for chunk in (N, 700, 37):
+        lazy = da.from_array(Y, chunks=(-1, -1, chunk))
+        assert np.array_equal(plain, start(lazy))
+        assert np.array_equal(weighted, start(lazy, weights))
+
+
+@pytest.mark.parametrize("name", INITS)
+def test_every_public_function_starts_from_an_init(name):
+    Y = notes()
+    how = {"init": name, "max_iter": 0, "tol": 0, "random_state": 3}
+    Phi = phinmf.tl_nmf(Y, 2, **how).Phi
+    assert orthogonality_error(Phi) < 1e-12
+    model = phinmf.TLNMF(2, **how).fit(Y.T)
+    np.testing.assert_allclose(model.transform_matrix_, Phi, atol=1e-10)
+    alone = phinmf.learn_transform(Y, Y**2, **how).Phi
+    assert orthogonality_error(alone) < 1e-12
+    again = phinmf.tl_nmf(Y, 2, **how | {"init": INITS[name]()}).Phi
+    assert np.array_equal(again, Phi)
+    found = host(phinmf.tl_nmf(tensor(Y), 2, **how).Phi)
+    np.testing.assert_allclose(found, Phi, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -14,6 +14,7 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.divergences import Divergence
 from phinmf.fit import devices
 from phinmf.fit.problem import problem_of
+from phinmf.inits import Init
 from phinmf.result import Result
 from phinmf.solvers import Solver
 
@@ -35,7 +36,7 @@ def tl_nmf(
     n_components: int,
     *,
     solver: str | Solver | None = "lbfgs",
-    init: str | ArrayLike = "dct",
+    init: str | Init | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
     sparsity: float = 10.0,
     floor: float = 1e-8,
@@ -76,8 +77,10 @@ def tl_nmf(
         Number K of components, at most min(M, N) unless W is given.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
-    init : {"dct", "random"} or array of shape (M, M)
-        Where Φ starts.
+    init : {"dct", "random", "klt"}, Init or array of shape (M, M)
+        Where Φ starts: from cosines, from a random orthogonal matrix, from the Karhunen–Loève
+        transform of the frames (the eigenvectors of their weighted covariance, strongest first),
+        or from a given orthogonal matrix.
     divergence : {"itakura-saito", "gaussian"} or Divergence
         The measure d of fit. An instance of a subclass of `Divergence` that the compiled kernels
         do not know is computed by the readable array engine.

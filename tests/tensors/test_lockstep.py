@@ -6,7 +6,7 @@ from problems import notes
 from scipy.linalg import expm
 from tensor_problems import tensor
 
-from phinmf import Anneal, checks
+from phinmf import Anneal, checks, inits
 from phinmf.algorithm.model import Iterate
 from phinmf.algorithm.nmf import flat_activations
 from phinmf.divergences import DIVERGENCES
@@ -52,7 +52,7 @@ def seeded(Y, seeds, K=3, mu=5.0, weights=None, kept=None, divergence="itakura-s
                 weights=data.weights,
             )
         )
-        Phi = checks.transform(init, data.Y.shape[1], rng_Phi, data.Y.dtype)
+        Phi = inits.init_of(init).start(inits.Frames(data.Y), rng_Phi, data.Y.dtype)
         W, H = given.start(powers, mu, rng_W)
         iterates.append(Iterate(Phi, W, H))
     N = data.Y.shape[2]

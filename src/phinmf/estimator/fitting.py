@@ -28,6 +28,7 @@ from phinmf.fit import given as starts
 from phinmf.fit.devices import Place
 from phinmf.fit.encode import Encoding, encode
 from phinmf.fit.problem import problem_of
+from phinmf.inits import init_of
 from phinmf.result import Result, State, Status
 
 
@@ -152,8 +153,7 @@ def check_parameters(estimator: Any) -> None:
     if e.divergence is not None:
         assembly.divergence_of(e.divergence)
     checks.known("engine", e.engine, ["auto", *ENGINES])
-    M = 1 if isinstance(e.init, str) else len(e.init)
-    checks.transform(e.init, M, checks.generator(0), np.float64)
+    init_of(e.init)
     checks.number("checkpoint_every", e.checkpoint_every, 0)
     starts.fixed_parts(e.fixed, e.n_components, has_H=True)
 

@@ -14,6 +14,7 @@ from phinmf.algorithm.nmf import Kept
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.fit.assembly import divergence_of
 from phinmf.fit.checkpoint import digest, digest_of_frames
+from phinmf.inits import Init
 
 
 def seed_of(random_state: Any) -> int | str | None:
@@ -54,10 +55,17 @@ def description(
         "nmf_exponent": run.nmf_exponent,
         "fixed": {"W": columns, "H": kept.H is not None},
         "random_state": random_state,
-        "init": init if isinstance(init, str) else label(checks.real_array("init", init)),
+        "init": init_name(init),
         "W": label(W) if W.shape[1] else None,
         "H": None if H is None else label(H),
     }
+
+
+def init_name(init: Any) -> str:
+    """The name of an init, the text of an object of one, or the label of an array."""
+    if isinstance(init, str):
+        return init
+    return repr(init) if isinstance(init, Init) else label(checks.real_array("init", init))
 
 
 def label(array: Array) -> str:

@@ -24,6 +24,7 @@ from phinmf.fit.description import description, seed_of
 from phinmf.fit.devices import free_memory
 from phinmf.fit.encode import encode
 from phinmf.fit.weights import checked, in_own_unit, told_in_unit, weighted
+from phinmf.inits import Frames, init_of
 from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, Solver
 
@@ -58,8 +59,9 @@ class Problem:
         self, rng_Phi: np.random.Generator, rng_W: np.random.Generator, powers: Array
     ) -> Iterate:
         """Where one restart begins, given the power of each frame."""
-        data, M = self.data, self.data.Y.shape[1]
-        Phi = arrays.like(checks.transform(self.init, M, rng_Phi, self.given.dtype), data.Y)
+        data = self.data
+        seen = Frames(data.Y, data.weights)
+        Phi = arrays.like(init_of(self.init).start(seen, rng_Phi, self.given.dtype), data.Y)
         if self.how["floor"] == 0:
             learned = self.how["solver"] is not None
             checks.entries(Phi, arrays.frames_of(data.Y, data.place), learned)

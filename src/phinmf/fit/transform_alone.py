@@ -14,6 +14,7 @@ from phinmf.algorithm.model import Iterate, Model
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Divergence
 from phinmf.fit import assembly, devices
+from phinmf.inits import Frames, Init, init_of
 from phinmf.result import Result
 from phinmf.solvers import Solver
 
@@ -24,7 +25,7 @@ def learn_transform(
     V_hat: ArrayLike,
     *,
     solver: str | Solver = "lbfgs",
-    init: str | ArrayLike = "dct",
+    init: str | Init | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
     floor: float = 1e-8,
     anneal: bool | Anneal | None = None,
@@ -80,7 +81,7 @@ def learn_transform(
             f"floor is 0 but V_hat has {zeros} zeros, which cost infinitely"
             " much: set floor to a small number such as 1e-8"
         )
-    Phi = arrays.like(checks.transform(init, M, rng_Phi, dtype), frames)
+    Phi = arrays.like(init_of(init).start(Frames(frames), rng_Phi, dtype), frames)
     if run.schedule.target == 0:
         checks.entries(Phi, frames, learned=True)
     no_factors = arrays.zeros((M, 0), frames), arrays.zeros((0, N), frames)
