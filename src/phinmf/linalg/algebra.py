@@ -18,7 +18,7 @@ LEAF = 128  #: largest size of an inverse that LAPACK computes directly
 
 
 class Algebra:
-    """Dense algebra in pieces that depend on sizes alone, so the number of threads changes no bits."""
+    """Dense algebra in pieces that depend on the sizes alone: threads do not change the bits."""
 
     def __init__(self, workers: Workers | None = None) -> None:
         self.workers = workers or Workers(1)
