@@ -15,7 +15,7 @@ class ItakuraSaito(Divergence):
     Examples
     --------
     >>> from phinmf.divergences import ItakuraSaito
-    >>> ItakuraSaito().value(2.0, 2.5, 0.5)
+    >>> float(ItakuraSaito().value(2.0, 2.5, 0.5))
     0.0
     """
 
