@@ -19,7 +19,7 @@ from sklearn.decomposition import NMF
 
 import phinmf
 from phinmf.audio.example import example
-from phinmf.divergences import itakura_saito
+from phinmf.divergences import ItakuraSaito
 from phinmf.linalg.manifold import dct
 
 sys.path.append(str(ROOT / "tests"))
@@ -45,7 +45,7 @@ def frames_of_example(M: int = 128, seconds: float = 4) -> np.ndarray:
 def divergence(V: np.ndarray, V_hat: np.ndarray) -> float:
     """Itakura–Saito per entry, at unit power and above the floor, in double precision."""
     unit = V.mean(dtype=np.float64)
-    return float(itakura_saito.value(V / unit, V_hat / unit + FLOOR, FLOOR).mean())
+    return float(ItakuraSaito().value(V / unit, V_hat / unit + FLOOR, FLOOR).mean())
 
 
 def sklearn_model(V: np.ndarray) -> np.ndarray:

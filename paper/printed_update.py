@@ -11,7 +11,7 @@ from setting import Setting, quietly
 from synthetic import problem
 
 import phinmf
-from phinmf.divergences import itakura_saito
+from phinmf.divergences import ItakuraSaito
 from phinmf.engines.array import ArrayEngine
 from phinmf.linalg.manifold import inner, random_orthogonal, skew
 from phinmf.solvers import QuasiNewton
@@ -43,7 +43,7 @@ def small_cases(number: int, M: int) -> tuple[float, float]:
     uphill = np.zeros(2)
     for seed in range(number):
         rng = np.random.default_rng(seed)
-        engine = ArrayEngine(rng.standard_normal((1, M, 20)), itakura_saito)
+        engine = ArrayEngine(rng.standard_normal((1, M, 20)), ItakuraSaito())
         engine.rotate(random_orthogonal(M, rng))
         objective = engine.objective_of(rng.gamma(1.0, size=(M, 20)), 1e-10)
         G, h = objective.at().G, objective.bound()

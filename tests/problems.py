@@ -1,31 +1,75 @@
 """Small random problems, as hypothesis strategies and as plain functions."""
 
 import itertools
+from dataclasses import dataclass
 
 import hypothesis.strategies as st
 import numpy as np
 from clusters import engines_here
 from tensor_problems import tensor
 
-from phinmf.divergences import DIVERGENCES
+from phinmf.arrays import namespace
+from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.engines import ENGINES
 from phinmf.linalg.manifold import random_orthogonal, skew
 
-#: every registered engine, and each that knows tensors once more as "name on tensors"
-HOLDING = {name: (ENGINES[name], False) for name in engines_here()}
-HOLDING |= {f"{name} on tensors": (kind, True) for name, kind in ENGINES.items() if kind.tensors}
+ON_TENSORS = " on tensors"
 
-#: (divergence, engine): every registered pair that works together
+#: every registered engine, and each that accepts tensors once more as "name on tensors"
+HOLDING = list(engines_here())
+HOLDING += [name + ON_TENSORS for name, kind in ENGINES.items() if kind.tensors]
+
+
+def engine_kind(engine):
+    """The class of a name in `HOLDING`."""
+    return ENGINES[engine.removesuffix(ON_TENSORS)]
+
+
+@dataclass(frozen=True)
+class LogShare(Divergence):
+    """(v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1): unlike κ = 0 and 1, κ = ½ is known to no kernel."""
+
+    kappa: float
+
+    def value(self, v, v_hat, eps):
+        xp = namespace(v_hat)
+        return (v + eps) / v_hat + xp.log(v_hat) - self.kappa * (xp.log(v + eps) + 1)
+
+    def slope(self, v, v_hat, eps):
+        return 2 * (1 / v_hat - self.kappa / (v + eps))
+
+    def curvature(self, v, v_hat, eps):
+        return 2 / v_hat + 2 * self.kappa * (v - eps) / (v + eps) ** 2
+
+    def bound(self, v, v_hat, eps):
+        return 2 * (1 / v_hat + self.kappa / (v + eps))
+
+    def nmf_split(self, v, v_hat, eps):
+        return (v + eps) / v_hat**2, 1 / v_hat
+
+
+#: every registered divergence, and one of a user's own
+OWN = {"half": LogShare(0.5)}
+TESTED = [*DIVERGENCES, *OWN]
+
+
+def divergence_named(name):
+    """The divergence of a name in `TESTED`."""
+    return OWN[name] if name in OWN else DIVERGENCES[name]
+
+
+#: (divergence, engine): every pair of names that works together
 SUPPORTED = [
     (divergence, engine)
-    for divergence, engine in itertools.product(DIVERGENCES, HOLDING)
-    if HOLDING[engine][0].supports(DIVERGENCES[divergence])
+    for divergence, engine in itertools.product(TESTED, HOLDING)
+    if engine_kind(engine).supports(divergence_named(divergence))
 ]
 
 
 def frames_for(Y, engine):
-    """Frames as an engine holds them, and its name at the doors."""
-    return (tensor(Y) if HOLDING[engine][1] else Y), engine.removesuffix(" on tensors")
+    """Frames as an engine holds them, and its name as the public functions know it."""
+    on_tensors = engine.endswith(ON_TENSORS)
+    return (tensor(Y) if on_tensors else Y), engine.removesuffix(ON_TENSORS)
 
 
 class Problem:
@@ -45,14 +89,14 @@ class Problem:
     ):
         self.rng = np.random.default_rng(seed)
         self.M, self.N, self.K, self.C, self.eps = M, N, K, C, eps
-        self.divergence = DIVERGENCES[divergence]
+        self.divergence = divergence_named(divergence)
         self.Y = self.rng.standard_normal((C, M, N)).astype(dtype)
         self.Phi = random_orthogonal(M, self.rng, dtype)
         self.W = self.rng.random((M, K)).astype(dtype)
         self.W /= self.W.sum(axis=0)
         self.H = (M * self.rng.random((K, N)) / K).astype(dtype)
-        kind, self.on_tensors = HOLDING[engine]
-        self.engine = kind(self.give(self.Y), self.divergence)
+        self.on_tensors = engine.endswith(ON_TENSORS)
+        self.engine = engine_kind(engine)(self.give(self.Y), self.divergence)
         self.engine.rotate(self.give(self.Phi))
         self.engine.set_activations(self.give(self.H))
 

@@ -1,16 +1,30 @@
-"""Every registered solver, divergence and engine runs through these tests."""
+"""Every registered solver, divergence and engine passes these tests, a user's divergence too."""
 
 import dataclasses
 import itertools
 
 import numpy as np
 import pytest
-from problems import HOLDING, SUPPORTED, Problem, frames_for, notes
-from tensor_problems import host
+from problems import (
+    HOLDING,
+    OWN,
+    SUPPORTED,
+    TESTED,
+    Problem,
+    divergence_named,
+    frames_for,
+    notes,
+)
+from tensor_problems import host, tensor
 
 import phinmf
-from phinmf.divergences import DIVERGENCES
+from phinmf.algorithm.nmf import normalise
+from phinmf.divergences import Divergence
+from phinmf.engines import sums
+from phinmf.inits import INITS, Frames, Init
 from phinmf.linalg.manifold import orthogonality_error, random_orthogonal
+from phinmf.linalg.multiplicative import multiply
+from phinmf.penalties import PENALTIES, Penalty
 from phinmf.solvers import SOLVERS, Descent, Solver
 
 EVERYTHING = [
@@ -26,8 +40,9 @@ def test_fit(solver, divergence, engine, dtype):
     given, engine = frames_for(Y, engine)
 
     def fit():
-        r = phinmf.tl_nmf(given, 3, solver=solver, divergence=divergence, engine=engine,
-                          init="random", random_state=1, max_iter=6, tol=0)  # fmt: skip
+        d = OWN.get(divergence, divergence)
+        r = phinmf.tl_nmf(given, 3, solver=solver, divergence=d, engine=engine, init="random",
+                          random_state=1, max_iter=6, tol=0)  # fmt: skip
         assert type(r.Phi) is type(r.W) is type(r.H) is type(given)
         return dataclasses.replace(r, Phi=host(r.Phi), W=host(r.W), H=host(r.H))
 
@@ -62,8 +77,144 @@ def objective_of(r, Y, divergence, sparsity=10.0):
     mean = (Y**2).mean()
     v = ((r.Phi @ Y) ** 2).mean(axis=0)
     v_hat = r.W.astype(np.float64) @ r.H + r.floor
-    fit = DIVERGENCES[divergence].value(v / mean, v_hat / mean, r.floor / mean).sum()
+    fit = divergence_named(divergence).value(v / mean, v_hat / mean, r.floor / mean).sum()
     return fit + sparsity / mean * r.H.sum(dtype=np.float64)
+
+
+x = np.concatenate([-np.geomspace(1e-2, 3, 9), np.geomspace(1e-2, 3, 9)])
+V_HAT = np.geomspace(0.1, 10, 5)[:, None]
+
+
+def difference(f, x, step):
+    return (f(x - 2 * step) - 8 * f(x - step) + 8 * f(x + step) - f(x + 2 * step)) / (12 * step)
+
+
+@pytest.mark.parametrize("name", TESTED)
+@pytest.mark.parametrize("eps", [1e-4, 1e-1])
+def test_divergence_contract(name, eps):
+    d = divergence_named(name)
+    assert isinstance(d, Divergence)
+    step = 1e-4 * np.abs(x)
+    numeric = difference(lambda x: d.value(x**2, V_HAT, eps), x, step)
+    f_prime = d.slope(x**2, V_HAT, eps) * x
+    assert np.allclose(f_prime, numeric, rtol=1e-7, atol=1e-7 * np.abs(numeric).max())
+    numeric = difference(lambda x: d.slope(x**2, V_HAT, eps) * x, x, step)
+    f_second = d.curvature(x**2, V_HAT, eps)
+    assert np.allclose(f_second, numeric, rtol=1e-7, atol=1e-7 * np.abs(numeric).max())
+    bound = d.bound(x**2, V_HAT, eps)
+    assert (bound >= f_second).all()
+    assert (bound >= 0).all()
+    if d.has_nmf_split:
+        P, Q = d.nmf_split(x**2, V_HAT, eps)
+        numeric = difference(lambda b: d.value(x**2, b, eps), V_HAT, 1e-4 * V_HAT)
+        assert np.allclose(Q - P, numeric, rtol=1e-6, atol=1e-6)
+        assert (P >= 0).all()
+        assert (Q >= 0).all()
+
+
+@pytest.mark.parametrize("name", PENALTIES)
+@pytest.mark.parametrize("weight", [0.0, 0.3, 20.0])
+def test_penalty_contract(name, weight):
+    p, penalty = Problem(3, C=2), PENALTIES[name](weight)
+    assert isinstance(penalty, Penalty)
+    assert penalty.weight == weight
+    weights = p.rng.integers(1, 4, p.N).astype(float)
+    dH, dW = p.rng.standard_normal(p.H.shape), p.rng.standard_normal(p.W.shape)
+    by_H, by_W = penalty.on_activations(p.H), penalty.on_dictionary(p.H @ weights)
+    assert np.min(by_H) >= 0
+    assert np.min(by_W) >= 0
+    slope = difference(lambda t: penalty.cost(p.W, (p.H + t * dH) @ weights), 0.0, 1e-3)
+    assert slope == pytest.approx((by_H * dH * weights).sum(), rel=1e-7, abs=1e-9)
+    slope = difference(lambda t: penalty.cost(p.W + t * dW, p.H @ weights), 0.0, 1e-3)
+    assert slope == pytest.approx((by_W * dW).sum(), rel=1e-7, abs=1e-9)
+    total = penalty.frame_costs(p.H) @ weights
+    assert total == pytest.approx(penalty.cost(p.W, p.H @ weights), rel=1e-12)
+    scaled = penalty.cost(p.W / 3, 3 * p.H @ weights)
+    assert scaled == pytest.approx(penalty.cost(p.W, p.H @ weights), rel=1e-12)
+
+    def cost_of_flat(s, power):
+        H = np.tile(s * (p.M / p.K), (p.K, 1))
+        return p.M * (power / s + np.log(s)) + penalty.frame_costs(H)
+
+    powers = np.array([1e-6, 1.0, 40.0])
+    best = penalty.flat_level(powers)
+    assert (cost_of_flat(best, powers) <= cost_of_flat(0.99 * best, powers)).all()
+    assert (cost_of_flat(best, powers) <= cost_of_flat(1.01 * best, powers)).all()
+
+
+@pytest.mark.parametrize("name", PENALTIES)
+@pytest.mark.parametrize("gamma", [0.5, 1.0])
+@pytest.mark.parametrize("divergence", TESTED)
+def test_nmf_steps_with_a_penalty_never_raise_the_objective(name, gamma, divergence):
+    p, penalty = Problem(4, C=2, divergence=divergence), PENALTIES[name](2.0)
+    d, W, H, eps = p.divergence, p.W, p.H, p.eps
+    weights = p.rng.integers(1, 4, p.N).astype(float)
+    V = sums.power(p.Phi @ p.Y)
+
+    def objective():
+        return sums.loss(d, V, W @ H + eps, eps, weights) + penalty.cost(W, H @ weights)
+
+    before = objective()
+    for _ in range(8):
+        H = sums.updated_activations(d, V, W, H, penalty.on_activations(H), eps, gamma)
+        found = sums.dictionary_sums(d, V, W, H, eps, weights)
+        pressure = penalty.on_dictionary(found.activation)
+        W = multiply(W, found.numerator, found.denominator + pressure[..., None, :], gamma)
+        W, s = normalise(W)
+        H = H * s[:, None]
+        after = objective()
+        assert after <= before + 1e-12 * max(abs(before), p.Y.size)
+        before = after
+
+
+@pytest.mark.parametrize("name", INITS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("C", "M", "N"), [(1, 1, 3), (1, 6, 300), (3, 7, 2500)])
+def test_init_contract(name, dtype, C, M, N):
+    rng = np.random.default_rng(5)
+    levels = np.geomspace(1, 1e-2, M)[:, None]  # distinct energies, so that KLT is well defined
+    Y = (random_orthogonal(M, rng) @ (levels * rng.standard_normal((C, M, N)))).astype(dtype)
+    weights = rng.integers(1, 3, N).astype(float)
+    assert issubclass(INITS[name], Init)
+
+    def start(Y, weights=None, seed=0):
+        Phi = INITS[name]().start(Frames(Y, weights), np.random.default_rng(seed), dtype)
+        return host(Phi)
+
+    plain, weighted = start(Y), start(Y, weights)
+    for Phi in (plain, weighted):
+        assert Phi.shape == (M, M)
+        assert Phi.dtype == dtype
+        assert orthogonality_error(Phi) < (1e-6 if dtype == np.float32 else 1e-12)
+    assert np.array_equal(plain, start(Y))
+    close = {"rtol": 0, "atol": 1e-6 if dtype == np.float32 else 1e-10}
+    np.testing.assert_allclose(weighted, start(np.repeat(Y, weights.astype(int), axis=2)), **close)
+    np.testing.assert_allclose(plain, start(Y[::-1]), **close)  # channels count alike
+    np.testing.assert_allclose(plain, start(tensor(Y)), **close)
+    np.testing.assert_allclose(weighted, start(tensor(Y), weights), **close)
+    fortran = np.asfortranarray(Y)
+    assert np.array_equal(weighted, start(fortran, weights))
+    da = pytest.importorskip("dask.array")
+    for chunk in (N, 700, 37):
+        lazy = da.from_array(Y, chunks=(-1, -1, chunk))
+        assert np.array_equal(plain, start(lazy))
+        assert np.array_equal(weighted, start(lazy, weights))
+
+
+@pytest.mark.parametrize("name", INITS)
+def test_every_public_function_starts_from_an_init(name):
+    Y = notes()
+    how = {"init": name, "max_iter": 0, "tol": 0, "random_state": 3}
+    Phi = phinmf.tl_nmf(Y, 2, **how).Phi
+    assert orthogonality_error(Phi) < 1e-12
+    model = phinmf.TLNMF(2, **how).fit(Y.T)
+    np.testing.assert_allclose(model.transform_matrix_, Phi, atol=1e-10)
+    alone = phinmf.learn_transform(Y, Y**2, **how).Phi
+    assert orthogonality_error(alone) < 1e-12
+    again = phinmf.tl_nmf(Y, 2, **how | {"init": INITS[name]()}).Phi
+    assert np.array_equal(again, Phi)
+    found = host(phinmf.tl_nmf(tensor(Y), 2, **how).Phi)
+    np.testing.assert_allclose(found, Phi, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", SOLVERS)

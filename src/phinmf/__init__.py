@@ -4,6 +4,7 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.api import PAPER, learn_transform, sparsity_from_lambda, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.audio.many_files import frames_from_files
+from phinmf.divergences import Divergence
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.result import History, Result, State, Status
 from phinmf.unmixing.in_memory import Unmixing, unmix
@@ -14,6 +15,7 @@ __all__ = [
     "PAPER",
     "TLNMF",
     "Anneal",
+    "Divergence",
     "History",
     "Result",
     "State",

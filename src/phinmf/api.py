@@ -12,12 +12,13 @@ from phinmf import arrays, checks
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
-from phinmf.divergences import OF_TRANSFORM, Divergence
+from phinmf.divergences import Divergence
 from phinmf.fit import devices
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
 from phinmf.fit.transform_alone import TransformProblem
+from phinmf.inits import Init
 from phinmf.result import Result
 from phinmf.solvers import Solver
 
@@ -39,7 +40,7 @@ def tl_nmf(
     n_components: int,
     *,
     solver: str | Solver | None = "lbfgs",
-    init: str | ArrayLike = "dct",
+    init: str | Init | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
     sparsity: float = Options.sparsity,
     floor: float = Options.floor,
@@ -80,10 +81,13 @@ def tl_nmf(
         Number K of components, at most min(M, N) unless W is given.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
-    init : {"dct", "random"} or array of shape (M, M)
-        Where Φ starts.
-    divergence : {"itakura-saito", "gaussian"}
-        The measure d of fit; or an object with the functions of one.
+    init : {"dct", "random", "klt"}, Init or array of shape (M, M)
+        Where Φ starts: from cosines, from a random orthogonal matrix, from the Karhunen–Loève
+        transform of the frames (the eigenvectors of their weighted covariance, strongest first),
+        or from a given orthogonal matrix.
+    divergence : {"itakura-saito", "gaussian"} or Divergence
+        The measure d of fit. An instance of a subclass of `Divergence` that the compiled kernels
+        do not know is computed by the readable array engine.
     sparsity : float
         Weight of the penalty for a recording of unit power: μ = sparsity / mean(Y²).
         `sparsity_from_lambda` converts the paper's λ.
@@ -182,7 +186,7 @@ def learn_transform(
     V_hat: ArrayLike,
     *,
     solver: str | Solver = "lbfgs",
-    init: str | ArrayLike = "dct",
+    init: str | Init | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
     floor: float = Options.floor,
     anneal: bool | Anneal | None = None,
@@ -223,7 +227,7 @@ def learn_transform(
     options = fit_options(
         solver=solver, init=init, divergence=divergence, sparsity=0.0, floor=floor, anneal=anneal,
         n_iter_nmf=0, n_iter_transform=n_iter_transform, nmf_exponent=1.0, max_iter=max_iter,
-        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads, needed=OF_TRANSFORM,
+        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads, for_nmf=False,
     )  # fmt: skip
     problem = TransformProblem.of(Y, V_hat, options)
     return problem.solve(random_state, checks.function("callback", callback))

@@ -14,7 +14,6 @@ from phinmf._types import Array
 from phinmf.arrays import dtype_of, namespace
 from phinmf.arrays.lazy import is_lazy, lazy_array, unchunked
 from phinmf.arrays.levels import Levels, each, levels
-from phinmf.linalg.manifold import dct, orthogonality_error, random_orthogonal
 
 QUIETEST = 1e-30  #: power of a frame, relative to the mean, that can do without a floor
 
@@ -229,27 +228,6 @@ def generator(random_state: Any) -> np.random.Generator:
             f"random_state is {random_state!r}, but None, a whole number ≥ 0, a RandomState or a"
             " Generator is needed"
         ) from None
-
-
-def transform(init: Any, M: int, rng: np.random.Generator, dtype: Any) -> Array:
-    """Return the starting Φ from "dct", "random" or an orthogonal array."""
-    if init is None or isinstance(init, str):
-        known("init", init, ("dct", "random"))
-        return dct(M, dtype) if init == "dct" else random_orthogonal(M, rng, dtype)
-    Phi = real_array("init", init)
-    if Phi.shape != (M, M):
-        raise ValueError(
-            f"init has shape {tuple(Phi.shape)}, but a transform of frames of length {M} has shape"
-            f" {(M, M)}; or choose 'dct' or 'random'"
-        )
-    with np.errstate(over="ignore", invalid="ignore"):
-        error = orthogonality_error(arrays.cast(Phi, np.float64))
-    if not error <= 1e-4:
-        raise ValueError(
-            f"init is not orthogonal: |ΦΦᵀ - I| reaches {error:.2g}, but at most 1e-4 is accepted;"
-            " phinmf.linalg.manifold.polar gives the nearest orthogonal matrix"
-        )
-    return arrays.copied(Phi, dtype)
 
 
 def factor(name: str, given: ArrayLike, shape: tuple[int, int], dtype: Any) -> Array:

@@ -1,44 +1,37 @@
 """Divergences of a user's own: computed as their formulas say, or refused."""
 
-import types
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from problems import notes
-from tensor_problems import tensor
+from problems import LogShare, notes
+from tensor_problems import host, tensor
 
-from phinmf import TLNMF, tl_nmf
-from phinmf.arrays import namespace
-from phinmf.divergences import FORMULAS, gaussian, is_compiled, itakura_saito
+from phinmf import TLNMF, Divergence, learn_transform, tl_nmf
+from phinmf.divergences import Family, Gaussian, ItakuraSaito, is_compiled
 from phinmf.engines import ENGINES
+from phinmf.fit.encode import encode
+from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
 
 #: a floor at which rounding is not amplified
 HOW = {"max_iter": 6, "tol": 0, "random_state": 0, "floor": 1e-2, "anneal": False}
+HALF = LogShare(0.5)
 
 
-class Family:
-    """(v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1)."""
+@dataclass(frozen=True)
+class Declared(LogShare):
+    """The same formulas with a declaration."""
 
-    def __init__(self, kappa):
-        self.log_share = kappa
+    family: object = None
 
-    def value(self, v, v_hat, eps):
-        xp = namespace(v_hat)
-        return (v + eps) / v_hat + xp.log(v_hat) - self.log_share * (xp.log(v + eps) + 1)
+
+class Tilted(ItakuraSaito):
+    """A formula of its own under an inherited declaration."""
 
     def slope(self, v, v_hat, eps):
-        return 2 * (1 / v_hat - self.log_share / (v + eps))
-
-    def curvature(self, v, v_hat, eps):
-        return 2 / v_hat + 2 * self.log_share * (v - eps) / (v + eps) ** 2
-
-    def bound(self, v, v_hat, eps):
-        return 2 * (1 / v_hat + self.log_share / (v + eps))
-
-    def nmf_split(self, v, v_hat, eps):
-        return (v + eps) / v_hat**2, 1 / v_hat
+        return 0.5 * super().slope(v, v_hat, eps)
 
 
 def true_objective(r, Y, divergence, sparsity=10.0):
@@ -48,9 +41,22 @@ def true_objective(r, Y, divergence, sparsity=10.0):
     return fit + sparsity / mean * r.H.sum()
 
 
-@pytest.mark.parametrize("kappa", [0.5, 0.0, 1, 2.0, -0.25, np.float32(0.75)])
-def test_any_share_gives_the_numbers_of_its_formulas(kappa):
-    d, Y = Family(kappa), notes()
+def test_a_known_value():
+    assert HALF.value(0.3, 0.7, 0.0) == pytest.approx(0.173883, abs=1e-6)
+    assert HALF.value(0.2, 0.7, 0.1) == pytest.approx(0.173883, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "d",
+    [
+        *(LogShare(kappa) for kappa in (0.5, 0.0, 1, 2.0, -0.25, np.float32(0.75))),
+        Declared(0, Family.GAUSSIAN),
+        Declared(1, Family.ITAKURA_SAITO),
+        Declared(0.5, Family.ITAKURA_SAITO),
+    ],
+)
+def test_any_share_gives_the_numbers_of_its_formulas(d):
+    Y = notes()
     r = tl_nmf(Y, 3, divergence=d, **HOW)
     assert r.objective == pytest.approx(true_objective(r, Y, d), rel=1e-10)
     readable = tl_nmf(Y, 3, divergence=d, engine="array", **HOW)
@@ -61,43 +67,110 @@ def test_any_share_gives_the_numbers_of_its_formulas(kappa):
     assert model.objective_ == pytest.approx(true_objective(encoded, Y, d), rel=1e-6)
 
 
-@pytest.mark.parametrize("name", [n for n, kind in ENGINES.items() if n != "array"])
-@pytest.mark.parametrize("kappa", [0.5, np.nan, "1", None, [1.0]])
-def test_an_engine_that_cannot_says_so(name, kappa):
-    assert not ENGINES[name].supports(Family(kappa))
+@pytest.mark.parametrize("d", [HALF, Declared(0.5, Family.GAUSSIAN)])
+def test_the_transform_alone_and_activations_alone_follow_the_formulas(d):
+    Y = notes()
+    Y /= np.sqrt((Y**2).mean())
+    V_hat = np.random.default_rng(0).random(Y.shape) + 0.1
+    how = HOW | {"max_iter": 3}
+    for given in (Y, tensor(Y)):
+        r = learn_transform(given, V_hat, divergence=d, **how)
+        v = (host(r.Phi) @ Y) ** 2
+        assert r.objective == pytest.approx(d.value(v, V_hat + 1e-2, 1e-2).sum(), rel=1e-10)
+        assert (
+            r.objective
+            < learn_transform(given, V_hat, divergence=d, **how | {"max_iter": 0}).objective
+        )
+        W = np.random.default_rng(1).random((len(Y), 3))
+        found = encode(given[None], r.Phi, W, scale=1.0, sparsity=0.0, floor=1e-2, divergence=d)
+        v_hat = W @ host(found.H) + 1e-2
+        assert found.divergence == pytest.approx(d.value(v, v_hat, 1e-2).sum(), rel=1e-10)
+
+
+@pytest.mark.parametrize("name", [n for n in ENGINES if n != "array"])
+@pytest.mark.parametrize(
+    "d",
+    [
+        HALF,
+        Tilted(),
+        *(Declared(1.0, family) for family in (None, 1.0, np.nan, "ITAKURA_SAITO", [1.0])),
+    ],
+)
+def test_an_engine_that_cannot_says_so(name, d):
+    assert not ENGINES[name].supports(d)
     Y = notes()
     if name == "dask":
         Y = pytest.importorskip("dask.array").from_array(Y, chunks=(-1, 20))
     with pytest.raises(ValueError, match=f"engine '{name}' does not compute this divergence"):
-        tl_nmf(Y, 3, divergence=Family(kappa), engine=name, **HOW)
+        tl_nmf(Y, 3, divergence=d, engine=name, **HOW)
 
 
 def test_tensors_go_the_readable_way():
-    d, Y = Family(0.5), notes()
-    r = tl_nmf(tensor(Y), 3, divergence=d, **HOW)
-    readable = tl_nmf(Y, 3, divergence=d, engine="array", **HOW)
+    Y = notes()
+    r = tl_nmf(tensor(Y), 3, divergence=HALF, **HOW)
+    readable = tl_nmf(Y, 3, divergence=HALF, engine="array", **HOW)
     assert r.objective == pytest.approx(readable.objective, rel=1e-6)
-    how = {"solver": "lbfgs", "sparsity": 1.0, "floor": 1e-8, "nmf_exponent": 1.0, "init": "dct"}
-    how |= {"engine": "auto", "n_threads": None}
-    for kappa in (0, 1.0):
-        assert problem_of(tensor(Y), 3, divergence=Family(kappa), **how).runs_in_lockstep
-    assert not problem_of(tensor(Y), 3, divergence=d, **how).runs_in_lockstep
+    for d in (Declared(0, Family.GAUSSIAN), Declared(1.0, Family.ITAKURA_SAITO)):
+        assert problem_of(tensor(Y), 3, fit_options(divergence=d)).fits_a_batch
+    for d in (HALF, Tilted(), Declared(0.5, Family.GAUSSIAN)):
+        assert not problem_of(tensor(Y), 3, fit_options(divergence=d)).fits_a_batch
 
 
-@pytest.mark.parametrize("changed", FORMULAS)
-def test_a_share_that_does_not_belong_to_its_formulas_is_not_believed(changed):
-    formulas = {f: getattr(itakura_saito, f) for f in FORMULAS}
-    same = types.SimpleNamespace(**formulas, log_share=1.0)
-    assert is_compiled(same)
-    other = (
-        getattr(Family(0.5), changed) if changed != "nmf_split" else lambda v, v_hat, _: (v, v_hat)
-    )
-    assert not is_compiled(types.SimpleNamespace(**formulas | {changed: other}, log_share=1.0))
-    assert not is_compiled(types.SimpleNamespace(**formulas, log_share=0.0))
-    assert is_compiled(gaussian)
+def half(self, v, v_hat, eps):
+    return v, v_hat
 
 
-def test_what_lacks_a_formula_is_no_divergence():
-    d = types.SimpleNamespace(value=1, slope=1, curvature=1, bound=1, log_share=1.0)
-    with pytest.raises(ValueError, match="which is not known"):
-        tl_nmf(notes(), 3, divergence=d, **HOW)
+@pytest.mark.parametrize("changed", ["value", "slope", "curvature", "bound", "nmf_split"])
+@pytest.mark.parametrize("kind", [ItakuraSaito, Gaussian])
+def test_a_declaration_that_does_not_belong_to_its_formulas_is_not_believed(kind, changed):
+    same = type("Same", (kind,), {"__doc__": "Nothing new."})
+    assert is_compiled(same())
+    other = half if changed == "nmf_split" else getattr(LogShare, changed)
+    assert not is_compiled(type("Other", (kind,), {changed: other, "kappa": 0.5})())
+    wrong = Family.GAUSSIAN if kind is ItakuraSaito else Family.ITAKURA_SAITO
+    assert not is_compiled(type("Wrong", (kind,), {"family": wrong})())
+    assert not is_compiled(type("Undeclared", (kind,), {"family": None})())
+
+
+class TransformOnly(Divergence):
+    """log cosh x, the density of ICA, which models no power."""
+
+    has_nmf_split = False
+
+    def value(self, v, v_hat, eps):
+        return np.log(np.cosh(np.sqrt(v)))
+
+    def slope(self, v, v_hat, eps):
+        return np.tanh(np.sqrt(v)) / np.sqrt(v)
+
+    def curvature(self, v, v_hat, eps):
+        return 1 / np.cosh(np.sqrt(v)) ** 2
+
+    def bound(self, v, v_hat, eps):
+        return np.ones_like(v)
+
+
+def test_without_an_nmf_split_only_the_transform_is_learned():
+    Y = notes()
+    assert learn_transform(Y, Y**2, divergence=TransformOnly(), **HOW).n_iter == 6
+    with pytest.raises(ValueError, match="has no nmf_split and serves learn_transform only"):
+        tl_nmf(Y, 3, divergence=TransformOnly(), **HOW)
+    undeclared = type("Forgetful", (TransformOnly,), {"has_nmf_split": True})()
+    with pytest.raises(TypeError, match="Forgetful has no nmf_split: write it, or declare"):
+        tl_nmf(Y, 3, divergence=undeclared, **HOW)
+
+
+@pytest.mark.parametrize("given", [None, 3, ItakuraSaito, SimpleNamespace(value=1, slope=1)])
+def test_what_is_no_divergence_is_refused(given):
+    for function in (tl_nmf, learn_transform):
+        with pytest.raises(TypeError, match="divergence is .*subclass phinmf.Divergence and pass"):
+            function(notes(), 3 if function is tl_nmf else notes() ** 2, divergence=given, **HOW)
+
+
+def test_a_missing_formula_is_named():
+    class Forgetful(Divergence):
+        def value(self, v, v_hat, eps):
+            return v / v_hat
+
+    with pytest.raises(TypeError, match="abstract methods '?bound'?, '?curvature'?, '?slope'?"):
+        Forgetful()

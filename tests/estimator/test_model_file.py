@@ -10,7 +10,7 @@ from forging import assert_one_sentence, changed_arrays, changed_headers, write
 from problems import notes
 
 from phinmf import TLNMF, Anneal, tl_nmf
-from phinmf.divergences import gaussian
+from phinmf.divergences import DIVERGENCES, Gaussian
 from phinmf.fit import storage
 from phinmf.solvers import QuasiNewton
 from phinmf.unmixing.model_files import load_model
@@ -229,19 +229,24 @@ def test_windows_that_no_sound_has(tmp_path, M, X):
 
 
 def test_a_divergence_of_the_users_own_is_not_replaced_by_another(tmp_path, X):
-    class Own:
-        value, slope, curvature = gaussian.value, gaussian.slope, gaussian.curvature
-        bound, nmf_split = gaussian.bound, gaussian.nmf_split
+    class Own(Gaussian):
+        pass
 
     path = tmp_path / "m.npz"
-    for given, again in [("gaussian", "gaussian"), (gaussian, "gaussian"), (Own, None)]:
+    registered = DIVERGENCES["gaussian"]
+    for given, again in [
+        ("gaussian", "gaussian"),
+        (registered, "gaussian"),
+        (Gaussian(), "gaussian"),
+        (Own(), None),
+    ]:
         model = TLNMF(2, divergence=given, max_iter=2, tol=0, random_state=0).fit(X)
         model.save(path)
         loaded = TLNMF.load(path)
         assert loaded.divergence == again
-    with pytest.raises(ValueError, match="divergence is None, which is not known"):
+    with pytest.raises(TypeError, match="divergence is None, but .*subclass phinmf.Divergence"):
         loaded.transform(X)
-    loaded.divergence = Own
+    loaded.divergence = Own()
     assert loaded.score(X) == model.score(X)
 
 

@@ -27,7 +27,6 @@ BAD_PARAMETERS = [
     ({"sparsity": "much"}, "sparsity is 'much', but a finite number"),
     ({"tol": -1}, "tol is -1"),
     ({"init": None}, "init is None, which is not known: choose one of 'dct', 'random'"),
-    ({"divergence": None}, "divergence is None, which is not known"),
     ({"max_time": -1}, "max_time is -1"),
     ({"max_iter": -1}, "max_iter is -1"),
     ({"n_iter_nmf": -1}, "n_iter_nmf is -1"),
@@ -69,6 +68,8 @@ def test_bad_types():
         phinmf.tl_nmf(Y, 2.5)
     with pytest.raises(TypeError, match="n_components is nan, but a whole number"):
         phinmf.tl_nmf(Y, np.nan)
+    with pytest.raises(TypeError, match="divergence is None, but .*subclass phinmf.Divergence"):
+        phinmf.tl_nmf(Y, 2, divergence=None)
     with pytest.raises(TypeError, match="max_iter is None, but a whole number"):
         phinmf.tl_nmf(Y, 2, max_iter=None)
     with pytest.raises(TypeError, match="random_state is 'seed'"):

@@ -6,7 +6,7 @@ from forging import assert_one_sentence, changed_arrays, changed_headers, write
 from problems import notes
 
 from phinmf import Anneal, tl_nmf
-from phinmf.divergences import itakura_saito
+from phinmf.divergences import ItakuraSaito
 from phinmf.fit import storage
 
 Y = notes(M=8, n=1500)
@@ -127,7 +127,7 @@ def test_the_same_call_resumes_whatever_its_random_state(tmp_path, state):
 def test_a_divergence_given_as_an_object_is_known_again(tmp_path):
     path = tmp_path / "run"
     checkpoint_of(path)
-    tl_nmf(Y, resume=path, **HOW | {"divergence": itakura_saito})
+    tl_nmf(Y, resume=path, **HOW | {"divergence": ItakuraSaito()})
 
 
 def test_a_start_that_costs_something_else_is_refused(kept, tmp_path):

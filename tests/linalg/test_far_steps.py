@@ -1,4 +1,4 @@
-"""Next to no curvature asks for a turn by 1e20 radians, which rounding cannot make."""
+"""Where the curvature is nearly 0 a direction can be 1e20 radians long: steps are limited."""
 
 import numpy as np
 import pytest

@@ -65,7 +65,7 @@ def test_inner_product_of_single_precision_is_summed_in_double():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("M", [2, 17, 440])
 def test_what_is_orthogonal_stays_as_it_is(M, dtype):
-    """To the bit; what is off by ten times the rounding is not, and is polished."""
+    """The same bits; an error of ten times the rounding is corrected."""
     Phi = manifold.dct(M, dtype)
     assert np.array_equal(manifold.exactly_orthogonal(Phi, dtype), Phi)
     eps = np.finfo(dtype).eps
@@ -76,7 +76,7 @@ def test_what_is_orthogonal_stays_as_it_is(M, dtype):
 
 
 def test_cosines_are_exact_for_long_frames():
-    """Also where the angle of a cosine is thousands of turns."""
+    """Also where the angle of a cosine is thousands of periods."""
     M = 3000
     m, n = M - 1, M - 1
     turn = m * (2 * n + 1) % (4 * M)  # in whole numbers

@@ -8,7 +8,7 @@ from problems import notes
 from scipy.linalg import expm
 from tensor_problems import tensor
 
-from phinmf import Anneal, checks
+from phinmf import Anneal
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.group import Restart
 from phinmf.algorithm.model import Iterate, Model
@@ -20,6 +20,7 @@ from phinmf.fit.data import data_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.given import given_factors
 from phinmf.fit.seeds import spawn
+from phinmf.inits import Frames, init_of
 from phinmf.solvers import LBFGS
 from phinmf.solvers.lbfgs import Pair
 
@@ -27,7 +28,7 @@ torch = pytest.importorskip("torch")
 
 from phinmf.tensors import formulas, workspace
 from phinmf.tensors.exponential import SQUARINGS, exponential, reach
-from phinmf.tensors.frames import Frames
+from phinmf.tensors.frames import BatchFrames
 from phinmf.tensors.group import BatchGroup
 from phinmf.tensors.memory import Memory, aim, remember
 
@@ -45,11 +46,11 @@ def seeded(Y, seeds, K=3, mu=5.0, weights=None, kept=None, divergence="itakura-s
     powers = np.square(data.Y).mean(axis=(0, 1))
     for seed, callback in zip(seeds, callbacks, strict=True):
         rng_Phi, rng_W, rng_frames = spawn(seed, 3)
-        Phi = checks.transform(init, data.Y.shape[1], rng_Phi, data.Y.dtype)
+        Phi = init_of(init).start(Frames(data.Y), rng_Phi, data.Y.dtype)
         W, H = given.start(powers, mu, rng_W)
         restarts.append(Restart(Iterate(Phi, W, H), rng_frames, callback))
     Y = tensor(np.ascontiguousarray(data.Y))
-    frames = Frames.of(Y, data.weights, DIVERGENCES[divergence], kept)
+    frames = BatchFrames.of(Y, data.weights, DIVERGENCES[divergence], kept)
     return data, frames, restarts, options
 
 

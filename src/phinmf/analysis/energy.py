@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import checks
+from phinmf import arrays, checks
 from phinmf._types import Array, Indices
+from phinmf.inits import Frames, klt
 
 
 def atom_energies(Phi: ArrayLike, Y: ArrayLike) -> Array:
@@ -72,8 +73,4 @@ def karhunen_loeve(Y: ArrayLike) -> Array:
         The eigenvectors of YYᵀ (mean over channels) as rows, the strongest first.
     """
     frames = checks.frames(Y)
-    covariance = np.zeros((frames.shape[1],) * 2)
-    for channel in frames.astype(np.float64, copy=False):
-        covariance += channel @ channel.T
-    _, vectors = np.linalg.eigh(covariance)
-    return np.ascontiguousarray(vectors.T[::-1], dtype=frames.dtype)
+    return klt.karhunen_loeve(Frames(frames), arrays.dtype_of(frames))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from phinmf import checks
 from phinmf._types import Array, Indices
 from phinmf.api import tl_nmf
-from phinmf.divergences import gaussian
+from phinmf.divergences import Gaussian
 from phinmf.fit.encode import encode
 
 STRETCH = 16  #: frames that are held out together, since neighbours overlap
@@ -118,5 +118,5 @@ def prediction_error(result: Any, Y: Array, halves: list[Indices], how: dict[str
         v = np.square(X[:, unseen], dtype=np.float64).mean(axis=0) / result.scale**2
         WH = result.W[unseen] @ H.astype(np.float64) / result.scale**2
         for i, eps in enumerate(NOISE):
-            totals[i] += gaussian.value(v, WH + eps, 0.0).sum()
+            totals[i] += Gaussian().value(v, WH + eps, 0.0).sum()
     return float(totals.min()) / X[0].size

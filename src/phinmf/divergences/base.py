@@ -2,35 +2,74 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import Any, ClassVar
 
-OF_TRANSFORM = ("value", "slope", "curvature", "bound")  #: all that `learn_transform` needs
-FORMULAS = (*OF_TRANSFORM, "nmf_split")
-Entries = Any  # one number, or an array of them: every formula is elementwise
+Entries = Any  # one number, or an array or tensor of them: every formula is elementwise
 
 
-class Divergence(Protocol):
+class Family(Enum):
+    """A divergence that the compiled kernels compute.
+
+    Both have the form (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1) and differ in κ.
+    """
+
+    GAUSSIAN = 0.0
+    ITAKURA_SAITO = 1.0
+
+    @property
+    def log_share(self) -> float:
+        """κ, the number that the kernels take."""
+        return self.value
+
+
+class Divergence(ABC):
     """Elementwise formulas in the power v, the model v̂ = [WH] + ε and the floor ε.
 
     One coefficient x has v = x²; channels that share Φ, W and H have v = mean_c x_c², and
-    f' x = slope · x holds for each of them. Written with functions of the array API only
-    (`phinmf.arrays.namespace`), so that the same lines act on numbers, arrays and tensors.
+    f'(x_c) = slope · x_c holds for each of them. Write the formulas with functions of the array
+    API only (`phinmf.arrays.namespace`), so that they accept numbers, arrays and tensors.
 
-    A divergence of the form (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1) with κ = 0 or κ = 1 may say its
-    κ as `log_share`: these two the compiled kernels compute. Any other runs on the array engine.
+    Attributes
+    ----------
+    family : Family or None
+        Declare it only if the formulas are those of a compiled family: the kernels then compute
+        in their place. The declaration is verified (`phinmf.divergences.compiled_family`). With
+        None, the default, fits run on the readable array engine.
+    has_nmf_split : bool
+        False if there is no `nmf_split`: then the divergence serves `learn_transform` only.
     """
 
+    family: Family | None = None
+    has_nmf_split: ClassVar[bool] = True
+
+    @abstractmethod
     def value(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
-        """f: what one entry costs."""
+        """Return f(x), the cost of one entry."""
 
+    @abstractmethod
     def slope(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
-        """f'(x) / x."""
+        """Return f'(x) / x."""
 
+    @abstractmethod
     def curvature(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
-        """f''(x), exact; may be negative."""
+        """Return f''(x), exact; it may be negative."""
 
+    @abstractmethod
     def bound(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
-        """b(x) ≥ f''(x), never negative."""
+        """Return b(x) ≥ f''(x), never negative."""
 
     def nmf_split(self, v: Entries, v_hat: Entries, eps: float) -> tuple[Entries, Entries]:
-        """P, Q ≥ 0 with ∂f/∂v̂ = Q - P: numerator and denominator of the NMF updates."""
+        """Return P, Q ≥ 0 with ∂f/∂v̂ = Q - P: numerator and denominator of the NMF updates."""
+        raise TypeError(
+            f"{type(self).__name__} has no nmf_split: write it, or declare has_nmf_split = False"
+            " and use the divergence with learn_transform only"
+        )
+
+    @property
+    def log_share(self) -> float:
+        """κ of the declared family."""
+        if self.family is None:
+            raise TypeError(f"{type(self).__name__} declares no compiled family")
+        return self.family.log_share

@@ -1,12 +1,10 @@
 """One array holds all frames: the readable engine that the others are tested against.
 
-The array is one of NumPy or a tensor of PyTorch; whatever has an axis of frames stays on its
-device, and so does everything that is computed from it, but for the losses.
+The array is one of NumPy or a tensor of PyTorch. Everything stays on its device, also what is
+computed from it; only losses are moved to the host. The sums over frames are in `sums.py`.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -24,23 +22,14 @@ from phinmf.arrays import (
     zeros,
 )
 from phinmf.divergences import Divergence
+from phinmf.engines import sums
 from phinmf.engines.base import CHECK_EVERY, DictionarySums, Engine, Evaluation, Objective
+from phinmf.engines.sums import power
 from phinmf.linalg.algebra import algebra_of
-from phinmf.linalg.multiplicative import multiply
-
-
-def mean_over_channels(A: Array) -> Array:
-    """Mean over the first axis; of one channel, that channel."""
-    return A[0] if len(A) == 1 else namespace(A).mean(A, axis=0)
-
-
-def power(X: Array) -> Array:
-    """v_mn = mean_c x²_cmn."""
-    return mean_over_channels(X * X)
 
 
 class ArrayEngine(Engine):
-    """Plain formulas of the array API on arrays of shape (C, M, N)."""
+    """Formulas of the array API on whole arrays of shape (C, M, N)."""
 
     tensors = True
 
@@ -59,8 +48,8 @@ class ArrayEngine(Engine):
         self.shape = tuple(Y.shape)
         self.dtype = dtype_of(Y)
         self.weights = np.ones(Y.shape[2]) if weights is None else weights
-        self.w64 = like(self.weights, Y)
-        self.w: Array | None = None if (self.weights == 1).all() else cast(self.w64, self.dtype)
+        self.w64 = like(self.weights, Y)  #: the weights, on the device of the frames
+        self.w = None if (self.weights == 1).all() else self.w64  #: None if all are 1
         self.algebra = algebra_of(Y)
 
     def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> ArrayEngine:
@@ -90,41 +79,30 @@ class ArrayEngine(Engine):
     def activation_sums(self) -> Array:
         return cast(self.H, np.float64) @ self.w64
 
-    def weighted(self, entries: Array) -> Array:
-        """What is to be summed over frames, each as often as it counts."""
-        return entries if self.w is None else entries * self.w
-
     def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
         V = power(self.X)
         if gamma > 0:
-            self.H = self._updated(V, W, self.H, mu, eps, gamma)
-        P, Q = self.divergence.nmf_split(V, W @ self.H + eps, eps)
-        H = self.weighted(self.H)
-        return DictionarySums(P @ H.mT, Q @ H.mT, self.xp.sum(H, axis=-1))
+            self.H = sums.updated_activations(self.divergence, V, W, self.H, mu, eps, gamma)
+        return sums.dictionary_sums(self.divergence, V, W, self.H, eps, self.w)
 
     def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
         xp, W = self.xp, cast(W, np.float64)
-        V = cast(power(self.X), np.float64)
-        settled = copied(self.H, np.float64)
+        d, V = self.divergence, cast(power(self.X), np.float64)
+        converged = copied(self.H, np.float64)
         active = xp.arange(self.shape[2], device=self.Y.device)
         before = xp.full_like(self.w64, np.inf)
-        v, H = V, settled
+        v, H = V, converged
         for n in range(0, most + 1, CHECK_EVERY):
-            fit = xp.sum(self.divergence.value(v, W @ H + eps, eps), axis=-2)
-            cost = fit + mu * xp.sum(H, axis=-2)
+            cost = sums.frame_losses(d, v, W @ H + eps, eps) + mu * xp.sum(H, axis=-2)
             moving = before - cost > tol * len(V)
             before, active = cost[moving], active[moving]
             if n == most or not len(active):
                 break
             v, H = v[:, moving], H[:, moving]
             for _ in range(CHECK_EVERY):
-                H = self._updated(v, W, H, mu, eps, 1.0)
-            settled[:, active] = H
-        self.H = cast(settled, self.dtype)
-
-    def _updated(self, V: Array, W: Array, H: Array, mu: float, eps: float, gamma: float) -> Array:
-        P, Q = self.divergence.nmf_split(V, W @ H + eps, eps)
-        return multiply(H, W.mT @ P, W.mT @ Q + mu, gamma)
+                H = sums.updated_activations(d, v, W, H, mu, eps, gamma=1.0)
+            converged[:, active] = H
+        self.H = cast(converged, self.dtype)
 
     def objective(self, W: Array, eps: float) -> Objective:
         return ArrayObjective(self, W @ self.H + eps, eps)
@@ -152,17 +130,15 @@ class ArrayObjective(Objective):
             self.trial = T, X
         V = power(X)
         loss = self._loss(V)
-        f_prime = self.engine.weighted(self.divergence.slope(V, self.v_hat, self.eps)) * X
-        G = mean_over_channels(f_prime @ X.mT)  # (8)
-        return Evaluation(float(loss), G)  # the host waits for the loss when all is on its way
+        f_prime = sums.slopes(self.divergence, X, V, self.v_hat, self.eps, self.engine.w)
+        G = sums.gradient(f_prime, X)
+        return Evaluation(float(loss), G)  # float() waits for the device, so it comes last
 
     def loss(self) -> float:
         return float(self._loss(power(self.engine.X)))
 
-    def _loss(self, V: Array) -> Any:
-        xp = self.engine.xp
-        values = self.divergence.value(V, self.v_hat, self.eps)
-        return xp.sum(values, axis=-2, dtype=xp.float64) @ self.engine.w64
+    def _loss(self, V: Array) -> Array:
+        return sums.loss(self.divergence, V, self.v_hat, self.eps, self.engine.w64)
 
     def move(self, T: Array) -> None:
         last = self.trial
@@ -170,14 +146,12 @@ class ArrayObjective(Objective):
         self.trial = None
 
     def bound(self) -> Array:
-        return self._curvature(self.divergence.bound)  # (12)
+        V = power(self.engine.X)
+        return sums.curvature(self.divergence.bound(V, self.v_hat, self.eps), V, self.engine.w)
 
     def curvature(self) -> Array:
-        return self._curvature(self.divergence.curvature)
-
-    def _curvature(self, entries: Any) -> Array:
         V = power(self.engine.X)
-        return self.engine.weighted(entries(V, self.v_hat, self.eps)) @ V.mT
+        return sums.curvature(self.divergence.curvature(V, self.v_hat, self.eps), V, self.engine.w)
 
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
         X = self.engine.X

@@ -25,6 +25,7 @@ from phinmf.fit.given import fixed_parts
 from phinmf.fit.options import FitOptions, fit_options
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
+from phinmf.inits import Given
 from phinmf.result import Result, State
 
 
@@ -145,7 +146,7 @@ def problem_for(
         W = estimator.components_
         H = encoded(estimator, X).H
         options = options_of(estimator, False if estimator.anneal is None else None)
-        options = replace(options, init=arrays.like(estimator.transform_matrix_, X))
+        options = replace(options, init=Given(arrays.like(estimator.transform_matrix_, X)))
     if activations is not None:
         H = arrays.like(checks.factor("activations", activations, (len(X), K), np.float64).T, X)
     return problem_of(
@@ -161,8 +162,6 @@ def check_parameters(estimator: Any) -> None:
     checks.generator(e.random_state)
     for name in ("n_components", "n_init"):
         checks.count(name, getattr(e, name), 1)
-    M = 1 if isinstance(e.init, str) else len(e.init)
-    checks.transform(e.init, M, checks.generator(0), np.float64)
     Files(e.checkpoint, e.checkpoint_every, e.resume)
     fixed_parts(e.fixed, e.n_components, has_H=True)
 

@@ -32,7 +32,7 @@ def save(model: Any, path: str | os.PathLike[str], **more: Any) -> None:
     parameters, left_out = {}, []
     for name, value in model.get_params(deep=False).items():
         if name == "divergence":  # a registered one by its name
-            value = next((n for n, known in DIVERGENCES.items() if known is value), value)
+            value = next((n for n, known in DIVERGENCES.items() if known == value), value)
         try:
             parameters[name] = in_json(value)
         except TypeError:  # start values, callbacks, generators: a fitted model does not need them

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phinmf import checks
+from phinmf import checks, inits
 from phinmf._types import Array
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.fit.checkpoint import digest, digest_of_frames
@@ -15,6 +15,7 @@ from phinmf.fit.data import Data
 from phinmf.fit.engine import divergence_of
 from phinmf.fit.given import Given
 from phinmf.fit.options import FitOptions
+from phinmf.inits import Init
 
 Seed = int | str | None
 
@@ -35,7 +36,7 @@ def description(
     Arrays are described as they were given: what is computed from them may differ in the last bit
     on another machine.
     """
-    kept, o, init = given.kept, options.algorithm, options.init
+    kept, o = given.kept, options.algorithm
     columns = None if kept.columns is None else kept.columns.tolist()
     return {
         "frames": digest_of_frames(data.frames, data.frame_weights),
@@ -50,11 +51,16 @@ def description(
         "nmf_exponent": o.nmf_exponent,
         "fixed": {"W": columns, "H": kept.H is not None},
         "random_state": seed,
-        "init": init if isinstance(init, str) else label(checks.real_array("init", init)),
+        "init": init_name(options.init),
         "W": label(given.W) if given.W.shape[1] else None,
         "H": None if given.H_as_given is None else label(given.H_as_given),
         "engine": "a batch of tensors" if in_batch else "one restart",
     }
+
+
+def init_name(init: Init) -> str:
+    """The label of a given array, or the text of another init."""
+    return label(init.Phi) if isinstance(init, inits.Given) else repr(init)
 
 
 def label(array: Array) -> str:
@@ -64,9 +70,9 @@ def label(array: Array) -> str:
 
 def name_of(divergence: str | Divergence) -> str:
     """The name of a registered divergence; of any other its own, and what an entry costs."""
-    given: Any = divergence_of(divergence)
+    given = divergence_of(divergence)
     for name, known in DIVERGENCES.items():
-        if known is given:
+        if known == given:
             return name
-    own = getattr(given, "__name__", type(given).__qualname__)
+    own = type(given).__qualname__
     return f"{own} {float(given.value(np.array(0.7), np.array(0.3), 0.01)):.6g}"

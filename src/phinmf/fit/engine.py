@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from phinmf import arrays, checks
 from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
-from phinmf.divergences import DIVERGENCES, FORMULAS, Divergence
+from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
 
 
@@ -47,8 +46,21 @@ def engine_for(
     return ENGINES[name](Y, divergence, n_threads, weights)
 
 
-def divergence_of(given: str | Divergence, needed: Sequence[str] = FORMULAS) -> Divergence:
-    """Return a divergence by its name in the registry, or as it is."""
-    if not isinstance(given, str) and all(callable(getattr(given, f, None)) for f in needed):
-        return given
-    return DIVERGENCES[checks.known("divergence", given, DIVERGENCES)]
+def divergence_of(given: str | Divergence, for_nmf: bool = True) -> Divergence:
+    """Return a divergence by its name or as given; NMF needs one that has an `nmf_split`."""
+    if isinstance(given, str):
+        found = DIVERGENCES[checks.known("divergence", given, DIVERGENCES)]
+    elif isinstance(given, Divergence):
+        found = given
+    else:
+        listed = ", ".join(repr(name) for name in DIVERGENCES)
+        raise TypeError(
+            f"divergence is {given!r}, but {listed} or an object of your own is needed: subclass"
+            " phinmf.Divergence and pass an instance"
+        )
+    if for_nmf and not found.has_nmf_split:
+        raise ValueError(
+            f"divergence is {given!r}, which has no nmf_split and serves learn_transform only:"
+            " NMF needs one that has it"
+        )
+    return found

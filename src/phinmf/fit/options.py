@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+
+from numpy.typing import ArrayLike
 
 from phinmf import checks
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import Options, annealing_for, solver_named
-from phinmf.divergences import FORMULAS, Divergence
+from phinmf.divergences import Divergence
 from phinmf.engines import ENGINES
 from phinmf.fit.engine import divergence_of
+from phinmf.inits import Init, init_of
 from phinmf.solvers import Solver
 
 
@@ -21,7 +22,7 @@ class FitOptions:
 
     algorithm: Options
     divergence: Divergence
-    init: Any  #: a name in `INITS`, or an array
+    init: Init
     engine: str
     n_threads: int | None
     default_anneal: bool  #: whether `anneal` was left to the solver
@@ -39,25 +40,25 @@ class FitOptions:
 
 def fit_options(
     *,
-    solver: str | Solver | None,
-    init: Any,
-    divergence: str | Divergence,
-    sparsity: float,
-    floor: float,
-    anneal: bool | Anneal | None,
-    n_iter_nmf: int,
-    n_iter_transform: int,
-    nmf_exponent: float,
-    max_iter: int,
-    max_time: float | None,
-    tol: float,
-    engine: str,
-    n_threads: int | None,
-    needed: Sequence[str] = FORMULAS,
+    solver: str | Solver | None = "lbfgs",
+    init: str | Init | ArrayLike = "dct",
+    divergence: str | Divergence = "itakura-saito",
+    sparsity: float = Options.sparsity,
+    floor: float = Options.floor,
+    anneal: bool | Anneal | None = None,
+    n_iter_nmf: int = Options.n_iter_nmf,
+    n_iter_transform: int = Options.n_iter_transform,
+    nmf_exponent: float = Options.nmf_exponent,
+    max_iter: int = Options.max_iter,
+    max_time: float | None = Options.max_time,
+    tol: float = Options.tol,
+    engine: str = "auto",
+    n_threads: int | None = None,
+    for_nmf: bool = True,
 ) -> FitOptions:
     """Turn the arguments of `tl_nmf` into options: names become what they name.
 
-    `needed` are the formulas that the divergence must have.
+    NMF needs a divergence that has an `nmf_split`.
     """
     chosen = solver_named(solver)
     algorithm = Options(
@@ -72,5 +73,5 @@ def fit_options(
         max_time=max_time,
         tol=tol,
     )
-    measure = divergence_of(divergence, needed)
-    return FitOptions(algorithm, measure, init, engine, n_threads, anneal is None)
+    measure = divergence_of(divergence, for_nmf)
+    return FitOptions(algorithm, measure, init_of(init), engine, n_threads, anneal is None)

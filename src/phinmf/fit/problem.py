@@ -29,6 +29,7 @@ from phinmf.fit.outcome import result_of
 from phinmf.fit.restarts import equally_far, in_threads, in_turn, stopping_with
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
+from phinmf.inits import Frames
 from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS
 
@@ -120,12 +121,14 @@ class Problem:
         finished: Callable[[int, Outcome], Result],
     ) -> list[Result]:
         """Run restarts on tensors, as many at a time as the device has memory for."""
-        from phinmf.tensors.frames import Frames  # needs PyTorch, which is there if Y is a tensor
+        from phinmf.tensors.frames import (
+            BatchFrames,  # needs PyTorch, which is there if Y is a tensor
+        )
         from phinmf.tensors.group import BatchGroup
         from phinmf.tensors.operations import current
 
         Y, n, options = self.data.Y, len(random_states), self.options
-        frames = Frames.of(Y, self.data.weights, options.divergence, self.given.kept.columns)
+        frames = BatchFrames.of(Y, self.data.weights, options.divergence, self.given.kept.columns)
         powers = arrays.namespace(Y).mean(Y * Y, axis=(0, 1))
         most = frames.restarts_within(free_memory(Y.device), self.n_components)
         results: dict[int, Result] = {}
@@ -170,8 +173,8 @@ class Problem:
     ) -> Iterate:
         """Where one restart begins, given the power of each frame."""
         data, options = self.data, self.options.algorithm
-        M = data.Y.shape[1]
-        Phi = arrays.like(checks.transform(self.options.init, M, rng_Phi, self.given.dtype), data.Y)
+        seen = Frames(data.Y, data.weights)
+        Phi = arrays.like(self.options.init.start(seen, rng_Phi, self.given.dtype), data.Y)
         if options.floor == 0:
             learned = options.solver is not None
             checks.entries(Phi, arrays.frames_of(data.Y, data.place), learned)

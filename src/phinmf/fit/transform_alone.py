@@ -20,6 +20,7 @@ from phinmf.fit.options import FitOptions
 from phinmf.fit.outcome import result_of
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units
+from phinmf.inits import Frames
 from phinmf.result import Result
 
 
@@ -53,9 +54,7 @@ class TransformProblem:
         data, options = self.data, self.options
         Y, floor = data.Y, options.algorithm.floor
         rng_Phi, rng_frames = spawn(random_state, 2)
-        Phi = arrays.like(
-            checks.transform(options.init, Y.shape[1], rng_Phi, arrays.dtype_of(Y)), Y
-        )
+        Phi = arrays.like(options.init.start(Frames(Y), rng_Phi, arrays.dtype_of(Y)), Y)
         if floor == 0:
             checks.entries(Phi, Y, learned=True)
         factors = arrays.zeros((Y.shape[1], 0), Y), arrays.zeros((0, Y.shape[2]), Y)

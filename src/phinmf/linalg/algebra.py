@@ -1,4 +1,4 @@
-"""Products, inverses and exponentials of M×M matrices, where an engine computes."""
+"""Products, inverses and exponentials of M×M matrices, on the threads or device of an engine."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from phinmf._types import Array
 from phinmf.arrays import is_tensor, namespace
 from phinmf.arrays.threads import Workers
 
-PIECE = 192  #: rows of a product that are worth a worker's while
-LEAF = 128  #: an inverse of this size is left to LAPACK
+PIECE = 192  #: number of rows of a product that one worker computes at a time
+LEAF = 128  #: largest size of an inverse that LAPACK computes directly
 
 
 class Algebra:
-    """Dense algebra whose pieces depend on sizes alone, so that threads do not change bits."""
+    """Dense algebra in pieces that depend on the sizes alone: threads do not change the bits."""
 
     def __init__(self, workers: Workers | None = None) -> None:
         self.workers = workers or Workers(1)
 
     def product(self, A: Array, B: Array) -> Array:
-        """AB, rows shared out among the workers."""
+        """Return AB; the workers compute some rows each."""
         C = np.empty((len(A), B.shape[1]), A.dtype)
         self._products([(A, B, C)])
         return C
 
     def inverse(self, A: Array) -> Array:
-        """A⁻¹ of a matrix I - S with S antisymmetric, which no pivot can spoil.
+        """Return A⁻¹ of a matrix A = I - S with S antisymmetric.
 
-        By halves, with the Schur complement of the first: nearly all of it is products, and
-        every matrix that is inverted on the way has the identity as a lower bound of its
-        symmetric part.
+        The matrix is split into 2×2 blocks, and the inverse follows from those of the first block
+        and of its Schur complement: nearly all of the work is products of matrices. It is stable
+        without pivoting, because the symmetric part of every matrix that is inverted on the way
+        is at least the identity.
         """
         n = len(A)
         if n <= LEAF:
@@ -55,11 +56,11 @@ class Algebra:
         return B
 
     def exponential(self, A: Array) -> Array:
-        """exp(A)."""
+        """Return exp(A)."""
         return np.asarray(scipy.linalg.expm(A), dtype=A.dtype)
 
     def _products(self, wanted: Sequence[tuple[Array, Array, Array]]) -> None:
-        """Compute each C ← AB, by pieces of A's rows."""
+        """Compute each C ← AB, some rows of A at a time."""
         pieces = []
         for A, B, C in wanted:
             number = max(1, 2 * len(A) // (len(wanted) * PIECE))
@@ -70,18 +71,18 @@ class Algebra:
 
 
 class TensorAlgebra(Algebra):
-    """The same for tensors, one or a batch of them, on their device."""
+    """The same for a tensor or a batch of them, on their device."""
 
     def product(self, A: Array, B: Array) -> Array:
-        """AB."""
+        """Return AB."""
         return A @ B
 
     def inverse(self, A: Array) -> Array:
-        """A⁻¹."""
+        """Return A⁻¹."""
         return namespace(A).linalg.inv(A)
 
     def exponential(self, A: Array) -> Array:
-        """exp(A)."""
+        """Return exp(A)."""
         return namespace(A).linalg.matrix_exp(A)
 
 
@@ -89,12 +90,12 @@ PLAIN, OF_TENSORS = Algebra(), TensorAlgebra()
 
 
 def algebra_of(x: Array) -> Algebra:
-    """The algebra of arrays of this kind, without workers."""
+    """Return the algebra for an array or a tensor, without worker threads."""
     return OF_TENSORS if is_tensor(x) else PLAIN
 
 
 def _lapack_inverse(A: Array) -> Array:
-    """A⁻¹ by LU factors; row-major matrices are handed over as their transposes."""
+    """Return A⁻¹ by LU factors; LAPACK reads a row-major matrix as its transpose."""
     functions: Any = get_lapack_funcs(("getrf", "getri"), (A,))
     getrf, getri = functions
     lu, pivots, _ = getrf(A.T)

@@ -1,4 +1,4 @@
-"""Scalar line searches: they see numbers (η, loss, slope) and decide how far to go."""
+"""Line searches: they see three numbers per trial (η, loss, slope) and choose the step length."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 
 class Point(Protocol):
-    """A place on the curve η ↦ φ(η)."""
+    """A point on the curve η ↦ φ(η)."""
 
     @property
     def eta(self) -> float:
-        """How far along."""
+        """The step length."""
 
     @property
     def loss(self) -> float:
@@ -27,7 +27,7 @@ P = TypeVar("P", bound=Point)
 
 
 class Origin(NamedTuple):
-    """The start of a search: η = 0."""
+    """The point η = 0, where a search starts."""
 
     loss: float
     slope: float
@@ -38,8 +38,8 @@ class StrongWolfe(Generic[P]):
     """A search for a point that satisfies the strong Wolfe conditions, one trial at a time.
 
     Nocedal & Wright, Numerical Optimization, Algorithms 3.5 (bracket) and 3.6 (zoom), with
-    cubic interpolation (pp. 59-60). When `max_trials` run out, the best point of sufficient
-    decrease is found; None means that there was none.
+    cubic interpolation (pp. 59-60). After `max_trials` trials the result is the lowest point of
+    sufficient decrease, or None if there was none.
     """
 
     def __init__(
@@ -51,17 +51,17 @@ class StrongWolfe(Generic[P]):
         max_trials: int = 20,
     ) -> None:
         self.start, self.c1, self.c2, self.left = start, c1, c2, max_trials
-        self.eta: float | None = eta if start.slope < 0 else None  #: to try next; None at the end
+        self.eta: float | None = eta if start.slope < 0 else None  #: next trial; None at the end
         self.low: P | Origin = start  #: lowest point of sufficient decrease so far
         self.high: P | Origin | None = None  #: with `low`, brackets an acceptable point
 
     @property
     def found(self) -> P | None:
-        """What the search has found."""
+        """The best point so far, or None."""
         return None if isinstance(self.low, Origin) else self.low
 
     def tell(self, here: P) -> None:
-        """Take note of the trial at η, and choose the next."""
+        """Record the trial at η and choose the next one."""
         start, low, eta = self.start, self.low, here.eta
         self.left -= 1
         if not (here.loss <= start.loss + self.c1 * eta * start.slope and here.loss < low.loss):
@@ -72,7 +72,7 @@ class StrongWolfe(Generic[P]):
                 self.eta = None
                 return
             if here.slope * ((self.high.eta if self.high else math.inf) - low.eta) >= 0:
-                self.high = low  # it has turned
+                self.high = low  # the slope has changed its sign
         low, high = self.low, self.high
         over = high is not None and abs(high.eta - low.eta) <= 1e-12 * max(high.eta, low.eta)
         if over or self.left == 0:
@@ -84,7 +84,7 @@ class StrongWolfe(Generic[P]):
 def strong_wolfe(
     trial: Callable[[float], P], start: Origin, eta: float = 1.0, **how: Any
 ) -> P | None:
-    """Search along a curve; `how` are further arguments of `StrongWolfe`."""
+    """Search along a curve; `how` holds further arguments of `StrongWolfe`."""
     search: StrongWolfe[P] = StrongWolfe(start, eta, **how)
     while search.eta is not None:
         search.tell(trial(search.eta))
@@ -99,7 +99,7 @@ def backtracking(
     shrink: float = 0.5,
     max_trials: int = 40,
 ) -> P | None:
-    """Shorten the step until the decrease is sufficient (Armijo); None if it never is."""
+    """Shorten the step until the decrease is sufficient (Armijo); return None if it never is."""
     if not start.slope < 0:
         return None
     for _ in range(max_trials):
@@ -111,7 +111,7 @@ def backtracking(
 
 
 def _between(a: Point, b: Point) -> float:
-    """Minimiser of the cubic through two points and their slopes, kept off the ends."""
+    """Minimiser of the cubic through two points and their slopes, kept away from both points."""
     width = b.eta - a.eta
     middle = a.eta + width / 2
     if not (math.isfinite(b.loss) and math.isfinite(b.slope)):

@@ -1,4 +1,4 @@
-"""The orthogonal matrices: projections, curves, rotations and starting points."""
+"""Orthogonal matrices: projections, curves, rotations, the DCT and random ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from phinmf._types import Array, Indices
 from phinmf.arrays import cast, diagonal, double_sum, dtype_of, identity, indices, like, namespace
 from phinmf.linalg.algebra import Algebra, algebra_of
 
-#: most ‖ΦᵀΦ - I‖ / √M of an orthogonal Φ: its entries are rounded, as are products that test it
+#: ‖ΦᵀΦ - I‖ / √M that rounding may cause: of the entries of Φ, and of the products that test it
 ROUNDED_ENTRIES, ROUNDED_PRODUCTS = 0.5, 8 * np.finfo(np.float64).eps
 
 
@@ -54,7 +54,7 @@ class Cayley:
 
     @staticmethod
     def slope(G: Array, E: Array, eta: float, R: Array) -> float:
-        """d/dη L(R(η)Φ) = ⟨G(X_η)|E (I - η²E²/4)⁻¹⟩ = ⟨G(X_η)|skew(R)⟩/η: nothing to solve."""
+        """d/dη L(R(η)Φ) = ⟨G(X_η)|E (I - η²E²/4)⁻¹⟩ = ⟨G(X_η)|skew(R)⟩/η: no system to solve."""
         return inner(G, skew(R)) / eta if eta else inner(G, E)
 
 
@@ -69,29 +69,29 @@ def polar(C: Array) -> Array:
 
 
 def polish(Phi: Array, algebra: Algebra | None = None) -> Array:
-    """One Newton–Schulz step ½ (3I - ΦΦᵀ) Φ: squares a small distance from orthogonality."""
+    """One Newton–Schulz step ½ (3I - ΦΦᵀ) Φ: squares a small error of orthogonality."""
     product = (algebra or algebra_of(Phi)).product
     return 1.5 * Phi - 0.5 * product(product(Phi, Phi.mT), Phi)
 
 
 def exactly_orthogonal(Phi: Array, dtype: DTypeLike, algebra: Algebra | None = None) -> Array:
-    """Polish in double precision, then go to the wanted one; what is orthogonal there stays."""
+    """Return Φ in `dtype`, made orthogonal in double precision unless it already is."""
     if isinstance(Phi, np.ndarray) and nearly_orthogonal(Phi, np.dtype(dtype)):
         return Phi.astype(dtype)
     return cast(polish(polish(cast(Phi, np.float64), algebra), algebra), dtype)
 
 
 def nearly_orthogonal(Phi: Array, dtype: np.dtype[Any]) -> bool:
-    """Whether Φ is orthogonal but for the rounding of a precision: four vectors tell.
+    """Whether Φ is orthogonal up to the rounding of a precision, estimated from four vectors.
 
-    For normal v the mean of ‖(ΦᵀΦ - I)v‖² is ‖ΦᵀΦ - I‖², and M² operations are far fewer than the
-    M³ of a polish.
+    For normal v the mean of ‖(ΦᵀΦ - I)v‖² is ‖ΦᵀΦ - I‖². This takes M² operations, far fewer than
+    the M³ of `polish`.
     """
     V = np.random.default_rng(0).standard_normal((len(Phi), 4))
     Phi = Phi.astype(np.float64, copy=False)
     error = np.sqrt(np.square(Phi.T @ (Phi @ V) - V).mean(axis=1).sum())
-    most = ROUNDED_ENTRIES * np.finfo(dtype).eps + ROUNDED_PRODUCTS
-    return bool(error <= most * np.sqrt(len(Phi)))
+    largest = ROUNDED_ENTRIES * np.finfo(dtype).eps + ROUNDED_PRODUCTS
+    return bool(error <= largest * np.sqrt(len(Phi)))
 
 
 def orthogonality_error(Phi: Array) -> float:
@@ -105,8 +105,8 @@ def givens(
 ) -> Array:
     """R_pq(θ) of (6): row p ← cos θ row p + sin θ row q, row q ← cos θ row q - sin θ row p.
 
-    Arrays of disjoint pairs give their product. The result has the kind, device and precision of
-    `where`, if that is given.
+    For arrays of disjoint pairs, return the product of their rotations. The result has the kind,
+    device and precision of `where`, if that is given.
     """
     R = np.eye(M) if where is None else identity(M, where)
     c, s = (like(f(theta), R, dtype_of(R)) for f in (np.cos, np.sin))
@@ -117,14 +117,14 @@ def givens(
 
 
 def random_orthogonal(M: int, rng: np.random.Generator, dtype: DTypeLike = np.float64) -> Array:
-    """A draw from the uniform (Haar) distribution."""
+    """Draw from the uniform (Haar) distribution of orthogonal matrices."""
     Q, R = np.linalg.qr(rng.standard_normal((M, M)))
     return np.asarray(Q * np.where(np.diagonal(R) < 0, -1, 1), dtype=dtype)
 
 
 def dct(M: int, dtype: DTypeLike = np.float64) -> Array:
-    """The orthogonal DCT-II: rows are cosines of rising frequency."""
-    table = np.sqrt(2 / M) * np.cos(np.pi / (2 * M) * np.arange(4 * M))  # 4M steps to a turn
+    """Return the orthogonal DCT-II: rows are cosines of increasing frequency."""
+    table = np.sqrt(2 / M) * np.cos(np.pi / (2 * M) * np.arange(4 * M))  # one period
     entries, odd = table.astype(dtype), 2 * np.arange(M) + 1
     Phi = np.empty((M, M), dtype)
     for m in range(1, M):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from phinmf._types import Array
 from phinmf.arrays import at_most, divided, namespace
 
-LEAST = 1e-20  #: what is positive stays above this, so that it can grow again when the floor falls
+LEAST = 1e-20  #: positive entries stay above this, so that they can grow again at a lower floor
 
 
 def multiply(F: Array, numerator: Array, denominator: Array, gamma: float) -> Array:
     """F ∘ [numerator / denominator]^γ of §2.2, where 0/0 is 1.
 
-    γ = ½ is majorisation–minimisation, γ = 1 majorisation–equalisation: both monotone.
+    γ = ½ is majorisation–minimisation, γ = 1 majorisation–equalisation: neither raises the cost.
     """
     xp = namespace(F)
     ratio = divided(numerator, denominator, xp.ones_like(F))

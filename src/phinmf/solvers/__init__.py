@@ -1,4 +1,7 @@
-"""Ways to update the transform. To add one, subclass `Solver` and name it in `SOLVERS`."""
+"""Ways to update the transform.
+
+To add one, subclass `Solver` in a new file and add the class to `SOLVERS`.
+"""
 
 from phinmf.solvers.base import Descent, Solver
 from phinmf.solvers.jacobi import Jacobi

@@ -1,11 +1,11 @@
-"""The contract of a solver: L steps that lower L(Φ) while v̂ is fixed."""
+"""The contract of a solver: steps that lower L(Φ) while v̂ is fixed."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from phinmf.arrays import namespace
 from phinmf.engines import Objective
 from phinmf.linalg.manifold import Retraction
 
-FARTHEST = 100.0  #: radians that a step may turn a pair of atoms; useful steps turn by less than π
+FARTHEST = 100.0  #: maximum rotation of a pair of atoms in one step; useful ones are less than π
 
 
 class Trial(NamedTuple):
-    """A point on a search curve: the scalars a line search sees, and what they were made from."""
+    """A point on a search curve: the numbers for the line search, and the T and G behind them."""
 
     eta: float
     loss: float
@@ -29,7 +29,7 @@ class Trial(NamedTuple):
 
 @dataclass
 class Descent:
-    """Where a solver stands, from the start of its update to the end."""
+    """The state of a solver during one update."""
 
     Phi: Array
     loss: float
@@ -40,17 +40,17 @@ class Descent:
 
     @classmethod
     def start(cls, Phi: Array, objective: Objective, memory: Any = None) -> Descent:
-        """Stand at Φ."""
+        """Return the state at Φ, before the first step."""
         here = objective.at()
         return cls(Phi, here.loss, here.G, memory)
 
     def goes_on(self, objective: Objective, n_iter: int) -> bool:
-        """Whether there is another step to make, and time for it."""
+        """Whether another step is allowed, and there is time for it."""
         made = len(self.steps)
         return not self.failed and made < n_iter and not (made and objective.out_of_time())
 
     def accept(self, objective: Objective, trial: Trial) -> None:
-        """Step to a trial point: its gradient is the one the next iteration needs."""
+        """Move to a trial point; its gradient is the one that the next step needs."""
         objective.move(trial.T)
         self.Phi = objective.algebra.product(trial.T, self.Phi)
         self.loss, self.G = trial.loss, trial.G
@@ -58,39 +58,55 @@ class Descent:
 
 
 class Solver(ABC):
-    """Algorithm A of the paper: Φ ← A(V̂, Y, Φ, L)."""
+    """Algorithm A of the paper: Φ ← A(V̂, Y, Φ, L).
+
+    Attributes
+    ----------
+    anneals_by_default : bool
+        Whether `anneal=None` means a schedule of floors with this solver.
+    """
+
+    anneals_by_default: ClassVar[bool] = False
+
+    @property
+    def fits_a_batch(self) -> bool:
+        """Whether a batch of restarts on tensors can take the steps of this solver."""
+        return False
 
     @abstractmethod
     def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
         """Make at most `n_iter` steps from Φ; the loss never rises.
 
-        A failed line search ends the update with ``failed=True``, which is no error. After the
-        first step, ``objective.out_of_time()`` ends it, too.
+        If a line search finds no lower point, the update ends with ``failed=True``; nothing is
+        raised. After the first step it also ends when ``objective.out_of_time()``.
         """
 
     def pack(self, memory: Any) -> dict[str, Array]:
-        """The memory as arrays, for a checkpoint; here for None or a number."""
+        """Return the memory as arrays, for a checkpoint; this version is for None or a number."""
         return {} if memory is None else {"value": np.array(memory)}
 
     def fits(self, arrays: dict[str, Array], M: int) -> bool:
-        """Whether arrays of NumPy, from a file, can be a memory for an M×M transform."""
+        """Whether NumPy arrays from a file are a possible memory for an M×M transform."""
         value = arrays.get("value")
         return value is None or (value.dtype.kind == "f" and 0 <= float(value) < np.inf)
 
     def unpack(self, arrays: dict[str, Array], Phi: Array) -> Any:
-        """The memory again, from arrays where Φ is."""
+        """Return the memory from arrays on the device of Φ."""
         return arrays["value"].item() if arrays else None
 
 
 def within_reach(E: Array) -> Array:
-    """A direction whose unit step turns no pair too far, which next to no curvature may ask for."""
+    """Limit a direction so that its unit step rotates no pair of atoms by more than `FARTHEST`.
+
+    Where the curvature is nearly 0, the direction can be almost infinite.
+    """
     return E.clip(-FARTHEST, FARTHEST)
 
 
 def curve(objective: Objective, E: Array, retraction: Retraction) -> Callable[[float], Trial]:
-    """η ↦ L(R(ηE)Φ) for E within reach, as a line search wants it.
+    """Return the function η ↦ L(R(ηE)Φ) for a line search, for E within reach.
 
-    Turned too far, R(ηE) is orthogonal no more, for rounding, and its loss would say nothing.
+    For too large a rotation, rounding makes R(ηE) far from orthogonal and its loss meaningless.
     """
     xp = namespace(E)
 
@@ -99,7 +115,7 @@ def curve(objective: Objective, E: Array, retraction: Retraction) -> Callable[[f
 
     def trial(eta: float) -> Trial:
         if too_far(eta):
-            return Trial(eta, np.inf, np.nan, E, E)  # no step: nothing looks at its T and G
+            return Trial(eta, np.inf, np.nan, E, E)  # never accepted: T and G are not used
         T = retraction.point(E, eta, objective.algebra)
         here = objective.at(T)
         return Trial(eta, here.loss, retraction.slope(here.G, E, eta, T), T, here.G)

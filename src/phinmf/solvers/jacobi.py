@@ -21,14 +21,20 @@ GRID = np.concatenate([-POSITIVE[::-1], [0.0], POSITIVE])
 class Jacobi(Solver):
     """One step rotates M/2 disjoint pairs of atoms, each by the best angle of a grid.
 
-    The angle problem has many local minima, so it is searched: 0 and ± geometric angles, then a
-    finer grid around the best. Rounds follow a round-robin in which every pair meets once a sweep.
+    The loss has many local minima in the angle, so a grid is searched: 0 and ± geometric angles,
+    then a finer grid around the best. The pairs follow a round-robin schedule, which meets every
+    pair once per sweep.
+
+    Parameters
+    ----------
+    n_refine : int
+        Number of angles of the finer grid.
     """
 
-    n_refine: int = 9  #: angles of the finer grid
+    n_refine: int = 9
 
     def fits(self, arrays: dict[str, Array], M: int) -> bool:
-        """Whether it is a number of rounds."""
+        """Whether the memory is a number of rounds."""
         value = arrays.get("value")
         return value is not None and value.dtype.kind == "i" and int(value) >= 0
 
@@ -50,7 +56,7 @@ class Jacobi(Solver):
         return at
 
     def best_angles(self, objective: Objective, p: Indices, q: Indices) -> NDArray[np.float64]:
-        """The angle of least loss for each pair; 0 where no angle is better."""
+        """Return the angle of minimum loss for each pair; 0 if no angle is better than 0."""
         pairs = np.arange(len(p))
         angles = np.tile(GRID, (len(p), 1))
         losses = objective.pair_losses(p, q, angles)
@@ -66,8 +72,8 @@ class Jacobi(Solver):
 
 
 def round_robin(M: int, number: int) -> tuple[Indices, Indices]:
-    """Disjoint pairs of the given round: M - 1 rounds (M if odd) meet every pair once."""
-    seats = M + M % 2  # an odd number of atoms leaves one out in turn
+    """Return the disjoint pairs of a round: M - 1 rounds (M if odd) contain every pair once."""
+    seats = M + M % 2  # for odd M, one atom is left out of each round
     ring = np.roll(np.arange(1, seats), number % max(seats - 1, 1))
     order = np.concatenate([[0], ring])
     p, q = order[: seats // 2], order[seats // 2 :][::-1]

@@ -1,4 +1,4 @@
-"""Preconditioned L-BFGS in the Lie algebra: Picard-O (Ablin et al. 2018) carried over to (3)."""
+"""Preconditioned L-BFGS in the Lie algebra: Picard-O (Ablin et al. 2018) applied to (3)."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ class Pair(NamedTuple):
     rho: float  #: 1 / ⟨s|y⟩
 
     def to(self, dtype: np.dtype[Any]) -> Pair:
-        """The pair in another precision."""
+        """Return the pair in another precision."""
         return Pair(cast(self.s, dtype), cast(self.y, dtype), self.rho)
 
 
 @dataclass
 class Memory:
-    """The last pairs, kept from one update to the next."""
+    """The last pairs and the initial metric, kept from one update to the next."""
 
     pairs: deque[Pair]
     upper: Indices = field(repr=False)  #: flat indices above the diagonal
-    curvature: Array | None = field(default=None, repr=False)  #: initial metric
+    curvature: Array | None = field(default=None, repr=False)  #: the initial metric
     age: int = 0  #: updates since the metric was computed
 
     def stale(self, metric_every: int, dtype: np.dtype[Any]) -> bool:
-        """Whether the metric is to be computed again: in time, or for another precision."""
+        """Whether the metric must be computed again: it is too old or of another precision."""
         c = self.curvature
         return c is None or dtype_of(c) != dtype or self.age % metric_every == 0
 
     def pack(self, E: Array) -> Array:
-        """The entries above the diagonal: all there is to know of an antisymmetric matrix."""
+        """Return the entries above the diagonal, which determine an antisymmetric matrix."""
         return E.take(self.upper)
 
     def unpack(self, e: Array, M: int) -> Array:
-        """The antisymmetric matrix with these entries."""
+        """Return the antisymmetric matrix with these entries above its diagonal."""
         E = zeros((M, M), e)
         E.reshape(-1)[self.upper] = e
         return E - E.mT
@@ -56,9 +56,9 @@ class Memory:
     def two_loop(self, g: Array) -> Array:
         """Inverse-Hessian approximation times g (Nocedal & Wright, Algorithm 7.4).
 
-        The initial metric is scaled to the last pair, ⟨s|y⟩ / ⟨y|y⟩ in that metric, which makes
-        the unit step a good one. Pairs may be of a lower precision than g. No number leaves the
-        device.
+        The initial metric is scaled to the last pair, by ⟨s|y⟩ / ⟨y|y⟩ in that metric, so that
+        the unit step is a good first trial. Pairs may be of a lower precision than g. Nothing is
+        copied from the device to the host.
         """
         pairs = [p if p.s.dtype == g.dtype else p.to(dtype_of(g)) for p in self.pairs]
         q, alphas = copied(g), []
@@ -75,7 +75,7 @@ class Memory:
         return r
 
     def weigh(self, q: Array) -> Array:
-        """Divide by the curvature of each pair; 0 where that is 0."""
+        """Divide by the curvature of each pair of atoms; return 0 where it is 0."""
         c = self.curvature
         assert c is not None
         return divided(q, c, namespace(q).zeros_like(q))
@@ -88,14 +88,15 @@ class LBFGS(Solver):
     Parameters
     ----------
     memory_size : int
-        Pairs kept, across outer iterations.
+        Number of pairs (step, change of the gradient) kept, also across outer iterations.
     metric : {"bound", "exact"}
-        Initial metric: the paper's (12), or the true curvature of each pair, floored.
+        Initial metric: the paper's (12), or the exact curvature of each pair of atoms, kept above
+        a share of (12).
     metric_every : int
-        Updates after which the metric is computed again.
+        Number of updates after which the metric is computed again.
     retraction : {"exp", "cayley"}, optional
-        The curve along which steps are taken; by default the one that is cheapest where they are:
-        Cayley's on a processor, the exponential in a batch of tensors.
+        The curve of the steps. By default the cheapest: Cayley's on a processor, the exponential
+        in a batch of tensors.
     """
 
     memory_size: int = 5
@@ -103,18 +104,20 @@ class LBFGS(Solver):
     metric_every: int = 3
     retraction: Literal["exp", "cayley"] | None = None
 
+    anneals_by_default = True
+
     @property
     def fits_a_batch(self) -> bool:
-        """Whether restarts can take these steps in lockstep."""
+        """Whether a batch of restarts can take these steps: it follows the exponential."""
         return self.retraction != "cayley" and self.memory_size > 0
 
     def empty(self, where: Array) -> Memory:
-        """No pairs yet, for an M×M transform."""
+        """Return a memory without pairs, for an M×M transform."""
         upper = np.flatnonzero(np.tri(len(where), k=-1).T)
         return Memory(deque(maxlen=self.memory_size), like(upper, where))
 
     def pack(self, memory: Memory | None) -> dict[str, Array]:
-        """Pairs, metric and age as arrays."""
+        """Return pairs, metric and age as arrays."""
         if memory is None or memory.curvature is None:
             return {}
         arrays: dict[str, Array] = {"curvature": memory.curvature, "age": np.array(memory.age)}
@@ -123,7 +126,7 @@ class LBFGS(Solver):
         return arrays
 
     def fits(self, arrays: dict[str, Array], M: int) -> bool:
-        """Whether it is a metric, an age and pairs, as many of each as `memory_size` allows."""
+        """Whether the arrays are a metric, an age and at most `memory_size` pairs."""
         n, size = (len(arrays) - 2) // 3, M * (M - 1) // 2
         names = {f"{part}{i}" for part in ("s", "y", "rho") for i in range(n)}
         if n > self.memory_size or arrays.keys() != names | {"curvature", "age"}:
@@ -138,7 +141,7 @@ class LBFGS(Solver):
         return all(belong(*(arrays[f"{part}{i}"] for part in ("s", "y", "rho"))) for i in range(n))
 
     def unpack(self, arrays: dict[str, Array], Phi: Array) -> Memory | None:
-        """The memory again."""
+        """Return the memory from its arrays."""
         if not arrays:
             return None
         memory = self.empty(Phi)
@@ -176,7 +179,7 @@ class LBFGS(Solver):
 
 
 def belong(s: Array, y: Array, rho: Array) -> bool:
-    """Whether ρ ⟨s|y⟩ = 1 but for rounding, and the step turns no pair too far."""
+    """Whether ρ ⟨s|y⟩ = 1 up to rounding, and the step is within `FARTHEST`."""
     with np.errstate(over="ignore", invalid="ignore"):
         fits = abs(rho * (s @ y) - 1) <= 1e-3 + 1e-5 * rho * (abs(s) @ abs(y))
     return bool(fits and abs(s).max(initial=0) <= 1.01 * FARTHEST)

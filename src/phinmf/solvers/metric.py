@@ -1,4 +1,4 @@
-"""The curvature of each pair of atoms, and the direction it gives."""
+"""The curvature of each pair of atoms, and the direction that follows from it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ FLOOR = 0.2  #: the exact curvature is kept above this share of its bound
 
 
 def bounded(objective: Objective, G: Array) -> Array:
-    """h_ij + h_ji: the paper's sparse Hessian (12), as it acts on antisymmetric matrices."""
+    """h_ij + h_ji: the paper's sparse Hessian (12), acting on antisymmetric matrices."""
     h = objective.bound()
     return h + h.mT
 
 
 def exact(objective: Objective, G: Array) -> Array:
-    """Second derivative of rotating the pair (i,j) alone, floored at a share of its bound.
+    """Second derivative for a rotation of the pair (i,j) alone, kept above a share of its bound.
 
     c_ij = Σ_n f''(x_in) x_jn² + Σ_n f''(x_jn) x_in² - G_ii - G_jj, from (9). (With several
     channels Σ f''v is an upper bound of the first two terms, by Cauchy-Schwarz.)

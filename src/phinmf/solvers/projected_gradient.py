@@ -17,14 +17,14 @@ from phinmf.solvers.base import Descent, Solver, Trial
 
 @dataclass(frozen=True)
 class ProjectedGradient(Solver):
-    """Φ ← Π((I - ηG)Φ), backtracking from twice the last accepted step."""
+    """Φ ← Π((I - ηG)Φ), with backtracking from twice the last accepted step."""
 
     def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
         """Make at most `n_iter` gradient steps; `memory` is the last accepted step."""
         at = Descent.start(Phi, objective, memory)
         while at.goes_on(objective, n_iter):
             slope = -inner(at.G, skew(at.G))
-            if at.memory is None:  # the first trial turns the fastest atom by about 0.1
+            if at.memory is None:  # the first trial rotates the fastest atom by about 0.1
                 xp = namespace(at.G)
                 turns = xp.linalg.vector_norm(skew(at.G), axis=-1)
                 eta = 0.1 / max(float(xp.max(turns)), 1e-300)
@@ -39,7 +39,7 @@ class ProjectedGradient(Solver):
         return at
 
     def curve(self, objective: Objective, G: Array) -> Any:
-        """η ↦ L(Π(I - ηG)Φ); backtracking asks for no slope."""
+        """Return the function η ↦ L(Π(I - ηG)Φ), without slopes: backtracking needs none."""
         I = identity(len(G), G)
 
         def trial(eta: float) -> Trial:

@@ -20,11 +20,11 @@ class QuasiNewton(Solver):
     Parameters
     ----------
     metric : {"bound", "exact", "printed"}
-        "bound" is the paper's curvature (12); "exact" the true curvature of each pair, floored;
-        "printed" the boxed update (13) to the letter, -Π_A(G/h), for comparison only: it
-        can point uphill.
+        "bound" is the paper's curvature (12); "exact" the exact curvature of each pair of atoms,
+        kept above a share of (12); "printed" the boxed update (13) exactly as printed,
+        -Π_A(G/h), for comparison only: it can be a direction of ascent.
     retraction : {"exp", "cayley"}
-        The curve along which steps are taken.
+        The curve of the steps.
     """
 
     metric: Literal["bound", "exact", "printed"] = "bound"

@@ -11,7 +11,7 @@ from phinmf._types import Array, Indices, Tensor
 MOST_TOGETHER = 64  #: restarts in a batch, which keep any device busy
 
 
-class Frames(NamedTuple):
+class BatchFrames(NamedTuple):
     """The frames of a batch and what all of its restarts share."""
 
     Y: Tensor  #: (C, M, N) at unit power
@@ -20,7 +20,9 @@ class Frames(NamedTuple):
     kept: Indices | None = None  #: columns of W that stay
 
     @classmethod
-    def of(cls, Y: Tensor, weights: Array | None, divergence: Any, kept: Indices | None) -> Frames:
+    def of(
+        cls, Y: Tensor, weights: Array | None, divergence: Any, kept: Indices | None
+    ) -> BatchFrames:
         """Frames with weights, one each if there are none."""
         weights = np.ones(Y.shape[2]) if weights is None else weights
         return cls(Y, weights, divergence.log_share, kept)

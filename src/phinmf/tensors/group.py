@@ -22,14 +22,14 @@ from phinmf.solvers import LBFGS
 from phinmf.tensors import operations, workspace
 from phinmf.tensors.batch import GRADIENT, LOSS, PENALTY, TARGET, Batch
 from phinmf.tensors.descent import descend
-from phinmf.tensors.frames import Frames
+from phinmf.tensors.frames import BatchFrames
 from phinmf.tensors.memory import fits, packed, unpacked
 
 
 class BatchGroup(Group):
     """Restarts with the batch that holds them, on all frames or on a sample for each."""
 
-    def __init__(self, frames: Frames, options: Options, n_components: int) -> None:
+    def __init__(self, frames: BatchFrames, options: Options, n_components: int) -> None:
         assert isinstance(options.solver, LBFGS)
         self.frames, self.options, self.solver = frames, options, options.solver
         C, M, N = frames.Y.shape

@@ -51,7 +51,7 @@ class Run:
         with no_fork:
             # imported late, as Numba takes its time
             self.kernels = importlib.import_module("phinmf.engines.blocked.kernels")
-        self.kappa = dtype.type(share.divergence.log_share)  # type: ignore[attr-defined]
+        self.kappa = dtype.type(share.divergence.log_share)
         self._spare: Array | None = None
         self._scratch = threading.local()
 

@@ -1,0 +1,89 @@
+"""The sums over frames in readable form: pure functions for one problem or a batch of them.
+
+The last axes are channels, atoms and frames; any axes before them count the problems of a batch:
+
+====================  =================  =========================================================
+X                     (…, C, M, N)       coefficients ΦY
+V, v̂                  (…, M, N)          power, and its model [WH] + ε
+W, H                  (…, M, K), (…, K, N)
+weights               (N,) or (…, N)     float64: how many frames each frame stands for
+====================  =================  =========================================================
+
+Where entries are multiplied by the weights, None stands for weights of 1 and saves the product.
+The engines for speed are tested against these functions, through the array engine that uses them.
+"""
+
+from __future__ import annotations
+
+from phinmf._types import Array
+from phinmf.arrays import cast, dtype_of, namespace
+from phinmf.divergences import Divergence
+from phinmf.engines.base import DictionarySums
+from phinmf.linalg.multiplicative import multiply
+
+
+def mean_over_channels(A: Array) -> Array:
+    """Return the mean over the channels of (…, C, M, N); of one channel, that channel itself."""
+    return A[..., 0, :, :] if A.shape[-3] == 1 else namespace(A).mean(A, axis=-3)
+
+
+def power(X: Array) -> Array:
+    """v_mn = mean_c x²_cmn."""
+    return mean_over_channels(X * X)
+
+
+def weighted(entries: Array, weights: Array | None) -> Array:
+    """Multiply the entries of (…, M, N) by the weight of their frame, in their own precision."""
+    return entries if weights is None else entries * cast(weights, dtype_of(entries))[..., None, :]
+
+
+def frame_losses(divergence: Divergence, V: Array, v_hat: Array, eps: float) -> Array:
+    """(…, N): Σ_m f(x_mn), what each frame costs, in double precision."""
+    xp = namespace(V)
+    return xp.sum(divergence.value(V, v_hat, eps), axis=-2, dtype=xp.float64)
+
+
+def loss(divergence: Divergence, V: Array, v_hat: Array, eps: float, weights: Array) -> Array:
+    """(…,): L(Φ) of (3), the weighted sum of f over all entries, in double precision."""
+    losses = frame_losses(divergence, V, v_hat, eps)
+    return losses @ weights if weights.ndim == 1 else namespace(V).sum(losses * weights, axis=-1)
+
+
+def slopes(
+    divergence: Divergence, X: Array, V: Array, v_hat: Array, eps: float, weights: Array | None
+) -> Array:
+    """(…, C, M, N): f'(x), weighted."""
+    return weighted(divergence.slope(V, v_hat, eps), weights)[..., None, :, :] * X
+
+
+def gradient(f_prime: Array, X: Array) -> Array:
+    """(…, M, M): G_ij = Σ_n f'(x_in) x_jn of (8), mean over channels."""
+    return mean_over_channels(f_prime @ X.mT)
+
+
+def curvature(second: Array, V: Array, weights: Array | None) -> Array:
+    """(…, M, M): Σ_n s_in x²_jn; s = f'' for the diagonal of (9), s = its bound b for h of (12)."""
+    return weighted(second, weights) @ V.mT
+
+
+def updated_activations(
+    divergence: Divergence,
+    V: Array,
+    W: Array,
+    H: Array,
+    pressure: Array | float,
+    eps: float,
+    gamma: float,
+) -> Array:
+    """H∘[WᵀP/(WᵀQ+μ)]^γ of §2.2; `pressure` is μ, or what another penalty adds to WᵀQ."""
+    P, Q = divergence.nmf_split(V, W @ H + eps, eps)
+    return multiply(H, W.mT @ P, W.mT @ Q + pressure, gamma)
+
+
+def dictionary_sums(
+    divergence: Divergence, V: Array, W: Array, H: Array, eps: float, weights: Array | None
+) -> DictionarySums:
+    """PHᵀ, QHᵀ and H1 of §2.2, weighted: what the update of W needs."""
+    P, Q = divergence.nmf_split(V, W @ H + eps, eps)
+    H = weighted(H, weights)
+    return DictionarySums(P @ H.mT, Q @ H.mT, namespace(H).sum(H, axis=-1))

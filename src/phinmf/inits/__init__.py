@@ -1,0 +1,25 @@
+"""Where Φ starts. To add a way, subclass `Init` in a new file and add the class to `INITS`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phinmf import checks
+from phinmf.inits.base import Frames, Init
+from phinmf.inits.dct import DCT
+from phinmf.inits.given import Given
+from phinmf.inits.klt import KLT
+from phinmf.inits.random import RandomOrthogonal
+
+INITS: dict[str, type[Init]] = {"dct": DCT, "random": RandomOrthogonal, "klt": KLT}
+
+__all__ = ["DCT", "INITS", "KLT", "Frames", "Given", "Init", "RandomOrthogonal", "init_of"]
+
+
+def init_of(given: Any) -> Init:
+    """Return an init by its name, as given, or for an orthogonal array."""
+    if isinstance(given, Init):
+        return given
+    if given is None or isinstance(given, str):
+        return INITS[checks.known("init", given, INITS)]()
+    return Given(given)

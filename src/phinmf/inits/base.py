@@ -1,0 +1,36 @@
+"""The contract of an init: where Φ starts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from phinmf._types import Array
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The frames of a fit, which an init may look at."""
+
+    Y: Any  #: (C, M, N) at unit power: an array, a tensor or a dask array
+    weights: Array | None = None  #: (N,), on the host: how often each frame counts; None is 1
+
+    @property
+    def M(self) -> int:
+        """The number of samples in a frame."""
+        return int(self.Y.shape[1])
+
+
+class Init(ABC):
+    """A way to choose the orthogonal M×M transform that a fit starts from."""
+
+    @abstractmethod
+    def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
+        """Return Φ (M, M) in the precision `dtype`, orthogonal up to rounding.
+
+        All random numbers come from `rng`. Φ may be on the host or where the frames are.
+        """

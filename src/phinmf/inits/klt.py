@@ -1,0 +1,67 @@
+"""Start from the Karhunen–Loève transform of the frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from phinmf._types import Array
+from phinmf.arrays import cast, contiguous, errands, lazy, like, namespace
+from phinmf.arrays.lazy import is_lazy
+from phinmf.engines.blocked.summation import Node, blocks_of, total
+from phinmf.inits.base import Frames, Init
+
+
+@dataclass(frozen=True)
+class KLT(Init):
+    """Eigenvectors of the covariance of the frames: no transform has more energy in n atoms."""
+
+    def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
+        """Return the eigenvectors as rows, strongest first, where the frames are."""
+        return karhunen_loeve(frames, dtype)
+
+
+def karhunen_loeve(frames: Frames, dtype: DTypeLike) -> Array:
+    """Return the eigenvectors of the covariance as rows, strongest first.
+
+    An eigenvector has no sign of its own: here its first entry of at least half the largest
+    absolute value is positive. (The largest itself would be a bad choice, because many
+    eigenvectors of audio are nearly symmetric and have it twice.)
+    """
+    A = covariance(frames)
+    xp = namespace(A)
+    _, vectors = xp.linalg.eigh(A)  # the weakest first
+    rows = xp.flip(vectors.mT, axis=0)
+    sizes = xp.abs(rows)
+    large = sizes >= xp.max(sizes, axis=1, keepdims=True) / 2
+    first = xp.argmax(cast(large, np.int8), axis=1)
+    signs = xp.sign(xp.take_along_axis(rows, first[:, None], axis=1))
+    return contiguous(cast(rows * signs, dtype))
+
+
+def covariance(frames: Frames) -> Array:
+    """Σ_n w_n Σ_c y_cn y_cnᵀ / C in double precision, in one pass over the frames.
+
+    The blocks and the order of their sums depend on the number of frames alone, so the chunks of a
+    dask array change no bits. Such an array is summed where its chunks are: one matrix comes back.
+    """
+    Y, weights = frames.Y, frames.weights
+    blocks = blocks_of(Y.shape[2])
+    product = lazy.dask().delayed(_products) if is_lazy(Y) else _products
+
+    def node(i: int) -> Node:
+        w = None if weights is None else weights[blocks[i]]
+        return Node(i, i + 1, [product(Y[:, :, blocks[i]], w)])
+
+    (found,) = total(len(blocks), map(node, range(len(blocks))))
+    return errands.compute(Y, [found])[0] if is_lazy(Y) else found
+
+
+def _products(Y: Any, weights: Array | None) -> Array:
+    """Σ_n w_n Σ_c y_cn y_cnᵀ / C of one block of frames, whatever its layout in memory."""
+    Y = contiguous(cast(Y, np.float64))
+    weighted = Y if weights is None else Y * like(weights, Y)
+    return namespace(Y).mean(weighted @ Y.mT, axis=0)

@@ -1,0 +1,165 @@
+"""Follow "How to add …" of ARCHITECTURE.md to the letter: a few lines, and the contracts hold."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import test_contracts as contracts
+from problems import notes
+
+import phinmf
+from phinmf.arrays import namespace
+from phinmf.divergences import DIVERGENCES
+from phinmf.engines import ENGINES
+from phinmf.engines.array import ArrayEngine
+from phinmf.inits import INITS, Init
+from phinmf.linalg.line_search import Origin, backtracking
+from phinmf.linalg.manifold import RETRACTIONS, inner, skew
+from phinmf.penalties import PENALTIES, Penalty
+from phinmf.solvers import SOLVERS, Descent, Solver
+from phinmf.solvers.base import curve, within_reach
+
+HOW = {"n_components": 3, "max_iter": 4, "tol": 0, "random_state": 0}
+
+
+@dataclass(frozen=True)
+class Euclidean(phinmf.Divergence):
+    """½ (v + ε - v̂)²."""
+
+    def value(self, v, v_hat, eps):
+        return (v + eps - v_hat) ** 2 / 2
+
+    def slope(self, v, v_hat, eps):
+        return 2 * (v + eps - v_hat)
+
+    def curvature(self, v, v_hat, eps):
+        return 6 * v + 2 * eps - 2 * v_hat
+
+    def bound(self, v, v_hat, eps):
+        return 6 * v + 2 * eps + 0 * v_hat
+
+    def nmf_split(self, v, v_hat, eps):
+        return v + eps + 0 * v_hat, v_hat + 0 * v
+
+
+def test_a_divergence(monkeypatch):
+    monkeypatch.setitem(DIVERGENCES, "toy", Euclidean())
+    by_name = phinmf.tl_nmf(notes(), divergence="toy", **HOW)
+    assert by_name.objective == phinmf.tl_nmf(notes(), divergence=Euclidean(), **HOW).objective
+    for eps in (1e-4, 1e-1):
+        contracts.test_divergence_contract("toy", eps)
+    for engine in ("array", "array on tensors"):
+        contracts.test_fit("lbfgs", "toy", engine, np.float64)
+        contracts.test_engine_contract(engine, "toy", 3, 6, 17)
+    contracts.test_nmf_steps_with_a_penalty_never_raise_the_objective("sparse", 1.0, "toy")
+    for name in ("blocked", "dask"):
+        assert not ENGINES[name].supports(DIVERGENCES["toy"])
+
+
+@dataclass(frozen=True)
+class Gentle(Penalty):
+    """(μ/4) Σ_k ‖w_k‖₁ ‖h_k‖₁."""
+
+    weight: float
+
+    def on_activations(self, H):
+        return self.weight / 4
+
+    def on_dictionary(self, activation):
+        return self.weight / 4 * activation
+
+    def cost(self, W, activation):
+        return self.weight / 4 * float(W.sum(axis=0) @ activation)
+
+    def frame_costs(self, H):
+        return self.weight / 4 * namespace(H).sum(H, axis=-2)
+
+    def flat_level(self, powers):
+        return 2 * powers / (1 + namespace(powers).sqrt(1 + self.weight * powers))
+
+
+def test_a_penalty(monkeypatch):
+    monkeypatch.setitem(PENALTIES, "toy", Gentle)
+    for weight in (0.0, 0.3, 20.0):
+        contracts.test_penalty_contract("toy", weight)
+    for gamma in (0.5, 1.0):
+        name = "itakura-saito"
+        contracts.test_nmf_steps_with_a_penalty_never_raise_the_objective("toy", gamma, name)
+
+
+@dataclass(frozen=True)
+class Samples(Init):
+    """Start from the samples themselves: Φ = I."""
+
+    def start(self, frames, rng, dtype):
+        return np.eye(frames.M, dtype=dtype)
+
+
+def test_an_init(monkeypatch):
+    monkeypatch.setitem(INITS, "toy", Samples)
+    by_name = phinmf.tl_nmf(notes(), init="toy", **HOW)
+    assert np.array_equal(by_name.Phi, phinmf.tl_nmf(notes(), init=np.eye(32), **HOW).Phi)
+    for dtype in (np.float32, np.float64):
+        contracts.test_init_contract("toy", dtype, 3, 7, 2500)
+    contracts.test_every_public_function_starts_from_an_init("toy")
+
+
+@dataclass(frozen=True)
+class Gradient(Solver):
+    """Steps along the geodesic of steepest descent."""
+
+    def update(self, Phi, objective, n_iter, memory=None):
+        at = Descent.start(Phi, objective)
+        while at.goes_on(objective, n_iter):
+            E = within_reach(-skew(at.G))
+            trial = curve(objective, E, RETRACTIONS["exp"])
+            best = backtracking(trial, Origin(at.loss, inner(at.G, E)), 1.0)
+            if best is None:
+                at.failed = True
+                break
+            at.accept(objective, best)
+        return at
+
+
+def test_a_solver(monkeypatch):
+    monkeypatch.setitem(SOLVERS, "toy", Gradient)
+    by_name = phinmf.tl_nmf(notes(), solver="toy", **HOW)
+    assert by_name.objective == phinmf.tl_nmf(notes(), solver=Gradient(), **HOW).objective
+    assert by_name.objective < phinmf.tl_nmf(notes(), solver=None, **HOW).objective
+    for engine in ("blocked", "array", "array on tensors"):
+        contracts.test_solver_contract("toy", 8, engine)
+        contracts.test_a_solver_that_cannot_descend_says_so("toy", engine)
+        contracts.test_fit("toy", "itakura-saito", engine, np.float64)
+
+
+class Counting(ArrayEngine):
+    """The readable engine, which counts how often the transform is applied afresh."""
+
+    rotations = 0
+
+    def rotate(self, Phi):
+        Counting.rotations += 1
+        super().rotate(Phi)
+
+
+def test_an_engine(monkeypatch):
+    monkeypatch.setitem(ENGINES, "toy", Counting)
+    monkeypatch.setattr(Counting, "rotations", 0)
+    by_name = phinmf.tl_nmf(notes(), engine="toy", **HOW)
+    assert Counting.rotations > 0
+    assert by_name.objective == phinmf.tl_nmf(notes(), engine="array", **HOW).objective
+    for engine in ("toy", "toy on tensors"):
+        for divergence in DIVERGENCES:
+            contracts.test_engine_contract(engine, divergence, 3, 6, 17)
+            contracts.test_fit("quasi-newton", divergence, engine, np.float64)
+        contracts.test_solver_contract("lbfgs", 8, engine)
+
+
+@pytest.mark.parametrize(
+    ("argument", "registry"),
+    [("solver", SOLVERS), ("init", INITS), ("divergence", DIVERGENCES), ("engine", ENGINES)],
+)
+def test_a_new_name_is_listed_where_a_wrong_one_is_refused(argument, registry, monkeypatch):
+    monkeypatch.setitem(registry, "toy", None)
+    with pytest.raises(ValueError, match=f"{argument} is 'other', which is not known.*'toy'"):
+        phinmf.tl_nmf(notes(), **HOW | {argument: "other"})
