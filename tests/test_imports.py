@@ -7,7 +7,7 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[1] / "src" / "phinmf"
 LAYERS = [
-    {"_types"},
+    {"_types", "warn"},
     {"arrays"},
     {"result", "linalg"},
     {"checks", "divergences"},

@@ -29,6 +29,7 @@ from phinmf.fit.devices import Place
 from phinmf.fit.encode import Encoding, encode
 from phinmf.fit.problem import problem_of
 from phinmf.result import Result, State, Status
+from phinmf.warn import pinned
 
 
 @contextmanager
@@ -217,8 +218,8 @@ def restarts(estimator: Any, Y: Any, how: dict[str, Any], task: Task, place: Pla
                 part.end(functools.partial(told, result))
             return results
     if n_jobs > 1:
-        with ThreadPoolExecutor(n_jobs) as pool:
-            work = [  # in copies of this thread's context, which knows a cluster
+        with pinned(), ThreadPoolExecutor(n_jobs) as pool:
+            work = [  # in copies of this context, which knows a cluster and the caller's line
                 pool.submit(contextvars.copy_context().run, one, number, seed)
                 for number, seed in enumerate(seeds)
             ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ from phinmf.divergences import DIVERGENCES, FORMULAS, OF_TRANSFORM, Divergence
 from phinmf.engines import ENGINES, Engine
 from phinmf.result import Result, Status
 from phinmf.solvers import LBFGS, SOLVERS, Solver
+from phinmf.warn import warn
 
 
 class Data(NamedTuple):
@@ -127,7 +127,7 @@ def result_of(outcome: Outcome, run: Settings, scale: float) -> Result:
     asked_for = (Status.CALLBACK, Status.INTERRUPTED)
     if status.failed or (run.tol > 0 and not status.converged and status not in asked_for):
         message = f"not converged to tol={run.tol:g}; {status.value}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=6)
+        warn(message, ConvergenceWarning)
     unit = float(arrays.dtype_of(last.H).type(scale) ** 2)
     return Result(
         Phi=last.Phi,

@@ -1,0 +1,86 @@
+"""Warnings that point at the line of the caller, however deep inside phinmf they arise.
+
+``warnings.warn`` needs the number of frames between the warning and the caller, which differs
+between `tl_nmf`, `TLNMF.fit` and a pipeline, and in a worker thread the caller is not on the stack
+at all. So the caller is searched for by the names of modules, and `pinned` hands it to threads.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+#: Packages that call phinmf on behalf of the caller, or that run its threads.
+WRAPPERS = {"sklearn", "joblib", "concurrent", "threading", "contextlib"}
+
+
+@dataclass(frozen=True, eq=False)
+class Location:
+    """A line of code, and the globals of its module."""
+
+    filename: str
+    lineno: int
+    globals: dict[str, Any]
+
+
+_pinned: ContextVar[Location | None] = ContextVar("pinned", default=None)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called phinmf."""
+    at = caller()
+    warnings.warn_explicit(
+        message,
+        category,
+        at.filename,
+        at.lineno,
+        module=at.globals.get("__name__"),
+        registry=at.globals.setdefault("__warningregistry__", {}),
+        module_globals=at.globals,
+    )
+
+
+@contextmanager
+def pinned() -> Iterator[None]:
+    """Let warnings from threads point at the line that called phinmf in this thread.
+
+    The threads must run in copies of this context (``contextvars.copy_context().run``).
+    """
+    token = _pinned.set(caller())
+    try:
+        yield
+    finally:
+        _pinned.reset(token)
+
+
+def caller() -> Location:
+    """Return the nearest line outside phinmf and the packages that wrap it.
+
+    If there is none on the stack of this thread, return the pinned line, or else the nearest line
+    outside phinmf.
+    """
+    frames = [frame for frame in stack() if package(frame) != "phinmf"]
+    outside = next((frame for frame in frames if package(frame) not in WRAPPERS), None)
+    if outside is None and (known := _pinned.get()) is not None:
+        return known
+    frame = outside or (frames or list(stack()))[0]
+    return Location(frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
+
+
+def stack() -> Iterator[FrameType]:
+    """The frames of this thread, the innermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def package(frame: FrameType) -> str:
+    """The top-level package of the code of a frame."""
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -1,0 +1,118 @@
+"""A warning names the line of the caller, through every public function and from every thread."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+from problems import notes
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from phinmf import TLNMF, analysis, frames_from_files, learn_transform, tl_nmf, unmix
+from phinmf.warn import pinned, warn
+
+Y = notes(M=8)
+#: Two iterations that do not converge to such a tolerance.
+HOW = {"max_iter": 2, "tol": 1e-15, "random_state": 0}
+MODEL = TLNMF(2, **HOW)
+
+
+def locations(call, category=ConvergenceWarning):
+    """File and line of each warning of a call, and those of the call itself."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        call()
+    seen = [w for w in seen if issubclass(w.category, category)]
+    assert seen
+    return {(w.filename, w.lineno) for w in seen}, {(__file__, inspect.getsourcelines(call)[1])}
+
+
+def recording_in_a_file(folder):
+    soundfile = pytest.importorskip("soundfile")
+    path = folder / "noise.wav"
+    soundfile.write(path, 0.1 * np.random.default_rng(0).standard_normal(2000), 8000)
+    return path
+
+
+CALLS = {
+    "tl_nmf": lambda: tl_nmf(Y, 2, **HOW),
+    "learn_transform": lambda: learn_transform(Y, np.ones(Y.shape), **HOW),
+    "TLNMF.fit": lambda: clone(MODEL).fit(Y.T),
+    "TLNMF.fit_transform": lambda: clone(MODEL).fit_transform(Y.T),
+    "restarts": lambda: clone(MODEL).set_params(n_init=3).fit(Y.T),
+    "restarts in threads": lambda: clone(MODEL).set_params(n_init=3, n_jobs=2).fit(Y.T),
+    "a pipeline": lambda: make_pipeline(FunctionTransformer(), clone(MODEL)).fit(Y.T),
+    "a search": lambda: GridSearchCV(clone(MODEL), {"sparsity": [1, 10]}, cv=2).fit(Y.T),
+    "analysis.rank_path": lambda: analysis.rank_path(Y, [1, 2], **HOW),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_warning_names_the_line_of_the_caller(name):
+    found, expected = locations(CALLS[name])
+    assert found == expected
+
+
+def test_each_restart_in_a_thread_warns_once():
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        clone(MODEL).set_params(n_init=3, n_jobs=2).fit(Y.T)
+    assert len(seen) == 3
+
+
+def test_frames_from_files(tmp_path):
+    pytest.importorskip("dask")
+    frames = frames_from_files([recording_in_a_file(tmp_path)], 8)
+    found, expected = locations(lambda: tl_nmf(frames, 2, **HOW))
+    assert found == expected
+
+
+def test_unmix(monkeypatch):
+    """`unmix` ignores a ConvergenceWarning; here it ignores another kind instead."""
+    monkeypatch.setattr("phinmf.unmixing.learning.ConvergenceWarning", DeprecationWarning)
+    y = np.random.default_rng(0).standard_normal(800)
+    found, expected = locations(lambda: unmix(y, 8000, 2, window=16, seed=0, max_time=0.01))
+    assert found == expected
+
+
+def test_tensors(monkeypatch):
+    """Both that a fit has not converged, and that a compiled function is not used."""
+    torch = pytest.importorskip("torch")
+    operations = pytest.importorskip("phinmf.tensors.operations")
+    trial_run = pytest.importorskip("phinmf.tensors.trial_run")
+    wrong = operations.plain()
+    wrong.take = None  # cannot be called
+    monkeypatch.setattr(trial_run, "_trusted", {})
+    monkeypatch.setattr(trial_run, "_replaced", set())
+    monkeypatch.setattr(trial_run.Questions, "enough_frames", lambda self: 48)
+    monkeypatch.setattr(operations, "fused", lambda many: wrong)
+    monkeypatch.setattr(operations, "best", trial_run.trusted)
+    found, expected = locations(lambda: tl_nmf(torch.from_numpy(Y), 2, **HOW))
+    assert found == expected
+    trial_run._trusted.clear()
+    trial_run._replaced.clear()
+    wrong.take = None
+    model, X = TLNMF(2, n_init=2, **HOW), torch.from_numpy(Y.T)
+    found, expected = locations(lambda: model.fit(X), RuntimeWarning)
+    assert found == expected
+
+
+def test_the_same_line_is_reported_once_by_default():
+    """As for ``warnings.warn``: the line's module remembers what it was warned of."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            warn("once for each line", UserWarning)
+    assert [w.lineno for w in seen] == [inspect.currentframe().f_lineno - 1]
+
+
+def test_a_line_is_pinned_for_threads_only():
+    """Where the caller is on the stack, it is what counts."""
+    with pinned(), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        warn("here", UserWarning)
+    assert [w.lineno for w in seen] == [inspect.currentframe().f_lineno - 1]
