@@ -1,7 +1,9 @@
 """Imports go one way: a module may import only from layers below its own, however it does it."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -118,6 +120,18 @@ def test_nothing_imports_tensors_before_it_is_needed(tree):
     uses = [u for u in tree.imports if package(u.target) == "tensors" != package(u.source)]
     assert uses
     assert all(use.late for use in uses)
+
+
+def test_every_library_that_is_imported_is_declared(tree):
+    project = tomllib.loads((SRC.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = [*project["optional-dependencies"]["gpu"], *project["optional-dependencies"]["dask"]]
+    declared = {re.match(r"[\w-]+", text)[0] for text in [*project["dependencies"], *extras]}
+    called = {"sklearn": "scikit-learn", "PIL": "pillow", "array_api_compat": "array-api-compat"}
+    with_others = {"distributed": "dask", "triton": "torch"}
+    used = {name.split(".")[0] for module in tree.files for name in tree.libraries(module)}
+    used |= {"dask"}  # imported by lazy.extra
+    others = used - set(sys.stdlib_module_names) - {"phinmf"}
+    assert {(called | with_others).get(name, name) for name in others} == declared
 
 
 def loaded_after(code, *libraries):

@@ -1,7 +1,5 @@
 """Frequencies, matching and blocks of atoms, on cases whose answer is known."""
 
-import doctest
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,6 @@ from phinmf.analysis import (
     atom_frequencies,
     block_order,
     match_atoms,
-    matching,
     subspace_overlap,
 )
 from phinmf.linalg.manifold import dct, givens, random_orthogonal
@@ -133,7 +130,3 @@ def test_the_order_of_unrelated_atoms_is_a_permutation(rng):
 def test_errors_say_what_is_needed(call, said):
     with pytest.raises(ValueError, match=said):
         call()
-
-
-def test_docstrings():
-    assert doctest.testmod(matching).failed == 0
