@@ -10,7 +10,7 @@ from forging import assert_one_sentence, changed_arrays, changed_headers, write
 from problems import notes
 
 from phinmf import TLNMF, Anneal, tl_nmf
-from phinmf.divergences import gaussian
+from phinmf.divergences import gaussian, itakura_saito
 from phinmf.fit import storage
 from phinmf.solvers import QuasiNewton
 from phinmf.unmixing.model_files import load_model
@@ -143,7 +143,7 @@ def usable(path, X):
     except ValueError as error:
         assert_one_sentence(error, path)
         return False
-    if model.divergence is not None and model.device is None:
+    if model.device is None:
         assert np.isfinite(model.transform(X)).all()
         assert np.isfinite(model.score(X))
     return True
@@ -228,21 +228,65 @@ def test_windows_that_no_sound_has(tmp_path, M, X):
         load_model(path, 8000)
 
 
-def test_a_divergence_of_the_users_own_is_not_replaced_by_another(tmp_path, X):
-    class Own:
-        value, slope, curvature = gaussian.value, gaussian.slope, gaussian.curvature
-        bound, nmf_split = gaussian.bound, gaussian.nmf_split
+class Own:
+    """A divergence of the user's, given as a class."""
 
+    value, slope, curvature = gaussian.value, gaussian.slope, gaussian.curvature
+    bound, nmf_split = gaussian.bound, gaussian.nmf_split
+
+
+class Other(Own):
+    bound = itakura_saito.bound
+
+
+@pytest.mark.parametrize("given", ["gaussian", gaussian])
+def test_a_registered_divergence_is_saved_by_its_name(tmp_path, X, given):
     path = tmp_path / "m.npz"
-    for given, again in [("gaussian", "gaussian"), (gaussian, "gaussian"), (Own, None)]:
-        model = TLNMF(2, divergence=given, max_iter=2, tol=0, random_state=0).fit(X)
-        model.save(path)
-        loaded = TLNMF.load(path)
-        assert loaded.divergence == again
-    with pytest.raises(ValueError, match="divergence is None, which is not known"):
-        loaded.transform(X)
-    loaded.divergence = Own
+    TLNMF(2, divergence=given, max_iter=2, tol=0).fit(X).save(path)
+    assert TLNMF.load(path).divergence == "gaussian"
+    assert TLNMF.load(path, divergence=gaussian).divergence is gaussian
+    with pytest.raises(ValueError, match="its divergence is 'gaussian', but 'itakura-saito' is"):
+        TLNMF.load(path, divergence="itakura-saito")
+
+
+def test_a_divergence_of_the_users_own_is_given_again_and_compared(tmp_path, X):
+    path = tmp_path / "m.npz"
+    model = TLNMF(2, divergence=Own, max_iter=2, tol=0, random_state=0).fit(X)
+    model.save(path)
+    with pytest.raises(ValueError, match="is not one of phinmf's: pass it as divergence=") as error:
+        TLNMF.load(path)
+    assert_one_sentence(error.value, path)
+    for other in ("gaussian", Other, type("Own", (Other,), {})):
+        with pytest.raises(ValueError, match="its divergence is 'Own .*', but '.*' is given"):
+            TLNMF.load(path, divergence=other)
+    loaded = TLNMF.load(path, divergence=Own)
+    assert loaded.divergence is Own
     assert loaded.score(X) == model.score(X)
+
+
+class OwnSolver(QuasiNewton):
+    pass
+
+
+class LBFGS(QuasiNewton):
+    """A class of the user's that has the name of one of phinmf's."""
+
+
+@pytest.mark.parametrize("solver", [OwnSolver(), LBFGS()])
+def test_a_solver_of_the_users_own_is_not_replaced_by_the_default(tmp_path, X, solver):
+    path = tmp_path / "m.npz"
+    model = TLNMF(2, solver=solver, max_iter=2, tol=0).fit(X)
+    with pytest.raises(ValueError, match="^solver is .*, which a file cannot hold: set solver to"):
+        model.save(path)
+    assert not path.exists()
+    model.set_params(solver="quasi-newton").save(path)
+    assert TLNMF.load(path).solver == "quasi-newton"
+
+
+def test_a_number_in_an_array_is_saved(tmp_path, X):
+    path = tmp_path / "m.npz"
+    TLNMF(2, sparsity=np.array(3.0), max_iter=2, tol=0).fit(X).save(path)
+    assert TLNMF.load(path).sparsity == 3.0
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path, model, X):
