@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import os
 import platform
 import statistics
@@ -20,6 +21,8 @@ from phinmf.arrays.threads import available
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+#: The default options of `tl_nmf`.
+DEFAULTS = {name: p.default for name, p in inspect.signature(phinmf.tl_nmf).parameters.items()}
 
 
 def data_folder() -> Path | None:

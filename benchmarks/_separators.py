@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import timed
+from _common import DEFAULTS, timed
 
 import phinmf
 from phinmf.analysis import atoms_for_energy
@@ -14,7 +14,7 @@ from phinmf.linalg.manifold import dct
 from phinmf.scores.oracles import component_signals
 from phinmf.unmixing.masking import component_frames
 
-FLOOR = 1e-8
+FLOOR = DEFAULTS["floor"]
 NMF: dict[str, Any] = {"solver": None, "floor": FLOOR, "max_iter": 200, "tol": 1e-5}
 
 
@@ -22,7 +22,7 @@ class Setting(NamedTuple):
     """What the methods share, and how a transform is learned."""
 
     window: float = 0.04
-    sparsity: float = 10.0
+    sparsity: float = DEFAULTS["sparsity"]
     start: float = 3e-4  #: of the floor, which is annealed; 0 does not anneal
     length: int = 6
     max_iter: int = 9

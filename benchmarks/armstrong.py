@@ -26,7 +26,7 @@ def run(Y: np.ndarray, how: dict, limit: float) -> phinmf.Result:
     """One run; methods without a schedule go on until the limit."""
     if "solver" in how or how.get("anneal") is False:
         how = {**how, "max_time": limit, "max_iter": 10_000, "tol": 0}
-    return phinmf.tl_nmf(Y, 10, **{**how, "floor": 1e-10})
+    return phinmf.tl_nmf(Y, 10, **{**how, "floor": phinmf.PAPER["floor"]})
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from _common import recording, timed, write_csv
+from _common import DEFAULTS, recording, timed, write_csv
 
 import phinmf
 
@@ -29,7 +29,7 @@ from phinmf.tensors import trial_run, workspace
 from phinmf.tensors.batch import Batch
 from phinmf.tensors.exponential import SQUARINGS, exponential
 
-K, EPS, MU = 10, 1e-8, 150.0
+K, EPS, MU = 10, DEFAULTS["floor"], 150.0
 
 
 def device_ms(contestants: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:

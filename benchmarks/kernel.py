@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 
 import numpy as np
-from _common import machine, median, save, sklearn_nmf, timed, write_csv
+from _common import DEFAULTS, machine, median, save, sklearn_nmf, timed, write_csv
 from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
@@ -19,7 +19,7 @@ from phinmf.divergences import DIVERGENCES
 from phinmf.engines.blocked.engine import BlockedEngine
 from phinmf.linalg.manifold import Cayley, random_orthogonal, skew
 
-K, MU, EPS = 10, 150.0, 1e-8
+K, MU, EPS = 10, 150.0, DEFAULTS["floor"]
 SIZES = ((128, 20000), (256, 10000), (440, 5418), (882, 4000), (1764, 4000), (2048, 4000))
 
 

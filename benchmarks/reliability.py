@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from _common import ROOT, machine, timed, write_csv
+from _common import DEFAULTS, ROOT, machine, timed, write_csv
 from _report import fill, read, table
 from matplotlib.figure import Figure
 from sklearn.decomposition import NMF
@@ -34,7 +34,7 @@ SOLVERS = {
     "jacobi": "#CC79A7",
 }
 K = 4
-FLOOR = 1e-8
+FLOOR = DEFAULTS["floor"]
 
 
 def frames_of_example(M: int = 128, seconds: float = 4) -> np.ndarray:

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import phinmf
 from phinmf import Anneal
 
-TARGET = 1e-10
+TARGET = phinmf.PAPER["floor"]
 SCHEDULES = {
     "default": Anneal(),
     "geometric to the target, all frames": Anneal(shape=1, knee=TARGET, sample=0),

@@ -45,7 +45,7 @@ def small_cases(number: int, M: int) -> tuple[float, float]:
         rng = np.random.default_rng(seed)
         engine = ArrayEngine(rng.standard_normal((1, M, 20)), itakura_saito)
         engine.rotate(random_orthogonal(M, rng))
-        objective = engine.objective_of(rng.gamma(1.0, size=(M, 20)), 1e-10)
+        objective = engine.objective_of(rng.gamma(1.0, size=(M, 20)), phinmf.PAPER["floor"])
         G, h = objective.at().G, objective.bound()
         directions = -skew(G / h), -precondition(G, h + h.T)
         uphill += [inner(G, E) >= 0 for E in directions]

@@ -121,7 +121,12 @@ class Setting:
     ) -> phinmf.Result:
         """TL-NMF from a random start, at the paper's floor; kept, since several figures want it."""
         frames = self.recording if Y is None else Y
-        asked = {"floor": 1e-10, "init": "random", "sparsity": 150.0, "random_state": 0}
+        asked = {
+            "floor": phinmf.PAPER["floor"],
+            "init": "random",
+            "sparsity": 150.0,
+            "random_state": 0,
+        }
         asked |= {**how, **more}
         key = name, repr(sorted(asked.items(), key=lambda item: item[0]))
         if key not in self.fits:

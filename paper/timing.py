@@ -23,7 +23,12 @@ PAPER_RATIO = 10 / 2  #: minutes of TL-NMF to minutes of NMF, as printed
 def fits(setting: Setting, cores: int) -> dict[str, Any]:
     """What is timed: our default fit, iterations of the paper's, and scikit-learn's NMF."""
     Y = setting.recording
-    shared = {"sparsity": 150.0, "init": "random", "random_state": 0, "floor": 1e-10}
+    shared = {
+        "sparsity": 150.0,
+        "init": "random",
+        "random_state": 0,
+        "floor": phinmf.PAPER["floor"],
+    }
     fit = partial(quietly, phinmf.tl_nmf, Y, setting.budget.K, n_threads=cores, **shared)
     return {
         "default": fit,

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.gpu
 
 import phinmf
 from phinmf import TLNMF, learn_transform, tl_nmf
+from phinmf.fit.assembly import streams
 from phinmf.solvers import LBFGS
 from phinmf.tensors import graphs, workspace
 
@@ -83,10 +84,8 @@ def test_restarts_in_a_batch(Y):
     X = torch.as_tensor(Y.T.copy()).cuda()
     how = HOW | {"floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
     batched = TLNMF(4, n_init=5, **how).fit(X)
-    entropy = np.random.default_rng(0).integers(2**63, size=4)
-    seeds = np.random.SeedSequence(list(entropy)).spawn(5)
-    for objective, seed in zip(batched.objectives_, seeds, strict=True):
-        single = tl_nmf(X.T, 4, **how | {"random_state": np.random.default_rng(seed)})
+    for objective, generator in zip(batched.objectives_, streams(0, 5), strict=True):
+        single = tl_nmf(X.T, 4, **how | {"random_state": generator})
         assert objective == pytest.approx(single.objective, rel=1e-8)
 
 

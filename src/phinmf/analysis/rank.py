@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -110,7 +111,8 @@ def prediction_error(result: Any, Y: Array, halves: list[Indices], how: dict[str
     """Predict each half of the coefficients from the other."""
     X = result.Phi @ Y
     floor = result.floor / result.scale**2
-    options = {"sparsity": how.get("sparsity", 10.0), "floor": floor, "scale": result.scale}
+    default = inspect.signature(tl_nmf).parameters["sparsity"].default
+    options = {"sparsity": how.get("sparsity", default), "floor": floor, "scale": result.scale}
     totals = np.zeros(len(NOISE))
     for seen, unseen in (halves, halves[::-1]):
         identity = np.eye(len(seen), dtype=X.dtype)
