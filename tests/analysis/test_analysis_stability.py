@@ -56,5 +56,5 @@ def test_noise_lowers_the_reliability_by_its_cosine(rng):
 
 def test_errors_say_what_is_needed():
     for runs in ([np.eye(3)], [np.eye(3), np.eye(3)[:2]]):
-        with pytest.raises(ValueError, match="at least two of one shape"):
+        with pytest.raises(ValueError, match="at least two of the same shape"):
             stability(runs)

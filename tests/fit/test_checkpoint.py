@@ -145,12 +145,12 @@ def test_a_file_that_is_no_checkpoint_is_not_replaced(tmp_path):
     for place in (path, storage.previous(path)):
         place.write_text("years of work")
         for resume in (False, True):
-            with pytest.raises(ValueError, match=f"{place.name} is there and is no"):
+            with pytest.raises(ValueError, match=f"{place.name} exists and is not a"):
                 run(path, checkpoint=path, checkpoint_every=0, resume=resume)
         assert place.read_text() == "years of work"
         place.unlink()
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ValueError, match="folder is there and is no checkpoint"):
+    with pytest.raises(ValueError, match="folder exists and is not a checkpoint"):
         run(path, checkpoint=tmp_path / "folder")
     run(path, checkpoint=path, checkpoint_every=0)
     path.write_bytes(path.read_bytes()[:-50])  # damaged, but the one before is ours
