@@ -1,4 +1,4 @@
-"""The numbers of the README: the default fit of the paper's recording beside scikit-learn's NMF."""
+"""Numbers of the README: the default fit of the paper's recording and scikit-learn's NMF."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def main() -> None:
     print(machine())
     for name, most, ratio in (("float64", "<= 8.90", "<= 1.0"), ("float32", "<= 8.92", "<= 1.5")):
         frames, found = Y.astype(name), []
-        contestants = {
+        candidates = {
             "ours": lambda f=frames, done=found: done.append(fit(len(done), f)),
             "theirs": sklearn_nmf(frames, 10),
         }
-        seconds = interleaved(contestants, options.repeats)
+        seconds = interleaved(candidates, options.repeats)
         objective = max(r.objective for r in found) / Y.size
         report(
             f"default fit, {name}: worst of {len(found)} random starts", objective, "/entry", most

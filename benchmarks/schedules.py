@@ -1,4 +1,4 @@
-"""Ways to lower the floor, on the paper's recording: why the default schedule is what it is."""
+"""Ways to lower the floor, on the paper's recording: the reason for the default schedule."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from phinmf.arrays.threads import available
 
 TITLE = "Timing claims"
 AUTHORS_STOP = 144  #: outer iterations after which the stopping rule of the authors' code ends it
-SAMPLE = 12  #: outer iterations that are timed to know the time of so many
+SAMPLE = 12  #: outer iterations that are timed, to compute the time of `AUTHORS_STOP`
 PAPER_RATIO = 10 / 2  #: minutes of TL-NMF to minutes of NMF, as printed
 
 
