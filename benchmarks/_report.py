@@ -9,7 +9,7 @@ from _common import RESULTS, ROOT
 
 
 def read(name: str) -> tuple[str, list[dict[str, str]]]:
-    """The machine and the rows of a result."""
+    """Return the machine and the rows of a result."""
     with (RESULTS / f"{name}.csv").open() as file:
         machine = file.readline().removeprefix("# ").strip()
         return machine, list(csv.DictReader(file))
@@ -23,7 +23,7 @@ def table(rows: list[dict[str, str]], columns: dict[str, str]) -> str:
 
 
 def fill(path: str, name: str, text: str) -> None:
-    """Replace what stands between <!-- name --> and <!-- /name -->."""
+    """Replace the text between <!-- name --> and <!-- /name -->."""
     file = ROOT / path
     pattern = rf"(<!-- {name} -->\n).*?( *<!-- /{name} -->)"
     page, found = re.subn(
@@ -34,7 +34,7 @@ def fill(path: str, name: str, text: str) -> None:
 
 
 def readme(headline: list[dict[str, str]]) -> str:
-    """The short table."""
+    """Return the short table of the README."""
     value = {row["what"]: row["value"] for row in headline}
 
     def starts(prefix: str) -> str:

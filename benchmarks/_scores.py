@@ -1,4 +1,4 @@
-"""Written music to sound: the parts of a MusicXML score, each played alone by FluidSynth."""
+"""From a MusicXML score to sound: each part is synthesised separately by FluidSynth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import soundfile
 from _packages import program
 
-TICKS = 480  # to a quarter note
+TICKS = 480  # per quarter note
 SEMITONES = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 
 

@@ -1,4 +1,4 @@
-"""Three ways to take a mixture apart with the same window, number of components and sparsity."""
+"""Three ways to separate a mixture with the same window, number of components and sparsity."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import timed
+from _common import DEFAULTS, timed
 
 import phinmf
 from phinmf.analysis import atoms_for_energy
@@ -14,21 +14,21 @@ from phinmf.linalg.manifold import dct
 from phinmf.scores.oracles import component_signals
 from phinmf.unmixing.masking import component_frames
 
-FLOOR = 1e-8
+FLOOR = DEFAULTS["floor"]
 NMF: dict[str, Any] = {"solver": None, "floor": FLOOR, "max_iter": 200, "tol": 1e-5}
 
 
 class Setting(NamedTuple):
-    """What the methods share, and how a transform is learned."""
+    """Options shared by the methods, and how a transform is learned."""
 
     window: float = 0.04
-    sparsity: float = 10.0
-    start: float = 3e-4  #: of the floor, which is annealed; 0 does not anneal
+    sparsity: float = DEFAULTS["sparsity"]
+    start: float = 3e-4  #: first floor of the annealing; 0 does not anneal
     length: int = 6
     max_iter: int = 9
     divergence: str = "itakura-saito"
     from_dct: bool = True  #: W and H start from the NMF in the DCT, not at random
-    learn: bool = True  #: False keeps the DCT, for control
+    learn: bool = True  #: False keeps the DCT, as a control
 
 
 class Separation(NamedTuple):
@@ -50,7 +50,7 @@ def in_the_dct(y: np.ndarray, M: int, K: int, setting: Setting, seed: int) -> Se
 
 
 def learned(y: np.ndarray, M: int, K: int, setting: Setting, seed: int) -> Separation:
-    """The NMF in the DCT is what the learning starts from; its seconds count."""
+    """Learning starts from the NMF in the DCT, whose seconds are included."""
     Y = phinmf.to_frames(y, M)
     how: dict[str, Any] = {"sparsity": setting.sparsity, "random_state": seed, "floor": FLOOR}
     before = 0.0
@@ -62,12 +62,17 @@ def learned(y: np.ndarray, M: int, K: int, setting: Setting, seed: int) -> Separ
     schedule = phinmf.Anneal(start=setting.start, length=setting.length) if setting.start else False
     learning = {"anneal": schedule, "max_iter": setting.max_iter, "divergence": setting.divergence}
     fit, seconds = timed(lambda: phinmf.tl_nmf(Y, K, **learning, **how))
-    how |= {"solver": None, "init": fit.Phi, "W": fit.W, "H": fit.H}  # the factors have the end
+    how |= {
+        "solver": None,
+        "init": fit.Phi,
+        "W": fit.W,
+        "H": fit.H,
+    }  # the last fit is of the factors alone
     fit, after = timed(lambda: phinmf.tl_nmf(Y, K, **how))
     return _separation(Y, fit, len(y), before + seconds + after)
 
 
-_fits: dict[Any, tuple[phinmf.Result, float]] = {}  # two methods and many settings need the same
+_fits: dict[Any, tuple[phinmf.Result, float]] = {}  # shared by two methods and many settings
 
 
 def _fit_in_the_dct(

@@ -1,4 +1,4 @@
-"""The paper's recording: objective against seconds and evaluations, every method from one start."""
+"""The paper's recording: objective against seconds and evaluations, all methods from one start."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ METHODS = {
 
 
 def run(Y: np.ndarray, how: dict, limit: float) -> phinmf.Result:
-    """One run; methods without a schedule go on until the limit."""
+    """One run; methods without a schedule run until the time limit."""
     if "solver" in how or how.get("anneal") is False:
         how = {**how, "max_time": limit, "max_iter": 10_000, "tol": 0}
-    return phinmf.tl_nmf(Y, 10, **{**how, "floor": 1e-10})
+    return phinmf.tl_nmf(Y, 10, **{**how, "floor": phinmf.PAPER["floor"]})
 
 
 def main() -> None:

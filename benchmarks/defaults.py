@@ -1,4 +1,4 @@
-"""The defaults on different kinds of sound, beside quasi-newton; and what the sparsity does."""
+"""The defaults on different kinds of sound, compared with quasi-newton; the effect of sparsity."""
 
 from __future__ import annotations
 

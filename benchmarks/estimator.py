@@ -27,11 +27,11 @@ def transforms(Y: np.ndarray, dtype: type) -> list[dict[str, object]]:
     theirs = NMF(10, solver="mu", beta_loss="itakura-saito", init="random", max_iter=1).fit(V)
     theirs.components_ = model.components_
     theirs.set_params(max_iter=200)
-    contestants = {
+    candidates = {
         "phinmf": lambda: model.transform(X),
         "scikit-learn": lambda: theirs.transform(V),
     }
-    seconds = interleaved(contestants, 5)
+    seconds = interleaved(candidates, 5)
 
     def divergence(H: np.ndarray) -> float:
         v_hat = H.astype(np.float64) @ model.components_ + model.floor
@@ -50,7 +50,7 @@ def transforms(Y: np.ndarray, dtype: type) -> list[dict[str, object]]:
 
 
 def checkpoints(Y: np.ndarray) -> list[dict[str, object]]:
-    """What one checkpoint takes beside the ten seconds to the next."""
+    """Time of one checkpoint, relative to the ten seconds between two."""
     from phinmf.fit import checkpoint
 
     times = []

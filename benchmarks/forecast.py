@@ -1,4 +1,4 @@
-"""How well ``phinmf unmix`` foretells its time, and how well it keeps to ``--max-time``."""
+"""How well ``phinmf unmix`` predicts its time, and how well it respects ``--max-time``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def run(rate: int, channels: int, seconds: int, options: str) -> dict[str, Any]:
 
 def main() -> None:
     rows = []
-    run(16_000, 1, 5, "-k 2")  # whatever is compiled
+    run(16_000, 1, 5, "-k 2")  # compile
     for setting in RUNS:
         rows.append(run(*setting))
         print(rows[-1], flush=True)

@@ -1,6 +1,6 @@
-"""The fit on a GPU: pieces beside the products they rest on, times, restarts, comparisons.
+"""The fit on a GPU: parts compared with their matrix products, times, restarts, comparisons.
 
-Needs a CUDA device. Times are medians by device events over recorded work, contestants in turns;
+Needs a CUDA device. Times are medians by device events over recorded work, candidates in turns;
 fits are timed by the clock of the host, from the call to its return, after a first one.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from _common import recording, timed, write_csv
+from _common import DEFAULTS, recording, timed, write_csv
 
 import phinmf
 
@@ -21,7 +21,7 @@ try:
     import torch
     import triton
 except ImportError:
-    print("PyTorch and Triton are not here: nothing to measure.")
+    print("PyTorch and Triton are not installed: nothing is measured.")
     raise SystemExit(0) from None
 
 from phinmf.algorithm.model import Iterate
@@ -29,19 +29,19 @@ from phinmf.tensors import trial_run, workspace
 from phinmf.tensors.batch import Batch
 from phinmf.tensors.exponential import SQUARINGS, exponential
 
-K, EPS, MU = 10, 1e-8, 150.0
+K, EPS, MU = 10, DEFAULTS["floor"], 150.0
 
 
-def device_ms(contestants: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Median milliseconds of each, recorded as a graph and replayed in turns."""
+def device_ms(candidates: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """Median milliseconds of each candidate, recorded as a graph and replayed in turns."""
     graphs = {}
-    for name, work in contestants.items():
+    for name, work in candidates.items():
         work()
         torch.cuda.synchronize()
         graphs[name] = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graphs[name]):
             work()
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for _ in range(repeats + 3):
         for name, graph in graphs.items():
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -54,7 +54,7 @@ def device_ms(contestants: dict[str, Callable[[], Any]], repeats: int) -> dict[s
 
 
 def pieces(B: int, M: int, N: int, K: int, dtype: torch.dtype, repeats: int) -> dict[str, Any]:
-    """One evaluation, NMF step and retraction of B restarts beside the two products."""
+    """One evaluation, NMF step and retraction of B restarts, compared with the two products."""
     device = torch.device("cuda")
     generator = torch.Generator(device).manual_seed(0)
 
@@ -74,7 +74,7 @@ def pieces(B: int, M: int, N: int, K: int, dtype: torch.dtype, repeats: int) -> 
     batch.E.copy_(E - E.mT)
     batch.eta.fill_(1)
     first = SQUARINGS[0]
-    N_aligned = batch.shape[3]  # the layout that suits the library best
+    N_aligned = batch.shape[3]  # the fastest layout for the library
     A, X, F = normal(B, M, M), normal(B, M, N_aligned), normal(B, M, N_aligned)
     TX, G = torch.empty_like(X), torch.empty_like(A)
     T, _ = exponential(batch.E, first, batch.ops.combinations)
@@ -88,7 +88,7 @@ def pieces(B: int, M: int, N: int, K: int, dtype: torch.dtype, repeats: int) -> 
         batch.gradient(batch.X_trial, batch.WH, batch.weights, batch.F, batch.G_trial)
 
     def outer_iteration() -> None:
-        """What is done on all frames: three NMF steps, two transform steps, the metric."""
+        """Work on all frames: three NMF steps, two transform steps, the metric."""
         for _ in range(3):
             batch.nmf_step()
         batch.begin()
@@ -155,7 +155,7 @@ def fits(Y: np.ndarray, dtype: torch.dtype, seeds: range) -> list[dict[str, Any]
 
 
 def restarts(Y: np.ndarray, numbers: tuple[int, ...], gemm_tflops: float) -> list[dict[str, Any]]:
-    """Restarts in one batch, float64; their evaluations beside the rate of batched products."""
+    """Restarts in one batch, float64; their evaluations and the rate of batched products."""
     frames = torch.as_tensor(Y.T.copy(), device="cuda")
     rows = []
     for n in numbers:
@@ -185,7 +185,7 @@ def restarts(Y: np.ndarray, numbers: tuple[int, ...], gemm_tflops: float) -> lis
 
 
 def comparisons(Y: np.ndarray, repeats: int = 7) -> list[dict[str, Any]]:
-    """The first fit of a process with and without the comparison of its kernels, all compiled."""
+    """The first fit of a process with and without the comparison of its compiled kernels."""
     rows = []
     for n_components in (K, 24):
         for dtype in (torch.float64, torch.float32):

@@ -1,4 +1,4 @@
-"""One evaluation beside the GEMM rate; retraction and NMF step as shares of an evaluation."""
+"""One evaluation and the GEMM rate; retraction and NMF step as shares of an evaluation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 
 import numpy as np
-from _common import machine, median, save, sklearn_nmf, timed, write_csv
+from _common import DEFAULTS, machine, median, save, sklearn_nmf, timed, write_csv
 from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
@@ -19,12 +19,12 @@ from phinmf.divergences import DIVERGENCES
 from phinmf.engines.blocked.engine import BlockedEngine
 from phinmf.linalg.manifold import Cayley, random_orthogonal, skew
 
-K, MU, EPS = 10, 150.0, 1e-8
+K, MU, EPS = 10, 150.0, DEFAULTS["floor"]
 SIZES = ((128, 20000), (256, 10000), (440, 5418), (882, 4000), (1764, 4000), (2048, 4000))
 
 
 def measure(M: int, N: int, dtype: type, threads: int, repeats: int) -> dict:
-    """Medians over rounds in which every contestant has its turn."""
+    """Medians over rounds in which every candidate is timed once."""
     rng = np.random.default_rng(0)
     Y, _ = checks.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
     engine = BlockedEngine(Y, DIVERGENCES["itakura-saito"], threads)
@@ -36,7 +36,7 @@ def measure(M: int, N: int, dtype: type, threads: int, repeats: int) -> dict:
     TX, G = np.empty_like(X), np.empty_like(T)
 
     def products() -> None:
-        """The two products of an evaluation, in the layout that suits BLAS best."""
+        """The two products of an evaluation, in the fastest layout for BLAS."""
         np.matmul(T, X, out=TX)
         np.matmul(F, X.T, out=G)
 
@@ -76,7 +76,7 @@ def measure(M: int, N: int, dtype: type, threads: int, repeats: int) -> dict:
 
 
 def nmf_to_sklearn(dtype: type, repeats: int = 5) -> float:
-    """One NMF step beside one iteration of scikit-learn's, on frames of the recording's size."""
+    """One NMF step compared with one iteration of scikit-learn's, for the size of the recording."""
     rng = np.random.default_rng(0)
     M, N = 440, 5418
     Y, _ = checks.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
@@ -93,7 +93,7 @@ def nmf_to_sklearn(dtype: type, repeats: int = 5) -> float:
 
 
 def peak_memory(dtype: str) -> float:
-    """Extra memory of a default fit, in frames matrices."""
+    """Extra memory of a default fit, in units of the matrix of frames."""
     code = f"""
 import tracemalloc, numpy as np, phinmf
 Y = np.random.default_rng(0).standard_normal((440, 20000)).astype("{dtype}")

@@ -1,4 +1,4 @@
-"""A long recording fitted on all its frames, straight from the file, in little memory.
+"""A long recording fitted on all its frames, read from the file, in little memory.
 
 Two hours of 44.1 kHz stereo (what is heard does not matter), M = 1764: 5 GB of frames in single
 precision, and as much again for their transform, which is kept in scratch files. About ten minutes

@@ -1,4 +1,4 @@
-"""What can go wrong with a fit: scale, difficult inputs, rises, threads, interrupts.
+"""Reliability of a fit: scale, difficult inputs, rises, threads, interrupts.
 
 Writes the tables of docs/reliability.md and its pictures, from synthetic sounds alone.
 """
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from _common import ROOT, machine, timed, write_csv
+from _common import DEFAULTS, ROOT, machine, timed, write_csv
 from _report import fill, read, table
 from matplotlib.figure import Figure
 from sklearn.decomposition import NMF
@@ -34,7 +34,7 @@ SOLVERS = {
     "jacobi": "#CC79A7",
 }
 K = 4
-FLOOR = 1e-8
+FLOOR = DEFAULTS["floor"]
 
 
 def frames_of_example(M: int = 128, seconds: float = 4) -> np.ndarray:
@@ -111,7 +111,7 @@ def draw_scales(rows: list[dict[str, str]]) -> None:
 
 
 def inputs() -> dict[str, tuple[np.ndarray, dict[str, Any]]]:
-    """Frames of every kind, and problems of every odd shape, with the settings they need."""
+    """Frames of every kind and problems of unusual shapes, with the options they need."""
     rng = np.random.default_rng(4)
     kinds = {name: (kind(32, 400, rng), {}) for name, kind in sorted(KINDS.items())}
     noise, sound = rng.standard_normal((32, 400)), frames_of_example(32, 1)
@@ -235,7 +235,7 @@ def side_by_side() -> tuple[list[dict[str, Any]], list[tuple[Any, Any]]]:
 
 
 def interrupted() -> list[dict[str, Any]]:
-    """What a fit hands back that Ctrl-C ends after some iterations."""
+    """The result of a fit that Ctrl-C stops after some iterations."""
     Y, rows = frames_of_example(), []
     for after in (1, 2, 5, 10, 20, 30, 40, 50, 60):
 

@@ -1,4 +1,4 @@
-"""What an outer iteration costs on a cluster: measured here, fitted, and carried further.
+"""Cost of an outer iteration on a cluster: measured, fitted and extrapolated.
 
     seconds = a M²NC/w + b MKNC/w + c M³ + d w M² + e
 
@@ -60,7 +60,7 @@ def measure(iterations: int) -> list[dict]:
 
 
 def fitted(rows: list[dict]) -> np.ndarray:
-    """Constants ≥ 0 of least relative error."""
+    """Constants ≥ 0 of minimum relative error."""
     A = np.array([features(r["M"], r["N"], r["workers"]) for r in rows])
     y = np.array([r["seconds"] for r in rows])
     scale = A.max(axis=0)
@@ -99,9 +99,9 @@ def gpu_row(M: int, N: int, C: int, latency: float) -> dict:
 
 
 def forecast(constants: np.ndarray) -> list[dict]:
-    """1,000 hours of 44.1 kHz stereo, M = 1764, on clusters that are not here."""
+    """1,000 hours of 44.1 kHz stereo, M = 1764, on clusters that were not measured."""
     M, C, hours = 1764, 2, 1000
-    N = hours * 3600 * 44_100 // (M // 2)
+    N = hours * 3600 * 44_100 // (M // 2)  # but for one frame of each recording
     a, b, c, _, e = constants
     cores, share, link, copies = 32, 0.7, 1.25e9, 3
     work = (a * M * M + b * M * K) * N * C

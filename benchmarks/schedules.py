@@ -1,4 +1,4 @@
-"""Ways to lower the floor, on the paper's recording: why the default schedule is what it is."""
+"""Ways to lower the floor, on the paper's recording: the reason for the default schedule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import phinmf
 from phinmf import Anneal
 
-TARGET = 1e-10
+TARGET = phinmf.PAPER["floor"]
 SCHEDULES = {
     "default": Anneal(),
     "geometric to the target, all frames": Anneal(shape=1, knee=TARGET, sample=0),

@@ -75,7 +75,7 @@ def runs(
 
 
 def differences(rows: list[dict[str, Any]], measure: str, other: str = DCT) -> np.ndarray:
-    """TL-NMF less another method, for each piece and seed."""
+    """Score of TL-NMF minus that of another method, for each piece and seed."""
     value = {(r["piece"], r["seed"], r["method"]): float(r[measure]) for r in rows}
     pairs = [key[:2] for key in value if key[2] == LEARNED]
     return np.array([value[*pair, LEARNED] - value[*pair, other] for pair in pairs])
@@ -96,7 +96,7 @@ def by_piece(rows: list[dict[str, Any]], measure: str) -> str:
 
 
 def fewer_atoms(rows: list[dict[str, Any]]) -> float:
-    """Mean share of the DCT's atoms that the learned transform does without."""
+    """Mean share of the DCT's atoms that the learned transform does not need."""
     learned = [r for r in rows if r["method"] == LEARNED]
     return 1 - float(np.mean([r["atoms_95"] / r["dct_atoms_95"] for r in learned]))
 
@@ -125,7 +125,7 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def try_settings(names: list[str], seeds: int = 1) -> None:
-    """What else could be the defaults: TL-NMF against the NMF in the DCT with the same."""
+    """Other possible defaults: TL-NMF against the NMF in the DCT with the same options."""
     done = RESULTS / "separation_settings.csv"
     known = {r["setting"]: r for r in read(done.stem)[1]} if names and done.exists() else {}
     all_pieces = list(pieces())
@@ -146,7 +146,7 @@ def try_settings(names: list[str], seeds: int = 1) -> None:
 
 
 def draw(rows: list[dict[str, Any]]) -> None:
-    """Scores by method, and what learning changes for every piece and seed."""
+    """Scores by method, and the effect of learning for every piece and seed."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.8), layout="constrained")

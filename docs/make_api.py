@@ -8,16 +8,16 @@ from pathlib import Path
 
 PAGE = Path(__file__).with_name("api.md")
 MODULES = {
-    "phinmf": "The doors.",
-    "phinmf.analysis": "What a learned transform is like.",
-    "phinmf.solvers": "Ways to update the transform; give an instance as `solver`.",
+    "phinmf": "The public functions and classes.",
+    "phinmf.analysis": "Properties of a learned transform.",
+    "phinmf.solvers": "Ways to update the transform; pass an instance as `solver`.",
     "phinmf.linalg.manifold": "Orthogonal matrices.",
 }
 SOLVERS = ("LBFGS", "QuasiNewton", "ProjectedGradient", "Jacobi")
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     lines = [
         "# API",
         "",
@@ -32,7 +32,7 @@ def page() -> str:
 
 
 def names(module) -> list[str]:
-    """Public names that a reader would look for."""
+    """Public names of a module; of the solvers the classes that a caller makes."""
     if module.__name__ == "phinmf.solvers":
         return list(SOLVERS)
     listed = getattr(module, "__all__", None) or [
@@ -44,7 +44,7 @@ def names(module) -> list[str]:
 
 
 def entry(name: str, value: object) -> list[str]:
-    """A heading, the signature and the docstring."""
+    """Return a heading, the signature and the docstring of a public name."""
     if not callable(value):
         return ["", f"### `{name}`", "", f"`{value!r}`"]
     try:

@@ -1,4 +1,4 @@
-"""The learned atoms, which the paper leaves out: the strongest 24, each with its spectrum."""
+"""The learned atoms, which the paper does not show: the strongest 24, each with its spectrum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One transform from many starts: average the atoms that they agree on, then go on from there."""
+"""One transform from many starts: average the atoms they have in common, then continue."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from phinmf import Anneal
 from phinmf.analysis import match_atoms
 from phinmf.linalg.manifold import polar
 
-ROUNDS = 4  #: of matching every run to the average so far
-#: A floor that is low from the start keeps what was agreed on.
+ROUNDS = 4  #: number of times that every run is matched to the current average
+#: A low floor from the start keeps the atoms that the starts have in common.
 REFINE = {"anneal": Anneal(start=1e-3, length=40), "n_iter_nmf": 8}
 
 
@@ -31,7 +31,7 @@ def average(transforms: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def consensus(setting: Setting, group: int) -> phinmf.Result:
-    """The fit that goes on from the average of the starts of one group; groups share none."""
+    """The fit that continues from the average of the starts of one group; groups are disjoint."""
     size = setting.budget.consensus
     seeds = range(group * size, (group + 1) * size)
     fits = [setting.fit(setting.budget.medium, random_state=seed) for seed in seeds]

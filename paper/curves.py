@@ -1,4 +1,4 @@
-"""Curves of several runs on one grid, and the time at which a curve passes a level."""
+"""Curves of several runs on one grid, and the time at which a curve reaches a level."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Curve = tuple[np.ndarray, np.ndarray]
 def loss_curves(
     curves: list[Curve], points: int = 200
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Grid, least, median and largest loss; a run that has ended keeps its last value."""
+    """Grid, minimum, median and maximum loss; a run that has ended keeps its last value."""
     first = min(x[1] for x, _ in curves if len(x) > 1)
     last = max(x[-1] for x, _ in curves)
     grid = np.geomspace(max(first, 1e-9), max(last, 2 * first), points)

@@ -1,4 +1,4 @@
-"""Fig. 3a: how many atoms hold the energy, on the recording and on other music."""
+"""Fig. 3a: number of atoms for a share of the energy, on the recording and on other music."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def facts(rows: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def claims(setting: Setting, rows: list[dict[str, Any]], music: list[str]) -> list[Claim]:
-    """What the paper says about energy, beside the counts."""
+    """The paper's claims about energy, compared with the counts."""
     at = {(r["piece"], r["transform"]): [r["90 %"], r["95 %"], r["99 %"]] for r in rows}
     better = [beats(at, piece, "annealed lbfgs, sparsity 150") for piece in music]
     paper = [beats(at, piece, "quasi-newton, sparsity 150") for piece in music]

@@ -12,7 +12,7 @@ PLACE = re.compile(r"(<!-- facts -->\n).*?(<!-- /facts -->)", re.S)
 
 
 def fill(sections: list[Section]) -> None:
-    """Replace what stands between the marks."""
+    """Replace the text between the marks."""
     rows = [
         {"what": what, "measured": value}
         for section in sections

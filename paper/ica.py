@@ -14,7 +14,7 @@ from phinmf.analysis import match_atoms
 from phinmf.solvers import LBFGS
 
 TITLE = "Relation (14): independent component analysis"
-#: -log of the density 1/cosh, as a divergence that does not look at its model
+#: -log of the density 1/cosh, as a divergence that ignores its model
 LOG_COSH = SimpleNamespace(
     value=lambda v, v_hat, eps: np.logaddexp(np.sqrt(v), -np.sqrt(v)) - np.log(2),
     slope=lambda v, v_hat, eps: np.tanh(np.sqrt(v)) / np.sqrt(v),
@@ -76,7 +76,7 @@ def run(setting: Setting) -> Section:
 
 
 def row(name: str, Phi: np.ndarray, white: np.ndarray, mixing: np.ndarray) -> dict[str, Any]:
-    """Loss, and how far the sources are from being unmixed (Amari's distance: 0 is perfectly)."""
+    """Loss, and Amari's distance of the unmixing matrix: 0 for a perfect separation."""
     X = Phi @ white
     P = np.abs(Phi @ mixing)
     n = len(P)

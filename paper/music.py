@@ -1,4 +1,4 @@
-"""Other pieces of music for Fig. 3a: files if there are any, and two that are synthesised."""
+"""Other pieces of music for Fig. 3a: files if there are any, and two synthesised pieces."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import phinmf
 from phinmf.audio.example import example, pluck
 
 SUFFIXES = (".wav", ".flac", ".ogg", ".mp3")
-MUSICAL_PACKAGE = "arcade"  #: a game library whose wheel brings two pieces of music
+MUSICAL_PACKAGE = "arcade"  #: a game library whose wheel contains two pieces of music
 MOST = 4  #: pieces
 
 
 def sound_files() -> list[Path]:
-    """Files in $PHINMF_MUSIC, and those in a package that happens to bring music."""
+    """Files in $PHINMF_MUSIC, and those in a package that contains music."""
     folder = os.environ.get("PHINMF_MUSIC")
     found = sorted(p for p in Path(folder).iterdir() if p.suffix in SUFFIXES) if folder else []
     try:

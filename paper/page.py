@@ -1,4 +1,4 @@
-"""The page: what the paper says, what is measured, and a verdict computed from the numbers."""
+"""The page: the paper's claims, the measurements, and a verdict computed from the numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass
 class Claim:
-    """One sentence of the paper beside what was measured."""
+    """One sentence of the paper and what was measured."""
 
     says: str
     measured: str
@@ -65,5 +65,5 @@ def listed(values: Iterable[Any], between: str = " / ") -> str:
 
 
 def verdict(holds: bool, yes: str = "holds", no: str = "does not hold") -> str:
-    """What the numbers say."""
+    """The verdict in words."""
     return yes if holds else no

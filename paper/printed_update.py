@@ -1,4 +1,4 @@
-"""The boxed update (13) as printed, -Π_A(G/h), beside the minimiser of its quadratic model."""
+"""The boxed update (13) as printed, -Π_A(G/h), and the minimiser of its quadratic model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TITLE = "The boxed update (13)"
 
 @dataclass(frozen=True)
 class Watched(QuasiNewton):
-    """Quasi-Newton that also writes down how both directions point at each of its points."""
+    """Quasi-Newton that also records the slope of both directions at each of its points."""
 
     slopes: list[tuple[float, float]] = field(default_factory=list, repr=False)
 
@@ -45,7 +45,7 @@ def small_cases(number: int, M: int) -> tuple[float, float]:
         rng = np.random.default_rng(seed)
         engine = ArrayEngine(rng.standard_normal((1, M, 20)), ItakuraSaito())
         engine.rotate(random_orthogonal(M, rng))
-        objective = engine.objective_of(rng.gamma(1.0, size=(M, 20)), 1e-10)
+        objective = engine.objective_of(rng.gamma(1.0, size=(M, 20)), phinmf.PAPER["floor"])
         G, h = objective.at().G, objective.bound()
         directions = -skew(G / h), -precondition(G, h + h.T)
         uphill += [inner(G, E) >= 0 for E in directions]
@@ -72,7 +72,7 @@ def on_recording(setting: Setting, metric: str) -> dict[str, Any]:
 
 
 def row(case: str, metric: str, solver: Watched, r: phinmf.Result, entries: int) -> dict[str, Any]:
-    """What one run says."""
+    """The row of one run."""
     return {
         "case": case,
         "direction": "as printed" if metric == "printed" else "corrected",

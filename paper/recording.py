@@ -32,12 +32,12 @@ def fixed_model(
     if "V_hat" not in setting.fits:
         setting.fits["V_hat"] = quietly(
             phinmf.tl_nmf, Y, setting.budget.K, solver=None, init="dct", sparsity=0,
-            floor=1e-10, tol=0, max_iter=200, random_state=0,
+            floor=phinmf.PAPER["floor"], tol=0, max_iter=200, random_state=0,
         )  # fmt: skip
     given = setting.fits["V_hat"]
     V_hat = given.W @ given.H
-    shared = {"init": "random", "random_state": 0, "floor": 1e-10, "n_iter_transform": L,
-              "n_threads": n_threads}  # fmt: skip
+    shared = {"init": "random", "random_state": 0, "floor": phinmf.PAPER["floor"],
+              "n_iter_transform": L, "n_threads": n_threads}  # fmt: skip
     limit = {"max_time": setting.budget.solver_seconds, "max_iter": 100_000, "tol": 0}
     runs = {
         name: quietly(phinmf.learn_transform, Y, V_hat, solver=solver, **shared, **limit)
@@ -129,7 +129,7 @@ def cut(r: phinmf.Result) -> bool:
 
 
 def lead(ours: phinmf.Result, theirs: phinmf.Result) -> float:
-    """Time after which theirs ends, over the time after which ours is as low."""
+    """Time at which theirs ends, divided by the time at which ours is as low."""
     level = theirs.history.target_objective[-1]
     mine = time_to(ours.history.seconds, ours.history.target_objective, level)
     return float(theirs.history.seconds[-1] / mine)
@@ -152,7 +152,7 @@ def row(experiment: str, name: str, r: phinmf.Result, size: int) -> dict[str, An
 def trajectories(
     left: dict[str, phinmf.Result], right: dict[str, phinmf.Result], size: int
 ) -> list[dict[str, Any]]:
-    """Every outer iteration, for those who draw it themselves."""
+    """Rows of every outer iteration, for other plots."""
     return [
         {"experiment": experiment, "solver": name, "seconds": round(at.seconds, 4),
          "evaluations": at.evaluations, "objective_per_entry": round(at.target_objective / size, 6)}

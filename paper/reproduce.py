@@ -1,4 +1,4 @@
-"""Reproduce the paper: every figure and claim beside what this package measures.
+"""Reproduce the paper: every figure and claim, compared with what this package measures.
 
 Writes pictures, CSV files and the page paper.md. Without the paper's data (`PHINMF_DATA`, or
 ../shared/data) the synthetic parts are run and the others are marked as not run.
@@ -26,7 +26,7 @@ import two_notes
 from page import Section
 from setting import BUDGETS, ROOT, Setting, data_folder, machine
 
-#: name, the module with its TITLE and run, the file of the data folder that it cannot do without
+#: name, the module with its TITLE and run, the file of the data folder that it needs
 EXPERIMENTS: list[tuple[str, ModuleType, str | None]] = [
     ("fig1", synthetic, None),
     ("fig2", recording, "armstrong.wav"),
@@ -100,7 +100,7 @@ def attempt(
 
 
 def write(setting: Setting, budget: str, sections: list[Section], seconds: float) -> None:
-    """Write the page as far as it is known."""
+    """Write the page with the results so far."""
     parts = [PREFACE]
     if budget != "full":
         parts.append(

@@ -1,4 +1,4 @@
-"""What the experiments share: how long they may take, the data, and the files they write."""
+"""Shared by the experiments: time limits, data, and the files they write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 import phinmf
 
 ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "benchmarks"))  # one place says what the machine is and times in turns
+sys.path.append(str(ROOT / "benchmarks"))  # the machine and the timing are those of the benchmarks
 from _common import data_folder, interleaved, machine, median, sklearn_nmf, timed  # noqa: E402
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "machine", "median", "quietly", "sklearn_nmf", "sooner", "timed",
 ]  # fmt: skip
 
-#: colours that stay apart for colour-blind readers (Okabe and Ito)
+#: colours that colour-blind readers can distinguish (Okabe and Ito)
 COLOURS = {
     "quasi-newton": "#0072B2",
     "projected-gradient": "#777777",
@@ -44,7 +44,7 @@ PATIENT = {
 
 @dataclass(frozen=True)
 class Budget:
-    """How much of everything; one preset for each length of run."""
+    """Sizes, numbers and time limits; one preset for each length of run."""
 
     synthetic: tuple[tuple[int, int, float], ...]  #: of Fig. 1: M, seeds, seconds for a solver
     M: int  #: window of the recording
@@ -95,7 +95,7 @@ class Setting:
     fits: dict[Any, phinmf.Result] = field(default_factory=dict)
 
     def excerpt(self, path: Path) -> tuple[np.ndarray, int]:
-        """Samples of a sound file, mono at 11,025 Hz, as far as the budget uses it."""
+        """Samples of a sound file, mono at 11,025 Hz, of the length that the budget uses."""
         y, rate = soundfile.read(path, always_2d=True)
         y = y.mean(axis=1)
         if rate > 11_025:
@@ -113,15 +113,20 @@ class Setting:
 
     @property
     def sample_rate(self) -> int:
-        """Of the paper's recording."""
+        """Sampling rate of the paper's recording."""
         return 11_025
 
     def fit(
         self, how: dict[str, Any], Y: np.ndarray | None = None, name: str = "recording", **more: Any
     ) -> phinmf.Result:
-        """TL-NMF from a random start, at the paper's floor; kept, since several figures want it."""
+        """TL-NMF from a random start, at the paper's floor; cached for several figures."""
         frames = self.recording if Y is None else Y
-        asked = {"floor": 1e-10, "init": "random", "sparsity": 150.0, "random_state": 0}
+        asked = {
+            "floor": phinmf.PAPER["floor"],
+            "init": "random",
+            "sparsity": 150.0,
+            "random_state": 0,
+        }
         asked |= {**how, **more}
         key = name, repr(sorted(asked.items(), key=lambda item: item[0]))
         if key not in self.fits:

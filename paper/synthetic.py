@@ -1,4 +1,4 @@
-"""Fig. 1: V̂ = |Φ*Y|², a start close to Φ*, and the solvers on their way to the minimum, 0."""
+"""Fig. 1: V̂ = |Φ*Y|², a start close to Φ*, and the solvers' convergence to the minimum, 0."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def solve(name: str, M: int, seed: int, seconds: float) -> dict[str, Any]:
     Y, Phi_star, start = problem(M, seed)
     how: dict[str, Any] = {"solver": name, "max_iter": 10**6, "n_iter_transform": 1}
     if name == "jacobi":
-        how["n_iter_transform"] = min(M - 1, 9)  # rounds: a single one may find nothing to do
+        how["n_iter_transform"] = min(
+            M - 1, 9
+        )  # rounds: a single one may find no rotation that helps
     if name == "annealed lbfgs":
         how = {"anneal": True, "max_iter": 300}
     r = quietly(

@@ -1,4 +1,4 @@
-"""Two notes a semitone apart (Zhang, Soubies and Févotte 2020), found and parted."""
+"""Two notes a semitone apart (Zhang, Soubies and Févotte 2020), found and separated."""
 
 from __future__ import annotations
 

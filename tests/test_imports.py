@@ -1,13 +1,18 @@
-"""Imports go one way: a module may import only from layers below its own."""
+"""Imports go one way: a module may import only from layers below its own, however it does it."""
 
-import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import pytest
+from import_graph import Tree, cycle
+
 SRC = Path(__file__).parents[1] / "src" / "phinmf"
+#: The packages, and the modules beside them, from the bottom up.
 LAYERS = [
-    {"_types"},
+    {"_types", "warn"},
     {"arrays"},
     {"result", "linalg"},
     {"checks", "divergences"},
@@ -26,32 +31,180 @@ LAYERS = [
     {"report"},
     {"cli"},
     {"__main__"},
+    {"__init__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
+#: Known offenders: a module, and what it may import all the same ("*": anything).
+ALLOWED = {
+    ("unmixing.in_memory", "*"): "view() imports what draws an Unmixing, and save() its folder",
+    ("engines.blocked.objective", "engines.blocked.engine"): "for a type checker",
+    ("tensors.operations", "*"): "the functions of several modules, by their names",
+    ("cli.cluster", "cli.unmix"): "one(), which unmixes a file; unmix() calls cluster",
+    ("cli.unmix", "cli.main"): "exit codes and sentence(); main() imports the commands",
+    ("report.page", "report"): "files('phinmf.report') finds the template of the page",
+}
 
-def test_imports_point_downwards():
-    for path in SRC.rglob("*.py"):
-        name = path.relative_to(SRC).parts[0].removesuffix(".py")
-        if name == "__init__":
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("phinmf")):
-                continue
-            parts = node.module.split(".")[1:]
-            for target in parts[:1] or [alias.name for alias in node.names]:
-                below = RANK[target] < RANK[name] or target == name
-                assert below, f"{path.relative_to(SRC)} imports {target}, which is not below it"
+#: Modules outside `tensors` that import PyTorch, all of them when a tensor or a device is there.
+KNOW_TORCH = {"arrays.portable", "fit.devices", "cli.env"}
 
 
-def test_no_module_is_unplaced_and_none_is_a_drawer():
+@pytest.fixture(scope="module")
+def tree():
+    return Tree(SRC)
+
+
+def short(module):
+    return module.removeprefix("phinmf.")
+
+
+def package(module):
+    return "__init__" if module == "phinmf" else module.split(".")[1]
+
+
+def is_allowed(use):
+    return any((short(use.source), target) in ALLOWED for target in (short(use.target), "*"))
+
+
+def points_upwards(use):
+    source, target = package(use.source), package(use.target)
+    return RANK[target] >= RANK[source] and source != target
+
+
+def cycle_of(uses, name):
+    """A cycle of modules within a package."""
+    inside = {(u.source, u.target) for u in uses if package(u.source) == package(u.target) == name}
+    return cycle(inside)
+
+
+def test_imports_point_downwards(tree):
+    upwards = [use for use in tree.imports if points_upwards(use) and not is_allowed(use)]
+    shown = [f"{tree.files[u.source].relative_to(SRC)}:{u.line} {short(u.target)}" for u in upwards]
+    assert shown == [], "imports of what is not below"
+
+
+@pytest.mark.parametrize("name", RANK)
+def test_no_modules_of_a_package_import_each_other_in_a_circle(tree, name):
+    assert cycle_of([use for use in tree.imports if not is_allowed(use)], name) == []
+
+
+def test_every_known_offender_is_still_one(tree):
+    """Or else it has to leave `ALLOWED`."""
+    for offender in ALLOWED:
+        others = [u for u in tree.imports if not is_allowed(u)]
+        own = [u for u in tree.imports if short(u.source) == offender[0]]
+        upwards = any(points_upwards(use) for use in own)
+        name = offender[0].split(".")[0]
+        assert upwards or cycle_of(others + own, name), f"{offender} is no longer needed"
+
+
+def test_imports_by_name_can_be_read(tree):
+    """Except in `lazy.extra`, which imports another library that may be missing."""
+    assert {short(name) for name in tree.unreadable} == {"arrays.lazy"}
+
+
+def test_every_module_has_a_layer_and_none_is_a_mixed_bag():
     names = {p.stem if p.is_file() else p.name for p in SRC.iterdir() if p.suffix in ("", ".py")}
-    assert names - {"__init__", "__pycache__"} == set(RANK)
-    assert not {"utils", "helpers", "misc"} & names
+    assert names - {"__pycache__"} == set(RANK)
+    assert not {"utils", "helpers", "misc"} & {p.stem for p in SRC.rglob("*.py")}
+
+
+def test_only_tensors_imports_torch_but_for_three_modules_that_do_it_late(tree):
+    def knows_torch(module):
+        return any({"torch", "triton"} & set(n.split(".")) for n in tree.libraries(module))
+
+    users = {short(module) for module in tree.files if knows_torch(module)}
+    assert {name for name in users if not name.startswith("tensors.")} == KNOW_TORCH
+
+
+def test_nothing_imports_tensors_before_it_is_needed(tree):
+    uses = [u for u in tree.imports if package(u.target) == "tensors" != package(u.source)]
+    assert uses
+    assert all(use.late for use in uses)
+
+
+def test_every_library_that_is_imported_is_declared(tree):
+    project = tomllib.loads((SRC.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = [*project["optional-dependencies"]["gpu"], *project["optional-dependencies"]["dask"]]
+    declared = {re.match(r"[\w-]+", text)[0] for text in [*project["dependencies"], *extras]}
+    called = {"sklearn": "scikit-learn", "PIL": "pillow", "array_api_compat": "array-api-compat"}
+    with_others = {"distributed": "dask", "triton": "torch"}
+    used = {name.split(".")[0] for module in tree.files for name in tree.libraries(module)}
+    used |= {"dask"}  # imported by lazy.extra
+    others = used - set(sys.stdlib_module_names) - {"phinmf"}
+    assert {(called | with_others).get(name, name) for name in others} == declared
+
+
+def loaded_after(code, *libraries):
+    """Which libraries a fresh process has loaded after some code."""
+    code = f"import sys\n{code}\nprint([m for m in {libraries} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def test_importing_phinmf_loads_nothing_slow():
     slow = ("numba", "matplotlib", "torch", "soundfile", "dask")
-    code = f"import sys, phinmf; print([m for m in {slow} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert loaded_after("import phinmf", *slow) == "[]"
+
+
+def test_fits_of_numpy_arrays_load_neither_torch_nor_dask():
+    code = """
+import numpy, phinmf
+X = numpy.random.default_rng(0).standard_normal((40, 8))
+phinmf.tl_nmf(X.T, 2, max_iter=2, tol=0)
+phinmf.TLNMF(2, max_iter=2, tol=0).fit(X).transform(X)
+"""
+    assert loaded_after(code, "torch", "triton", "dask", "distributed", "matplotlib") == "[]"
+
+
+WAYS = {
+    "from": "from house.top.roof import tile",
+    "module from package": "from house.top import roof",
+    "package": "from house import top",
+    "public name": "from house import tile",
+    "import": "import house.top.roof",
+    "import as": "import house.top.roof as r\nr.tile",
+    "attribute": "import house\nhouse.tile()",
+    "attribute of an alias": "import house as h\nh.top.roof.tile()",
+    "in a function": "def f():\n    from house.top.roof import tile",
+    "for a type checker": "if TYPE_CHECKING:\n    from house.top.roof import tile",
+    "relative": "from ..top import roof",
+    "importlib": "importlib.import_module('house.top.roof')",
+    "its function": "import_module('house.top.roof')",
+    "f-string": "importlib.import_module(f'house.top.{name}')",
+    "f-string of the root": "importlib.import_module(f'house.{name}')",
+    "__import__": "__import__('house.top.roof')",
+    "a table": "TABLE = {'roof': 'house.top.roof'}",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_import_is_seen(tmp_path, way):
+    root = tmp_path / "house"
+    for name in ("top", "bottom"):
+        (root / name).mkdir(parents=True)
+        (root / name / "__init__.py").touch()
+    (root / "__init__.py").write_text("from house.top.roof import tile")
+    (root / "top" / "roof.py").write_text("tile = print")
+    (root / "bottom" / "cellar.py").write_text(WAYS[way])
+    found = [u for u in Tree(root).imports if u.source == "house.bottom.cellar"]
+    assert any(use.target.startswith("house.top") for use in found)
+    assert all(use.late == (way in ("in a function", "for a type checker")) for use in found)
+
+
+@pytest.mark.parametrize(
+    "text", ["import houses.top", "'''house.top.roof'''", "x = 'house'", "x = f'house {y}'"]
+)
+def test_other_things_are_not_taken_for_imports(tmp_path, text):
+    root = tmp_path / "house"
+    (root / "top").mkdir(parents=True)
+    for name in ("__init__", "top/__init__", "top/roof"):
+        (root / f"{name}.py").touch()
+    (root / "cellar.py").write_text(text)
+    assert Tree(root).imports == []
+
+
+def test_cycles_are_found():
+    edges = {("a", "b"), ("b", "c"), ("c", "d"), ("d", "b"), ("d", "e")}
+    assert cycle(edges) == ["b", "c", "d", "b"]
+    assert cycle(edges - {("d", "b")}) == []

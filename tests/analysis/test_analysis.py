@@ -18,7 +18,7 @@ def test_energies_of_a_known_case():
     assert list(atoms_for_energy(np.eye(4), Y, [0.5, 0.9, 0.95, 1.0])) == [1, 2, 3, 3]
 
 
-def test_energies_are_those_of_a_mean_over_channels(rng):
+def test_energies_are_means_over_channels(rng):
     Y = rng.standard_normal((2, 5, 9))
     expected = (atom_energies(np.eye(5), Y[0]) + atom_energies(np.eye(5), Y[1])) / 2
     assert np.allclose(atom_energies(np.eye(5), Y), expected)
@@ -40,7 +40,7 @@ def test_karhunen_loeve_finds_the_axes_of_known_frames(rng):
     assert np.allclose(atom_energies(found, Y), strengths**2)
 
 
-def test_no_transform_passes_karhunen_loeve(rng):
+def test_no_transform_has_more_energy_in_n_atoms_than_karhunen_loeve(rng):
     Y = rng.standard_normal((2, 8, 30)) * np.linspace(1, 3, 8)[:, None]
     bound = energy_curve(karhunen_loeve(Y), Y)
     for _ in range(20):

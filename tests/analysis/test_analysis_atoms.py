@@ -1,7 +1,5 @@
 """Frequencies, matching and blocks of atoms, on cases whose answer is known."""
 
-import doctest
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,6 @@ from phinmf.analysis import (
     atom_frequencies,
     block_order,
     match_atoms,
-    matching,
     subspace_overlap,
 )
 from phinmf.linalg.manifold import dct, givens, random_orthogonal
@@ -34,7 +31,7 @@ def test_a_chord_has_its_centroid_between_its_notes_and_its_peak_at_the_louder()
     assert found.centroid[0] == pytest.approx((4 * 500 + 1500) / 5, abs=2)
 
 
-def test_the_ends_of_the_spectrum_are_frequencies_too():
+def test_peaks_at_zero_and_at_half_the_sampling_rate():
     found = atom_frequencies([np.ones(64), np.resize([1.0, -1.0], 64)], 8000)
     assert np.allclose(found.peak, [0, 4000])
     assert np.all(np.diff(atom_frequencies(dct(64), 8000).peak) > 0)
@@ -48,7 +45,7 @@ def test_matching_undoes_permutations_signs_and_lengths(rng):
     assert np.allclose(match.similarity, 1)
 
 
-def test_matching_is_the_best_in_total_where_greed_is_not():
+def test_matching_maximises_the_sum_where_a_greedy_choice_does_not():
     a, b = np.array([1.0, 0.0]), np.array([0.0, 1.0])
     A = [a, a + 0.9 * b]
     B = [a + 0.1 * b, a - 0.6 * b]
@@ -89,7 +86,7 @@ def test_rotated_pairs_are_blocks_and_the_rest_single(rng):
     assert atom_blocks(A, A) == []
 
 
-def test_a_plane_that_is_tilted_out_is_a_block_only_down_to_its_angle(rng):
+def test_a_tilted_plane_is_a_block_up_to_an_angle(rng):
     A, B, _ = rotated_pairs(rng, [0.7])
     tilt = 0.4  # row 1 and row 2 of B leave the plane of the block
     B = B @ A.T @ givens(12, 1, 2, tilt) @ A
@@ -99,7 +96,7 @@ def test_a_plane_that_is_tilted_out_is_a_block_only_down_to_its_angle(rng):
     assert atom_blocks(A, B, least=0.95) == []
 
 
-def test_the_order_makes_blocks(rng):
+def test_the_order_gives_a_block_diagonal_matrix(rng):
     A, B, _ = rotated_pairs(rng, [0.7, 0.6])
     rows, columns = block_order(A, B)
     assert sorted(rows) == sorted(columns) == list(range(12))
@@ -133,7 +130,3 @@ def test_the_order_of_unrelated_atoms_is_a_permutation(rng):
 def test_errors_say_what_is_needed(call, said):
     with pytest.raises(ValueError, match=said):
         call()
-
-
-def test_docstrings():
-    assert doctest.testmod(matching).failed == 0

@@ -11,7 +11,7 @@ from phinmf.linalg.manifold import random_orthogonal
 from phinmf.report import plots
 
 
-def test_it_finds_the_rank_that_made_the_frames():
+def test_the_rank_of_synthetic_frames_is_found():
     rng = np.random.default_rng(0)
     M, N, K = 100, 1200, 4
     W = rng.exponential(size=(M, K)) ** 3
@@ -33,14 +33,14 @@ def test_the_frames_that_are_held_out_come_in_stretches(rng):
     assert held_out_frames(7, 0.3, rng).sum() == 2
 
 
-def test_a_picture_of_it():
+def test_a_rank_path_can_be_plotted():
     ax = Figure().subplots()
     plots.plot_rank_path(ax, RankPath(np.array([1, 2, 3]), np.zeros(3), np.array([3.0, 1.0, 2.0])))
     assert ax.get_title() == "best: 2"
 
 
-def test_bad_input():
-    with pytest.raises(ValueError, match="a frame on either side"):
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="one frame to hold out"):
         rank_path(notes(), [1], share=1.0)
     with pytest.raises(ValueError, match="ranks is 0, but a whole number ≥ 1"):
         rank_path(notes(), [0])

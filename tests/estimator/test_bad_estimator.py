@@ -1,4 +1,4 @@
-"""Whatever is wrong with parameters or frames of TLNMF: one sentence, what is and what ought to."""
+"""Wrong parameters or frames of TLNMF raise one sentence: what is given and what is needed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""TLNMF as scikit-learn's own checks, its users and other libraries see it."""
+"""TLNMF under scikit-learn's own checks, in its tools and in other libraries."""
 
 import pickle
 import warnings
@@ -28,11 +28,11 @@ def X():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([TLNMF()])
-def test_scikit_learn_finds_nothing(estimator, check):
+def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)
 
 
-def test_it_is_tl_nmf_of_the_transpose(X):
+def test_fit_is_tl_nmf_of_the_transpose(X):
     model, r = TLNMF(**QUICK).fit(X), tl_nmf(X.T, **QUICK)
     assert np.array_equal(model.transform_matrix_, r.Phi)
     assert np.array_equal(model.components_, r.W.T)
@@ -49,7 +49,7 @@ def test_it_is_tl_nmf_of_the_transpose(X):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 @pytest.mark.parametrize("engine", ["array", "blocked"])
-def test_a_frame_is_transformed_by_itself(X, dtype, divergence, engine):
+def test_activations_of_a_frame_do_not_depend_on_other_frames(X, dtype, divergence, engine):
     X = X.astype(dtype)
     model = TLNMF(divergence=divergence, engine=engine, **QUICK)
     H = model.fit_transform(X)
@@ -76,7 +76,7 @@ def test_the_activations_are_at_their_minimum(X):
     assert gain[~alive].max(initial=0) < 1.01
 
 
-def test_scores_and_errors_are_those_of_these_activations(X):
+def test_score_and_error_belong_to_the_activations_of_transform(X):
     model = TLNMF(**QUICK)
     H = model.fit_transform(X)
     v = (model.transform_matrix_ @ X.T) ** 2 / model.scale_**2
@@ -88,7 +88,7 @@ def test_scores_and_errors_are_those_of_these_activations(X):
     assert model.score(X) == pytest.approx(-divergence / X.size, rel=1e-9)
 
 
-def test_both_engines_settle_to_the_same_activations(X):
+def test_both_engines_converge_to_the_same_activations(X):
     blocked = TLNMF(engine="blocked", **QUICK).fit(X)
     array = clone(blocked).set_params(engine="array")
     array.__dict__.update({k: v for k, v in vars(blocked).items() if k.endswith("_")})
@@ -104,7 +104,7 @@ def test_restarts_keep_the_best(X):
     assert np.array_equal(model.components_, at_once.components_)
 
 
-def test_a_warm_start_goes_on(X):
+def test_a_warm_start_continues_the_last_fit(X):
     model = TLNMF(warm_start=True, **QUICK).fit(X)
     before = model.objective_
     model.fit(X)
@@ -138,7 +138,7 @@ def test_pipeline_grid_search_and_pandas(X):
     assert search.best_params_ == {"n_components": 3}
 
 
-def test_librosa_decomposes_with_it(X):
+def test_librosa_decompose_accepts_it(X):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         librosa = pytest.importorskip("librosa")
@@ -169,7 +169,7 @@ def test_scikit_learns_callbacks(X, capsys):
     assert scores[7]["fit"] > scores[0]["fit"]
 
 
-def test_an_older_scikit_learn_simply_has_no_callbacks(X):
+def test_an_older_scikit_learn_has_no_callbacks(X):
     if not hasattr(TLNMF, "set_callbacks"):
         assert tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
         TLNMF(**QUICK).fit(X)

@@ -6,14 +6,17 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 from problems import notes
 
 from phinmf import TLNMF, Anneal, tl_nmf
+from phinmf.divergences import Gaussian, ItakuraSaito
 from phinmf.fit import storage
-from phinmf.solvers import SOLVERS
+from phinmf.solvers import SOLVERS, QuasiNewton
 
 
 class Stop(Exception):
@@ -141,12 +144,12 @@ def test_a_file_that_is_no_checkpoint_is_not_replaced(tmp_path):
     for place in (path, storage.previous(path)):
         place.write_text("years of work")
         for resume in (False, True):
-            with pytest.raises(ValueError, match=f"{place.name} is there and is no"):
+            with pytest.raises(ValueError, match=f"{place.name} exists and is not a"):
                 run(path, checkpoint=path, checkpoint_every=0, resume=resume)
         assert place.read_text() == "years of work"
         place.unlink()
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ValueError, match="folder is there and is no checkpoint"):
+    with pytest.raises(ValueError, match="folder exists and is not a checkpoint"):
         run(path, checkpoint=tmp_path / "folder")
     run(path, checkpoint=path, checkpoint_every=0)
     path.write_bytes(path.read_bytes()[:-50])  # damaged, but the one before is ours
@@ -226,3 +229,64 @@ def test_a_sample_that_is_drawn_again_is_the_same_after_resuming(tmp_path):
     with pytest.raises(Stop):
         tl_nmf(Y, checkpoint=path, checkpoint_every=0, callback=stop_at(11), **how)
     assert np.array_equal(tl_nmf(Y, resume=path, **how).Phi, straight.Phi)
+
+
+@dataclass(frozen=True)
+class Described(QuasiNewton):
+    factor: Any = 1.0
+
+
+class Undescribed(QuasiNewton):
+    """A solver with a parameter that its ``__repr__``, that of its base class, does not show."""
+
+    def __init__(self, factor=1.0):
+        super().__init__()
+        object.__setattr__(self, "factor", factor)
+
+
+@pytest.mark.parametrize("kind", [Described, Undescribed])
+def test_a_solver_of_the_users_own_is_compared_by_its_attributes(tmp_path, kind):
+    path = tmp_path / "run.npz"
+    straight = run(path, solver=kind(factor=2.0))
+    run(path, 7, solver=kind(factor=2.0))
+    assert np.array_equal(
+        run(path, resume=path, solver=kind(factor=np.float64(2))).Phi, straight.Phi
+    )
+    with pytest.raises(ValueError, match=r"its solver is .*factor=2\.0.*, here .*factor=3\.0"):
+        run(path, resume=path, solver=kind(factor=3.0))
+
+
+@pytest.mark.parametrize("value", [lambda x: x, object(), np.zeros(3)])
+@pytest.mark.parametrize("kind", [Described, Undescribed])
+def test_what_a_checkpoint_cannot_compare_is_refused_before_the_run(tmp_path, kind, value):
+    solver = kind(factor=value)
+    for how in ({"checkpoint": tmp_path / "run.npz"}, {"resume": tmp_path / "run.npz"}):
+        with pytest.raises(ValueError, match="^solver is .*, whose attributes are not all numbers"):
+            run(None, solver=solver, **how)
+    assert not list(tmp_path.iterdir())
+    run(None, solver=solver, max_iter=2)  # without one it is fine
+
+
+def test_a_schedule_of_the_users_own_is_compared_by_its_attributes(tmp_path):
+    path = tmp_path / "run.npz"
+    mine = type("Mine", (Anneal,), {"__repr__": object.__repr__})
+    run(path, 7, anneal=mine(length=5))
+    run(path, resume=path, anneal=mine(length=5))
+    with pytest.raises(ValueError, match="its anneal is 'Mine.*length=5.*, here .*length=6"):
+        run(path, resume=path, anneal=mine(length=6))
+
+
+def own_divergence(**formulas):
+    return type("Own", (Gaussian,), formulas)()
+
+
+def test_a_divergence_of_the_users_own_is_compared_by_all_its_formulas(tmp_path):
+    path = tmp_path / "run.npz"
+    straight = run(path, divergence=own_divergence())
+    run(path, 7, divergence=own_divergence())
+    resumed = run(path, resume=path, divergence=own_divergence())
+    assert np.array_equal(resumed.Phi, straight.Phi)
+    for formula in ("slope", "curvature", "bound"):
+        other = own_divergence(**{formula: getattr(ItakuraSaito, formula)})
+        with pytest.raises(ValueError, match="belongs to another run: its divergence is"):
+            run(path, resume=path, divergence=other)

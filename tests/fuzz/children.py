@@ -16,7 +16,7 @@ PATIENCE = 90.0  # seconds after which a command counts as one that hangs
 
 
 class Ended(NamedTuple):
-    """How a command ended, and what it said."""
+    """How a command ended, and what it printed."""
 
     code: int  # exit code; 128 + n if signal n killed it
     killed: bool
@@ -97,7 +97,7 @@ class Child:
 
 
 def listen(how: int = signal.SIG_UNBLOCK) -> None:
-    """Let signals come, or wait."""
+    """Let signals arrive, or wait."""
     signal.pthread_sigmask(how, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 
 

@@ -1,4 +1,4 @@
-"""Attacks on fits on a cluster: workers are killed, stopped, paused, or the scheduler goes.
+"""Attacks on fits on a cluster: workers are killed, stopped, paused, or the scheduler ends.
 
 Each is a process of its own with a scheduler and two workers on this machine. A fit that ends must
 have the bits of one machine; one that cannot go on must say so within its limit.
@@ -47,7 +47,7 @@ def frames() -> np.ndarray:
 
 
 class Cluster:
-    """A scheduler, and workers without a nanny, so that what is killed stays dead."""
+    """A scheduler, and workers without a nanny, so that a killed worker is not restarted."""
 
     def __init__(self) -> None:
         from distributed import Client, LocalCluster
@@ -73,7 +73,7 @@ class Cluster:
                 os.kill(worker.pid, number)
 
     def suffer(self, kind: str, share: float) -> None:
-        """Do to the workers what the attack is called."""
+        """Carry out the attack of this name on the workers."""
         old = list(self.workers)
         if kind in ("all killed", "all killed, others come"):
             self.send(signal.SIGKILL, old)
@@ -106,14 +106,14 @@ class Cluster:
 
 
 def pause(dask_worker) -> None:
-    """As a worker does by itself for want of memory."""
+    """Pause a worker, as it does itself when it has too little memory."""
     from distributed.core import Status
 
     dask_worker.status = Status.paused
 
 
 def one(kind: str, source: str, delay: float, share: float) -> str:
-    """Fit while the cluster suffers, and compare with one machine."""
+    """Fit while the cluster is attacked, and compare with one machine."""
     import dask
     import dask.array
 

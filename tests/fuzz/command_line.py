@@ -114,7 +114,7 @@ def signals(scene: Scene) -> Outcome:
     ]
 
     def first() -> None:
-        """Let signals come as soon as phinmf can mind them."""
+        """Send signals as soon as phinmf handles them."""
         cli, parser = sys.modules["phinmf.cli.main"], get_parser
         cli.get_parser = lambda: (listen(), parser())[1]
 
@@ -212,7 +212,7 @@ def scores(scene: Scene) -> Outcome:
 
 
 def saving(scene: Scene) -> Outcome:
-    """`Unmixing.save` into folders of somebody else."""
+    """`Unmixing.save` into folders with other files."""
     there = list(scene.top.rglob("*"))
     folder = one_of(scene.rng, [*there, scene.top, scene.top / "new", scene.top / "a" / "b"])
     how = {"overwrite": bool(scene.rng.random() < 0.6)}

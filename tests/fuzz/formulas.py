@@ -86,7 +86,7 @@ def check_orthogonal(Phi):
 
 
 def check_story(result, single, entries):
-    """Raise if a run went wrong, or tells of numbers that are none."""
+    """Raise if a run failed, or if its history has numbers that are not finite."""
     demand(result.status not in (Status.ROSE, Status.NOT_BETTER), result.status.name)
     history = result.history
     room = (1e-5 if single else 1e-12) * (abs(history.start) + entries)

@@ -1,4 +1,4 @@
-"""Sound files of every kind: sane, cut short, with flipped bits, silent, too loud, not finite."""
+"""Sound files of every kind: valid, truncated, with flipped bits, silent, too loud, not finite."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""From an attack that may raise to its outcome: refusals are one sentence of this package."""
+"""The outcome of an attack that may raise: refusals are one sentence of this package."""
 
 import contextlib
 import os
@@ -48,7 +48,7 @@ def judged(what, function, rng, seconds=SECONDS):
 
 
 def fault_of_refusal(error):
-    """Why an error is no refusal: it comes from inside of a library, or is no sentence."""
+    """Why an error is not a refusal: it comes from inside a library, or is not one sentence."""
     text = str(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
     ours = any(part in last.filename for part in (f"{os.sep}phinmf{os.sep}", "sklearn"))

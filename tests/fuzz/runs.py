@@ -62,7 +62,7 @@ def callbacks(rng):
 
 
 def child_fits(Y, K, how):
-    """A fit in a forked process ends, and well."""
+    """A fit in a forked process ends with a correct result."""
     pid = os.fork()
     if pid == 0:
         signal.alarm(20)
@@ -77,7 +77,7 @@ def child_fits(Y, K, how):
 
 
 def interrupts(rng):
-    """Ctrl-C at any time: a result that is right, or KeyboardInterrupt; the next fit is well."""
+    """Ctrl-C at any time: a correct result, or KeyboardInterrupt; the next fit is correct."""
     Y, K, how = problem(rng, large=rng.random() < 0.3, most_iter=30)
     how |= {"tol": 0.0}
     delay = float(rng.exponential(0.05)) + 1e-4
@@ -101,7 +101,7 @@ def interrupts(rng):
 
 
 def limits(rng):
-    """max_time: kept but for one iteration, and the result is right."""
+    """max_time is respected except for one iteration, and the result is correct."""
     Y, K, how = problem(rng, large=rng.random() < 0.5)
     how |= {
         "max_time": float(pick(rng, [0.0, 1e-9, 0.01, 0.1, 0.5])),

@@ -1,4 +1,4 @@
-"""A folder full of somebody else's work, and what a command did to it."""
+"""A folder with files of a user, and what a command changed in it."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from fuzz.hostile_names import NAMES, one_of
 
 
 class Entry(NamedTuple):
-    """All that is to be kept of a file, a link or a folder."""
+    """Everything about a file, a link or a folder that must not change."""
 
     mode: int
     content: str  # checksum, target of a link, or nothing

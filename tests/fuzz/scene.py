@@ -1,4 +1,4 @@
-"""One attack: a sandbox, commands that run in it, and the judge of what they did to it."""
+"""One attack: a sandbox, commands that run in it, and checks of what they changed."""
 
 import functools
 import os

@@ -12,5 +12,5 @@ from fuzz.counting import attack_many, broken
 pytestmark = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux alone has it")
 
 
-def test_nothing_breaks():
+def test_random_commands_break_nothing():
     assert broken(attack_many(command_line.attack, seed=12, attacks=100, seconds=12)) == []

@@ -10,7 +10,7 @@ needs_dask()
 pytest.importorskip("torch")
 
 
-def test_nothing_breaks(recwarn):
+def test_random_calls_break_nothing(recwarn):
     outcomes = attack_many(attack, 0, attacks=60, seconds=12)
     assert broken(outcomes) == []
     assert len(outcomes) >= 10

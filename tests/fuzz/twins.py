@@ -1,4 +1,4 @@
-"""Attacks on reproducibility: the same problem in other words has the same bits."""
+"""Attacks on reproducibility: equivalent problems give the same bits."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def alone(how, *names):
 
 
 def twins(rng):
-    """The same problem in other words has the same bits."""
+    """An equivalent problem gives the same bits."""
     large = rng.random() < 0.1
     Y, K, how = problem(rng, large, most_iter=4 if large else 12)
     way = pick(rng, sorted(WAYS))
@@ -49,7 +49,7 @@ def layout(rng, Y, K, how):
 
 
 def power_of_two(rng, Y, K, how):
-    """Twice as loud, some times."""
+    """Frames times a power of two."""
     if "H" in how:
         return None
     factor = Y.dtype.type(2.0 ** int(rng.integers(-20, 21)))
@@ -93,7 +93,7 @@ def shuffled(rng, Y, K, how):
 
 
 def masked(rng, Y, K, how):
-    """Frames left out are as if they were not there."""
+    """Frames that are masked have no effect."""
     if "H" in how or "frame_mask" not in how:
         return None
     keep = ~how["frame_mask"]
@@ -115,7 +115,7 @@ def weighed(rng, Y, K, how):
 
 
 def watched(rng, Y, K, how):
-    """Somebody looks on."""
+    """With a callback that does nothing."""
     return Y, how, Y, how | {"callback": lambda state: None}, ALL
 
 

@@ -1,4 +1,4 @@
-"""Folders that phinmf has written, looked at with nothing of phinmf."""
+"""Checks of folders that phinmf has written, without any code of phinmf."""
 
 import hashlib
 import json
@@ -73,7 +73,7 @@ def sound_of(path: Path) -> np.ndarray:
 def check_sentence(
     said: str, total: np.ndarray, wanted: np.ndarray, subtype: str, slack: float = 0.0
 ) -> str:
-    """What is untrue of a sentence on how exactly parts add up.
+    """What is wrong in a sentence about how exactly components add up.
 
     The slack is that of a decoder whose samples differ in the last bit from one time to the next.
     """

@@ -1,4 +1,4 @@
-"""On a GPU: the same fits as elsewhere."""
+"""Fits on a GPU give the same results as on the CPU."""
 
 import threading
 
@@ -8,6 +8,8 @@ from problems import notes
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.gpu
+
+from phinmf.fit.assembly import streams
 
 import phinmf
 from phinmf import TLNMF, learn_transform, tl_nmf
@@ -24,7 +26,7 @@ def Y():
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("divergence", ["itakura-saito", "gaussian"])
-def test_a_fit_begins_as_on_the_processor(Y, dtype, divergence):
+def test_the_first_iterations_are_those_on_the_cpu(Y, dtype, divergence):
     how = HOW | {"floor": 1e-2, "anneal": False, "max_iter": 5, "tol": 0, "divergence": divergence}
     frames = torch.as_tensor(Y, dtype=dtype)
     here, there = tl_nmf(frames, 4, **how), tl_nmf(frames.cuda(), 4, **how)
@@ -34,7 +36,7 @@ def test_a_fit_begins_as_on_the_processor(Y, dtype, divergence):
     assert there.Phi.dtype == dtype
 
 
-def test_the_default_ends_where_others_do(Y):
+def test_the_default_reaches_the_objective_of_other_engines(Y):
     objectives = [
         [tl_nmf(f, 4, **HOW | {"random_state": seed}).objective for seed in range(5)]
         for f in (Y, torch.as_tensor(Y).cuda())
@@ -44,14 +46,14 @@ def test_the_default_ends_where_others_do(Y):
 
 
 @pytest.mark.parametrize("engine", ["auto", "array"])
-def test_arrays_come_back_as_arrays(Y, engine):
+def test_numpy_in_numpy_out(Y, engine):
     result = tl_nmf(Y, 4, device="cuda", engine=engine, max_iter=8, tol=0, **HOW)
     assert all(isinstance(x, np.ndarray) for x in (result.Phi, result.W, result.H))
     alone = learn_transform(Y, Y**2 + 1, device="cuda", max_iter=3, tol=0)
     assert isinstance(alone.Phi, np.ndarray)
 
 
-def test_unmix_learns_there():
+def test_unmix_learns_on_the_gpu():
     from phinmf.audio.example import example
 
     sound = example()
@@ -66,7 +68,7 @@ def test_unmix_learns_there():
     )
 
 
-def test_recorded_work_does_what_it_did(Y, monkeypatch):
+def test_a_replayed_graph_gives_the_same_bits(Y, monkeypatch):
     frames = torch.as_tensor(Y).cuda()
     workspace.clear()
     first, again = (tl_nmf(frames, 4, **HOW) for _ in range(2))  # the second one replays all
@@ -79,20 +81,18 @@ def test_recorded_work_does_what_it_did(Y, monkeypatch):
         assert list(result.history.objective) == list(first.history.objective)
 
 
-def test_restarts_in_a_batch(Y):
+def test_restarts_in_a_batch_end_like_single_fits(Y):
     X = torch.as_tensor(Y.T.copy()).cuda()
     how = HOW | {"floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
     batched = TLNMF(4, n_init=5, **how).fit(X)
-    entropy = np.random.default_rng(0).integers(2**63, size=4)
-    seeds = np.random.SeedSequence(list(entropy)).spawn(5)
-    for objective, seed in zip(batched.objectives_, seeds, strict=True):
-        single = tl_nmf(X.T, 4, **how | {"random_state": np.random.default_rng(seed)})
+    for objective, generator in zip(batched.objectives_, streams(0, 5), strict=True):
+        single = tl_nmf(X.T, 4, **how | {"random_state": generator})
         assert objective == pytest.approx(single.objective, rel=1e-8)
 
 
 @pytest.mark.parametrize("how", [{"K": 130}, {"solver": LBFGS(memory_size=20)}], ids=str)
-def test_what_is_too_large_for_the_kernels(how):
-    """Plain PyTorch does it, recorded as well."""
+def test_sizes_beyond_the_kernels_agree_with_the_cpu(how):
+    """Plain PyTorch computes them, recorded as a graph too."""
     Y = np.random.default_rng(0).standard_normal((140, 400))
     how = {"solver": "lbfgs", "K": 4} | how | HOW | {"max_iter": 6, "tol": 0}
     K = how.pop("K")
@@ -100,7 +100,7 @@ def test_what_is_too_large_for_the_kernels(how):
     np.testing.assert_allclose(there.history.objective, here.history.objective, rtol=1e-6)
 
 
-def test_transform_finds_what_the_processor_finds(Y):
+def test_transform_agrees_with_the_cpu(Y):
     X = torch.as_tensor(Y.T.copy())
     model = TLNMF(4, max_iter=10, tol=0, **HOW).fit(X.cuda())
     there, here = model.transform(X.cuda()), model.transform(X.numpy())
@@ -125,7 +125,7 @@ def test_fits_in_two_threads(Y):
         assert result.objective == pytest.approx(alone.objective, rel=5e-3)
 
 
-def test_too_little_memory():
+def test_too_little_memory_is_said_in_one_sentence():
     frames = torch.rand(64, 2**17, device="cuda")
     workspace.clear()
     torch.cuda.empty_cache()
@@ -142,7 +142,7 @@ def test_too_little_memory():
     assert tl_nmf(frames, 4, max_iter=2, tol=0).objective > 0
 
 
-def test_all_stages_and_a_solver_of_one_s_own(Y):
+def test_all_stages_and_a_solver_object(Y):
     frames = torch.as_tensor(Y).cuda()
     solver = LBFGS(memory_size=3, metric="bound", retraction="exp")
     result = tl_nmf(frames, 4, solver=solver, **HOW)

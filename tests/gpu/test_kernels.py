@@ -48,7 +48,7 @@ def kind(dtype, M=100, K=10, C=1, gamma=1.0, kappa=1.0, equal=True, shared=True,
 
 
 def check(cases):
-    """No case differs; `cases` are (kind, frames, restarts) or with functions."""
+    """Assert that no case differs; a case is (kind, frames, restarts) or has functions as well."""
     tried, wrong = 0, []
     for case in cases:
         tried += 1
@@ -148,7 +148,7 @@ def test_a_floor_as_low_as_the_batch_takes():
 
 
 @pytest.mark.filterwarnings("ignore:.*wrong results:RuntimeWarning")
-def test_wrong_kernels_are_found_out(monkeypatch):
+def test_wrong_kernels_are_detected(monkeypatch):
     """Products of float64 inside the kernels, which some versions of Triton compile wrongly."""
     monkeypatch.setattr(fused_nmf, "most_inside", lambda dtype, many: 128)
     right, wrong = 0, 0

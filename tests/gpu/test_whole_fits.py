@@ -48,7 +48,7 @@ def three_ways(Y, K, dtype, monkeypatch, **how):
 
 @COMPONENTS
 @DTYPES
-def test_the_same_steps(Y, K, dtype, monkeypatch):
+def test_every_iteration_is_the_same_at_a_high_floor(Y, K, dtype, monkeypatch):
     """At a high floor rounding is not amplified: every outer iteration is the same."""
     how = {"floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
     fused, plain, readable = three_ways(Y, K, dtype, monkeypatch, **how)
@@ -60,7 +60,7 @@ def test_the_same_steps(Y, K, dtype, monkeypatch):
 
 @COMPONENTS
 @DTYPES
-def test_the_same_end(Y, K, dtype, monkeypatch):
+def test_the_final_objectives_agree(Y, K, dtype, monkeypatch):
     fits = three_ways(Y, K, dtype, monkeypatch, init="dct")
     assert all(fit.objective < fit.history.start for fit in fits)
     fused, plain, readable = (fit.objective for fit in fits)
@@ -69,7 +69,7 @@ def test_the_same_end(Y, K, dtype, monkeypatch):
 
 
 def test_the_trial_run_is_short(Y):
-    """What the comparison of kernels costs a process, once they are compiled."""
+    """Time that the comparison of compiled kernels takes in a process."""
     frames = torch.as_tensor(Y, device="cuda")
     tl_nmf(frames, 10, max_iter=3)
     kinds = list(trial_run._trusted)

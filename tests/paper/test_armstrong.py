@@ -10,7 +10,7 @@ import phinmf
 
 
 @pytest.mark.slow
-def test_the_authors_trajectory_is_matched_and_then_left_behind(data_folder):
+def test_the_objective_follows_the_authors_and_ends_lower(data_folder):
     with open(data_folder / "authors_armstrong.csv") as file:
         rows = list(csv.DictReader(file))
     authors = {int(row["iteration"]): float(row["objective_per_entry"]) for row in rows}

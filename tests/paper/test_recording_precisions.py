@@ -8,7 +8,7 @@ import phinmf
 from phinmf.linalg.manifold import orthogonality_error
 
 
-def test_single_precision_is_as_good(data_folder):
+def test_single_precision_reaches_the_objective_of_double_precision(data_folder):
     y, _ = soundfile.read(data_folder / "armstrong.wav")
     Y = phinmf.to_frames(y, 440)
     how = {"n_components": 10, "sparsity": 150, "init": "random", "random_state": 0}

@@ -48,20 +48,20 @@ def check(Y, W, H, slack, **how):
 
 @settings(max_examples=50)
 @given(case=cases())
-def test_fifty_hostile_inputs(case):
+def test_fifty_random_inputs(case):
     check(case.Y, case.W, case.H, case.slack, random_state=case.seed, **case.arguments)
 
 
 @pytest.mark.slow
 @settings(max_examples=1000, suppress_health_check=list(HealthCheck))
 @given(case=cases())
-def test_a_thousand_hostile_inputs(case):
+def test_a_thousand_random_inputs(case):
     check(case.Y, case.W, case.H, case.slack, random_state=case.seed, **case.arguments)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_every_kind_of_sound(kind, dtype, rng):
+def test_every_kind_of_sound_is_fitted(kind, dtype, rng):
     Y = KINDS[kind](16, 120, rng).astype(dtype)[None]
     slack = 1e-5 if dtype == "float32" else 1e-12
     check(Y, None, None, slack, n_components=3, max_iter=15, tol=0, random_state=0)

@@ -37,7 +37,7 @@ def test_other_factors_perturb_by_rounding_only(factor):
 
 @settings(max_examples=10)
 @given(seed=seeds, solver=st.sampled_from(["quasi-newton", "projected-gradient", None]))
-def test_order_and_signs_of_atoms(seed, solver):
+def test_order_and_signs_of_atoms_do_not_matter(seed, solver):
     rng = np.random.default_rng(seed)
     Y = notes(M=12, n=400)
     M = len(Y)
@@ -53,7 +53,7 @@ def test_order_and_signs_of_atoms(seed, solver):
 
 @settings(max_examples=10)
 @given(seed=seeds)
-def test_order_of_frames(seed):
+def test_order_of_frames_does_not_matter(seed):
     Y = notes(M=12, n=400)
     order = np.random.default_rng(seed).permutation(Y.shape[1])
     how = {"solver": "quasi-newton", "max_iter": 1}

@@ -18,7 +18,7 @@ from phinmf.solvers import SOLVERS
     silent=st.booleans(),
     dead=st.booleans(),
 )
-def test_nmf_step(problem, gamma, mu, silent, dead):
+def test_an_nmf_step_never_raises_the_cost(problem, gamma, mu, silent, dead):
     engine, W, H = problem.engine, problem.W.copy(), problem.H.copy()
     if silent:
         problem.Y[:, :, 0] = 0
@@ -41,7 +41,7 @@ def test_nmf_step(problem, gamma, mu, silent, dead):
 
 @pytest.mark.parametrize("name", sorted(SOLVERS))
 @given(problem=problems())
-def test_transform_step(name, problem):
+def test_a_transform_step_never_raises_the_loss(name, problem):
     solver, objective, memory = SOLVERS[name](), problem.objective, None
     before = objective.at().loss
     Phi = problem.Phi

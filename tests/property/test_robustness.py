@@ -61,20 +61,20 @@ def check(case):
 
 @settings(max_examples=100)
 @given(case=cases())
-def test_a_hundred_hostile_inputs(case):
+def test_a_hundred_random_inputs(case):
     check(case)
 
 
 @pytest.mark.slow
 @settings(max_examples=2000, suppress_health_check=list(HealthCheck))
 @given(case=cases())
-def test_two_thousand_hostile_inputs(case):
+def test_two_thousand_random_inputs(case):
     check(case)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_every_kind_of_sound(kind, dtype, rng):
+def test_every_kind_of_sound_is_fitted(kind, dtype, rng):
     """With the defaults, so that every stage of the schedule is passed."""
     Y = KINDS[kind](16, 120, rng).astype(dtype)
     how = {"n_components": 3, "max_iter": 15, "tol": 0, "random_state": 0}
@@ -87,7 +87,7 @@ def test_every_kind_of_sound(kind, dtype, rng):
 @pytest.mark.parametrize(
     ("M", "N", "K"), [(8, 1, 1), (8, 3, 2), (8, 3, 3), (8, 30, 1), (8, 30, 8), (1, 9, 1), (1, 1, 1)]
 )
-def test_every_shape(M, N, K, dtype, rng):
+def test_every_shape_is_fitted(M, N, K, dtype, rng):
     Y = rng.standard_normal((M, N)).astype(dtype)
     how = {"n_components": K, "max_iter": 10, "tol": 0, "random_state": 0}
     check_function(Y, SLACK[dtype], **how)
@@ -95,7 +95,7 @@ def test_every_shape(M, N, K, dtype, rng):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_dead_components_stay_dead_and_do_no_harm(dtype, rng):
+def test_components_at_zero_stay_zero_and_the_fit_is_finite(dtype, rng):
     Y = notes().astype(dtype)
     W, H = rng.random((32, 3)), rng.random((3, Y.shape[1]))
     W[:, 0], H[2] = 0, 0
@@ -110,7 +110,7 @@ SCALES = [1e-12, 1e-9, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e12]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_scale_ends_at_the_same_objective(dtype):
+def test_the_objective_does_not_depend_on_the_scale(dtype):
     Y = notes()
     how = {"n_components": 3, "tol": 0, "max_iter": 50, "random_state": 0}
     objectives = [

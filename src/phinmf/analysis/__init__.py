@@ -1,4 +1,4 @@
-"""What a learned transform is like: its energy, its atoms, and whether another start finds them."""
+"""Properties of a learned transform: energy, atoms, and whether other starts find the same."""
 
 from phinmf.analysis.blocks import Block, atom_blocks, block_order
 from phinmf.analysis.energy import (

@@ -1,7 +1,7 @@
 """Pairs of atoms that span the same plane in two transforms, though no single atom agrees.
 
 An orthogonal transform that models a pair of atoms with the same power can rotate them freely:
-what is found again is their plane. Two planes are equal when both principal angles between
+what two runs have in common is their plane. Two planes are equal when both principal angles between
 them are zero, that is when both singular values of the 2×2 matrix of inner products are one.
 """
 
@@ -29,7 +29,7 @@ class Block(NamedTuple):
 def atom_blocks(A: ArrayLike, B: ArrayLike, least: float = 0.95) -> list[Block]:
     """Find the pairs of atoms of two sets that span the same plane.
 
-    Atoms that agree one to one (|cos| ≥ `least`) are set aside first, so a block is always a
+    Atoms that agree one to one (|cos| ≥ `least`) are taken out first, so a block is always a
     rotated pair.
 
     Parameters
@@ -37,18 +37,18 @@ def atom_blocks(A: ArrayLike, B: ArrayLike, least: float = 0.95) -> list[Block]:
     A, B : arrays of shape (n, M) and (m, M)
         Orthonormal atoms as rows.
     least : float
-        Least cosine of the larger principal angle, from 0.85 to 1.
+        Minimum cosine of the larger principal angle, from 0.85 to 1.
 
     Returns
     -------
     list of Block
-        Disjoint blocks, the best first.
+        Disjoint blocks, the largest cosine first.
     """
     T = similarities(A, B)
     least = checks.number("least", least, 0.85)
     rows, columns = _unmatched(A, B, least)
-    # Rows of T are no longer than 1, so at least² > 2/3 no more than two columns can lie near the
-    # plane of two rows: the two longest, of which the block is made if there is one.
+    # The norm of a row of T is at most 1. So for least² > 2/3 at most two columns are near the
+    # plane of two rows, those of largest norm; if there is a block, it consists of these.
     found = []
     for i, j in combinations(rows, 2) if len(columns) > 1 else ():
         near = np.hypot(T[i, columns], T[j, columns])
@@ -70,7 +70,7 @@ def block_order(A: ArrayLike, B: ArrayLike, least: float = 0.95) -> tuple[Indice
     Parameters
     ----------
     A, B : arrays of shape (n, M)
-        Orthonormal atoms as rows, as many in each.
+        Orthonormal atoms as rows, equally many in each.
     least : float
         As in `atom_blocks`.
 
@@ -81,7 +81,9 @@ def block_order(A: ArrayLike, B: ArrayLike, least: float = 0.95) -> tuple[Indice
     """
     T = similarities(A, B)
     if T.shape[0] != T.shape[1]:
-        raise ValueError(f"A has {T.shape[0]} atoms and B {T.shape[1]}, but as many are needed")
+        raise ValueError(
+            f"A has {T.shape[0]} atoms and B {T.shape[1]}, but equally many are needed"
+        )
     match = match_atoms(A, B)
     alike = match.similarity >= least
     rows, columns = [*match.first[alike]], [*match.second[alike]]

@@ -1,4 +1,4 @@
-"""How the energy of a recording is shared among the atoms of a transform."""
+"""How the energy of a recording is distributed over the atoms of a transform."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def energy_curve(Phi: ArrayLike, Y: ArrayLike) -> Array:
 def atoms_for_energy(
     Phi: ArrayLike, Y: ArrayLike, shares: ArrayLike = (0.9, 0.95, 0.99)
 ) -> Indices:
-    """How many of the strongest atoms hold these shares of the energy."""
+    """Number of the strongest atoms that together have these shares of the energy."""
     return np.searchsorted(energy_curve(Phi, Y), np.asarray(shares) - 1e-12) + 1
 
 
@@ -60,7 +60,7 @@ def strongest_atoms(Phi: ArrayLike, Y: ArrayLike, n: int) -> Array:
 
 
 def karhunen_loeve(Y: ArrayLike) -> Array:
-    """The Karhunen–Loève transform of frames: no orthogonal transform has more energy in n atoms.
+    """Karhunen–Loève transform of frames: no orthogonal transform has more energy in n atoms.
 
     Parameters
     ----------

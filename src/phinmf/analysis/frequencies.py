@@ -1,4 +1,4 @@
-"""The frequency of an atom."""
+"""Frequencies of atoms."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from phinmf import checks
 from phinmf._types import Array
 from phinmf.analysis.matching import unit_atoms
 
-PADDING = 32  #: times the length of an atom, at which a parabola through the peak is exact enough
+PADDING = (
+    32  #: length of the padded atom, in lengths of the atom; enough for a parabola at the peak
+)
 
 
 class Frequencies(NamedTuple):
-    """Where the power spectrum of each atom is, in Hz."""
+    """Location of the power spectrum of each atom, in Hz."""
 
     peak: Array  #: its maximum
     centroid: Array  #: its mean
@@ -36,8 +38,8 @@ def atom_frequencies(atoms: ArrayLike, sample_rate: float) -> Frequencies:
     -------
     Frequencies
         Peaks and centroids in Hz. The peak is interpolated between the bins of a zero-padded
-        spectrum, far below the 1/M of an ordinary one; what limits it is the atom itself, which
-        holds few periods of a low frequency.
+        spectrum, much finer than the bins of an atom's own spectrum; its precision is limited by
+        the atom itself, which has few periods of a low frequency.
     """
     rows = unit_atoms("atoms", atoms)
     rate = checks.number("sample_rate", sample_rate, 0, strict=True)

@@ -1,4 +1,4 @@
-"""Which atom of one transform is which atom of another."""
+"""Matching the atoms of one transform with those of another."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Matching(NamedTuple):
     """Pairs of atoms, the most similar pair first."""
 
     first: Indices  #: rows of the first set
-    second: Indices  #: rows of the second set, one for each of these
+    second: Indices  #: rows of the second set, the partner of each
     similarity: Array  #: |cos| of each pair
 
 
 def match_atoms(A: ArrayLike, B: ArrayLike) -> Matching:
-    """Pair the atoms of two sets one to one so that the sum of their |cos| is largest.
+    """Pair the atoms of two sets one to one so that the sum of their |cos| is maximal.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def match_atoms(A: ArrayLike, B: ArrayLike) -> Matching:
     Returns
     -------
     Matching
-        min(n, m) pairs (the Hungarian method), the most similar first.
+        min(n, m) pairs (found by the Hungarian method), the most similar first.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def subspace_overlap(A: ArrayLike, B: ArrayLike) -> float:
     Parameters
     ----------
     A, B : arrays of shape (n, M)
-        Orthonormal atoms as rows, as many in each.
+        Orthonormal atoms as rows, equally many in each.
 
     Returns
     -------
@@ -64,7 +64,9 @@ def subspace_overlap(A: ArrayLike, B: ArrayLike) -> float:
     """
     T = similarities(A, B)
     if T.shape[0] != T.shape[1]:
-        raise ValueError(f"A has {T.shape[0]} atoms and B {T.shape[1]}, but as many are needed")
+        raise ValueError(
+            f"A has {T.shape[0]} atoms and B {T.shape[1]}, but equally many are needed"
+        )
     return float(np.square(T).sum() / len(T))
 
 
@@ -74,7 +76,7 @@ def similarities(A: ArrayLike, B: ArrayLike) -> Array:
     if first.shape[1] != second.shape[1]:
         raise ValueError(
             f"A has atoms of {first.shape[1]} samples and B of {second.shape[1]},"
-            " but atoms of one length are needed"
+            " but atoms of the same length are needed"
         )
     return first @ second.T
 
@@ -86,5 +88,5 @@ def unit_atoms(name: str, given: ArrayLike) -> Array:
         raise ValueError(f"{name} has shape {atoms.shape}, but atoms as rows (n, M) are needed")
     lengths = np.linalg.norm(atoms, axis=1, keepdims=True)
     if not lengths.all():
-        raise ValueError(f"{name} has a row of zeros, which is no atom: leave it out")
+        raise ValueError(f"{name} has a row of zeros, which is not an atom: remove it")
     return atoms / lengths

@@ -1,7 +1,8 @@
-"""How many components: fits of growing rank, judged by frames that they have not seen."""
+"""Choosing the number of components: fits of growing rank, evaluated on held-out frames."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,23 +16,25 @@ from phinmf.api import tl_nmf
 from phinmf.divergences import Gaussian
 from phinmf.fit.encode import encode
 
-STRETCH = 16  #: frames that are held out together, since neighbours overlap
-NOISE = np.geomspace(1e-8, 1.0, 33)  #: variances of what no component explains: the best counts
+STRETCH = 16  #: consecutive frames that are held out, because neighbours overlap
+NOISE = np.geomspace(
+    1e-8, 1.0, 33
+)  #: variances of what no component explains; the best one is used
 
 
 @dataclass(frozen=True, eq=False)
 class RankPath:
-    """What `rank_path` found; one entry for each rank.
+    """Result of `rank_path`; one entry for each rank.
 
     Attributes
     ----------
     ranks : (R,) array
         Numbers of components.
     fit : (R,) array
-        Objective of the fit, per entry: it falls with every component.
+        Objective of the fit, per entry: it decreases with every component.
     held_out : (R,) array
-        Negative log-likelihood of coefficients that the model has not seen, per entry, up to
-        a constant: it rises again when components are fitted to noise.
+        Negative log-likelihood of held-out coefficients, per entry, up to a constant: it increases
+        again when components are fitted to noise.
     """
 
     ranks: Indices
@@ -40,7 +43,7 @@ class RankPath:
 
     @property
     def best(self) -> int:
-        """The rank that predicts best."""
+        """The rank of the best prediction."""
         return int(self.ranks[np.argmin(self.held_out)])
 
 
@@ -54,11 +57,11 @@ def rank_path(
 ) -> RankPath:
     """Fit with each number of components, and predict held-out frames with it.
 
-    A part of the frames, in stretches, is kept out of the fit. Their activations are found from one
-    half of the coefficients of each frame, drawn at random, and the other half is predicted, then
-    the other way round. (Activations found from the whole frame would fit it the better, the
-    more of them there are.) The likelihood is that of Gaussian coefficients of variance Wh + ε,
-    which can be compared between transforms, as they are orthogonal.
+    Some stretches of consecutive frames are held out of the fit. In each of these frames,
+    activations are found from a random half of the coefficients and predict the other half, then
+    the other way round. (Activations found from all coefficients would fit them the better, the
+    more components there are.) The likelihood is that of Gaussian coefficients of variance Wh + ε.
+    It can be compared between transforms because they are orthogonal.
 
     Parameters
     ----------
@@ -80,7 +83,8 @@ def rank_path(
     if M < 2 or not 1 <= round(share * N) < N or len(tried) == 0:
         raise ValueError(
             f"ranks {list(tried)} on {N} frames of {M} samples with share={share:g} cannot be"
-            " compared: at least one rank, two samples, and a frame on either side are needed"
+            " compared: at least one rank, two samples in a frame, one frame to fit and one frame"
+            " to hold out are needed"
         )
     rng = checks.generator(random_state)
     out = held_out_frames(N, share, rng)
@@ -95,7 +99,7 @@ def rank_path(
 
 
 def held_out_frames(N: int, share: float, rng: np.random.Generator) -> Any:
-    """A mask of stretches of frames drawn at random."""
+    """Return a mask of random stretches of frames."""
     wanted = round(share * N)
     starts = np.arange(0, N, min(STRETCH, wanted))
     out = np.zeros(N, bool)
@@ -107,10 +111,11 @@ def held_out_frames(N: int, share: float, rng: np.random.Generator) -> Any:
 
 
 def prediction_error(result: Any, Y: Array, halves: list[Indices], how: dict[str, Any]) -> float:
-    """Predict each half of the coefficients from the other."""
+    """Negative log-likelihood per entry of each half of the coefficients, given the other half."""
     X = result.Phi @ Y
     floor = result.floor / result.scale**2
-    options = {"sparsity": how.get("sparsity", 10.0), "floor": floor, "scale": result.scale}
+    default = inspect.signature(tl_nmf).parameters["sparsity"].default
+    options = {"sparsity": how.get("sparsity", default), "floor": floor, "scale": result.scale}
     totals = np.zeros(len(NOISE))
     for seen, unseen in (halves, halves[::-1]):
         identity = np.eye(len(seen), dtype=X.dtype)

@@ -1,4 +1,4 @@
-"""Which atoms come back whatever the start, in the spirit of ICASSO (Himberg et al. 2004)."""
+"""Which atoms every start finds, in the spirit of ICASSO (Himberg et al. 2004)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.spatial.distance import squareform
 from phinmf._types import Array, Indices
 from phinmf.analysis.matching import unit_atoms
 
-#: Mean |cos| that holds a cluster together: 45°, within which an orthonormal set has one atom.
+#: Minimum mean |cos| within a cluster: cos 45°; an orthonormal set has one atom within 45°.
 ALIKE = 0.7
 
 
@@ -24,12 +24,12 @@ class Stability:
     Attributes
     ----------
     atoms : (c, M) array
-        One atom for each cluster: the member most like the others.
+        One atom for each cluster: the member most similar to the others.
     reliability : (c,) array
         From 0 to 1: the mean over all other runs of |cos| between that atom and the cluster's
         member from that run, 0 where a run has none. 1 means that every run returns this atom.
     index : (c,) array
-        ICASSO's: mean |cos| within the cluster less mean |cos| to the atoms outside it.
+        ICASSO's index: mean |cos| within the cluster minus mean |cos| to the atoms outside it.
     labels : (R, n) array
         The cluster of each atom of each run, as a row of `atoms`.
     """
@@ -41,7 +41,7 @@ class Stability:
 
 
 def stability(runs: Sequence[ArrayLike]) -> Stability:
-    """Cluster the atoms of several runs, and say how reliably each of them comes back.
+    """Cluster the atoms of several runs, and measure how reliably each is found again.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def stability(runs: Sequence[ArrayLike]) -> Stability:
     shapes = {atoms.shape for atoms in sets}
     if len(sets) < 2 or len(shapes) > 1:
         raise ValueError(
-            f"runs has {len(sets)} sets of atoms of shapes {sorted(shapes)}, but at least two of"
-            " one shape are needed"
+            f"runs has {len(sets)} sets of atoms of shapes {sorted(shapes)}, but at least two"
+            " of the same shape are needed"
         )
     R, n = len(sets), len(sets[0])
     pool, run_of = np.concatenate(sets), np.repeat(np.arange(R), n)
@@ -89,7 +89,7 @@ def stability(runs: Sequence[ArrayLike]) -> Stability:
 
 
 def _clusters(S: Array) -> Indices:
-    """Number of the cluster of each atom, by average linkage."""
+    """Return the number of the cluster of each atom, by average linkage."""
     distance = 1 - S
     np.fill_diagonal(distance, 0)
     tree = linkage(squareform(distance, checks=False), "average")

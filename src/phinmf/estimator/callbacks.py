@@ -1,4 +1,4 @@
-"""scikit-learn's callback framework (1.9 and later), and nothing in its place on older versions."""
+"""scikit-learn's callback framework (1.9 and later); on older versions callbacks do nothing."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ try:
 except ImportError:  # scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
+        """A base class without methods."""
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Leave the method as it is."""
+        """Return the method unchanged."""
         return method
 
 
@@ -23,7 +23,7 @@ Attributes = Callable[[], dict[str, Any]]
 
 
 class Task:
-    """A part of a fit that callbacks hear of: the fit, a restart, an outer iteration."""
+    """A task that callbacks are told about: the fit, a restart or an outer iteration."""
 
     def __init__(self, estimator: Any, X: Any, context: Any) -> None:
         self.estimator = estimator
@@ -34,12 +34,12 @@ class Task:
 
     @property
     def heard(self) -> bool:
-        """Whether anybody listens."""
+        """Whether any callback is registered."""
         return self.context is not None and bool(getattr(self.context, "_callbacks", True))
 
     @classmethod
     def of_fit(cls, estimator: Any, X: Any, n_subtasks: int) -> Task:
-        """The whole fit."""
+        """Begin the task of a whole fit."""
         context = None
         if hasattr(estimator, "_init_callback_context"):
             context = estimator._init_callback_context(
@@ -48,7 +48,7 @@ class Task:
         return cls(estimator, X, context)
 
     def part(self, name: str, number: int, n_subtasks: int = 0) -> Task:
-        """One of its parts."""
+        """Begin one of its subtasks."""
         context = None
         if self.context is not None:
             context = self.context.subcontext(
@@ -57,7 +57,7 @@ class Task:
         return Task(self.estimator, self.X, context)
 
     def end(self, attributes: Attributes | None = None) -> bool:
-        """Tell the callbacks; True if one of them wants the fit to stop."""
+        """Tell the callbacks that the task has ended; return True if one asks the fit to stop."""
         if self.context is None:
             return False
         return bool(

@@ -1,4 +1,4 @@
-"""A fitted model in one file: the transform, the components, and how they came about."""
+"""A fitted model in one file: the transform, the components, and how they were learned."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.arrays import to_numpy
 from phinmf.divergences import DIVERGENCES
 from phinmf.fit import storage
+from phinmf.fit.description import divergence_label
 from phinmf.fit.stored_run import history_of, is_number
 from phinmf.linalg.manifold import orthogonality_error
 from phinmf.solvers import SOLVERS
@@ -23,23 +24,30 @@ Model = TypeVar("Model")
 
 ARRAYS = ("transform_matrix_", "components_", "atom_energies_", "objectives_")
 NUMBERS = ("scale_", "floor_", "objective_", "reconstruction_err_", "n_iter_", "converged_")
+#: Classes of phinmf whose objects are written as their fields.
 WITH_FIELDS: dict[str, Any] = {"Anneal": Anneal}
 WITH_FIELDS |= {kind.__name__: kind for kind in SOLVERS.values()}
+#: Parameters that a fitted model does not need and that may be objects: left out of the file.
+OPTIONAL = ("init", "components", "fixed", "random_state", "callback", "device")
 
 
 def save(model: Any, path: str | os.PathLike[str], **more: Any) -> None:
     """Write a fitted TLNMF; `more` is kept in the header."""
     parameters, left_out = {}, []
     for name, value in model.get_params(deep=False).items():
-        if name == "divergence":  # a registered one by its name
-            value = next((n for n, known in DIVERGENCES.items() if known == value), value)
         try:
-            parameters[name] = in_json(value)
-        except TypeError:  # start values, callbacks, generators: a fitted model does not need them
+            parameters[name] = in_json(registered_name(value) if name == "divergence" else value)
+        except TypeError:
+            if name not in (*OPTIONAL, "divergence"):
+                raise ValueError(
+                    f"{name} is {storage.shown(value)}, which a file cannot hold: set {name} to"
+                    " what phinmf itself offers before you save the model"
+                ) from None
             left_out.append(name)
     header = {
         "parameters": parameters,
         "left_out": left_out,
+        "divergence": divergence_label(model.divergence),
         "attributes": {name: in_json(getattr(model, name)) for name in NUMBERS},
         "stop_reason": model.stop_reason_,
         "history": model.history_.to_json(),
@@ -54,15 +62,21 @@ def save(model: Any, path: str | os.PathLike[str], **more: Any) -> None:
 
 
 def load(
-    cls: type[Model], path: str | os.PathLike[str], check_parameters: Callable[[Any], None]
+    cls: type[Model],
+    path: str | os.PathLike[str],
+    check_parameters: Callable[[Any], None],
+    divergence: Any = None,
 ) -> Model:
-    """Read a model; every number in it is checked before it is believed."""
+    """Read a model; everything in the file is checked before it is used.
+
+    A `divergence` replaces that of the file and must have the same name and values.
+    """
     header, arrays = storage.read(path, "model")
     try:
         parameters = {name: from_json(value) for name, value in header["parameters"].items()}
-        if "divergence" not in parameters:
-            parameters["divergence"] = None  # one of the user's own, to be set again
-        model: Any = cls(**parameters)
+        saved = parameters.get("divergence")
+        known = known_divergence(header.get("divergence", saved), saved, divergence)
+        model: Any = cls(**{**parameters, "divergence": known})
         for name in NUMBERS:
             setattr(model, name, header["attributes"][name])
         for name in ARRAYS:
@@ -81,6 +95,26 @@ def load(
         why = storage.shortened(str(error))
         raise ValueError(f"{path} does not hold a usable model ({why})") from error
     return model
+
+
+def registered_name(divergence: Any) -> Any:
+    """The name of a registered divergence; any other as it is."""
+    return next((n for n, known in DIVERGENCES.items() if known == divergence), divergence)
+
+
+def known_divergence(label: Any, saved: Any, given: Any) -> Any:
+    """The divergence of a model: the saved one, or the given one if it is the same."""
+    divergence = saved if given is None else given
+    if divergence is None:
+        own = storage.shown(label)
+        raise ValueError(f"its divergence {own} is not one of phinmf's: pass it as divergence=")
+    found = divergence_label(divergence)
+    if found != label:
+        raise ValueError(
+            f"its divergence is {storage.shown(label)}, but {found!r} is given: pass the one of"
+            " the fit as divergence="
+        )
+    return divergence
 
 
 def check(model: Any) -> None:
@@ -120,14 +154,14 @@ def check(model: Any) -> None:
 
 
 def in_json(value: Any) -> Any:
-    """A parameter in words that JSON knows, or a TypeError."""
+    """A parameter as JSON, or a TypeError."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, np.generic):
+    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
         return value.item()
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if type(value).__name__ in WITH_FIELDS:
+    if WITH_FIELDS.get(type(value).__name__) is type(value):
         return {"type": type(value).__name__, "fields": dataclasses.asdict(value)}
     if isinstance(value, (list, tuple)):
         return [in_json(v) for v in value]
@@ -137,7 +171,7 @@ def in_json(value: Any) -> Any:
 
 
 def from_json(value: Any) -> Any:
-    """The parameter again."""
+    """The parameter that `in_json` wrote."""
     if isinstance(value, list):
         return [from_json(v) for v in value]
     if not isinstance(value, dict):

@@ -251,12 +251,13 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         model_file.save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> TLNMF:
+    def load(cls, path: str | os.PathLike[str], *, divergence: Any = None) -> TLNMF:
         """Read a model that `save` wrote; a file that is not one is a ValueError.
 
-        A divergence of your own is not in the file: set ``divergence`` again.
+        A divergence of your own is not in the file: pass it again as ``divergence``. It is
+        compared with that of the fit by its name and its values at a few entries.
         """
-        return model_file.load(cls, path, fitting.check_parameters)
+        return model_file.load(cls, path, fitting.check_parameters, divergence)
 
     @property
     def _n_features_out(self) -> int:

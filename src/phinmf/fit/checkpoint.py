@@ -1,4 +1,4 @@
-"""Checkpoints: everything that a restart is between two outer iterations, in a file."""
+"""Checkpoints: the complete state of a run between two outer iterations, in a file."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Files:
                 raise ValueError(
                     f"checkpoint is {self.checkpoint}, but its folder does not exist: make it first"
                 )
-            refuse_what_is_not_ours(self.checkpoint)
+            refuse_other_files(self.checkpoint)
             storage.writable(self.checkpoint)
             keep = Keeper(self.checkpoint, self.every, known)
         source = self.source
@@ -92,7 +92,7 @@ class Files:
 
 
 class Keeper:
-    """Writes a checkpoint when the last one is old enough."""
+    """Writes a checkpoint when `every` seconds have passed since the last one."""
 
     def __init__(self, path: File, every: float, known: Description) -> None:
         self.path = path
@@ -101,7 +101,7 @@ class Keeper:
         self.last = time.perf_counter()
 
     def __call__(self, snapshot: Callable[[], Snapshot]) -> None:
-        """Write, if it is time."""
+        """Write a checkpoint if it is due."""
         if time.perf_counter() - self.last >= self.every:
             write(self.path, snapshot(), self.known)
             self.last = time.perf_counter()
@@ -127,23 +127,25 @@ def write(path: File, snapshot: Snapshot, known: Description) -> None:
 def read(
     path: File, known: Description, start: Iterate, group: Group, sample_size: int | None
 ) -> Snapshot:
-    """Read a checkpoint of this very fit; if it is damaged, the previous one."""
+    """Read a checkpoint of the same problem; if it is damaged, the previous one."""
     try:
         stored = storage.read(path, "checkpoint")
     except (ValueError, FileNotFoundError) as error:
         if not storage.previous(path).exists():
             raise
-        log.warning("%s: going back to the checkpoint before it", error)
+        log.warning("%s: using the previous checkpoint", error)
         stored = storage.read(storage.previous(path), "checkpoint")
     saved = stored.header.get("problem")
     if not isinstance(saved, dict):
-        raise ValueError(f"{path} is not a complete checkpoint: it does not say of which run")
+        raise ValueError(
+            f"{path} is not a complete checkpoint: it does not say which run it belongs to"
+        )
     for name, value in known.items():
         if saved.get(name) != value:
             raise ValueError(
                 f"{path} belongs to another run: its {name} is"
                 f" {storage.shown(saved.get(name))}, here it is {value!r}; resume with the same"
-                " frames and settings"
+                " frames and options"
             )
     try:
         snapshot = snapshot_of(stored, start, sample_size, group.total_weight)
@@ -157,26 +159,31 @@ def read(
 
 
 def check_start(snapshot: Snapshot, group: Group) -> None:
-    """Raise unless the start costs what the history says: no result may be worse."""
+    """Raise unless the objective at the start is that of the history: no result may be worse."""
     said = snapshot.history.start
     with np.errstate(all="ignore"):
         (start,) = group.finish([snapshot.start], 0)
-    if not abs(start.objective - said) <= rounding(said, group.shape, group.dtype):
-        raise ValueError(f"its start costs {start.objective:.6g}, but its history says {said:.6g}")
+    cost = start.objective
+    if not abs(cost - said) <= rounding(said, group.shape, group.dtype):
+        raise ValueError(f"its start has objective {cost:.6g}, but its history says {said:.6g}")
 
 
-def refuse_what_is_not_ours(path: str | os.PathLike[str]) -> None:
-    """Raise if checkpoints would replace a file that is none; a damaged one has one before it."""
+def refuse_other_files(path: str | os.PathLike[str]) -> None:
+    """Raise if a checkpoint would replace another file; a damaged one has a previous one."""
     before = storage.previous(path)
     for place in (before, Path(path)):
-        if place.exists() and not is_one(place) and (place == before or not is_one(before)):
+        if (
+            place.exists()
+            and not is_checkpoint(place)
+            and (place == before or not is_checkpoint(before))
+        ):
             raise ValueError(
-                f"checkpoint is {path}, but {place} is there and is no checkpoint of phinmf:"
-                " name another file, or remove this one"
+                f"checkpoint is {path}, but {place} exists and is not a checkpoint of"
+                " phinmf: name another file, or remove this one"
             )
 
 
-def is_one(path: Path) -> bool:
+def is_checkpoint(path: Path) -> bool:
     """Whether a file is a checkpoint."""
     try:
         storage.read(path, "checkpoint")
@@ -186,12 +193,12 @@ def is_one(path: Path) -> bool:
 
 
 def found(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a checkpoint, or the one before it."""
+    """Whether a checkpoint or its previous one exists."""
     return Path(path).exists() or storage.previous(path).exists()
 
 
 def digest(*given: Array | None) -> str:
-    """A short text that tells these arrays from others, wherever they are."""
+    """A short text that identifies the contents of arrays, on any device."""
     text = hashlib.blake2b(digest_size=12)
     for array in given:
         if array is not None:
@@ -202,7 +209,7 @@ def digest(*given: Array | None) -> str:
 
 
 def digest_of_frames(Y: Any, weights: Array | None) -> str:
-    """The same for frames (C, M, N), block by block: they may be anywhere, in any chunks."""
+    """The same for frames (C, M, N), block by block: of any chunks, here or on a cluster."""
     text = hashlib.blake2b(digest(weights).encode(), digest_size=12)
     for block in each(digest, Y, blocks_of(Y.shape[2])):
         text.update(block.encode())

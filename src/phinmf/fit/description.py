@@ -1,8 +1,9 @@
-"""What a checkpoint must agree with: the frames, the settings and the start, as JSON knows them."""
+"""What a checkpoint must agree with: the frames, the options and the start, in values for JSON."""
 
 from __future__ import annotations
 
 import copy
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,14 @@ from phinmf.inits import Init
 
 Seed = int | str | None
 
+PLAIN = (bool, int, float, str, np.generic, type(None))  #: what JSON and a text can hold
+FORMULAS = ("value", "slope", "curvature", "bound", "nmf_split")
+#: v, v̂ and ε of a few entries at which two divergences are compared.
+ENTRIES = np.array([1e-3, 0.7, 40.0]), np.array([1e-2, 0.3, 7.0]), 1e-2
+
 
 def seed_of(random_state: Any) -> Seed:
-    """A random state in words that JSON knows: the seed, or a text for the state of a generator."""
+    """The seed, or a text that identifies the state of a generator."""
     if random_state is None or isinstance(random_state, (int, np.integer)):
         return None if random_state is None else int(random_state)
     drawn = checks.generator(copy.deepcopy(random_state)).integers(2**63, size=4)
@@ -31,48 +37,69 @@ def seed_of(random_state: Any) -> Seed:
 def description(
     options: FitOptions, data: Data, given: Given, K: int, seed: Seed, in_batch: bool
 ) -> dict[str, Any]:
-    """What a checkpoint must agree with, as JSON holds it.
+    """What a checkpoint must agree with, in values for JSON.
 
-    Arrays are described as they were given: what is computed from them may differ in the last bit
-    on another machine.
+    Arrays are described as given: what is computed from them may differ in the last bit on another
+    machine.
     """
     kept, o = given.kept, options.algorithm
     columns = None if kept.columns is None else kept.columns.tolist()
     return {
         "frames": digest_of_frames(data.frames, data.frame_weights),
         "n_components": K,
-        "divergence": name_of(options.divergence),
+        "divergence": divergence_label(options.divergence),
         "sparsity": o.sparsity,
         "floor": o.floor,
-        "anneal": repr(data.schedule(o).anneal),
-        "solver": repr(o.solver),
+        "anneal": object_label("anneal", data.schedule(o).anneal),
+        "solver": object_label("solver", o.solver),
         "n_iter_nmf": o.n_iter_nmf,
         "n_iter_transform": o.n_iter_transform,
         "nmf_exponent": o.nmf_exponent,
         "fixed": {"W": columns, "H": kept.H is not None},
         "random_state": seed,
-        "init": init_name(options.init),
+        "init": init_label(options.init),
         "W": label(given.W) if given.W.shape[1] else None,
         "H": None if given.H_as_given is None else label(given.H_as_given),
         "engine": "a batch of tensors" if in_batch else "one restart",
     }
 
 
-def init_name(init: Init) -> str:
-    """The label of a given array, or the text of another init."""
-    return label(init.Phi) if isinstance(init, inits.Given) else repr(init)
+def init_label(init: Init) -> str:
+    """The name of a registered init, or a text that identifies another one."""
+    if isinstance(init, inits.Given):
+        return label(init.Phi)
+    named = (name for name, kind in inits.INITS.items() if type(init) is kind and init == kind())
+    return next(named, None) or object_label("init", init)
 
 
 def label(array: Array) -> str:
-    """A text that tells an array from others."""
+    """A text that identifies an array."""
     return f"array {digest(array)}"
 
 
-def name_of(divergence: str | Divergence) -> str:
-    """The name of a registered divergence; of any other its own, and what an entry costs."""
+def object_label(name: str, value: object) -> str:
+    """The class and the attributes of an object, as a text that is the same in every process."""
+    if value is None:
+        return "None"
+    kind, attributes = type(value).__qualname__, getattr(value, "__dict__", {"": object()})
+    if not all(isinstance(v, PLAIN) for v in attributes.values()):
+        raise ValueError(
+            f"{name} is {kind}, whose attributes are not all numbers or texts, so that a checkpoint"
+            " cannot compare them: leave checkpoint and resume out, or change the class"
+        )
+    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in attributes.items()}
+    return f"{kind}({', '.join(f'{k}={v!r}' for k, v in plain.items())})"
+
+
+def divergence_label(divergence: str | Divergence) -> str:
+    """The name of a registered divergence; of any other its own name and a digest of its values."""
     given = divergence_of(divergence)
     for name, known in DIVERGENCES.items():
         if known == given:
             return name
     own = type(given).__qualname__
-    return f"{own} {float(given.value(np.array(0.7), np.array(0.3), 0.01)):.6g}"
+    with np.errstate(all="ignore"):
+        *others, (P, Q) = (getattr(given, formula)(*ENTRIES) for formula in FORMULAS)
+    values = np.concatenate([np.ravel(found) for found in (*others, P, Q)])
+    rounded = " ".join(f"{value:.6g}" for value in values)  # the same on every machine
+    return f"{own} {hashlib.blake2b(rounded.encode(), digest_size=6).hexdigest()}"

@@ -1,7 +1,7 @@
-"""Arrays and a JSON header in one .npz file, written whole or not at all, and read with suspicion.
+"""Arrays and a JSON header in one .npz file, written completely or not at all, checked when read.
 
-No pickle anywhere. Members are stored uncompressed, so a file can never unpack to more than
-its own size, and every member carries a checksum.
+Pickle is never used. Members are stored uncompressed, so a file cannot unpack to more than its own
+size, and every member has a checksum.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DESCRIPTORS = "/proc/self/fd"  #: where Linux shows the open files of a process
 
 
 class Stored(NamedTuple):
-    """What a file holds."""
+    """The contents of a file."""
 
     header: dict[str, Any]
     arrays: dict[str, Array]
@@ -38,7 +38,7 @@ def write(
     arrays: Mapping[str, Array],
     keep_previous: bool = False,
 ) -> None:
-    """Write a file that takes its name when it is complete: readers see the old or the new."""
+    """Write a file that gets its name when it is complete: readers see the old or the new one."""
     path = writable(path)
     text = json.dumps({"format": "phinmf", "kind": kind, "version": VERSION, **header})
     with unfinished(path) as (file, give_name):
@@ -51,28 +51,28 @@ def write(
 
 
 def named(path: Any) -> Path:
-    """What was given as a path, if it is one."""
+    """Return the given path, or raise if it is none."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"the path is {path!r}, but the name of a file is needed")
     return Path(path)
 
 
 def writable(path: Any) -> Path:
-    """A path that a file can have: what is no file, a device say, is never replaced."""
+    """Return a path that can be written; a folder, a device or a pipe is never replaced."""
     path = named(path)
     if not path.name or "\0" in str(path) or (path.exists() and not path.is_file()):
         raise ValueError(f"{str(path)!r} is not a file: name one to write to")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path} cannot be written, for its folder does not exist")
+        raise FileNotFoundError(f"{path} cannot be written because its folder does not exist")
     return path
 
 
 @contextmanager
 def unfinished(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
-    """A new file beside the path, and what gives it that name; nothing else is left of it.
+    """Open a new file in the folder of the path; the function beside it gives the file that name.
 
-    On Linux it has no name before, so nothing is left even of a process that is killed. Elsewhere
-    it has one that no other file has.
+    On Linux the file has no name until then, so that nothing is left even if the process is killed.
+    On other systems it has a unique temporary name.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.phinmf")
     try:
@@ -94,7 +94,7 @@ def unfinished(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
 
 
 def nameless(folder: Path) -> BinaryIO | None:
-    """A file without a name in a folder, where the system and the file system know such files."""
+    """Open a file without a name in a folder; None where the system has no such files."""
     if not (hasattr(os, "O_TMPFILE") and os.path.isdir(DESCRIPTORS)):
         return None
     try:
@@ -104,7 +104,7 @@ def nameless(folder: Path) -> BinaryIO | None:
 
 
 def link(file: BinaryIO, path: Path) -> None:
-    """Give a file without a name one that is not taken."""
+    """Give a file without a name one that no other file has."""
     descriptors = os.open(DESCRIPTORS, os.O_RDONLY)
     try:
         os.link(str(file.fileno()), path, src_dir_fd=descriptors)
@@ -113,12 +113,12 @@ def link(file: BinaryIO, path: Path) -> None:
 
 
 def previous(path: str | os.PathLike[str]) -> Path:
-    """Where the file before the last one is kept."""
+    """Path at which the previous version of a file is kept."""
     return Path(f"{Path(path)}.previous")
 
 
 def read(path: str | os.PathLike[str], kind: str) -> Stored:
-    """Read a file of this kind; whatever is wrong with it is a ValueError of one sentence."""
+    """Read a file of this kind; raise a ValueError of one sentence if anything is wrong with it."""
     path = named(path)
     if not path.exists():
         raise FileNotFoundError(f"{str(path)!r} does not exist")
@@ -141,12 +141,12 @@ def read(path: str | os.PathLike[str], kind: str) -> Stored:
 
 
 def shown(value: Any) -> str:
-    """What a file says, at a length that fits into a sentence."""
+    """A value from a file, short enough for an error message."""
     return shortened(repr(value))
 
 
 def shortened(text: str) -> str:
-    """A text that fits into a sentence: on one line, and not for ever."""
+    """A text on one line, of at most 160 characters."""
     text = " ".join(text.split())
     return text if len(text) <= 160 else f"{text[:160]}…"
 
@@ -167,7 +167,7 @@ def unpack(path: Path) -> Stored:
 
 
 def array_of(member: bytes) -> Array:
-    """The array in the bytes of an .npy file, which must hold as much as they say."""
+    """The array in the bytes of an .npy file, whose size must be that of its header."""
     stream = io.BytesIO(member)
     version = np.lib.format.read_magic(stream)
     reader = {

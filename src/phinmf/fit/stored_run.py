@@ -1,4 +1,4 @@
-"""A snapshot of a restart from a file, every number of it checked before it is used."""
+"""A snapshot of a restart, read from a file; every number is checked before it is used."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from phinmf.result import History, Row
 
 
 def snapshot_of(stored: Stored, start: Iterate, sample_size: int | None, total: float) -> Snapshot:
-    """Where a restart was that began as `start` does, with arrays like its own.
+    """Return the snapshot of a restart that has this start; its arrays are like those of the start.
 
-    `total` is the weight of all frames.
+    `total` is the sum of the weights of all frames.
     """
     N = start.H.shape[1]
     history = history_of(stored.header.get("history"), N)
@@ -55,7 +55,7 @@ def memory_of(stored: Stored) -> dict[str, Any]:
 def iterate(
     stored: Stored, prefix: str, start: Iterate, n_frames: int, dtype: np.dtype[Any]
 ) -> Iterate:
-    """Φ, W and H, with the shapes of the start but for the number of frames."""
+    """Return Φ, W and H, which have the shapes of the start except for the number of frames."""
     M, K = start.W.shape
     shapes = {"Phi": (M, M), "W": (M, K), "H": (K, n_frames)}
     found = {}
@@ -71,13 +71,13 @@ def iterate(
 
 
 def normalised(W: Any) -> bool:
-    """Whether columns sum to 1, or are zero: all of them do unless H is fixed."""
+    """Whether all columns sum to 1 or are zero, as they do unless H is fixed."""
     sums = W.sum(axis=0, dtype=np.float64)
     return bool(((sums == 0) | (abs(sums - 1) < 1e-4)).all())
 
 
 def sample_frames(stored: Stored, n: int, N: int) -> Indices:
-    """Which of N frames were drawn: at most n of them, in order."""
+    """Return which of N frames were drawn: at most n of them, in increasing order."""
     found = stored.arrays.get("sample_frames")
     size = 0 if found is None or found.ndim != 1 else min(len(found), n)
     frames: Indices = array(
@@ -95,24 +95,24 @@ def array(
     dtype: Any,
     holds: Callable[[Any], Any],
 ) -> Any:
-    """An array of this shape and type, whose numbers are finite and are what `holds` says."""
+    """Return an array of this shape and type whose numbers are finite and satisfy `holds`."""
     found = stored.arrays.get(name)
     if found is None or found.shape != shape or found.dtype != dtype:
         what = "missing" if found is None else f"of shape {found.shape} and type {found.dtype}"
         raise ValueError(f"its {name} is {what}, but shape {shape} and type {dtype} are needed")
     if not np.isfinite(found).all() or not holds(found).all():
-        raise ValueError(f"its {name} has numbers that cannot be right")
+        raise ValueError(f"its {name} has numbers out of range")
     return found
 
 
 def history_of(saved: Any, most_frames: float = math.inf) -> History:
-    """The history of a run on at most so many frames."""
+    """Return the history of a run on at most `most_frames` frames."""
     rows = saved.get("rows") if isinstance(saved, dict) else None
     if not isinstance(rows, list) or not is_number(saved.get("start")):
-        raise ValueError("its history is missing or no history")
+        raise ValueError("its history is missing or has the wrong form")
     for number, row in enumerate(rows):
         if not isinstance(row, list) or len(row) != len(Row._fields):
-            raise ValueError(f"row {number} of its history has not {len(Row._fields)} fields")
+            raise ValueError(f"row {number} of its history does not have {len(Row._fields)} fields")
         for name, value in zip(Row._fields, row, strict=True):
             if not belongs(name, value) or (name == "frames" and value > most_frames):
                 raise ValueError(f"row {number} of its history says {name} = {shown(value)}")
@@ -120,7 +120,7 @@ def history_of(saved: Any, most_frames: float = math.inf) -> History:
 
 
 def belongs(name: str, value: Any) -> bool:
-    """Whether a value can stand in a column of a history."""
+    """Whether a value is possible in a column of a history."""
     if name == "steps":
         return isinstance(value, list) and all(is_number(v) for v in value)
     if name == "search_failed":
@@ -128,11 +128,11 @@ def belongs(name: str, value: Any) -> bool:
     if name in ("evaluations", "frames"):
         return is_number(value, 0) and isinstance(value, int)
     if name == "gradient" and isinstance(value, float) and math.isnan(value):
-        return True  # where no transform is learned
+        return True  # no transform is learned
     return is_number(value, 0 if name in ("seconds", "floor", "gradient") else -math.inf)
 
 
 def is_number(value: Any, least: float = -math.inf) -> bool:
-    """Whether a value is a finite number, not below a bound."""
+    """Whether a value is a finite number of at least `least`."""
     known = isinstance(value, (int, float)) and not isinstance(value, bool)
     return bool(known and least <= value and abs(value) < 1e308)

@@ -9,7 +9,6 @@ once. A kernel that differs, or does not compile, is replaced by the plain funct
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from phinmf._types import Tensor
 from phinmf.tensors import operations
 from phinmf.tensors.memory import Memory
 from phinmf.tensors.operations import Kind
+from phinmf.warn import warn
 
 FEW_FRAMES = 17 * 128  #: two programs of every kernel that goes through frames, and more
 TOLERANCE = {torch.float32: 2e-4, torch.float64: 1e-9}
@@ -56,13 +56,12 @@ def compared(kind: Kind, fused: Any = None) -> Any:
             wrong.append(name)
     if new := sorted(set(wrong) - _replaced):
         _replaced.update(new)
-        warnings.warn(
+        warn(
             f"{', '.join(new)}: the fused kernels give wrong results on"
             f" {torch.cuda.get_device_name(kind.device) if kind.device.type == 'cuda' else 'CPU'}"
             f" ({str(kind.dtype).removeprefix('torch.')}, M={kind.M}, K={kind.K}); plain PyTorch"
             " is used instead, which is slower",
             RuntimeWarning,
-            stacklevel=2,
         )
     return fused
 

@@ -1,0 +1,39 @@
+"""Every example in a docstring runs, and prints what it says."""
+
+import doctest
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from clusters import needs_dask
+
+ROOT = Path(__file__).parents[1]
+FILES = [path for path in sorted((ROOT / "src").rglob("*.py")) if ">>>" in path.read_text()]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_examples_in_docstrings(path, tmp_path, monkeypatch):
+    """In a folder with two recordings, a.wav and b.wav."""
+    text = path.read_text()
+    if "frames_from_files" in text:
+        needs_dask()
+    if "import torch" in text:
+        pytest.importorskip("torch")
+    assert "+SKIP" not in text
+    noise = np.random.default_rng(0).standard_normal(4000)
+    for name in ("a.wav", "b.wav"):
+        soundfile.write(tmp_path / name, 0.1 * noise, 8000)
+    monkeypatch.chdir(tmp_path)
+    name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+    module = importlib.import_module(name.removesuffix(".__init__"))
+    failed, tried = doctest.testmod(module)
+    assert failed == 0
+    assert tried == sum(line.strip().startswith(">>>") for line in text.splitlines())
+
+
+def test_pages_have_no_examples_that_nobody_runs():
+    """Those of api.md are the docstrings; the code blocks of the others run in test_readme.py."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    assert [page.name for page in pages if ">>>" in page.read_text()] == ["api.md"]
