@@ -102,7 +102,7 @@ class ArrayEngine(Engine):
         H = self.weighted(self.H)
         return DictionarySums(P @ H.mT, Q @ H.mT, self.xp.sum(H, axis=-1))
 
-    def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
+    def converge_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
         xp, W = self.xp, cast(W, np.float64)
         V = cast(power(self.X), np.float64)
         settled = copied(self.H, np.float64)

@@ -148,7 +148,7 @@ class Engine(ABC):
         """Update H given W, then sum what the update of W needs at the new H; γ = 0 keeps H."""
 
     @abstractmethod
-    def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
+    def converge_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
         """Update H given W until each frame's own cost falls by at most tol an entry, γ = 1.
 
         A frame is looked at every `CHECK_EVERY` updates, `most` being the last, and its result

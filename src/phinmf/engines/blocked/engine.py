@@ -128,8 +128,8 @@ class BlockedEngine(Engine):
         numerator, denominator, activation = self.sums("nmf_pass", W, mu, eps, gamma)
         return DictionarySums(numerator.T, denominator.T, activation)
 
-    def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
-        self.ask("settle_activations", W, mu, eps, tol, most)
+    def converge_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
+        self.ask("converge_activations", W, mu, eps, tol, most)
 
     def objective(self, W: Array, eps: float) -> Objective:
         return BlockedObjective(self, W, None, eps)

@@ -197,7 +197,7 @@ def frame_cost(a: Any, v_hat: Any, h: Any, mu: float) -> float:
 
 
 @reassociated
-def settle_block(
+def converge_block(
     X: Any, H: Any, Wt: Any, mu: float, eps: float, least: float, tol: float, every: int, most: int
 ) -> None:
     """Update the activations of each frame until its cost no longer falls, one frame at a time.

@@ -109,10 +109,10 @@ class Run:
     def set_model(self, V_hat: Array) -> None:
         self.V_hat = V_hat
 
-    def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
+    def converge_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
         Wt = np.zeros((W.shape[1] + W.shape[1] % 2, len(W)))
         Wt[: W.shape[1]] = W.T
-        settle = self.kernels.settle_block
+        settle = self.kernels.converge_block
 
         def one(block: slice) -> None:
             X, H = self.X[:, block], self.H[block]

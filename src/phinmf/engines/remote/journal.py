@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from phinmf._types import Array
 
 PLACES = ("rest", "rotate", "move")  #: change X
-ACTIVATIONS = ("set_activations", "scale_activations", "nmf_pass", "settle_activations")
+ACTIVATIONS = ("set_activations", "scale_activations", "nmf_pass", "converge_activations")
 CHANGES = {*PLACES, *ACTIVATIONS, "set_model"}
 
 
