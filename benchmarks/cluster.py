@@ -24,7 +24,7 @@ TIMES = 16
 HOW = {"n_components": 10, "sparsity": 150, "anneal": False, "tol": 0, "random_state": 0}
 
 
-class Counted(clusters.Cluster):
+class Counted(clusters.ClusterShards):
     """A cluster that remembers what travelled."""
 
     last: Counted
@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=4)
     options = parser.parse_args()
     print(machine())
-    clusters.Cluster = Counted
+    clusters.ClusterShards = Counted
     Y = np.tile(recording(), TIMES)
     M, N = Y.shape
     Y *= np.random.default_rng(0).uniform(0.5, 1.5, N)  # no frame is another one

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from problems import SUPPORTED, Problem, notes, seeds
 
 import phinmf
-from phinmf.engines.blocked.summation import MOST_FRAMES, blocks_of
+from phinmf.engines.blocked.summation import MAX_FRAMES, blocks_of
 from phinmf.linalg.manifold import random_orthogonal
 
 
@@ -71,7 +71,7 @@ def test_blocks_cover_all_frames_once(N):
     assert [i for b in blocks for i in (b.start, b.stop)][1:-1:2] == [b.start for b in blocks[1:]]
     assert (blocks[0].start, blocks[-1].stop) == (0, N)
     sizes = [b.stop - b.start for b in blocks]
-    assert max(sizes) <= MOST_FRAMES
+    assert max(sizes) <= MAX_FRAMES
     assert max(sizes) - min(sizes) <= 1
 
 

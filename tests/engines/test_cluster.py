@@ -23,7 +23,7 @@ needs_dask()
 import dask
 import dask.array as da
 
-from phinmf.engines.remote.cluster import Cluster
+from phinmf.engines.remote.cluster import ClusterShards
 
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 12, "tol": 0}
 
@@ -66,7 +66,7 @@ def said():
 )
 def test_a_worker_that_is_killed(expected, monkeypatch, said, question, times):
     """SIGKILL right before a question: the fit goes on, and ends with the same bits."""
-    call, asked, killed = Cluster.call, [], []
+    call, asked, killed = ClusterShards.call, [], []
 
     def deadly(self, i, name, args):
         if name == question and i == 0 and not killed:
@@ -77,7 +77,7 @@ def test_a_worker_that_is_killed(expected, monkeypatch, said, question, times):
                 killed.append(self.at[0])
         return call(self, i, name, args)
 
-    monkeypatch.setattr(Cluster, "call", deadly)
+    monkeypatch.setattr(ClusterShards, "call", deadly)
     with cluster(2):
         found = tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW)
     assert killed
@@ -88,7 +88,7 @@ def test_a_worker_that_is_killed(expected, monkeypatch, said, question, times):
 @pytest.mark.parametrize("lazily", [True, False])
 def test_all_workers_are_lost_at_once(expected, monkeypatch, said, lazily):
     """SIGKILL for every worker; another one has just joined the cluster, and the fit goes on."""
-    call, asked, killed = Cluster.call, [], []
+    call, asked, killed = ClusterShards.call, [], []
 
     def deadly(self, i, name, args):
         asked.append(name)
@@ -100,7 +100,7 @@ def test_all_workers_are_lost_at_once(expected, monkeypatch, said, lazily):
                 process.kill()
         return call(self, i, name, args)
 
-    monkeypatch.setattr(Cluster, "call", deadly)
+    monkeypatch.setattr(ClusterShards, "call", deadly)
     Y = da.from_array(frames(), chunks=(-1, -1, 700)) if lazily else frames()
     with (
         cluster(0, processes=False, protocol="tcp") as client,
@@ -242,7 +242,7 @@ def test_a_fit_in_a_task_of_the_only_worker(expected):
 
 def test_a_worker_that_only_seems_lost(expected, monkeypatch):
     """One question to the only worker is not answered: its run is made again, there."""
-    call, asked = Cluster.call, []
+    call, asked = ClusterShards.call, []
 
     def unanswered(self, i, name, args):
         asked.append(name)
@@ -257,7 +257,7 @@ def test_a_worker_that_only_seems_lost(expected, monkeypatch):
     class Gone:
         key = "no such run"
 
-    monkeypatch.setattr(Cluster, "call", unanswered)
+    monkeypatch.setattr(ClusterShards, "call", unanswered)
     with cluster(1):
         found = tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW)
     assert len(asked) > 40
@@ -275,7 +275,7 @@ def test_a_trial_point_that_is_lost_with_its_worker():
         engine.set_activations(p.H)
         objective = engine.objective(p.W, p.eps)
         objective.at(T)
-        client, address = engine.runs.client, engine.runs.at[1]
+        client, address = engine.shards.client, engine.shards.at[1]
         os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
         objective.loss()
         objective.move(T)

@@ -236,10 +236,10 @@ def test_nothing_is_read_before_it_is_needed_and_nothing_is_held_at_once():
         engine = DaskEngine(lazy[None], phinmf.divergences.DIVERGENCES["itakura-saito"])
         engine.rotate(np.eye(40))
         engine.energies()
-        runs = engine.runs.runs
-        assert len(runs) >= 4
-        assert all(run.X.size == run.Y.size == 0 for run in runs)
-        folder = engine.runs.folder
+        shards = [stored.shard for stored in engine.shards.shards]
+        assert len(shards) >= 4
+        assert all(shard.X.size == shard.Y.size == 0 for shard in shards)
+        folder = engine.shards.folder
         assert sum(path.stat().st_size for path in folder.iterdir()) == 40 * 4000 * 8
         with engine:
             pass

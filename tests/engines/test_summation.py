@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phinmf.engines.blocked.summation import Node, Tree, runs_of, total
+from phinmf.engines.blocked.summation import Node, Tree, stretches_of, total
 
 
 def leaves(n, rng):
@@ -28,7 +28,7 @@ def by_halves(nodes):
 def test_runs_add_up_to_the_bits_of_the_whole(n, wanted, seed):
     rng = np.random.default_rng(seed)
     expected = by_halves(leaves(n, rng))
-    runs = runs_of(n, wanted)
+    runs = stretches_of(n, wanted)
     assert (runs[0].start, runs[-1].stop) == (0, n)
     assert all(a.stop == b.start for a, b in itertools.pairwise(runs))
     nodes = leaves(n, np.random.default_rng(seed))
@@ -47,7 +47,7 @@ def test_runs_add_up_to_the_bits_of_the_whole(n, wanted, seed):
 @pytest.mark.parametrize("wanted", [1, 2, 4, 8, 64])
 def test_a_power_of_two_sends_one_node_each(wanted):
     n = 1000
-    for run in runs_of(n, wanted):
+    for run in stretches_of(n, wanted):
         tree = Tree(n)
         for i in range(run.start, run.stop):
             tree.add(Node(i, i + 1, [1.0]))
@@ -56,7 +56,7 @@ def test_a_power_of_two_sends_one_node_each(wanted):
 
 @pytest.mark.parametrize("wanted", [2, 3, 4, 5, 6, 7])
 def test_runs_are_of_similar_length(wanted):
-    sizes = [run.stop - run.start for run in runs_of(1000, wanted)]
+    sizes = [run.stop - run.start for run in stretches_of(1000, wanted)]
     assert len(sizes) == wanted
     assert max(sizes) <= 1.35 * 1000 / wanted
 

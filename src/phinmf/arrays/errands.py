@@ -12,7 +12,7 @@ import numpy as np
 
 from phinmf._types import Array
 from phinmf.arrays import lazy
-from phinmf.arrays.patience import Lost, Watch, Workers, address_of
+from phinmf.arrays.patience import ClusterWorkers, Lost, Watch, address_of
 
 log = logging.getLogger("phinmf")
 ATTEMPTS = 10  #: times that the same work may be lost with its workers
@@ -66,7 +66,7 @@ class Errand:
             states = {future.status for future in futures}
         return await self.watch.client.gather(self.futures)
 
-    def lost(self, found: Workers) -> bool:
+    def lost(self, found: ClusterWorkers) -> bool:
         """Whether it may be stuck on a worker that is silent, or paused and not at work on it."""
         listed = self.asked.keys() & (found.there | found.silent)
         stuck = {address for address in listed if self.watch.unready(address, found)}

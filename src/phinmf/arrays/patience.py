@@ -28,7 +28,7 @@ class Lost(Exception):
     """A worker does not answer any more."""
 
 
-class Workers(NamedTuple):
+class ClusterWorkers(NamedTuple):
     """The workers of a cluster, by their addresses."""
 
     ready: dict[str, int]  #: those that begin new work, and their threads
@@ -50,13 +50,13 @@ class Watch:
         with contextlib.suppress(Exception):  # if this is a task of a worker itself,
             lazy.distributed().secede()  # make room for the tasks that are waited for
 
-    def look(self) -> Workers:
+    def look(self) -> ClusterWorkers:
         """Ask the scheduler for its workers."""
         listed, now = self.listed(), time.monotonic()
         if now - self.last > 10 * LOOK:  # what has happened meanwhile is not known
             self.since = now
         self.last = now
-        found = Workers({}, set(), set())
+        found = ClusterWorkers({}, set(), set())
         for address, worker in listed.items():
             beat, noticed = self.heard.get(address, (None, now))
             if beat != worker["last_seen"]:  # by the clock of the scheduler
@@ -104,14 +104,14 @@ class Watch:
         self.warned = False
         return found.ready
 
-    def unready(self, address: str, found: Workers) -> bool:
+    def unready(self, address: str, found: ClusterWorkers) -> bool:
         """Whether a worker is lost, or has been paused for some time while another one is ready."""
         if address in found.ready or (address in found.there and not found.ready):
             return False
         paused = time.monotonic() - max(self.since, self.was_ready.get(address, self.since))
         return address not in found.there or paused > min(GRACE, self.limit / 2)
 
-    def missing(self, found: Workers, waited: float) -> str:
+    def missing(self, found: ClusterWorkers, waited: float) -> str:
         """What the cluster needs."""
         where = address_of(self.client)
         if not (found.there or found.silent):
@@ -158,7 +158,10 @@ class Watch:
         return asyncio.run_coroutine_threadsafe(work, self.client.loop.asyncio_loop)
 
     def result(
-        self, begun: Any, lost: Callable[[Workers], bool], pending: Sequence[Any] | None = None
+        self,
+        begun: Any,
+        lost: Callable[[ClusterWorkers], bool],
+        pending: Sequence[Any] | None = None,
     ) -> Any:
         """What a coroutine returns, unless the worker it asks is lost.
 
@@ -204,7 +207,7 @@ class Watch:
         return {a: found for a, found in answers.items() if not isinstance(found, OSError)}
 
 
-def without(address: str) -> Callable[[Workers], bool]:
+def without(address: str) -> Callable[[ClusterWorkers], bool]:
     """What needs this worker is lost if it is not there."""
     return lambda found: address not in found.there
 
