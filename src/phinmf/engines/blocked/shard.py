@@ -1,11 +1,13 @@
 """The contract of a shard: a stretch of blocks of frames and its state.
 
-An engine asks every shard the same and puts the answers together, so a shard may be anywhere: in
-this process, on a worker of a cluster, on disk. A new way of holding frames is a new subclass.
+An engine calls the same method on every shard and puts the results together, so a shard may be
+anywhere: in this process, on a worker of a cluster, on disk. A new way to hold and compute with
+frames, such as tensors on a GPU, is a new subclass.
 
-Each method declares which state it reads and changes, next to the method. What keeps shards
-elsewhere builds on nothing but these declarations: which calls bring a lost shard back
-(`remote/journal.py`), and which calls need the frames in memory (`remote/disk.py`).
+Each method declares next to it which state it reads and which it changes. Nothing else is needed
+to know which calls bring a lost shard back (`remote/journal.py`), and which calls need frames in
+memory (`remote/disk.py`). A method that changes X changes nothing else but the trial point and
+returns nothing, so that it can be deferred.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""All shards of an engine: every one is asked the same, and the answers come back in order.
+"""All shards of an engine: a method is called on each of them, and the results come in order.
 
-What an engine knows of its shards is this class; where they are is up to its subclasses.
+An engine knows its shards only by the class `Shards`; its subclasses know where they are.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A method that every shard is asked, and its arguments."""
+    """A method to call on every shard, and its arguments."""
 
     name: str
     args: tuple[Any, ...] = ()
     rows: Array | None = None  #: (N, …): each shard gets those of its frames as first argument
-    args_at_trial: tuple[Any, ...] | None = None  #: shorter ones for who holds the trial point
+    args_at_trial: tuple[Any, ...] | None = (
+        None  #: for shards that hold the trial point, if shorter
+    )
 
     @property
     def access(self) -> Access:
@@ -50,7 +52,10 @@ class Shards(ABC):
 
     @abstractmethod
     def answers(self, call: Call) -> Iterable[Any]:
-        """Make a call on every shard; the results, in order, possibly computed as they are read."""
+        """Make a call on every shard, and return the results in order.
+
+        They may be computed one by one while the caller iterates over them.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -58,15 +63,15 @@ class Shards(ABC):
 
     def ask(self, method: Callable[[Shard, *Arguments], Answer], *args: *Arguments) -> list[Answer]:
         """Call a method of every shard, and return the results in order."""
-        return list(self._answers(Call(method.__name__, args)))
+        return list(self._ask(Call(method.__name__, args)))
 
     def ask_rows(self, method: Callable[[Shard, Array], Answer], rows: Array) -> list[Answer]:
         """Call a method of every shard with its own of the rows (N, …)."""
-        return list(self._answers(Call(method.__name__, rows=rows)))
+        return list(self._ask(Call(method.__name__, rows=rows)))
 
     def sums(self, method: Callable[[Shard, *Arguments], Nodes], *args: *Arguments) -> list[Any]:
-        """Add up what a method returns over all blocks, while the results come in."""
-        nodes: Iterable[Nodes] = self._answers(Call(method.__name__, args))
+        """Call a method of every shard, and add up the nodes that come back over all blocks."""
+        nodes: Iterable[Nodes] = self._ask(Call(method.__name__, args))
         return total(self.n_blocks, chain.from_iterable(nodes))
 
     def evaluate(self, W: Array | None, eps: float, T: Array | None) -> tuple[float, Array]:
@@ -78,7 +83,7 @@ class Shards(ABC):
     def move(self, T: Array) -> None:
         """X ← TX; T is not sent again if TX is the trial point."""
         short = (None,) if T is self._trial else None
-        list(self._answers(Call(Shard.move.__name__, (T,), args_at_trial=short)))
+        list(self._ask(Call(Shard.move.__name__, (T,), args_at_trial=short)))
 
     def give_model(self, V_hat: Array) -> None:
         """Let the shards hold a model (N, M) of the power, unless they do already."""
@@ -86,10 +91,10 @@ class Shards(ABC):
             self.ask_rows(Shard.set_model, V_hat)
             self._model = V_hat
 
-    def _answers(self, call: Call) -> Iterable[Any]:
-        """Make a call; an interrupted one leaves no trial point to rely on."""
+    def _ask(self, call: Call) -> Iterable[Any]:
+        """Make a call on every shard."""
         if "trial" in call.access.changes:
-            self._trial = None
+            self._trial = None  # also if the call is interrupted
         return self.answers(call)
 
 
