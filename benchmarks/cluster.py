@@ -24,7 +24,7 @@ TIMES = 16
 HOW = {"n_components": 10, "sparsity": 150, "anneal": False, "tol": 0, "random_state": 0}
 
 
-class Counted(clusters.Cluster):
+class Counted(clusters.ClusterShards):
     """A cluster that records the bytes that were sent."""
 
     last: Counted
@@ -46,13 +46,13 @@ class Measured(NamedTuple):
 
     result: phinmf.Result
     seconds: list[float]  #: of each outer iteration
-    processor: float  #: seconds of an outer iteration on an otherwise idle machine: see `processor`
+    processor: float  #: seconds of an outer iteration if nobody else were there: see `processor`
     evaluation: float  #: bytes of an evaluation, per worker
     everything: float  #: all bytes, per evaluation and worker
 
 
 def fit(client: Client, Y: da.Array, iterations: int, **how: object) -> Measured:
-    """Fit on a cluster, and measure after each outer iteration."""
+    """Fit on a cluster, and look at it after each outer iteration."""
     seen, looking = [], 0.0
 
     def look(state: phinmf.State) -> None:
@@ -61,7 +61,7 @@ def fit(client: Client, Y: da.Array, iterations: int, **how: object) -> Measured
         row, bytes_of = state.history[-1], Counted.last.travelled
         workers = max(client.run(time.process_time).values())
         here = time.process_time()
-        seconds = row.seconds - looking  # which is not part of the fit
+        seconds = row.seconds - looking  # which is no part of the fit
         seen.append((seconds, row.evaluations, bytes_of["at"], bytes_of.total(), workers, here))
         looking += time.perf_counter() - begun
 
@@ -82,10 +82,10 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=4)
     options = parser.parse_args()
     print(machine())
-    clusters.Cluster = Counted
+    clusters.ClusterShards = Counted
     Y = np.tile(recording(), TIMES)
     M, N = Y.shape
-    Y *= np.random.default_rng(0).uniform(0.5, 1.5, N)  # no two frames are equal
+    Y *= np.random.default_rng(0).uniform(0.5, 1.5, N)  # no frame is another one
     runs: dict[int, list[Measured]] = {1: [], 2: []}
     with ExitStack() as stack:
         clients = {n: client_of(stack, n) for n in runs}
@@ -124,7 +124,7 @@ def main() -> None:
 
 
 def scattered(client: Client, Y: np.ndarray) -> da.Array:
-    """Frames in the memory of the workers, one recording per chunk."""
+    """Frames that the workers hold, a recording in a chunk."""
     n = Y.shape[1] // TIMES
     pieces = [client.scatter(Y[:, i * n : (i + 1) * n]) for i in range(TIMES)]
     chunks = [da.from_delayed(piece, (len(Y), n), Y.dtype) for piece in pieces]

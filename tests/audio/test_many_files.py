@@ -133,7 +133,7 @@ def test_workers_that_begin_nothing(tmp_path, capsys, n):
         client.run(lambda dask_worker: setattr(dask_worker, "status", Status.paused))
         assert main([*command, "--quiet"]) == 1
     said = capsys.readouterr().err
-    assert "0 are running, 1 paused for want of memory, 0 silent; start others" in said
+    assert "0 are running, 1 paused because they lack memory, 0 silent; start others" in said
 
 
 def test_files_that_workers_do_not_see(tmp_path, capsys, monkeypatch):

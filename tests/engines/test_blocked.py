@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from problems import SUPPORTED, Problem, notes, seeds
 
 import phinmf
-from phinmf.engines.blocked.summation import MOST_FRAMES, blocks_of
+from phinmf.engines.blocked.summation import MAX_FRAMES, blocks_of
 from phinmf.linalg.manifold import random_orthogonal
 
 
@@ -54,7 +54,7 @@ def test_blocked_is_array(dtype, **how):
         assert close(x, y, tolerance)
 
 
-def test_products_that_leave_the_range_are_taken_apart():
+def test_logarithms_are_taken_one_by_one_if_a_product_overflows():
     """A model 200 orders of magnitude off: eight ratios multiply to more than a double holds."""
     (slow, a), (fast, b) = both(np.float64, seed=0, eps=0.0, N=40)
     for problem in (slow, fast):
@@ -71,7 +71,7 @@ def test_blocks_cover_all_frames_once(N):
     assert [i for b in blocks for i in (b.start, b.stop)][1:-1:2] == [b.start for b in blocks[1:]]
     assert (blocks[0].start, blocks[-1].stop) == (0, N)
     sizes = [b.stop - b.start for b in blocks]
-    assert max(sizes) <= MOST_FRAMES
+    assert max(sizes) <= MAX_FRAMES
     assert max(sizes) - min(sizes) <= 1
 
 

@@ -1,4 +1,4 @@
-"""Clusters that lose workers, or their scheduler, and what travels through them."""
+"""Clusters that lose workers or their scheduler, and how many bytes are sent."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ needs_dask()
 import dask
 import dask.array as da
 
-from phinmf.engines.remote.cluster import Cluster
+from phinmf.engines.remote.cluster import ClusterShards
 
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 12, "tol": 0}
 
@@ -62,14 +62,14 @@ def said():
 
 
 @pytest.mark.parametrize(
-    ("question", "times"), [("at", 9), ("move", 3), ("nmf_pass", 20), ("activations", 4)]
+    ("method", "times"), [("at", 9), ("move", 3), ("nmf_pass", 20), ("activations", 4)]
 )
-def test_a_worker_that_is_killed(expected, monkeypatch, said, question, times):
-    """SIGKILL right before a question: the fit goes on, and ends with the same bits."""
-    call, asked, killed = Cluster.call, [], []
+def test_a_fit_survives_a_killed_worker(expected, monkeypatch, said, method, times):
+    """SIGKILL right before a call: the fit continues, and ends with the same bits."""
+    call, asked, killed = ClusterShards.call, [], []
 
     def deadly(self, i, name, args):
-        if name == question and i == 0 and not killed:
+        if name == method and i == 0 and not killed:
             asked.append(name)
             if len(asked) > times:
                 victim = self.client.run(os.getpid, workers=[self.at[0]])[self.at[0]]
@@ -77,7 +77,7 @@ def test_a_worker_that_is_killed(expected, monkeypatch, said, question, times):
                 killed.append(self.at[0])
         return call(self, i, name, args)
 
-    monkeypatch.setattr(Cluster, "call", deadly)
+    monkeypatch.setattr(ClusterShards, "call", deadly)
     with cluster(2):
         found = tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW)
     assert killed
@@ -86,9 +86,11 @@ def test_a_worker_that_is_killed(expected, monkeypatch, said, question, times):
 
 
 @pytest.mark.parametrize("lazily", [True, False])
-def test_all_workers_are_lost_at_once(expected, monkeypatch, said, lazily):
-    """SIGKILL for every worker; another one has just joined the cluster, and the fit goes on."""
-    call, asked, killed = Cluster.call, [], []
+def test_a_fit_survives_the_loss_of_all_workers_if_another_one_has_joined(
+    expected, monkeypatch, said, lazily
+):
+    """SIGKILL for every worker right after another one has joined the cluster."""
+    call, asked, killed = ClusterShards.call, [], []
 
     def deadly(self, i, name, args):
         asked.append(name)
@@ -100,7 +102,7 @@ def test_all_workers_are_lost_at_once(expected, monkeypatch, said, lazily):
                 process.kill()
         return call(self, i, name, args)
 
-    monkeypatch.setattr(Cluster, "call", deadly)
+    monkeypatch.setattr(ClusterShards, "call", deadly)
     Y = da.from_array(frames(), chunks=(-1, -1, 700)) if lazily else frames()
     with (
         cluster(0, processes=False, protocol="tcp") as client,
@@ -115,7 +117,7 @@ def test_all_workers_are_lost_at_once(expected, monkeypatch, said, lazily):
     same(found, expected)
 
 
-def test_all_workers_are_lost_and_none_comes(said):
+def test_an_error_says_that_no_workers_are_left(said):
     def kill(state):
         if state.iteration == 8:
             for pid in client.run(os.getpid).values():
@@ -132,29 +134,29 @@ def test_all_workers_are_lost_and_none_comes(said):
 
 
 def paused(dask_worker):
-    """What a worker does of itself when 80 % of its memory is used."""
+    """What a worker does by itself when 80 % of its memory is used."""
     from distributed.core import Status
 
     dask_worker.status = Status.paused
 
 
-def test_all_workers_are_paused(said):
-    """They answer, but begin nothing: the log says so soon, and an error when the time is over."""
-    none = "begun any work for [12] s: 0 are running, 2 paused for want of memory, .* more memory"
+def test_an_error_says_that_all_workers_are_paused(said):
+    """They answer but start no task: first a warning is logged, then an error is raised."""
+    none = "started any task for [12] s: 0 are running, 2 paused because they lack .* more memory"
     Y = da.from_array(frames(), chunks=(-1, -1, 700))
     with (
         cluster(2, processes=False, memory_limit=0) as client,
         dask.config.set({"phinmf.timeout": "1500ms"}),
     ):
         client.run(paused)
-        for door in (tl_nmf, lambda Y, **_: tl_nmf(Y.compute(scheduler="sync"), 3, engine="dask")):
+        for fit in (tl_nmf, lambda Y, **_: tl_nmf(Y.compute(scheduler="sync"), 3, engine="dask")):
             with pytest.raises(ConnectionError, match=none):
-                door(Y, **HOW)
+                fit(Y, **HOW)
     assert len(said) == 2
     assert all("no worker of the Dask cluster" in line for line in said)
 
 
-def test_one_of_two_workers_is_paused(expected):
+def test_a_paused_worker_gets_no_frames(expected):
     Y = da.from_array(frames(), chunks=(-1, -1, 700))
     with (
         cluster(2, processes=False, memory_limit=0) as client,
@@ -164,7 +166,7 @@ def test_one_of_two_workers_is_paused(expected):
         same(tl_nmf(Y, **HOW), expected)
 
 
-def test_an_error_of_a_run_is_raised_here(client):
+def test_an_error_of_a_shard_is_raised_in_the_client(client):
     p = Problem(3, M=12, N=3000, engine="blocked")
     with DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence) as engine:
         engine.rotate(p.Phi)
@@ -172,8 +174,8 @@ def test_an_error_of_a_run_is_raised_here(client):
             engine.rotate(p.Phi[:, :5])
 
 
-def test_a_worker_that_closes(expected):
-    """It says that it cannot schedule anything any more: the other one goes on."""
+def test_a_fit_survives_a_worker_that_closes(expected):
+    """It answers that it cannot compute anything any more: the other one takes over."""
     Y = da.from_array(frames(), chunks=(-1, -1, 700))
     with cluster(2, processes=False) as client:
 
@@ -185,8 +187,8 @@ def test_a_worker_that_closes(expected):
         same(tl_nmf(Y, callback=close, **HOW), expected)
 
 
-def test_chunks_that_wait_on_a_paused_worker():
-    """They were given to it before: nobody else takes them, and they are computed again."""
+def test_chunks_that_wait_for_a_paused_worker_are_computed_on_another():
+    """The scheduler had assigned them to it before it was paused."""
 
     def slow(block):
         time.sleep(0.2)
@@ -206,7 +208,7 @@ def test_chunks_that_wait_on_a_paused_worker():
     assert np.array_equal(found, Y)
 
 
-def test_a_worker_that_falls_silent(expected, said):
+def test_a_fit_survives_a_worker_without_heartbeats(expected, said):
     """A stopped process keeps its connections open; the scheduler would wait for five minutes."""
     Y = da.from_array(frames(), chunks=(-1, -1, 700))
     with (
@@ -224,8 +226,8 @@ def test_a_worker_that_falls_silent(expected, said):
     assert any("is lost: its frames go to" in line for line in said)
 
 
-def test_a_fit_in_a_task_of_the_only_worker(expected):
-    """The task makes room for the tasks that it waits for."""
+def test_a_fit_can_be_a_task_of_the_only_worker(expected):
+    """The task frees its thread for the tasks that it waits for."""
 
     def fit():
         from distributed import (
@@ -240,14 +242,14 @@ def test_a_fit_in_a_task_of_the_only_worker(expected):
         same(client.submit(fit).result(timeout=60), expected)
 
 
-def test_a_worker_that_only_seems_lost(expected, monkeypatch):
-    """One question to the only worker is not answered: its run is made again, there."""
-    call, asked = Cluster.call, []
+def test_a_shard_is_made_again_on_a_worker_that_only_seemed_lost(expected, monkeypatch):
+    """One call to the only worker fails: its shard is made again on the same worker."""
+    call, asked = ClusterShards.call, []
 
     def unanswered(self, i, name, args):
         asked.append(name)
         if len(asked) == 40:
-            name = "no such question"
+            name = "no such method"
             self.actors[i], actor = Gone(), self.actors[i]
             answer = call(self, i, name, args)
             self.actors[i] = actor
@@ -255,17 +257,17 @@ def test_a_worker_that_only_seems_lost(expected, monkeypatch):
         return call(self, i, name, args)
 
     class Gone:
-        key = "no such run"
+        key = "no such shard"
 
-    monkeypatch.setattr(Cluster, "call", unanswered)
+    monkeypatch.setattr(ClusterShards, "call", unanswered)
     with cluster(1):
         found = tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW)
     assert len(asked) > 40
     same(found, expected)
 
 
-def test_a_trial_point_that_is_lost_with_its_worker():
-    """Between the evaluation of T and the move to TX another question finds a worker dead."""
+def test_a_trial_point_that_is_lost_with_its_worker_is_computed_again():
+    """The worker is lost between the evaluation of T and the move to TX."""
     p = Problem(3, M=12, N=3000, engine="blocked")
     T = random_orthogonal(12, p.rng)
     expected = p.objective
@@ -275,7 +277,7 @@ def test_a_trial_point_that_is_lost_with_its_worker():
         engine.set_activations(p.H)
         objective = engine.objective(p.W, p.eps)
         objective.at(T)
-        client, address = engine.runs.client, engine.runs.at[1]
+        client, address = engine.shards.client, engine.shards.at[1]
         os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
         objective.loss()
         objective.move(T)
@@ -295,8 +297,8 @@ if __name__ == "__main__":
 """
 
 
-def test_a_scheduler_that_is_killed(expected, tmp_path):
-    """The fit ends with a sentence, and resumes on another cluster from its checkpoint."""
+def test_a_fit_resumes_after_its_scheduler_was_killed(expected, tmp_path):
+    """It raises an error, and resumes from its checkpoint on another cluster."""
     script = tmp_path / "scheduler.py"
     script.write_text(SCHEDULER)
     run = subprocess.Popen(
@@ -328,7 +330,7 @@ def test_a_scheduler_that_is_killed(expected, tmp_path):
         same(tl_nmf(Y, resume=True, **how), expected)
 
 
-def test_few_bytes_travel(client, monkeypatch):
+def test_few_bytes_are_sent(client, monkeypatch):
     """Counted on the connections of this process, which are those of the client."""
     from distributed.comm.tcp import TCP
 
@@ -374,7 +376,7 @@ def arrays_in(message):
             yield from arrays_in(value)
 
 
-def test_workers_forget_the_frames_when_a_fit_is_over(client):
+def test_workers_free_the_frames_after_a_fit(client):
     client.wait_for_workers(2, timeout=30)
     tl_nmf(da.from_array(frames(), chunks=(-1, -1, 700)), **HOW | {"max_iter": 2})
 
@@ -388,7 +390,7 @@ def test_workers_forget_the_frames_when_a_fit_is_over(client):
     assert not any(client.run(actors).values())
 
 
-def test_the_words_of_the_scheduler_for_a_lost_run():
+def test_the_error_of_the_scheduler_for_a_lost_shard_is_recognised():
     from phinmf.engines.remote.cluster import of_a_lost_worker
 
     assert of_a_lost_worker(RuntimeError("Worker holding Actor was lost"))

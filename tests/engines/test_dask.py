@@ -18,7 +18,7 @@ import dask.array as da
 
 
 def frames(C=1, M=40, N=4000, dtype=np.float64, seed=0):
-    """Enough samples for single precision to pay, so that equal frames are not merged."""
+    """Enough samples that single precision is used and equal frames are not merged."""
     rng = np.random.default_rng(seed)
     Y = rng.standard_normal((C, M, N)) * np.linspace(0.1, 1, N)
     Y[:, :, 100:130] = 0
@@ -80,7 +80,7 @@ def test_every_solver(place, solver):
     same(tl_nmf(da.from_array(Y, chunks=(-1, -1, 900)), **how), tl_nmf(Y, **how))
 
 
-def test_numpy_frames_small_ones_too(place):
+def test_numpy_arrays_with_few_frames(place):
     Y = frames(N=300)
     same(tl_nmf(Y, engine="dask", **HOW), tl_nmf(Y, **HOW))
 
@@ -89,7 +89,7 @@ SMALL = {"n_components": 2, "random_state": 0, "max_iter": 4, "tol": 0}
 
 
 def repeated(C, M, N, dtype=np.float64):
-    """Frames some of which are equal, some silent, in no order."""
+    """Frames of which some are equal and some silent, in no order."""
     Y = np.round(frames(C, M, N, dtype=dtype) * 8) / 8
     Y[:, :, N // 2 :] = Y[:, :, : N - N // 2]
     return Y
@@ -152,7 +152,7 @@ def test_a_given_model(place):
     assert found.objective == expected.objective
 
 
-def test_a_worker_of_its_own_for_each_share(two_workers):
+def test_any_number_of_workers_gives_the_same_bits(two_workers):
     Y = frames(N=6000, dtype=np.float32)
     expected = tl_nmf(Y, engine="blocked", **HOW)
     for n in (1, 3):
@@ -160,7 +160,7 @@ def test_a_worker_of_its_own_for_each_share(two_workers):
             same(tl_nmf(da.from_array(Y, chunks=(-1, -1, 700)), **HOW), expected)
 
 
-def test_checkpoints_know_their_frames_in_any_chunks(place, tmp_path):
+def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(place, tmp_path):
     Y = frames(dtype=np.float32)
     how = HOW | {"max_iter": 12, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
     tl_nmf(Y, engine="blocked", callback=lambda state: state.iteration == 7, **how)
@@ -172,7 +172,7 @@ def test_checkpoints_know_their_frames_in_any_chunks(place, tmp_path):
 
 
 def test_a_move_to_what_was_not_the_last_trial(place):
-    """Each engine is asked the same in the same order, also what the algorithm never asks."""
+    """Both engines get the same calls, also some that the algorithm never makes."""
     p = Problem(3, M=12, N=3000, engine="blocked")
     other = DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence)
     T, S = random_orthogonal(12, p.rng), random_orthogonal(12, p.rng)
@@ -236,17 +236,17 @@ def test_nothing_is_read_before_it_is_needed_and_nothing_is_held_at_once():
         engine = DaskEngine(lazy[None], phinmf.divergences.DIVERGENCES["itakura-saito"])
         engine.rotate(np.eye(40))
         engine.energies()
-        runs = engine.runs.runs
-        assert len(runs) >= 4
-        assert all(run.X.size == run.Y.size == 0 for run in runs)
-        folder = engine.runs.folder
+        shards = [stored.shard for stored in engine.shards.shards]
+        assert len(shards) >= 4
+        assert all(shard.X.size == shard.Y.size == 0 for shard in shards)
+        folder = engine.shards.folder
         assert sum(path.stat().st_size for path in folder.iterdir()) == 40 * 4000 * 8
         with engine:
             pass
         assert not folder.exists()
 
 
-def test_a_lazy_transform_is_that_of_the_model_as_it_was():
+def test_a_lazy_transform_uses_the_model_as_it_was_when_called():
     X = da.from_array(frames()[0].T, chunks=(1000, -1))
     how = {"max_iter": 4, "tol": 0, "random_state": 0}
     with dask.config.set(scheduler="threads"):
@@ -260,7 +260,7 @@ def test_a_lazy_transform_is_that_of_the_model_as_it_was():
         assert np.allclose(power.compute(), expected_power)
 
 
-def test_restarts_in_threads_know_the_cluster(two_workers):
+def test_restarts_in_threads_use_the_cluster(two_workers):
     X = da.from_array(frames()[0].T, chunks=(1000, -1))
     how = {"max_iter": 3, "tol": 0, "random_state": 0, "n_init": 2}
     with two_workers.as_current():

@@ -1,4 +1,4 @@
-"""A process that forks while a fit is going on: the child is as free as its parent was."""
+"""A process that forks during a fit: the child can fit, too, with the same thread settings."""
 
 import os
 import threading
@@ -43,7 +43,7 @@ def exit_code(pid):
     return None
 
 
-def test_while_another_thread_fits(rng):
+def test_a_child_forked_while_another_thread_fits(rng):
     small, large = notes(), notes(M=64, n=20000)
     expected = tl_nmf(small, **HOW).Phi
     before = blas_threads()
@@ -68,7 +68,7 @@ def test_while_another_thread_fits(rng):
     assert blas_threads() == before
 
 
-def test_while_the_number_of_threads_is_being_changed():
+def test_a_child_forked_while_the_number_of_threads_is_being_changed():
     """At the worst moment: another thread enters and leaves without pause."""
     before = blas_threads()
     over = threading.Event()
@@ -93,7 +93,7 @@ def test_while_the_number_of_threads_is_being_changed():
         thread.join()
 
 
-def test_a_fit_that_forks_goes_on_in_the_child():
+def test_a_fit_that_forks_continues_in_the_child():
     Y = notes(M=32, n=20000)
     before, parent = blas_threads(), os.getpid()
     straight = tl_nmf(Y, n_threads=2, **HOW)

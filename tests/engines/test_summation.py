@@ -1,4 +1,4 @@
-"""The tree of sums: the same bits whoever adds which part of it."""
+"""The tree of sums: the same bits whichever shard adds which blocks."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phinmf.engines.blocked.summation import Node, Tree, runs_of, total
+from phinmf.engines.blocked.summation import Node, Tree, stretches_of, total
 
 
 def leaves(n, rng):
@@ -25,19 +25,19 @@ def by_halves(nodes):
 
 
 @given(n=st.integers(1, 200), wanted=st.integers(1, 17), seed=st.integers(0, 99))
-def test_runs_add_up_to_the_bits_of_the_whole(n, wanted, seed):
+def test_stretches_add_up_to_the_bits_of_the_whole(n, wanted, seed):
     rng = np.random.default_rng(seed)
     expected = by_halves(leaves(n, rng))
-    runs = runs_of(n, wanted)
-    assert (runs[0].start, runs[-1].stop) == (0, n)
-    assert all(a.stop == b.start for a, b in itertools.pairwise(runs))
+    stretches = stretches_of(n, wanted)
+    assert (stretches[0].start, stretches[-1].stop) == (0, n)
+    assert all(a.stop == b.start for a, b in itertools.pairwise(stretches))
     nodes = leaves(n, np.random.default_rng(seed))
     sent = []
-    for run in runs:
+    for stretch in stretches:
         tree = Tree(n)
-        for node in nodes[run]:
+        for node in nodes[stretch]:
             tree.add(node)
-        assert len(tree.nodes) <= 2  # so much travels
+        assert len(tree.nodes) <= 2  # so few are sent
         sent += tree.nodes
     found = total(n, sent)
     assert np.array_equal(found[0], expected[0])
@@ -47,21 +47,21 @@ def test_runs_add_up_to_the_bits_of_the_whole(n, wanted, seed):
 @pytest.mark.parametrize("wanted", [1, 2, 4, 8, 64])
 def test_a_power_of_two_sends_one_node_each(wanted):
     n = 1000
-    for run in runs_of(n, wanted):
+    for stretch in stretches_of(n, wanted):
         tree = Tree(n)
-        for i in range(run.start, run.stop):
+        for i in range(stretch.start, stretch.stop):
             tree.add(Node(i, i + 1, [1.0]))
-        assert [node.sums for node in tree.nodes] == [[float(run.stop - run.start)]]
+        assert [node.sums for node in tree.nodes] == [[float(stretch.stop - stretch.start)]]
 
 
 @pytest.mark.parametrize("wanted", [2, 3, 4, 5, 6, 7])
-def test_runs_are_of_similar_length(wanted):
-    sizes = [run.stop - run.start for run in runs_of(1000, wanted)]
+def test_stretches_are_of_similar_length(wanted):
+    sizes = [s.stop - s.start for s in stretches_of(1000, wanted)]
     assert len(sizes) == wanted
     assert max(sizes) <= 1.35 * 1000 / wanted
 
 
-def test_sums_that_may_not_be_written_to_are_left_alone():
+def test_read_only_sums_are_not_changed():
     fixed = [np.ones(2), np.ones(2)]
     for array in fixed:
         array.flags.writeable = False

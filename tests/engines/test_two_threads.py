@@ -1,4 +1,4 @@
-"""Fits that run at the same time do not disturb each other, nor what the caller has set."""
+"""Fits that run at the same time change neither each other nor the settings of the caller."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -30,8 +30,8 @@ def fit(dtype, seed, solver, barrier=None):
     return phinmf.tl_nmf(Y, 3, **how), model.fit_transform(Y.T), model
 
 
-def test_any_thread_may_hold_blas_to_one_thread_and_any_may_let_go():
-    """Whichever thread was the first to set the number, and whichever is the last to end."""
+def test_any_thread_may_limit_blas_to_one_thread_and_any_may_restore_it():
+    """Whichever thread was the first to set the number, and whichever is the last to exit."""
     before = blas_threads()
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
         for one, other in [(first, second), (second, first), (first, first)]:
@@ -49,7 +49,7 @@ def test_any_thread_may_hold_blas_to_one_thread_and_any_may_let_go():
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 3)])
-def test_the_same_bits_as_one_after_the_other(pair):
+def test_fits_at_the_same_time_give_the_same_bits_as_one_after_the_other(pair):
     chosen = [FITS[i] for i in pair]
     alone = [fit(**how) for how in chosen]
     barrier = Barrier(2)
@@ -72,7 +72,7 @@ def test_restarts_at_the_same_time():
     assert np.array_equal(one.transform_matrix_, other.transform_matrix_)
 
 
-def test_one_that_fails_leaves_the_other_alone():
+def test_a_fit_that_fails_does_not_change_another():
     alone = fit(**FITS[0])[0]
     barrier = Barrier(2)
 

@@ -320,7 +320,7 @@ def test_frames_settle_as_in_the_engine(rng, monkeypatch, entries):
     W = rng.random((32, 3))
     W /= W.sum(axis=0)
     found = []
-    for way in (settle, ArrayEngine.settle_activations):
+    for way in (settle, ArrayEngine.converge_activations):
         engine = ArrayEngine(tensor(notes()[None]), DIVERGENCES["itakura-saito"])
         engine.set_activations(tensor(np.ones((3, notes().shape[1]))))
         way(engine, tensor(W), 2.0, 1e-3, 3e-6, 200)

@@ -1,4 +1,4 @@
-"""What dask computes: here, or on the workers of a cluster, on others if some are lost."""
+"""Computations by dask, in this process or on a cluster; started again if workers are lost."""
 
 from __future__ import annotations
 
@@ -12,32 +12,31 @@ import numpy as np
 
 from phinmf._types import Array
 from phinmf.arrays import lazy
-from phinmf.arrays.patience import Lost, Watch, Workers, address_of
+from phinmf.arrays.patience import ClusterWorkers, Lost, Watch, address_of
 
 log = logging.getLogger("phinmf")
-ATTEMPTS = 10  #: times that the same work may be lost with its workers
+ATTEMPTS = 10  #: maximum number of times that the same work is started
 
 
 class Errand:
-    """Work on a cluster, which is begun again if it is stuck on a worker that is silent or paused.
+    """Work on a cluster, which is started again if it waits for a worker that is silent or paused.
 
-    What was on a worker that has left the cluster the scheduler gives to another one by itself.
+    If a worker has left the cluster, the scheduler itself gives its work to another one.
     """
 
     def __init__(self, watch: Watch, submit: Callable[..., Any]) -> None:
+        """Start the work: `submit` returns its futures, given where it may be computed."""
         self.watch = watch
-        self.submit = (
-            submit  #: returns futures; takes the workers that may compute them, if not all
-        )
+        self.submit = submit
         self.begin()
 
     def begin(self, **where: Any) -> None:
-        """Have it done by any worker, or by these."""
+        """Start the work, on any worker or on some (keyword arguments of dask's submit)."""
         self.asked = self.watch.ready()
         self.futures = self.submit(**where)
 
     def result(self) -> Any:
-        """Wait until it is done."""
+        """Wait for the work and return its result."""
         killed = lazy.distributed().KilledWorker
         last: Exception = Lost()
         for _ in range(ATTEMPTS):
@@ -47,37 +46,37 @@ class Errand:
                 raise too_often(self.watch.client, error) from error
             except (Lost, OSError) as error:
                 if any(future.status == "error" for future in self.all()):
-                    raise  # it is the computation that has failed
+                    raise  # the computation itself has failed
                 last = error
-            log.warning("a worker is lost: its work is begun again on another one")
+            log.warning("a worker is lost: its work is started again on another one")
             self.futures = None
             self.begin(workers=sorted(self.watch.ready()), allow_other_workers=True)
         raise too_often(self.watch.client, last) from last
 
     def all(self) -> list[Any]:
-        """Its futures, or its only one."""
+        """Return all futures as a list, also if there is only one."""
         return self.futures if isinstance(self.futures, list) else [self.futures]
 
     async def gathered(self) -> Any:
-        """What the futures hold, once all are done or one has failed."""
+        """Return the results of the futures as soon as all are done; raise if one has failed."""
         futures, states = self.all(), {"pending"}
         while "error" not in states and not states.isdisjoint(("pending", "lost")):
             await asyncio.sleep(0.01)
             states = {future.status for future in futures}
         return await self.watch.client.gather(self.futures)
 
-    def lost(self, found: Workers) -> bool:
-        """Whether it may be stuck on a worker that is silent, or paused and not at work on it."""
+    def lost(self, found: ClusterWorkers) -> bool:
+        """Whether the work may wait for a worker that is silent, or paused and not computing it."""
         listed = self.asked.keys() & (found.there | found.silent)
         stuck = {address for address in listed if self.watch.unready(address, found)}
-        alone = not isinstance(self.futures, list)  # one task: it is known where it is
+        alone = not isinstance(self.futures, list)  # the worker of a single task is known
         if not stuck or (alone and not self.watch.has(stuck, self.futures.key)):
             return False
         return bool(stuck & found.silent) or not self.watch.executing(self.all(), stuck)
 
 
 def compute(Y: Any, tasks: list[Any]) -> list[Any]:
-    """What delayed tasks on a dask array return, wherever dask computes them."""
+    """Compute delayed tasks on a dask array Y where dask computes now, and return their results."""
     client = lazy.current_client()
     if client is None:
         return list(lazy.dask().compute(*tasks))
@@ -90,15 +89,15 @@ def compute(Y: Any, tasks: list[Any]) -> list[Any]:
 
 
 def in_memory(Y: Any) -> Array:
-    """The frames (C, M, N) of a dask array, which is chunked along frames alone."""
+    """Compute a dask array (C, M, N) that is chunked along frames alone."""
     return np.concatenate(compute(Y, list(Y.to_delayed().ravel())), axis=2)
 
 
 def afresh(client: Any, Y: Any, tasks: list[Any], **where: Any) -> list[Any]:
-    """Futures of tasks that were lost, each under a fresh key and with all that it is made of.
+    """Submit lost tasks again, each under a new key and with everything that it depends on.
 
-    So it waits for nothing that the scheduler believes to be on another worker, unless the array Y
-    itself is there already.
+    So no task waits for a result that the scheduler believes to be on another worker, unless the
+    array Y itself is held by the cluster.
     """
     if lazy.distributed().futures_of(Y):
         futures: list[Any] = client.compute(tasks, **where)
@@ -109,21 +108,21 @@ def afresh(client: Any, Y: Any, tasks: list[Any], **where: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class Box:
-    """A task that dask does not look into."""
+    """A task as plain data, whose parts dask does not schedule one by one."""
 
     task: Any
 
 
 def unpacked(box: Box) -> Any:
-    """What the task in a box returns, computed on the spot."""
+    """Compute the task in a box in this thread."""
     return box.task.compute(scheduler="sync")
 
 
 def too_often(client: Any, lost: Exception) -> ConnectionError:
-    """Why the same work is not begun once more."""
+    """Return the error that the same work was lost too often."""
     cause = lost.__cause__ if isinstance(lost, Lost) else lost
     why = "" if cause is None else f" (the last time {type(cause).__name__}: {cause})"
     return ConnectionError(
         f"the Dask cluster at {address_of(client)} has lost one worker after the other with the"
-        f" same work{why}: look into the logs of the workers, which mostly need more memory"
+        f" same work{why}: read the logs of the workers, which often need more memory"
     )

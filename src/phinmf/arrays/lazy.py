@@ -1,4 +1,4 @@
-"""What dask arrays must be like, and where dask itself is."""
+"""Dask arrays: what they must be like, and how dask is imported only when it is needed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ HINT = 'pip install "phinmf[dask]"'
 
 
 def is_lazy(Y: Any) -> bool:
-    """Whether this is a dask array; dask is not imported to find out."""
+    """Whether this is a dask array, without importing dask."""
     return type(Y).__module__.startswith("dask.array")
 
 
 def lazy_array(name: str, given: Any) -> Any:
-    """Return a dask array of float32 or float64, as `checks.real_array` does at once."""
+    """Return a dask array as float32 or float64, like `checks.real_array` for arrays in memory."""
     if given.dtype.kind == "c":
         raise ValueError(f"{name} is complex, but real numbers are needed: pass {name}.real")
     if given.dtype.kind not in "fiub":
@@ -32,7 +32,7 @@ def lazy_array(name: str, given: Any) -> Any:
 
 
 def unchunked(name: str, Y: Any, frames: int) -> Any:
-    """Return frames (C, M, N) of a dask array whose only chunked axis is the given one."""
+    """Return frames (C, M, N) chunked along N alone, from a dask array with this axis of frames."""
     sample_axis = Y.ndim - 2 if frames == Y.ndim - 1 else Y.ndim - 1
     if Y.numblocks[sample_axis] > 1:
         raise ValueError(
@@ -48,17 +48,17 @@ def unchunked(name: str, Y: Any, frames: int) -> Any:
 
 
 def dask() -> Any:
-    """The package, which is an extra."""
+    """Return the module ``dask``, with ``dask.array`` imported."""
     return extra("dask.array", "dask")
 
 
 def distributed() -> Any:
-    """Its clusters."""
+    """Return the module ``distributed``, dask's clusters."""
     return extra("distributed", "distributed")
 
 
 def extra(module: str, name: str) -> Any:
-    """A package that may be missing."""
+    """Import a module of an optional package and return the package."""
     try:
         importlib.import_module(module)
     except ImportError as error:
@@ -67,7 +67,10 @@ def extra(module: str, name: str) -> Any:
 
 
 def rows(X: Any) -> Any:
-    """Return a dask array of frames (n_frames, M), as scikit-learn has them."""
+    """Check a dask array of frames (n_frames, M), the shape that scikit-learn has, and return it.
+
+    Its numbers are float32 or float64, and every frame is in one chunk.
+    """
     X = lazy_array("X", X)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"X has shape {X.shape}, but frames of shape (n_frames, M) are needed")
@@ -76,12 +79,12 @@ def rows(X: Any) -> Any:
 
 
 def like(H: Any, X: Any) -> Any:
-    """Activations (n_frames, K) in chunks like those of the frames."""
+    """Return activations (n_frames, K) as a dask array with the chunks of the frames X."""
     return dask().array.from_array(H, chunks=(X.chunks[0], -1))
 
 
 def current_client() -> Any:
-    """The client that dask itself would use, if there is one."""
+    """Return the client of a cluster that dask would compute on now, or None."""
     distributed = sys.modules.get("distributed")
     chosen = dask().config.get("scheduler", None)
     if distributed is None or chosen not in (None, "distributed", "dask.distributed"):

@@ -1,6 +1,6 @@
-"""How loud frames are, each by itself: the bits do not depend on which others there are.
+"""How loud each frame is: the bits for a frame do not depend on other frames.
 
-Frames (C, M, N) may also be a dask array, which stays where it is: only what is asked comes back.
+Frames (C, M, N) may also be a dask array: it is computed where it is, and only levels are sent.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from phinmf._types import Array
 from phinmf.arrays import errands, lazy
 from phinmf.arrays.lazy import is_lazy
 
-FRAMES = 1024  #: that are looked at together
+FRAMES = 1024  #: that are processed at a time
 
 Out = TypeVar("Out")
 
 
 class Levels(NamedTuple):
-    """What there is to know of frames before they are scaled."""
+    """Levels of frames before they are scaled."""
 
-    largest: Array  #: (N,): absolute value
-    energies: Array  #: (N,): sum of squares at unit scale, the largest value of all being ½ to 1
-    exponent: int  #: of that scale
+    largest: Array  #: (N,): largest absolute value
+    energies: Array  #: (N,): sum of squares at the scale where the largest value of all is ½ to 1
+    exponent: int  #: frames at that scale are 2^-exponent Y
     bad: int  #: number of values that are NaN or infinite
 
     @property
@@ -38,7 +38,10 @@ class Levels(NamedTuple):
 def each(
     function: Callable[[Array], Out], Y: Any, stretches: list[slice] | None = None
 ) -> list[Out]:
-    """What a function says of every stretch of frames; by default they are those of memory."""
+    """Apply a function to every stretch of frames, and return the results in order.
+
+    By default the stretches are short for arrays in memory, and the chunks for dask arrays.
+    """
     if not is_lazy(Y):
         N = Y.shape[2]
         stretches = stretches or [slice(i, i + FRAMES) for i in range(0, N, FRAMES)]
@@ -63,7 +66,7 @@ def energies(Y: Array, exponents: Any = 0) -> Array:
 
 
 def levels(Y: Any) -> Levels:
-    """Look at every frame once; what is known of tensors, whose numbers are finite, stays there."""
+    """Return the levels of all frames; those of a tensor, which must be finite, on its device."""
     if arrays.is_tensor(Y):
         xp = arrays.namespace(Y)
         loudest = arrays.cast(xp.max(xp.abs(Y), axis=(0, 1)), np.float64)
@@ -75,7 +78,7 @@ def levels(Y: Any) -> Levels:
     if len(top) != Y.shape[2]:
         raise ValueError(
             f"the dask array of frames says that it has {Y.shape[2]}, but its chunks hold"
-            f" {len(top)}: give da.from_delayed the shapes that chunks really have"
+            f" {len(top)}: pass da.from_delayed the true shapes of the chunks"
         )
     _, exponents = np.frexp(top)
     exponent = int(exponents.max())
@@ -84,7 +87,7 @@ def levels(Y: Any) -> Levels:
 
 
 def of_stretch(Y: Array) -> tuple[Array, Array, int]:
-    """Largest value of each frame, its energy at the scale of that, and how many are bad."""
+    """Return the largest value of each frame, its energy at the scale of that, and bad values."""
     finite = np.isfinite(Y)
     bad = Y.size - int(finite.sum())
     if bad:

@@ -1,8 +1,9 @@
-"""Waiting for the workers of a Dask cluster, but not for ever.
+"""Waiting for the workers of a Dask cluster, with time limits.
 
-A worker is there while its heartbeats reach the scheduler. It is ready if it also begins new work,
-which a worker that is paused for want of memory does not. A computation may take as long as it
-needs; what is limited is the time without heartbeats, and the time without a worker that is ready.
+A worker is present while its heartbeats reach the scheduler. It is ready if it also starts new
+tasks, which a worker does not while it is paused because its memory is nearly full. A computation
+may take as long as it needs. Limited are the time without a heartbeat of a worker, and the time
+without any worker that is ready.
 """
 
 from __future__ import annotations
@@ -18,48 +19,50 @@ from typing import Any, NamedTuple
 from phinmf.arrays import lazy
 
 log = logging.getLogger("phinmf")
-LIMIT = "60s"  #: without a heartbeat, or without a worker that is ready, if not phinmf.timeout
-GRACE = 10.0  #: seconds that a paused worker has to become ready again if another one is ready
-WARN = 5.0  #: seconds without a worker that is ready after which the log says so
-LOOK = 1.0  #: seconds after which the scheduler is asked whether a worker is still there
+LIMIT = "60s"  #: default of phinmf.timeout in dask's configuration: both time limits
+GRACE = 10.0  #: seconds that a paused worker may take to be ready again if another one is ready
+WARN = 5.0  #: seconds without a worker that is ready after which a warning is logged
+LOOK = 1.0  #: seconds between two questions to the scheduler whether a worker is still present
 
 
 class Lost(Exception):
-    """A worker does not answer any more."""
+    """A worker no longer answers."""
 
 
-class Workers(NamedTuple):
+class ClusterWorkers(NamedTuple):
     """The workers of a cluster, by their addresses."""
 
-    ready: dict[str, int]  #: those that begin new work, and their threads
-    there: set[str]  #: those that can be asked: ready or paused
+    ready: dict[str, int]  #: those that start new tasks, and their numbers of threads
+    there: set[str]  #: those that are present: ready or paused
     silent: set[str]  #: those that the scheduler lists, but whose heartbeats have stopped
 
 
 class Watch:
-    """What is known of the workers of a cluster, and since when."""
+    """Observes the workers of a cluster, and waits for them."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
         self.limit = limit()
-        self.last = self.since = -1e9  #: when the scheduler was last asked, and since when often
+        self.last = -1e9  #: when the scheduler was last asked
+        self.since = -1e9  #: since when it has been asked without long pauses
         self.heard: dict[str, tuple[float, float]] = {}  #: last heartbeat, and when it was noticed
-        self.was_ready: dict[str, float] = {}  #: when each worker was last heard to be ready
+        self.was_ready: dict[str, float] = {}  #: when each worker was last known to be ready
         self.warned = False
-        self.broken: ConnectionError | None = None  #: the scheduler is lost
-        with contextlib.suppress(Exception):  # if this is a task of a worker itself,
-            lazy.distributed().secede()  # make room for the tasks that are waited for
+        self.broken: ConnectionError | None = None  #: why the scheduler cannot be asked any more
+        with contextlib.suppress(Exception):
+            # if this code is itself a task of a worker, the tasks that it waits for need its thread
+            lazy.distributed().secede()
 
-    def look(self) -> Workers:
+    def look(self) -> ClusterWorkers:
         """Ask the scheduler for its workers."""
         listed, now = self.listed(), time.monotonic()
-        if now - self.last > 10 * LOOK:  # what has happened meanwhile is not known
+        if now - self.last > 10 * LOOK:  # nothing is known about the time between
             self.since = now
         self.last = now
-        found = Workers({}, set(), set())
+        found = ClusterWorkers({}, set(), set())
         for address, worker in listed.items():
             beat, noticed = self.heard.get(address, (None, now))
-            if beat != worker["last_seen"]:  # by the clock of the scheduler
+            if beat != worker["last_seen"]:  # a time of the scheduler's clock
                 noticed = now
             self.heard[address] = worker["last_seen"], noticed
             if now - noticed > self.limit:
@@ -72,7 +75,7 @@ class Watch:
         return found
 
     def listed(self) -> dict[str, Any]:
-        """What the scheduler knows of each worker."""
+        """Return what the scheduler knows about each worker."""
         if self.broken is not None:
             raise self.broken
         try:
@@ -87,9 +90,10 @@ class Watch:
         return known
 
     def ready(self, pending: Sequence[Any] = ()) -> dict[str, int]:
-        """Threads of each worker that is ready; if there is none, wait for one up to the limit.
+        """Return the number of threads of each worker that is ready.
 
-        If a worker still computes one of the pending futures, there is no need for another.
+        If there is none, wait for one up to the time limit. No worker needs to be ready if one
+        still computes one of the pending futures.
         """
         while not (found := self.look()).ready:
             waited = time.monotonic() - max([self.since, *self.was_ready.values()])
@@ -104,15 +108,15 @@ class Watch:
         self.warned = False
         return found.ready
 
-    def unready(self, address: str, found: Workers) -> bool:
-        """Whether a worker is lost, or has been paused for some time while another one is ready."""
+    def unready(self, address: str, found: ClusterWorkers) -> bool:
+        """Whether a worker is lost, or paused for long while another one is ready."""
         if address in found.ready or (address in found.there and not found.ready):
             return False
         paused = time.monotonic() - max(self.since, self.was_ready.get(address, self.since))
         return address not in found.there or paused > min(GRACE, self.limit / 2)
 
-    def missing(self, found: Workers, waited: float) -> str:
-        """What the cluster needs."""
+    def missing(self, found: ClusterWorkers, waited: float) -> str:
+        """Return the message that no worker is ready, and what to do."""
         where = address_of(self.client)
         if not (found.there or found.silent):
             return (
@@ -120,15 +124,15 @@ class Watch:
                 f" with dask worker {where}"
             )
         paused, silent = len(found.there), len(found.silent)
-        more = ", or let the paused ones have more memory" if paused else ""
+        more = ", or give the paused ones more memory" if paused else ""
         return (
-            f"no worker of the Dask cluster at {where} has begun any work for {waited:.0f} s: 0 are"
-            f" running, {paused} paused for want of memory, {silent} silent; start others with dask"
-            f" worker {where}{more}"
+            f"no worker of the Dask cluster at {where} has started any task for {waited:.0f} s: 0"
+            f" are running, {paused} paused because they lack memory, {silent} silent; start others"
+            f" with dask worker {where}{more}"
         )
 
     def executing(self, futures: Sequence[Any], where: Iterable[str] | None = None) -> bool:
-        """Whether a worker, though it begins nothing new, is computing one of these."""
+        """Whether a worker, of these if given, is computing one of the futures."""
 
         async def stacks() -> Any:
             return await self.client.call_stack(list(futures))
@@ -137,32 +141,36 @@ class Watch:
             return False
         try:
             found = self.client.sync(stacks, callback_timeout=self.limit)
-        except Exception:  # nobody can say so
+        except Exception:  # it is not known
             return False
         return any(found.get(address) for address in (found if where is None else where))
 
     def has(self, addresses: set[str], key: Any) -> bool:
-        """Whether one of these workers was given a task."""
+        """Whether the scheduler has assigned a task to one of these workers."""
 
         async def processing() -> Any:
             return await self.client.processing(list(addresses))
 
         try:
             given = self.client.sync(processing, callback_timeout=self.limit)
-        except Exception:  # the next look says what is wrong
+        except Exception:  # the next `look` raises it if the scheduler is lost
             return False
         return any(key in keys for keys in given.values())
 
     def begin(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine on the loop of the client."""
+        """Run a coroutine on the event loop of the client, and return its future."""
         return asyncio.run_coroutine_threadsafe(work, self.client.loop.asyncio_loop)
 
     def result(
-        self, begun: Any, lost: Callable[[Workers], bool], pending: Sequence[Any] | None = None
+        self,
+        begun: Any,
+        lost: Callable[[ClusterWorkers], bool],
+        pending: Sequence[Any] | None = None,
     ) -> Any:
-        """What a coroutine returns, unless the worker it asks is lost.
+        """Wait for a coroutine and return its result; raise `Lost` if its worker is lost.
 
-        If it waits for futures that are pending, some worker has to be ready meanwhile.
+        `lost` says so, given the workers. If the coroutine waits for pending futures, a worker has
+        to be ready in the meantime.
         """
         try:
             while True:
@@ -181,7 +189,10 @@ class Watch:
             begun.cancel()
 
     def ask(self, function: Callable[..., Any], *args: Any) -> dict[str, Any]:
-        """What a function returns, or raises, on each worker that is ready and stays there."""
+        """Call a function on each worker that is ready.
+
+        Return what it returns or raises, by address; workers that are lost on the way are left out.
+        """
         asked = {}
         for address in self.ready():
 
@@ -200,17 +211,17 @@ class Watch:
             with contextlib.suppress(Lost):
                 answers[address] = self.result(begun, without(address))
         if any(isinstance(found, OSError) for found in answers.values()):
-            self.look()  # is the scheduler lost, too?
+            self.look()  # raises if the scheduler is lost, too
         return {a: found for a, found in answers.items() if not isinstance(found, OSError)}
 
 
-def without(address: str) -> Callable[[Workers], bool]:
-    """What needs this worker is lost if it is not there."""
+def without(address: str) -> Callable[[ClusterWorkers], bool]:
+    """Return a function that says, given the workers, whether this one is lost."""
     return lambda found: address not in found.there
 
 
 def limit() -> float:
-    """Seconds to wait for a worker that is ready, or for a sign of life."""
+    """Return the time limit in seconds: ``phinmf.timeout`` of dask's configuration."""
     dask = lazy.dask()
     given = dask.config.get("phinmf.timeout", LIMIT)
     try:
@@ -223,5 +234,5 @@ def limit() -> float:
 
 
 def address_of(client: Any) -> str:
-    """Where the scheduler of a client is, or was."""
+    """Return the address of the scheduler of a client, if it is still known."""
     return str(getattr(client.scheduler, "address", "its last address"))

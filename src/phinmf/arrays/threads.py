@@ -1,4 +1,4 @@
-"""Worker threads of our own, with one BLAS thread each, and nothing changed for the caller."""
+"""Worker threads with one BLAS thread each, which change nothing for the caller."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ Out = TypeVar("Out")
 
 
 def available() -> int:
-    """Number of processors that this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class NoFork:
-    """While anyone is inside, a fork waits: a child inherits no half-done work and no held lock."""
+    """While a thread is inside this context, a fork of the process waits.
+
+    So a child process inherits no unfinished work and no lock that is held.
+    """
 
     def __init__(self) -> None:
         self.locks: list[Any] = [threading.RLock()]  #: ours, then those of libraries
@@ -36,7 +39,7 @@ class NoFork:
         self.locks[0].release()
 
     def _acquire(self) -> None:
-        for lock in self.locks:  # which grows only while the first of them is held
+        for lock in self.locks:  # a list that grows only while the first lock is held
             lock.acquire()
 
     def _release(self) -> None:
@@ -48,11 +51,12 @@ no_fork = NoFork()
 
 
 class SingleThreadedBlas:
-    """While anyone is inside, BLAS uses one thread; the last one out restores what was set.
+    """While a thread is inside this context, BLAS uses one thread; the last exit restores it.
 
-    The setting belongs to the whole process, so fits that run at the same time share it, and any
-    of their threads may have to set it: threadpoolctl (3.8) leaves that to the first that did. In
-    a forked child only the thread that forked goes on: it is the only one still inside, if it was.
+    The number of BLAS threads belongs to the whole process, so fits that run at the same time
+    share it, and any of their threads may have to set it, although threadpoolctl (3.8) allows that
+    only to the first thread that did. In a forked child only the thread that forked continues, so
+    only its own entries count.
     """
 
     def __init__(self) -> None:
@@ -87,7 +91,7 @@ class SingleThreadedBlas:
         release_control()
 
     def _forked(self) -> None:
-        """Leave, in a child, for the threads that it does not have."""
+        """In a forked child, exit for the threads that did not come along."""
         before = self._inside
         self._inside = min(before, max(0, self._inside_of_thread()))
         if before > self._inside == 0:
@@ -95,7 +99,7 @@ class SingleThreadedBlas:
 
 
 def release_control() -> None:
-    """Let any thread set the number of BLAS threads."""
+    """Allow any thread to set the number of BLAS threads."""
     openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
     if hasattr(openblas, "clear_controlling_thread"):
         openblas.clear_controlling_thread(force=True)
@@ -105,12 +109,12 @@ single_threaded_blas = SingleThreadedBlas()
 
 
 class Workers:
-    """Threads that each take the next piece of work; used as a context."""
+    """Threads that each take the next item of work; used as a context."""
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads or available()
         self._pool: ThreadPoolExecutor | None = None
-        self._process = 0  #: that has the threads of the pool
+        self._process = 0  #: the process that has the threads of the pool
 
     def __enter__(self) -> Workers:
         single_threaded_blas.__enter__()
@@ -118,7 +122,7 @@ class Workers:
         return self
 
     def _open(self) -> None:
-        if self.n_threads > 1:  # threads are started when there is work, not here
+        if self.n_threads > 1:  # the pool starts its threads when there is work
             self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="phinmf")
             self._process = os.getpid()
 
@@ -142,7 +146,7 @@ class Workers:
             for item in items:
                 use(work(item))
             return
-        if self._process != os.getpid():  # forked: the threads stayed behind
+        if self._process != os.getpid():  # forked: this process has none of the threads
             self._open()
         remaining = iter(range(len(items)))  # next() is atomic
         waiting: dict[int, Out] = {}
@@ -163,9 +167,9 @@ class Workers:
         try:
             for _ in range(min(self.n_threads, len(items)) - 1):
                 others.append(self._pool.submit(take))
-            take()  # the calling thread works too
+            take()  # the calling thread works, too
         finally:
-            for _ in remaining:  # after an error or an interrupt, nothing new is begun
+            for _ in remaining:  # after an error or an interrupt, nothing new is started
                 pass
             wait(others)
         for other in others:

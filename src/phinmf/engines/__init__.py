@@ -1,6 +1,6 @@
 """Ways of holding frames. To add one, subclass `Engine` and name it in `ENGINES`.
 
-The first that knows the divergence is the default.
+The default is the first that supports the divergence and takes the kind of array.
 """
 
 from phinmf.engines.array import ArrayEngine

@@ -85,7 +85,7 @@ class ArrayEngine(Engine):
             self.H = sums.updated_activations(self.divergence, V, W, self.H, mu, eps, gamma)
         return sums.dictionary_sums(self.divergence, V, W, self.H, eps, self.w)
 
-    def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
+    def converge_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
         xp, W = self.xp, cast(W, np.float64)
         d, V = self.divergence, cast(power(self.X), np.float64)
         converged = copied(self.H, np.float64)

@@ -1,8 +1,8 @@
 """The contract of an engine.
 
 Everything the algorithm needs from the data is a sum over frames, and the activations of a frame
-depend on that frame alone. So whatever has an axis of frames (Y, X, H) lives in an engine, and
-whatever is M×M or M×K (Φ, W, G, h) lives in the algorithm. An engine decides nothing.
+depend on that frame alone. So every array with an axis of frames (Y, X, H) is held by an engine,
+and every M×M or M×K matrix (Φ, W, G, h) by the algorithm. An engine computes and decides nothing.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Indices
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, is_compiled
 from phinmf.linalg.algebra import Algebra
 
-OutOfTime = Callable[[], bool]
+OutOfTime = Callable[[], bool]  #: whether the time limit is reached
 
-CHECK_EVERY = 5  #: updates between two looks at the cost of a frame that settles
+CHECK_EVERY = 5  #: updates of the activations of a frame between two evaluations of its cost
 
 
 def never() -> bool:
-    """There is always time."""
+    """Return False: there is no time limit."""
     return False
 
 
@@ -36,7 +36,7 @@ class Evaluation(NamedTuple):
 
 
 class DictionarySums(NamedTuple):
-    """What the update of W needs from the frames."""
+    """The sums over frames that the update of W needs."""
 
     numerator: Array  #: (M, K), PHᵀ
     denominator: Array  #: (M, K), QHᵀ
@@ -44,23 +44,23 @@ class DictionarySums(NamedTuple):
 
 
 class Objective(ABC):
-    """L(TΦ) = Σ f(TX) of (3) as a function of T; valid while W and H stay as they were."""
+    """L(TΦ) = Σ f(TX) of (3) as a function of T; valid until W or H changes."""
 
-    algebra: Algebra  #: for M×M matrices, where and how the engine computes
-    evaluations: int = 0  #: of the loss of all entries, counted since the objective was made
-    out_of_time: OutOfTime = staticmethod(never)  #: solvers ask after every step
+    algebra: Algebra  #: computes with M×M matrices on the device and the threads of the engine
+    evaluations: int = 0  #: number of evaluations of the loss since the objective was made
+    out_of_time: OutOfTime = staticmethod(never)  #: solvers check it after every step
 
     @abstractmethod
     def at(self, T: Array | None = None) -> Evaluation:
-        """Loss and gradient at TX; None is the identity."""
+        """Loss and gradient at TX; None stands for the identity."""
 
     @abstractmethod
     def loss(self) -> float:
-        """Loss at X, without its gradient; not counted as an evaluation."""
+        """Loss at X without its gradient; not counted as an evaluation."""
 
     @abstractmethod
     def move(self, T: Array) -> None:
-        """Make TX the new X; free if T was the last one evaluated."""
+        """X ← TX; costs nothing if T was the last one evaluated."""
 
     @abstractmethod
     def bound(self) -> Array:
@@ -72,19 +72,26 @@ class Objective(ABC):
 
     @abstractmethod
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
-        """Loss of rows p and q after R_pq(θ), for each pair and each of its angles; on the host."""
+        """Loss of rows p and q after R_pq(θ), for each pair and each of its angles.
+
+        The indices and the angles (pairs, angles) are on the host, and so is the result.
+        """
 
 
 class Engine(ABC):
     """Frames Y at unit power, their transform X = ΦY, and the activations H."""
+
+    # what an engine can do, declared by its class
+    tensors: bool = False  #: whether frames may be a tensor of PyTorch
+    dask_arrays: bool = False  #: whether frames may be a dask array
+    compiled_only: bool = False  #: whether it computes only what the compiled kernels know
 
     #: number of channels, window length, number of frames
     shape: tuple[int, int, int]
 
     dtype: np.dtype[Any]
     algebra: Algebra
-    weights: Array  #: (N,): how many frames each frame stands for in every sum; on the host
-    tensors: bool = False  #: whether frames may be a tensor of PyTorch
+    weights: Array  #: (N,): how many frames each frame counts for in every sum; on the host
 
     @abstractmethod
     def __init__(
@@ -94,34 +101,34 @@ class Engine(ABC):
         n_threads: int | None = None,
         weights: Array | None = None,
     ) -> None:
-        """Hold Y of shape (C, M, N), without weights one each; never write to them."""
+        """Hold frames Y (C, M, N), which are never changed; without weights each counts once."""
 
     @classmethod
     def supports(cls, divergence: Divergence) -> bool:
         """Whether this engine can compute with a divergence."""
-        return True
+        return not cls.compiled_only or is_compiled(divergence)
 
     def __enter__(self) -> Engine:
-        """Take hold of threads or a device; every method may rely on it."""
+        """Start threads or reserve a device for the calls that follow."""
         return self
 
     def __exit__(self, *_: object) -> None:  # noqa: B027
-        """Let go of them."""
+        """Free them."""
 
     @abstractmethod
     def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> Engine:
-        """Return an engine of the same kind on some of the frames, in another precision.
+        """Return an engine of some of the frames, in another precision.
 
         Indices and weights are on the host.
         """
 
     @abstractmethod
     def rest(self) -> None:
-        """Give up the memory of X; `rotate` comes before anything else is asked."""
+        """Free the memory of X; `rotate` must be called before anything else."""
 
     @abstractmethod
     def rotate(self, Phi: Array) -> None:
-        """X ← ΦY, afresh, so that rounding does not build up."""
+        """X ← ΦY, computed from Y so that rounding errors do not accumulate."""
 
     @abstractmethod
     def powers(self) -> Array:
@@ -145,14 +152,19 @@ class Engine(ABC):
 
     @abstractmethod
     def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
-        """Update H given W, then sum what the update of W needs at the new H; γ = 0 keeps H."""
+        """Update H given W, then return the sums for the update of W at the new H.
+
+        γ is the exponent of the update; γ = 0 keeps H.
+        """
 
     @abstractmethod
-    def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
-        """Update H given W until each frame's own cost falls by at most tol an entry, γ = 1.
+    def converge_activations(
+        self, W: Array, mu: float, eps: float, tol: float, max_updates: int
+    ) -> None:
+        """Update H given W, with γ = 1, until each frame has converged.
 
-        A frame is looked at every `CHECK_EVERY` updates, `most` being the last, and its result
-        does not depend on the others.
+        A frame has converged when `CHECK_EVERY` updates lower its cost by at most tol per entry.
+        It gets at most `max_updates` updates, and its result does not depend on other frames.
         """
 
     @abstractmethod

@@ -92,7 +92,7 @@ def encode(
         if fused and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
             settle = importlib.import_module("phinmf.tensors.settling").settle
         else:
-            settle = type(held).settle_activations
+            settle = type(held).converge_activations
         settle(held, columns, sparsity, floor, TOLERANCE, MOST_UPDATES)
         fit = held.objective(arrays.cast(columns, dtype), floor).loss()
         H = held.activations() * (float(dtype.type(scale) ** 2) / arrays.cast(s, dtype))[:, None]

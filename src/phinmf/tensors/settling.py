@@ -14,7 +14,7 @@ ENTRIES = 2**24  #: that are settled together, in double precision
 
 
 def settle(engine: Any, W: Tensor, mu: float, eps: float, tol: float, most: int) -> None:
-    """Do what `settle_activations` of the engine does, some frames at a time."""
+    """Do what `converge_activations` of the engine does, some frames at a time."""
     X, H = engine.X, engine.H.clone()
     W = W.double().contiguous()[None]
     n = max(1, ENTRIES // (X.shape[0] * X.shape[1]))

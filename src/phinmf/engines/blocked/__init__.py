@@ -1,1 +1,1 @@
-"""Frames in blocks that threads take in turn: the fast engine of the CPU."""
+"""Frames in blocks that threads compute in turn: the fast engine of the CPU."""

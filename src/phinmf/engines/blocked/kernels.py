@@ -1,7 +1,7 @@
-"""Elementwise work on a block of frames, compiled: one pass over memory for each question.
+"""Elementwise computations on a block of frames, compiled: one pass over memory for each.
 
 Both divergences have one form, (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1): κ = 1 is Itakura–Saito,
-κ = 0 the Gaussian likelihood, and no other κ is computed here. The readable formulas stand in
+κ = 0 the Gaussian likelihood, and no other κ is computed here. The readable formulas are in
 `phinmf.divergences`, and these are tested against them. Arrays are (channels, frames, atoms).
 """
 
@@ -19,21 +19,21 @@ from phinmf.arrays.threads import no_fork
 with no_fork:
     no_fork.locks.append(global_compiler_lock)
 
-GROUP = 16  #: entries whose product is taken before its logarithm
-PIECE = 128  #: frames of an NMF update that are done together
+GROUP = 16  #: entries that are multiplied before a logarithm is taken
+PIECE = 128  #: frames of an NMF update that are computed at a time, so that they stay in the cache
 
 
 def compiled(function: Callable[..., Any], **how: Any) -> Any:
-    """Compile, and keep the result on disk where there is a folder for it."""
+    """Compile a function, and cache the result on disk if there is a folder for it."""
     how |= {"nogil": True, "error_model": "numpy"}
     try:
         return njit(cache=True, **how)(function)
-    except RuntimeError:  # read-only installation, no home
+    except RuntimeError:  # a read-only installation and no home folder
         return njit(**how)(function)
 
 
 def reassociated(function: Callable[..., Any]) -> Any:
-    """Compile with sums in any order, always the same, which lets them be vectorised."""
+    """Compile with sums in an order that the compiler chooses once, so that it can vectorise."""
     return compiled(function, fastmath={"reassoc", "contract"})
 
 
@@ -58,8 +58,8 @@ def loss_and_slope(
 ) -> float:
     """Weighted sum of f over a block; F receives the weighted f'(x).
 
-    Logarithms of products of GROUP ratios of equal weight stand in for those of the ratios; a
-    product that leaves the range is taken apart again.
+    One logarithm of a product of GROUP ratios of equal weight replaces those of the ratios. If the
+    product leaves the range of numbers, the logarithms are taken one by one.
     """
     C, n, M = X.shape
     one, two = X.dtype.type(1), X.dtype.type(2)
@@ -119,7 +119,7 @@ def curvatures(
 
 @compiled
 def split(X: Any, first: int, WH: Any, eps: Any, P: Any, Q: Any) -> None:
-    """P = (v+ε)/v̂² and Q = 1/v̂ for the frames from `first` on, as many as WH has."""
+    """P = (v+ε)/v̂² and Q = 1/v̂ for as many frames as WH has, from `first` on."""
     _, _, M = X.shape
     one = X.dtype.type(1)
     v = np.empty(M, X.dtype)
@@ -136,9 +136,10 @@ def nmf_block(
     X: Any, weights: Any, H: Any, W: Any, Wt: Any, mu: Any, eps: Any, gamma: Any, least: Any,
     PH: Any, QH: Any, H1: Any,
 ) -> None:  # fmt: skip
-    """Update the activations H (frames, K) of a block, then add up (PHᵀ)ᵀ, (QHᵀ)ᵀ and H1.
+    """Update the activations H (frames, K) of a block, then add to (PHᵀ)ᵀ, (QHᵀ)ᵀ and H1.
 
-    In pieces that stay in the cache; products with the few columns of W are fastest so, too.
+    This is done in pieces that stay in the cache, which also makes the products with the few
+    columns of W fastest.
     """
     n, K = H.shape
     M = len(W)
@@ -177,7 +178,7 @@ def nmf_block(
 
 @reassociated
 def frame_model(h: Any, Wt: Any, eps: float, v_hat: Any) -> None:
-    """v̂ = Wh + ε of one frame; two components at a time spare half of the memory traffic."""
+    """v̂ = Wh + ε of one frame; two components at a time need half as much memory traffic."""
     v_hat[:] = eps
     for k in range(0, len(h), 2):
         h0, h1 = h[k], h[k + 1]
@@ -187,7 +188,7 @@ def frame_model(h: Any, Wt: Any, eps: float, v_hat: Any) -> None:
 
 @reassociated
 def frame_cost(a: Any, v_hat: Any, h: Any, mu: float) -> float:
-    """What depends on h in the cost of one frame: Σ a/v̂ + log v̂, and the penalty."""
+    """The terms of the cost of one frame that depend on h: Σ a/v̂ + log v̂, and the penalty."""
     cost = 0.0
     for m in range(len(a)):
         cost += a[m] / v_hat[m] + np.log(v_hat[m])
@@ -197,13 +198,21 @@ def frame_cost(a: Any, v_hat: Any, h: Any, mu: float) -> float:
 
 
 @reassociated
-def settle_block(
-    X: Any, H: Any, Wt: Any, mu: float, eps: float, least: float, tol: float, every: int, most: int
+def converge_block(
+    X: Any,
+    H: Any,
+    Wt: Any,
+    mu: float,
+    eps: float,
+    least: float,
+    tol: float,
+    every: int,
+    max_updates: int,
 ) -> None:
-    """Update the activations of each frame until its cost no longer falls, one frame at a time.
+    """Update the activations of each frame until they converge, one frame at a time.
 
-    In double precision and without products of matrices, whose rounding would depend on how
-    many frames there are. Wt has an even number of rows, the last one 0 if need be.
+    This is done in double precision and without products of matrices, whose rounding would depend
+    on the number of frames. Wt has an even number of rows; the last one may be 0.
     """
     _, n, M = X.shape
     K = H.shape[1]
@@ -217,7 +226,7 @@ def settle_block(
             h[k] = H[i, k]
         frame_model(h, Wt, eps, v_hat)
         before = np.inf
-        for step in range(most):
+        for step in range(max_updates):
             if step % every == 0:
                 cost = frame_cost(a, v_hat, h, mu)
                 if not before - cost > tol * M:

@@ -1,56 +1,67 @@
-"""L(TΦ) of the blocked engine: v̂ is computed block by block and never held as a whole."""
+"""L(TΦ) as sums over shards: v̂ is computed block by block and never held as a whole."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from phinmf._types import Array, Indices
 from phinmf.engines.base import Evaluation, Objective
-
-if TYPE_CHECKING:
-    from phinmf.engines.blocked.engine import BlockedEngine
+from phinmf.engines.blocked.shard import Shard
+from phinmf.engines.blocked.shards import Shards
+from phinmf.linalg.algebra import Algebra
 
 
 class BlockedObjective(Objective):
-    """What sums over blocks mean; with W the model is WH, without it a given (N, M) array."""
+    """The model of the power is WH, or without W a given (N, M) array V̂."""
 
     def __init__(
-        self, engine: BlockedEngine, W: Array | None, V_hat: Array | None, eps: float
+        self,
+        shards: Shards,
+        algebra: Algebra,
+        n_channels: int,
+        eps: float,
+        *,
+        W: Array | None = None,
+        V_hat: Array | None = None,
     ) -> None:
-        self.engine = engine
-        self.algebra = engine.algebra
+        self.algebra = algebra
+        self.n_channels = n_channels
+        self.eps = eps
         self.W = W
         self.V_hat = V_hat
-        self.eps = eps
+        self._shards = shards
 
     def at(self, T: Array | None = None) -> Evaluation:
         self.evaluations += 1
-        engine = self.engine
-        engine.trial = None
-        loss, G = self._sums("at", T)
-        G /= engine.dtype.type(engine.shape[0])
-        engine.trial = T
+        loss, G = self.shards.evaluate(self.W, self.eps, T)
+        G /= G.dtype.type(self.n_channels)
         return Evaluation(loss, G)
 
     def loss(self) -> float:
-        return float(self._sums("loss")[0])
+        return float(self.shards.sums(Shard.loss, self.W, self.eps)[0])
 
     def move(self, T: Array) -> None:
-        self.engine.move(T)
+        self._shards.move(T)
 
     def bound(self) -> Array:
-        return np.asarray(self._sums("curvature", False)[0])
+        return self._curvature(exact=False)
 
     def curvature(self) -> Array:
-        return np.asarray(self._sums("curvature", True)[0])
+        return self._curvature(exact=True)
+
+    def _curvature(self, exact: bool) -> Array:
+        return np.asarray(self.shards.sums(Shard.curvature, self.W, self.eps, exact)[0])
 
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
         self.evaluations += angles.shape[1]
-        return np.asarray(self._sums("pair_losses", p, q, angles)[0])
+        sums: list[Any] = self.shards.sums(Shard.pair_losses, self.W, self.eps, p, q, angles)
+        return np.asarray(sums[0])
 
-    def _sums(self, name: str, *args: Any) -> list[Any]:
+    @property
+    def shards(self) -> Shards:
+        """The shards, which hold the given model if there is one."""
         if self.V_hat is not None:
-            self.engine.set_model(self.V_hat)
-        return self.engine.sums(name, self.W, self.eps, *args)
+            self._shards.give_model(self.V_hat)
+        return self._shards

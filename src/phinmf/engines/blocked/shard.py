@@ -1,246 +1,163 @@
-"""A run of blocks of frames, and everything that is done to a block: all that computes on the CPU.
+"""The contract of a shard: a stretch of blocks of frames and its state.
 
-Frames are contiguous in memory, X[c, n] being one transformed frame, so a block is a slice. A
-worker does everything to a block while it is in its cache, with BLAS on one thread. What is
-summed over frames is handed out as nodes of the tree over all blocks, of which these may be a
-few: engines put them together.
+An engine calls the same method on every shard and puts the results together, so a shard may be
+anywhere: in this process, on a worker of a cluster, on disk. A new way to hold and compute with
+frames, such as tensors on a GPU, is a new subclass.
+
+Each method declares next to it which state it reads and which it changes. Nothing else is needed
+to know which calls bring a lost shard back (`remote/journal.py`), and which calls need frames in
+memory (`remote/disk.py`). A method that changes X changes nothing else but the trial point and
+returns nothing, so that it can be deferred.
 """
 
 from __future__ import annotations
 
-import importlib
-import math
-import threading
-from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from phinmf._types import Array, Indices
-from phinmf.arrays import levels, room_for_frames
-from phinmf.arrays.threads import Workers, no_fork
-from phinmf.engines.base import CHECK_EVERY
-from phinmf.engines.blocked.share import Share
-from phinmf.engines.blocked.summation import Node, Tree, blocks_of
-from phinmf.linalg.multiplicative import LEAST
+from phinmf.engines.blocked.summation import Node
 
-Nodes = list[Node]
+Nodes = list[Node]  #: partial sums over the blocks of a shard
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+STATE = frozenset({"Y", "X", "H", "V_hat", "trial"})  #: attributes of a shard
+LASTING = frozenset({"X", "H", "V_hat"})  #: what a shard that is made again must have again
 
 
-class Run:
-    """Y, X = ΦY, room for a trial point, and the activations H of some blocks."""
+@dataclass(frozen=True)
+class Access:
+    """Which state a method reads and which it changes."""
 
-    def __init__(self, Y: Array, share: Share, workers: Workers) -> None:
-        self.Y = Y  #: (C, n, M), never written to
-        self.X = Y
-        self.H: Array = np.zeros((Y.shape[1], 0), Y.dtype)  #: transposed: (n, K)
-        self.V_hat: Array | None = None  #: a given model of the power, transposed: (n, M)
-        self.prepare(Y.dtype, share, workers)
-
-    def prepare(self, dtype: np.dtype[Any], share: Share, workers: Workers) -> None:
-        """Everything but the frames."""
-        self.dtype = dtype
-        self.divergence = share.divergence
-        self.weights = share.weights
-        self.equal = share.equal
-        blocks = blocks_of(share.N)
-        self.n_blocks = len(blocks)
-        self.first, start = share.blocks.start, share.frames.start
-        self.blocks = [slice(b.start - start, b.stop - start) for b in blocks[share.blocks]]
-        self.workers = workers
-        with no_fork:
-            # imported late, as Numba takes its time
-            self.kernels = importlib.import_module("phinmf.engines.blocked.kernels")
-        self.kappa = dtype.type(share.divergence.log_share)
-        self._spare: Array | None = None
-        self._scratch = threading.local()
-
-    # where the frames are
-
-    def rest(self) -> None:
-        self.X, self._spare = self.Y, None
-
-    def rotate(self, Phi: Array) -> None:
-        self.rotate_into_spare(Phi, self.Y)
-        self.swap()
-
-    def move(self, T: Array | None) -> None:
-        """X ← TX; None is the last trial."""
-        if T is not None:
-            self.rotate_into_spare(T, self.X)
-        self.swap()
-
-    def rotate_into_spare(self, T: Array, source: Array) -> None:
-        """Spare ← T applied to every frame of the source."""
-        Tt, spare = T.T.astype(self.dtype, copy=False), self.spare
-
-        def one(block: slice) -> None:
-            np.matmul(source[:, block], Tt, out=spare[:, block])
-
-        self.workers.each(one, self.blocks)
+    reads: frozenset[str]
+    changes: frozenset[str]
+    restored_by: str | None  #: the method that sets what this one returns
 
     @property
-    def spare(self) -> Array:
-        """Room for a trial point."""
-        if self._spare is None:
-            self._spare = room_for_frames(self.X.shape, self.dtype)
-        return self._spare
+    def overwrites(self) -> frozenset[str]:
+        """State that does not depend on what it was before."""
+        return self.changes - self.reads
 
-    def swap(self) -> None:
-        """Make the spare array X, and the old X spare (Y itself is never written to)."""
-        self.X, self._spare = self.spare, None if self.X is self.Y else self.X
 
-    # a number for each frame
+ACCESS: dict[str, Access] = {}  #: by the name of the method
 
+
+def access(
+    *, reads: str = "", changes: str = "", restored_by: str | None = None
+) -> Callable[[Method], Method]:
+    """Declare the state that a method reads and changes, as names separated by spaces."""
+    declared = Access(frozenset(reads.split()), frozenset(changes.split()), restored_by)
+    assert declared.reads | declared.changes <= STATE, declared
+
+    def declare(method: Method) -> Method:
+        ACCESS[method.__name__] = declared
+        return method
+
+    return declare
+
+
+class Shard(ABC):
+    """Some blocks of frames Y, their transform X = ΦY and their activations H.
+
+    Arrays have the frames first: `rows` of H or V̂ are frames. W is None where the model of the
+    power is the given V̂ instead of WH. What is summed over frames is returned as nodes of the tree
+    over all blocks (`summation.py`).
+    """
+
+    Y: Array  #: (C, n, M), never changed
+    X: Array  #: (C, n, M)
+    H: Array  #: (n, K)
+    V_hat: Array | None  #: (n, M): a given model of the power
+    trial: Array | None  #: (C, n, M): TX of the last T that was evaluated, until X changes
+
+    # the transform
+
+    @abstractmethod
+    @access(reads="Y", changes="X trial")
+    def rest(self) -> None:
+        """X ← Y, and free the memory of X and of the trial point."""
+
+    @abstractmethod
+    @access(reads="Y", changes="X trial")
+    def rotate(self, Phi: Array) -> None:
+        """X ← ΦY."""
+
+    @abstractmethod
+    @access(reads="X trial", changes="X trial")
+    def move(self, T: Array | None) -> None:
+        """X ← TX; None stands for the T of the trial point."""
+
+    # values for each frame
+
+    @abstractmethod
+    @access(reads="Y")
     def powers(self) -> Array:
-        C, _, M = self.Y.shape
-        energies = levels.energies(self.Y.transpose(0, 2, 1))
-        return (energies / (C * M)).astype(self.dtype)
+        """(n,): mean power of each frame, over its samples and channels."""
 
+    @abstractmethod
+    @access(reads="H", restored_by="set_activations")
     def activations(self) -> Array:
-        return self.H.copy()
+        """(n, K): a copy of H."""
 
+    @abstractmethod
+    @access(changes="H")
     def set_activations(self, H: Array) -> None:
-        self.H = H.astype(self.dtype, order="C")
+        """Replace H by a copy of this one."""
 
+    @abstractmethod
+    @access(reads="H", changes="H")
     def scale_activations(self, s: Array) -> None:
-        self.H *= s
+        """h_k ← s_k h_k."""
 
+    @abstractmethod
+    @access(changes="V_hat")
     def set_model(self, V_hat: Array) -> None:
-        self.V_hat = V_hat
+        """Hold a given model (n, M) of the power."""
 
-    def settle_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
-        Wt = np.zeros((W.shape[1] + W.shape[1] % 2, len(W)))
-        Wt[: W.shape[1]] = W.T
-        settle = self.kernels.settle_block
-
-        def one(block: slice) -> None:
-            X, H = self.X[:, block], self.H[block]
-            settle(X, H, Wt, float(mu), float(eps), LEAST, float(tol), CHECK_EVERY, most)
-
-        self.workers.each(one, self.blocks)
+    @abstractmethod
+    @access(reads="X H", changes="H")
+    def converge_activations(
+        self, W: Array, mu: float, eps: float, tol: float, max_updates: int
+    ) -> None:
+        """Update H given W until each frame converges, as `Engine.converge_activations` says."""
 
     # sums over frames
 
-    def sums(self, one: Callable[[slice], Sequence[Any]]) -> Nodes:
-        """Add up what `one` returns for each block, as far as the tree allows."""
-        tree, count = Tree(self.n_blocks), self.first
-
-        def add(parts: Sequence[Any]) -> None:
-            nonlocal count
-            tree.add(Node(count, count + 1, list(parts)))
-            count += 1
-
-        self.workers.in_order(one, self.blocks, add)
-        return tree.nodes
-
+    @abstractmethod
+    @access(reads="X")
     def energies(self) -> Nodes:
-        def one(block: slice) -> tuple[Array]:
-            X, weights = self.X[:, block], self.weights[block]
-            return (np.einsum("n,cnm,cnm->m", weights, X, X, dtype=np.float64),)
+        """(M,): energy of each atom, weighted, summed over channels."""
 
-        return self.sums(one)
-
+    @abstractmethod
+    @access(reads="H")
     def activation_sums(self) -> Nodes:
-        return self.sums(lambda block: (self.weights[block] @ self.H[block],))
+        """(K,): H1, weighted."""
 
+    @abstractmethod
+    @access(reads="X H", changes="H")
     def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> Nodes:
-        W, Wt = np.ascontiguousarray(W), np.ascontiguousarray(W.T)
-        eps, mu, exponent, least = (self.dtype.type(x) for x in (eps, mu, gamma, LEAST))
+        """Update H given W, then sum (PHᵀ)ᵀ, (QHᵀ)ᵀ and H1 at the new H; γ = 0 keeps H."""
 
-        def one(block: slice) -> tuple[Array, Array, Array]:
-            X, H = self.X[:, block], self.H[block]
-            PH, QH, H1 = np.zeros_like(Wt), np.zeros_like(Wt), np.zeros_like(Wt[:, 0])
-            weights = self.weights[block]
-            self.kernels.nmf_block(X, weights, H, W, Wt, mu, eps, exponent, least, PH, QH, H1)
-            return PH, QH, H1
-
-        return self.sums(one)
-
+    @abstractmethod
+    @access(reads="X H V_hat", changes="trial")
     def at(self, W: Array | None, eps: float, T: Array | None) -> Nodes:
-        """Loss and C times the gradient at TX, which stays in the spare array."""
-        model, small = self.model(W), self.dtype.type(eps)
-        X = self.X if T is None else self.spare
-        Tt = None if T is None else T.T.astype(self.dtype, copy=False)
+        """Loss at TX and C times its gradient; TX becomes the trial point. None: at X."""
 
-        def one(block: slice) -> tuple[float, Array]:
-            here = X[:, block]
-            if Tt is not None:
-                np.matmul(self.X[:, block], Tt, out=here)
-            F = self.scratch("F", *here.shape)
-            loss = self._loss_and_slope(block, here, model(block), small, F)
-            G = F[0].T @ here[0]  # (8)
-            for c in range(1, len(F)):
-                G += F[c].T @ here[c]
-            return loss, G
-
-        return self.sums(one)
-
+    @abstractmethod
+    @access(reads="X H V_hat")
     def loss(self, W: Array | None, eps: float) -> Nodes:
-        model, small = self.model(W), self.dtype.type(eps)
+        """Loss at X."""
 
-        def one(block: slice) -> tuple[float]:
-            X = self.X[:, block]
-            F = self.scratch("F", *X.shape)
-            return (self._loss_and_slope(block, X, model(block), small, F),)
-
-        return self.sums(one)
-
-    def _loss_and_slope(self, block: slice, X: Array, WH: Array, eps: Any, F: Array) -> float:
-        weights = self.weights[block]
-        return float(self.kernels.loss_and_slope(X, WH, weights, self.equal, eps, self.kappa, F))
-
+    @abstractmethod
+    @access(reads="X H V_hat")
     def curvature(self, W: Array | None, eps: float, exact: bool) -> Nodes:
-        model, small = self.model(W), self.dtype.type(eps)
+        """Σ_n f''(x_in) x_jn² at X; with the bound b of (12) for f'' unless exact."""
 
-        def one(block: slice) -> tuple[Array]:
-            X = self.X[:, block]
-            B, V = (self.scratch(name, *X.shape[1:]) for name in ("F", "V"))
-            weights, WH = self.weights[block], model(block)
-            self.kernels.curvatures(X, WH, weights, small, self.kappa, exact, B, V)
-            return (B.T @ V,)  # (12)
-
-        return self.sums(one)
-
+    @abstractmethod
+    @access(reads="X H V_hat")
     def pair_losses(
         self, W: Array | None, eps: float, p: Indices, q: Indices, angles: Array
     ) -> Nodes:
-        model, small = self.model(W), self.dtype.type(eps)
-        value = self.divergence.value
-        c, s = np.cos(angles).astype(self.dtype), np.sin(angles).astype(self.dtype)
-
-        def one(block: slice) -> tuple[Array]:
-            X = self.X[:, block]
-            v_hat = model(block) + small
-            Xp, Xq = X[..., p], X[..., q]
-            losses = np.empty(angles.shape)
-            for t in range(angles.shape[1]):
-                turned_p = np.square(c[:, t] * Xp + s[:, t] * Xq).mean(axis=0)
-                turned_q = np.square(c[:, t] * Xq - s[:, t] * Xp).mean(axis=0)
-                entries = value(turned_p, v_hat[:, p], small)
-                entries = entries + value(turned_q, v_hat[:, q], small)
-                losses[:, t] = self.weights[block] @ entries
-            return (losses,)
-
-        return self.sums(one)
-
-    def model(self, W: Array | None) -> Callable[[slice], Array]:
-        """What models the power of a block: WH, or the given model if there is no W."""
-        if W is None:
-            given = self.V_hat
-            assert given is not None
-            return lambda block: given[block]
-        Wt = np.ascontiguousarray(W.T)
-
-        def product(block: slice) -> Array:
-            H = self.H[block]
-            return np.matmul(H, Wt, out=self.scratch("WH", len(H), Wt.shape[1]))
-
-        return product
-
-    def scratch(self, name: str, *shape: int) -> Array:
-        """An array of this thread's own, for a moment; the memory is used again and again."""
-        memory, size = self._scratch.__dict__, math.prod(shape)
-        if name not in memory or memory[name].size < size:
-            memory[name] = np.empty(size, self.dtype)
-        return np.asarray(memory[name][:size].reshape(shape))
+        """Loss of rows p and q after R_pq(θ), for each pair and each of its angles."""

@@ -1,8 +1,8 @@
-"""Sums over blocks in a fixed order: a balanced binary tree, whoever holds which blocks.
+"""Sums over blocks in a fixed order: a balanced binary tree, whichever shard holds which blocks.
 
-The tree halves the blocks again and again, and depends on nothing but their number. Whoever holds
-all blocks of a node can add them up by itself, so one partial sum is all that has to travel, and
-the bits are those of one machine that holds them all.
+The tree halves the blocks again and again, and depends on nothing but their number. A shard that
+holds all blocks of a node adds them up by itself, so one partial sum is all that has to be sent,
+and the bits are those of one machine that holds all blocks.
 """
 
 from __future__ import annotations
@@ -14,31 +14,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-MOST_FRAMES = 1024  #: of a block
-FEW_FRAMES = 256  #: a block is not split further for the sake of more threads
+MAX_FRAMES = 1024  #: of a block
+MIN_FRAMES = 256  #: a block is not halved below this length to keep more threads busy
+ENOUGH_BLOCKS = 8  #: more are not made to keep threads busy
 
 
 def blocks_of(N: int) -> list[slice]:
-    """Blocks of nearly equal length; they depend on nothing but the number of frames."""
+    """Cut frames into blocks of nearly equal length, which depend on nothing but their number."""
     number = 1
-    while number < 8 and N // (2 * number) >= FEW_FRAMES:
+    while number < ENOUGH_BLOCKS and N // (2 * number) >= MIN_FRAMES:
         number *= 2
-    number = max(number, -(-N // MOST_FRAMES))
+    number = max(number, -(-N // MAX_FRAMES))
     edges = [N * i // number for i in range(number + 1)]
     return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
 
 class Node(NamedTuple):
-    """What the blocks of a node of the tree add up to."""
+    """The sums over the blocks of a node of the tree."""
 
     first: int  #: block
     end: int  #: the block after the last
-    sums: list[Any]
+    sums: list[Any]  #: arrays and numbers
 
 
 @lru_cache(maxsize=32)
 def closing(n: int) -> tuple[tuple[int, ...], ...]:
-    """For each of n blocks, where the nodes begin that end with it, the smallest node first."""
+    """For each of n blocks, the first blocks of the nodes that end with it, smallest node first."""
     begins: list[list[int]] = [[] for _ in range(n)]
 
     def visit(first: int, end: int) -> None:
@@ -60,21 +61,21 @@ class Tree:
         self.nodes: list[Node] = []
 
     def add(self, node: Node) -> None:
-        """Take the next node, and join what belongs together."""
+        """Take the next node, and add up every node that is now complete."""
         nodes = self.nodes
         nodes.append(node)
         for first in self.closing[node.end - 1]:
             if first >= nodes[-1].first:
                 continue
             if len(nodes) < 2 or nodes[-2].first != first:
-                break  # the other half is not here
+                break  # another shard holds the left half
             right, left = nodes.pop(), nodes.pop()
             sums = [plus(a, b) for a, b in zip(left.sums, right.sums, strict=True)]
             nodes.append(Node(left.first, right.end, sums))
 
 
 def plus(a: Any, b: Any) -> Any:
-    """The sum, in the memory of the first where that may be written to."""
+    """Add b to a, in the memory of a if that is a writable array."""
     if isinstance(a, np.ndarray) and a.flags.writeable:
         a += b
         return a
@@ -82,7 +83,7 @@ def plus(a: Any, b: Any) -> Any:
 
 
 def total(n: int, nodes: Iterable[Node]) -> list[Any]:
-    """What n blocks add up to, from nodes in order that cover them."""
+    """Return the sums over n blocks, from nodes in order that cover them; arrays are writable."""
     tree = Tree(n)
     for node in nodes:
         tree.add(node)
@@ -90,10 +91,11 @@ def total(n: int, nodes: Iterable[Node]) -> list[Any]:
     return [np.require(s, requirements="W") if isinstance(s, np.ndarray) else s for s in whole.sums]
 
 
-def runs_of(n: int, wanted: int) -> list[slice]:
-    """Share n blocks out into runs of nearly equal length, each made of one node or few.
+def stretches_of(n: int, wanted: int) -> list[slice]:
+    """Cut n blocks into stretches of nearly equal length, each made of few nodes.
 
-    A power of two gives one node each; other numbers two at most.
+    A power of two gives one node each; other numbers two at most. There are fewer stretches than
+    wanted if there are not so many blocks.
     """
     least = wanted if wanted & (wanted - 1) == 0 else 1.5 * wanted
     edges = [0, n]

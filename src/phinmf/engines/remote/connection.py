@@ -1,4 +1,4 @@
-"""The way to a Dask cluster: a client of it, and workers that have this very package."""
+"""Connecting to a Dask cluster, whose workers must have the same version of phinmf."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import phinmf
 from phinmf.arrays import lazy
 from phinmf.arrays.patience import Watch
 
-CONNECT = 10.0  #: seconds to wait for a scheduler
+CONNECT = 10.0  #: maximum number of seconds to wait for a scheduler
 
 
 def connect(address: str) -> Any:
-    """A client of the cluster at an address.
+    """Return a client of the cluster whose scheduler has this address.
 
-    It is made in a thread of its own, because its timeout does not cover what listens there but
-    never says a word.
+    It is made in another thread, because its timeout has no effect if a program listens at the
+    address but never answers.
     """
     make = lazy.distributed().Client
     made: list[Any] = []
@@ -42,11 +42,11 @@ def connect(address: str) -> Any:
 
 
 def check_workers(watch: Watch) -> None:
-    """Refuse workers that do not have this very package."""
+    """Raise ImportError if a worker does not have the same version of phinmf."""
     for address, there in watch.ask(pydoc.locate, "phinmf.__version__").items():
         if there != phinmf.__version__:
             what = f"phinmf {there}" if isinstance(there, str) else "no phinmf"
             raise ImportError(
-                f"worker {address} has {what}, but phinmf {phinmf.__version__} is needed as it is"
-                f' here: install it there with pip install "phinmf[dask]=={phinmf.__version__}"'
+                f"worker {address} has {what}, but phinmf {phinmf.__version__} is needed, the"
+                f' version here: run pip install "phinmf[dask]=={phinmf.__version__}" there'
             )

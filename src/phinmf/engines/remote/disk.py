@@ -1,7 +1,7 @@
-"""Runs that take turns in memory: frames from their source, X in scratch files.
+"""Shards that take turns in memory: Y is read from its source, X is kept in scratch files.
 
-Files are read and written as a whole, not mapped into memory, where they would count. A trial
-point is not kept: what moves X is noted, and done when a run is next in memory.
+Files are read and written as a whole, not mapped into memory, where they would count as used. A
+trial point is not kept. Calls that change X are noted, and made when X is next needed in memory.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,122 +21,116 @@ import numpy as np
 from phinmf._types import Array
 from phinmf.arrays import room_for_frames
 from phinmf.arrays.threads import Workers
-from phinmf.engines.blocked.shard import Run
-from phinmf.engines.blocked.share import Share
-from phinmf.engines.remote.journal import Change
+from phinmf.engines.blocked.compiled_shard import CompiledShard
+from phinmf.engines.blocked.scratch import Scratch
+from phinmf.engines.blocked.shards import Call, Shards
+from phinmf.engines.blocked.stretch import Stretch
+from phinmf.engines.remote.journal import Journal
 
-NEEDS_NOTHING = {
-    "rest", "rotate", "move", "activations", "set_activations", "scale_activations",
-    "set_model", "activation_sums",
-}  # fmt: skip
-ARRAYS = 5  #: as large as a run that are in memory at a time: X, a trial point, what is read ahead
+#: Arrays as large as a shard that are in memory at the same time: X, a trial point, and what is
+#: read ahead for the next shard, from chunks.
+ARRAYS = 5
 
 
-class StoredRun(Run):
-    """A run whose frames are in memory only while something is done to them."""
+@dataclass
+class StoredShard:
+    """A shard whose frames are in memory only during a call that needs them."""
+
+    shard: CompiledShard  #: holds no frames between calls
+    shape: tuple[int, int, int]  #: (C, n, M): of its frames
+    frames: slice  #: of all frames
+    load: Callable[[], Array]  #: reads Y from its source
+    path: Path  #: of the file for X
+    stored: bool = False  #: whether the file holds X as it was before the calls in `late`
+    late: Journal = field(default_factory=Journal)  #: calls that change X and were not made yet
+
+    def defer(self, call: Call) -> None:
+        """Note a call that changes X."""
+        self.late.note(call)
+        if "X" not in self.late.calls[0].access.reads:  # it begins with Y
+            self.stored = False
+            self.path.unlink(missing_ok=True)
+
+    def fetch(self, call: Call) -> Array | None:
+        """Read the frames that a call needs: Y, or X from the file; None if it needs none."""
+        if "X" in call.access.reads and self.stored:
+            X = room_for_frames(self.shape, self.shard.dtype)
+            with self.path.open("rb") as file:
+                for channel in X:
+                    file.readinto(channel.data)
+            return X
+        return self.load() if call.access.reads & {"X", "Y"} else None
+
+    def answer(self, call: Call, fetched: Array | None) -> Any:
+        """Make a call with the frames that were fetched for it, and release them."""
+        if fetched is not None:
+            self.shard.hold(fetched, overwrite=True)
+        if "X" in call.access.reads:
+            self._catch_up()
+        answer = getattr(self.shard, call.name)(*call.arguments(self.frames))
+        self.shard.hold(no_frames(self.shape, self.shard.dtype))
+        return answer
+
+    def _catch_up(self) -> None:
+        """Make the calls that change X, and store X."""
+        if self.late.calls:
+            for call in self.late.calls:
+                getattr(self.shard, call.name)(*call.arguments(self.frames))
+            with self.path.open("wb") as file:
+                for channel in self.shard.X:
+                    file.write(channel.data)
+            self.stored = True
+            self.late.clear()
+
+
+class DiskShards(Shards):
+    """Shards in turn, the next one being read while one computes."""
 
     def __init__(
         self,
-        load: Callable[[], Array],
+        load: Callable[[slice], Array],
         size: tuple[int, int],
         dtype: np.dtype[Any],
-        share: Share,
+        stretches: list[Stretch],
+        n_blocks: int,
         workers: Workers,
+        folder: str | None,
     ) -> None:
-        self.load = load
-        self.path = Path()
-        self.frames = share.frames
-        n = len(share.weights)
-        self.shape = (size[0], n, size[1])
-        self.from_source = True  #: X is made of Y by the steps, otherwise of the file
-        self.steps: list[Array] = []
-        self.H = np.zeros((n, 0), dtype)
-        self.V_hat = None
-        self.prepare(dtype, share, workers)
+        """Hold frames of `size` channels and samples, read by `load`, below a folder."""
+        super().__init__(n_blocks)
+        if folder is not None:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix="phinmf-", dir=folder))
+        self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        scratch = Scratch(dtype)  # one for all, as they take turns
+        self.shards = []
+        for i, stretch in enumerate(stretches):
+            frames = stretch.frames
+            shape = (size[0], frames.stop - frames.start, size[1])
+            shard = CompiledShard(no_frames(shape, dtype), stretch, workers, scratch)
+            path = self.folder / f"{i}"
+            self.shards.append(StoredShard(shard, shape, frames, partial(load, frames), path))
 
-    def rest(self) -> None:
-        self.from_source, self.steps = True, []
-        self.path.unlink(missing_ok=True)
-
-    def rotate(self, Phi: Array) -> None:
-        self.from_source, self.steps = True, [Phi]
-
-    def move(self, T: Array | None) -> None:
-        assert T is not None
-        self.steps.append(T)
-
-    def fetch(self, name: str) -> Array | None:
-        """What has to be read before a question can be answered."""
-        if name in NEEDS_NOTHING:
-            return None
-        if self.from_source or name == "powers":
-            return self.load()
-        X = room_for_frames(self.shape, self.dtype)
-        with self.path.open("rb") as file:
-            for channel in X:
-                file.readinto(channel.data)
-        return X
-
-    def answer(self, fetched: Array | None, name: str, *args: Any) -> Any:
-        """Wake up, answer, and leave memory again."""
-        if fetched is None or name == "powers":
-            if fetched is not None:
-                self.Y = fetched
-            result = getattr(self, name)(*args)
-            self.Y = np.zeros(0)
-            return result
-        self.X = self.Y = fetched
-        for T in self.steps:
-            self.rotate_into_spare(T, self.X)
-            self.X, self._spare = self.spare, self.X
-        if self.steps:
-            with self.path.open("wb") as file:
-                for channel in self.X:
-                    file.write(channel.data)
-            self.steps, self.from_source = [], False
-        result = getattr(self, name)(*args)
-        self.X = self.Y = np.zeros(0)
-        self._spare = None
-        return result
-
-
-class Disk:
-    """Runs in turn, the next one being read while one is at work."""
-
-    def __init__(self, runs: list[StoredRun], where: Any) -> None:
-        if where is not None:
-            Path(where).mkdir(parents=True, exist_ok=True)
-        self.folder = Path(tempfile.mkdtemp(prefix="phinmf-", dir=where))
-        self.close = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        self.runs = runs
-        for i, run in enumerate(runs):
-            run.path = self.folder / f"{i}"
-            run._scratch = runs[0]._scratch  # they take turns
-
-    def ask(self, change: Change, sent: tuple[Any, ...] | None = None) -> Iterator[Any]:
-        """The answer of each run to the same question; nothing is done before it is taken."""
-        name = change.name
+    def answers(self, call: Call) -> Iterator[Any]:
+        if "X" in call.access.changes:
+            for shard in self.shards:
+                shard.defer(call)
+                yield None
+            return
         with ThreadPoolExecutor(1) as reader:
-            ahead = reader.submit(self.runs[0].fetch, name)
-            for i, run in enumerate(self.runs):
+            ahead = reader.submit(self.shards[0].fetch, call)
+            for i, shard in enumerate(self.shards):
                 fetched = ahead.result()
-                if i + 1 < len(self.runs):
-                    ahead = reader.submit(self.runs[i + 1].fetch, name)
-                answer = run.answer(fetched, name, *change.arguments(run.frames))
+                if i + 1 < len(self.shards):
+                    ahead = reader.submit(self.shards[i + 1].fetch, call)
+                answer = shard.answer(call, fetched)
                 del fetched
                 yield answer
 
+    def close(self) -> None:
+        self._remove()
 
-def available() -> int:
-    """Bytes of memory that other programs leave, within the limit of a container."""
-    found = [2**33]
-    try:
-        fields = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
-        found = [1024 * int(f[1]) for f in fields if f[0] == "MemAvailable:"] or found
-        group = Path("/sys/fs/cgroup")
-        limit = (group / "memory.max").read_text().strip()
-        if limit != "max":
-            found.append(int(limit) - int((group / "memory.current").read_text()))
-    except (OSError, ValueError, IndexError):  # another system, or no such limit
-        pass
-    return max(min(found), 2**26)
+
+def no_frames(shape: tuple[int, int, int], dtype: np.dtype[Any]) -> Array:
+    """Return an array (C, 0, M) in place of frames (C, n, M)."""
+    return np.zeros((shape[0], 0, shape[2]), dtype)

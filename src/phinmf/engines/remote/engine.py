@@ -1,13 +1,12 @@
 """Frames on the workers of a Dask cluster, or on disk: more than one machine, more than memory.
 
-The block code and the order of sums are those of the blocked engine, and so are the bits. With a
-`distributed.Client` the runs are on its workers. Without one they are in this process: in memory
-if there is room for them, otherwise from their source and scratch files, one at a time.
+The shards compute what the blocked engine does, in the same order, so the bits are the same. With
+a `distributed.Client` they are on its workers. Without one they are in this process: one shard in
+memory if there is room for it, otherwise several that take turns, with scratch files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -18,22 +17,22 @@ from phinmf._types import Array, Indices
 from phinmf.arrays import errands, lazy, patience
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
-from phinmf.engines.blocked.engine import BlockedEngine
-from phinmf.engines.blocked.shard import Run
-from phinmf.engines.blocked.share import Share
-from phinmf.engines.blocked.summation import runs_of
-from phinmf.engines.remote import cluster, disk
+from phinmf.engines.blocked.compiled_shard import CompiledShard
+from phinmf.engines.blocked.engine import BlockedEngine, ShardedEngine
+from phinmf.engines.blocked.shards import LocalShards, Shards
+from phinmf.engines.remote import cluster, disk, memory
 from phinmf.engines.remote.connection import check_workers
-from phinmf.engines.remote.journal import Change
 from phinmf.engines.remote.source import load
 
 #: Arrays as large as the frames that a fit in memory may come to hold: in double precision Y, X
-#: and a trial point, Y while it rests, and the same in single precision.
-MOST_ARRAYS = 4.5
+#: and a trial point, and while these are at rest Y, X and a trial point in single precision.
+MAX_ARRAYS = 4.5
 
 
-class DaskEngine(BlockedEngine):
-    """Runs of blocks that are somewhere else."""
+class DaskEngine(ShardedEngine):
+    """Frames of a dask array, or of an array in memory, in shards wherever dask computes."""
+
+    dask_arrays = True
 
     def __init__(
         self,
@@ -44,18 +43,26 @@ class DaskEngine(BlockedEngine):
         workers: Workers | None = None,
     ) -> None:
         lazy.dask()
-        self.hold(Y.shape, Y.dtype, divergence, weights, workers or Workers(n_threads))
+        super().__init__(Y.shape, Y.dtype, divergence, weights, workers or Workers(n_threads))
         self.source = Y
-        self._runs: Any = None
+        self._shards: Shards | None = None
+
+    @property
+    def shards(self) -> Shards:
+        """The shards, which are made when they are first needed."""
+        if self._shards is None:
+            client = lazy.current_client()
+            self._shards = self._in_process() if client is None else self._on_cluster(client)
+        return self._shards
 
     def __exit__(self, *_: object) -> None:
-        if self._runs is not None:
-            self._runs.close()
-        self._runs = None
+        if self._shards is not None:
+            self._shards.close()
+        self._shards = None
         super().__exit__()
 
-    def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> BlockedEngine:
-        """All frames stay where they are; a sample of them comes here."""
+    def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> ShardedEngine:
+        """Leave all frames where they are, or take a sample of them into this process."""
         few = np.arange(self.shape[2])[frames]
         if len(few) == self.shape[2]:
             Y = self.source.astype(dtype)
@@ -65,67 +72,23 @@ class DaskEngine(BlockedEngine):
             sample = errands.in_memory(sample)
         return BlockedEngine(sample.astype(dtype), self.divergence, None, weights, self.workers)
 
-    def answers(self, name: str, *args: Any, rows: Array | None = None) -> Iterable[Any]:
-        yield from self.runs.ask(Change(name, args, rows))
-
-    def move(self, T: Array) -> None:
-        list(self.runs.ask(Change("move", (T,)), sent=(None,) if T is self.trial else None))
-        self.trial = None
-
-    @property
-    def runs(self) -> Any:
-        """Where the runs are; made when they are first needed."""
-        if self._runs is None:
-            client = lazy.current_client()
-            self._runs = self.in_process() if client is None else self.on(client)
-        return self._runs
-
-    def shares(self, number: int) -> list[Share]:
-        """The blocks, shared out."""
-        return [self.share(blocks) for blocks in runs_of(self.n_blocks, number)]
-
-    def on(self, client: Any) -> Any:
-        """Runs on the workers of a cluster."""
+    def _on_cluster(self, client: Any) -> Shards:
+        """Make one shard for each worker of a cluster."""
         watch = patience.Watch(client)
         check_workers(watch)
-        return cluster.Cluster(watch, self.source, self.dtype, self.shares(len(watch.ready())))
+        stretches = self.stretches(len(watch.ready()))
+        return cluster.ClusterShards(watch, self.source, self.dtype, stretches, self.n_blocks)
 
-    def in_process(self) -> Any:
-        """Runs in this process, as many as the memory allows at a time."""
-        config = lazy.dask().config
+    def _in_process(self) -> Shards:
+        """Make shards in this process, as large as the memory allows."""
         C, M, N = self.shape
-        size = C * M * N * self.dtype.itemsize
-        given = config.get("phinmf.memory", disk.available() // 2)
-        try:
-            budget = lazy.dask().utils.parse_bytes(given)
-        except (AttributeError, TypeError, ValueError):
-            budget = 0
-        if not budget > 0:
-            raise ValueError(f"phinmf.memory is {given!r}, but some memory is needed, such as 2GB")
-        if MOST_ARRAYS * size <= budget:
+        size, budget = C * M * N * self.dtype.itemsize, memory.budget()
+        if MAX_ARRAYS * size <= budget:
+            (stretch,) = self.stretches(1)
             Y = load(self.source, slice(0, N), self.dtype)
-            return Here(Run(Y, self.share(slice(0, self.n_blocks)), self.workers))
-        shares = self.shares(2 ** int(np.ceil(np.log2(disk.ARRAYS * size / budget))))
-        runs = [
-            disk.StoredRun(
-                partial(load, self.source, share.frames, self.dtype), (C, M), self.dtype, share,
-                self.workers,
-            )
-            for share in shares
-        ]  # fmt: skip
-        return disk.Disk(runs, config.get("temporary-directory", None))
-
-
-class Here:
-    """One run, in memory."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-
-    def ask(self, change: Change, sent: tuple[Any, ...] | None = None) -> list[Any]:
-        """Its answer."""
-        short = change if sent is None else change._replace(args=sent)
-        return [getattr(self.run, change.name)(*short.arguments(slice(None)))]
-
-    def close(self) -> None:
-        """Nothing is held elsewhere."""
+            return LocalShards(CompiledShard(Y, stretch, self.workers), self.n_blocks)
+        stretches = self.stretches(2 ** int(np.ceil(np.log2(disk.ARRAYS * size / budget))))
+        return disk.DiskShards(
+            partial(load, self.source, dtype=self.dtype), (C, M), self.dtype, stretches,
+            self.n_blocks, self.workers, lazy.dask().config.get("temporary-directory", None),
+        )  # fmt: skip

@@ -1,51 +1,40 @@
-"""What has been done to runs, so that one that is lost can be brought to the same state again."""
+"""The calls that lead to the present state of a shard, so that they can be made again.
+
+Which calls matter follows from what methods declare (`blocked/shard.py: access`). Of older calls
+only those are kept that the state still depends on: a rotation makes the moves before it
+superfluous, new activations all updates of the old ones.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-from phinmf._types import Array
-
-PLACES = ("rest", "rotate", "move")  #: change X
-ACTIVATIONS = ("set_activations", "scale_activations", "nmf_pass", "settle_activations")
-CHANGES = {*PLACES, *ACTIVATIONS, "set_model"}
-
-
-class Change(NamedTuple):
-    """Something that was asked of every run; each got its own of the rows."""
-
-    name: str
-    args: tuple[Any, ...]
-    rows: Array | None = None
-
-    def arguments(self, frames: slice) -> tuple[Any, ...]:
-        """For the run of these frames."""
-        return self.args if self.rows is None else (self.rows[frames], *self.args)
+from phinmf.engines.blocked.shard import LASTING
+from phinmf.engines.blocked.shards import Call
 
 
 class Journal:
-    """Changes in their order, as few as lead to where the runs are."""
+    """Calls in their order, as few as lead to the present state."""
 
     def __init__(self) -> None:
-        self.changes: list[Change] = []
+        self.calls: list[Call] = []
 
-    def note(self, change: Change) -> None:
-        """Add what is about to be asked."""
-        if change.name == "set_model":
-            self.changes = [c for c in self.changes if c.name != "set_model"]
-        self.changes.append(change)
-        if change.name == "set_activations":
-            self._forget()
+    def note(self, call: Call) -> None:
+        """Add a call that is about to be made; one that changes no lasting state is left out."""
+        if call.access.changes & LASTING:
+            self.calls.append(call)
+            if call.access.overwrites & LASTING:
+                self.calls = needed(self.calls)
 
-    def know(self, H: Array) -> None:
-        """All activations (N, K) are here: how they came about need not be done again."""
-        self.note(Change("set_activations", (), H))
+    def clear(self) -> None:
+        """Forget all calls."""
+        self.calls = []
 
-    def _forget(self) -> None:
-        """Drop what no longer matters: older activations, then places before the last rotation."""
-        known = self.changes[-1]
-        rest = [c for c in self.changes[:-1] if c.name not in ACTIVATIONS]
-        afresh = [i for i, c in enumerate(rest) if c.name in ("rest", "rotate")]
-        start = afresh[-1] if afresh else 0
-        kept = [c for i, c in enumerate(rest) if i >= start or c.name == "set_model"]
-        self.changes = [*kept, known]
+
+def needed(calls: list[Call]) -> list[Call]:
+    """Return the calls that the state after all of them depends on."""
+    kept: list[Call] = []
+    matters = set(LASTING)  # state whose value at this point, going backwards, has an effect
+    for call in reversed(calls):
+        if call.access.changes & matters:
+            kept.append(call)
+            matters = (matters - call.access.changes) | call.access.reads
+    return kept[::-1]

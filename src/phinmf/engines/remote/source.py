@@ -1,8 +1,11 @@
-"""Where the frames of a run come from: a dask array, or one in memory, read a chunk at a time."""
+"""Where the frames of a shard come from: a dask array, or one in memory, read chunk by chunk."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from phinmf._types import Array
 from phinmf.arrays import room_for_frames
@@ -10,14 +13,14 @@ from phinmf.arrays.lazy import is_lazy
 
 
 def pieces(Y: Any, frames: slice) -> list[Any]:
-    """Frames (C, M, N) cut where chunks end: delayed arrays, or views of one in memory."""
+    """Cut frames (C, M, N) where chunks end: into delayed arrays, or one view of an array."""
     if not is_lazy(Y):
         return [Y[:, :, frames]]
     return list(Y[:, :, frames].to_delayed().ravel())
 
 
-def joined(parts: Any, shape: tuple[int, int, int], dtype: Any) -> Array:
-    """All pieces in one new array (C, n, M); `parts` may compute them one at a time."""
+def joined(parts: Iterable[Array], shape: tuple[int, int, int], dtype: np.dtype[Any]) -> Array:
+    """Copy pieces (C, M, …), which may be computed one at a time, into one array (C, n, M)."""
     Y = room_for_frames(shape, dtype)
     at = 0
     for part in parts:
@@ -27,9 +30,9 @@ def joined(parts: Any, shape: tuple[int, int, int], dtype: Any) -> Array:
     return Y
 
 
-def load(Y: Any, frames: slice, dtype: Any) -> Array:
-    """Frames (C, n, M) of their own, in this process."""
+def load(Y: Any, frames: slice, dtype: np.dtype[Any]) -> Array:
+    """Return a copy (C, n, M) of some frames, computed in this process."""
     cut = pieces(Y, frames)
-    found = (p.compute() for p in cut) if is_lazy(Y) else iter(cut)
+    parts = (p.compute() for p in cut) if is_lazy(Y) else iter(cut)
     shape = (Y.shape[0], frames.stop - frames.start, Y.shape[1])
-    return joined(found, shape, dtype)
+    return joined(parts, shape, dtype)

@@ -1,0 +1,244 @@
+"""A shard in the memory of this process: products by BLAS, elementwise passes by Numba.
+
+Frames are contiguous in memory, X[c, n] being one transformed frame, so a block is a slice. A
+thread does everything to a block while it is in its cache, with BLAS on one thread.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from phinmf._types import Array, Indices
+from phinmf.arrays import levels, room_for_frames
+from phinmf.arrays.threads import Workers, no_fork
+from phinmf.divergences import Divergence
+from phinmf.engines.base import CHECK_EVERY
+from phinmf.engines.blocked.scratch import Scratch
+from phinmf.engines.blocked.shard import Nodes, Shard
+from phinmf.engines.blocked.stretch import Stretch
+from phinmf.engines.blocked.summation import Node, Tree, blocks_of
+from phinmf.linalg.multiplicative import LEAST
+
+
+class CompiledShard(Shard):
+    """Frames, activations and a trial point as arrays of NumPy."""
+
+    def __init__(
+        self, Y: Array, stretch: Stretch, workers: Workers, scratch: Scratch | None = None
+    ) -> None:
+        self.dtype: np.dtype[Any] = Y.dtype
+        self.divergence = stretch.divergence
+        self.kappa = self.dtype.type(kappa_of(stretch.divergence))
+        self.weights = stretch.weights
+        self.equal = stretch.equal
+        blocks = blocks_of(stretch.N)
+        self.n_blocks = len(blocks)  #: of all shards
+        self.first, start = stretch.blocks.start, stretch.frames.start
+        self.blocks = [slice(b.start - start, b.stop - start) for b in blocks[stretch.blocks]]
+        self.workers = workers
+        self.scratch = scratch or Scratch(self.dtype)
+        with no_fork:
+            # imported late: importing Numba is slow
+            self.kernels = importlib.import_module("phinmf.engines.blocked.kernels")
+        self.H = np.zeros((len(stretch.weights), 0), self.dtype)
+        self.V_hat = None
+        self.hold(Y)
+
+    def hold(self, Y: Array, overwrite: bool = False) -> None:
+        """Take frames as Y and X; if they may be overwritten, their memory is used again."""
+        self.Y = self.X = Y
+        self.trial = None
+        self._overwrite = overwrite
+
+    # the transform
+
+    def rest(self) -> None:
+        self.X, self.trial = self.Y, None
+
+    def rotate(self, Phi: Array) -> None:
+        self._rotate(Phi, self.Y)
+
+    def move(self, T: Array | None) -> None:
+        if T is None:
+            assert self.trial is not None
+            self._make_trial_X()
+        else:
+            self._rotate(T, self.X)
+
+    def _rotate(self, T: Array, source: Array) -> None:
+        """X ← T applied to every frame of the source."""
+        Tt, trial = T.T.astype(self.dtype, copy=False), self._room_for_trial()
+
+        def one(block: slice) -> None:
+            np.matmul(source[:, block], Tt, out=trial[:, block])
+
+        self.workers.each(one, self.blocks)
+        self._make_trial_X()
+
+    def _room_for_trial(self) -> Array:
+        """Return the array of the trial point, with whatever is in it."""
+        if self.trial is None:
+            self.trial = room_for_frames(self.X.shape, self.dtype)
+        return self.trial
+
+    def _make_trial_X(self) -> None:
+        """Exchange X and the trial point, whose content is undefined from now on."""
+        old, self.X = self.X, self._room_for_trial()
+        self.trial = None if old is self.Y and not self._overwrite else old
+
+    # values for each frame
+
+    def powers(self) -> Array:
+        C, _, M = self.Y.shape
+        energies = levels.energies(self.Y.transpose(0, 2, 1))
+        return (energies / (C * M)).astype(self.dtype)
+
+    def activations(self) -> Array:
+        return self.H.copy()
+
+    def set_activations(self, H: Array) -> None:
+        self.H = H.astype(self.dtype, order="C")
+
+    def scale_activations(self, s: Array) -> None:
+        self.H *= s
+
+    def set_model(self, V_hat: Array) -> None:
+        self.V_hat = V_hat
+
+    def converge_activations(
+        self, W: Array, mu: float, eps: float, tol: float, max_updates: int
+    ) -> None:
+        Wt = np.zeros((W.shape[1] + W.shape[1] % 2, len(W)))
+        Wt[: W.shape[1]] = W.T
+        numbers = float(mu), float(eps), LEAST, float(tol), CHECK_EVERY, max_updates
+
+        def one(block: slice) -> None:
+            self.kernels.converge_block(self.X[:, block], self.H[block], Wt, *numbers)
+
+        self.workers.each(one, self.blocks)
+
+    # sums over frames
+
+    def _sums(self, one: Callable[[slice], Sequence[Any]]) -> Nodes:
+        """Add up what `one` returns for each block, as far as the tree allows."""
+        tree, count = Tree(self.n_blocks), self.first
+
+        def add(sums: Sequence[Any]) -> None:
+            nonlocal count
+            tree.add(Node(count, count + 1, list(sums)))
+            count += 1
+
+        self.workers.in_order(one, self.blocks, add)
+        return tree.nodes
+
+    def energies(self) -> Nodes:
+        def one(block: slice) -> tuple[Array]:
+            X, weights = self.X[:, block], self.weights[block]
+            return (np.einsum("n,cnm,cnm->m", weights, X, X, dtype=np.float64),)
+
+        return self._sums(one)
+
+    def activation_sums(self) -> Nodes:
+        return self._sums(lambda block: (self.weights[block] @ self.H[block],))
+
+    def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> Nodes:
+        W, Wt = np.ascontiguousarray(W), np.ascontiguousarray(W.T)
+        eps, mu, exponent, least = (self.dtype.type(x) for x in (eps, mu, gamma, LEAST))
+
+        def one(block: slice) -> tuple[Array, Array, Array]:
+            X, H = self.X[:, block], self.H[block]
+            PH, QH, H1 = np.zeros_like(Wt), np.zeros_like(Wt), np.zeros_like(Wt[:, 0])
+            weights = self.weights[block]
+            self.kernels.nmf_block(X, weights, H, W, Wt, mu, eps, exponent, least, PH, QH, H1)
+            return PH, QH, H1
+
+        return self._sums(one)
+
+    def at(self, W: Array | None, eps: float, T: Array | None) -> Nodes:
+        model, small = self._model(W), self.dtype.type(eps)
+        X = self.X if T is None else self._room_for_trial()
+        Tt = None if T is None else T.T.astype(self.dtype, copy=False)
+
+        def one(block: slice) -> tuple[float, Array]:
+            here = X[:, block]
+            if Tt is not None:
+                np.matmul(self.X[:, block], Tt, out=here)
+            F = self.scratch.array("F", *here.shape)
+            loss = self._loss_and_slope(block, here, model(block), small, F)
+            G = F[0].T @ here[0]  # (8)
+            for c in range(1, len(F)):
+                G += F[c].T @ here[c]
+            return loss, G
+
+        return self._sums(one)
+
+    def loss(self, W: Array | None, eps: float) -> Nodes:
+        model, small = self._model(W), self.dtype.type(eps)
+
+        def one(block: slice) -> tuple[float]:
+            X = self.X[:, block]
+            F = self.scratch.array("F", *X.shape)
+            return (self._loss_and_slope(block, X, model(block), small, F),)
+
+        return self._sums(one)
+
+    def _loss_and_slope(self, block: slice, X: Array, WH: Array, eps: Any, F: Array) -> float:
+        weights = self.weights[block]
+        return float(self.kernels.loss_and_slope(X, WH, weights, self.equal, eps, self.kappa, F))
+
+    def curvature(self, W: Array | None, eps: float, exact: bool) -> Nodes:
+        model, small = self._model(W), self.dtype.type(eps)
+
+        def one(block: slice) -> tuple[Array]:
+            X = self.X[:, block]
+            B, V = (self.scratch.array(name, *X.shape[1:]) for name in ("F", "V"))
+            weights, WH = self.weights[block], model(block)
+            self.kernels.curvatures(X, WH, weights, small, self.kappa, exact, B, V)
+            return (B.T @ V,)  # (12)
+
+        return self._sums(one)
+
+    def pair_losses(
+        self, W: Array | None, eps: float, p: Indices, q: Indices, angles: Array
+    ) -> Nodes:
+        model, small = self._model(W), self.dtype.type(eps)
+        value = self.divergence.value
+        c, s = np.cos(angles).astype(self.dtype), np.sin(angles).astype(self.dtype)
+
+        def one(block: slice) -> tuple[Array]:
+            X = self.X[:, block]
+            v_hat = model(block) + small
+            Xp, Xq = X[..., p], X[..., q]
+            losses = np.empty(angles.shape)
+            for t in range(angles.shape[1]):
+                turned_p = np.square(c[:, t] * Xp + s[:, t] * Xq).mean(axis=0)
+                turned_q = np.square(c[:, t] * Xq - s[:, t] * Xp).mean(axis=0)
+                entries = value(turned_p, v_hat[:, p], small)
+                entries = entries + value(turned_q, v_hat[:, q], small)
+                losses[:, t] = self.weights[block] @ entries
+            return (losses,)
+
+        return self._sums(one)
+
+    def _model(self, W: Array | None) -> Callable[[slice], Array]:
+        """Return a function that models the power of a block: by WH, or by V̂ without W."""
+        if W is None:
+            given = self.V_hat
+            assert given is not None
+            return lambda block: given[block]
+        Wt = np.ascontiguousarray(W.T)
+
+        def product(block: slice) -> Array:
+            H = self.H[block]
+            return np.matmul(H, Wt, out=self.scratch.array("WH", len(H), Wt.shape[1]))
+
+        return product
+
+
+def kappa_of(divergence: Divergence) -> float:
+    """Return the κ that the kernels compute a divergence with."""
+    return divergence.log_share

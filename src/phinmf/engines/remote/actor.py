@@ -1,0 +1,67 @@
+"""A shard in the process of a worker, as an actor of dask."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from phinmf._types import Array
+from phinmf.arrays.threads import Workers
+from phinmf.engines.blocked.compiled_shard import CompiledShard
+from phinmf.engines.blocked.shard import Shard
+from phinmf.engines.blocked.stretch import Stretch
+from phinmf.engines.remote.source import joined
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error that a call has raised."""
+
+    error: Exception
+
+
+class ShardActor:
+    """A shard with threads of its own, which makes the calls that the client sends."""
+
+    shard: Shard
+
+    def __init__(
+        self,
+        parts: list[Array] | None,
+        shape: tuple[int, int, int],
+        dtype: np.dtype[Any],
+        n_threads: int,
+        stretch: Stretch,
+    ) -> None:
+        """Make a shard of pieces of frames; None if the client sends the frames later."""
+        self.workers = Workers(n_threads)
+        self.workers.__enter__()
+        weakref.finalize(self, self.workers.__exit__)
+        self.shape, self.dtype = shape, dtype
+        self.stretch = replace(stretch, weights=own_copy(stretch.weights))
+        if parts is not None:
+            self.hold(parts)
+
+    def hold(self, parts: list[Array]) -> None:
+        """Make the shard of pieces of frames."""
+        Y = joined(parts, self.shape, self.dtype)
+        self.shard = CompiledShard(Y, self.stretch, self.workers)
+
+    def ask(self, name: str, *args: Any) -> Any:
+        """Make a call. What it raises is returned: what dask raises means a lost worker."""
+        try:
+            owner = self if name == "hold" else self.shard
+            return getattr(owner, name)(*map(own_copy, args))
+        except Exception as error:
+            return Failure(error)
+
+
+def own_copy(value: Any) -> Any:
+    """Copy an array that came over the network: it is read-only and not aligned.
+
+    Numba takes such an array for another type, and might compile sums in another order.
+    """
+    return value.copy(order="K") if isinstance(value, np.ndarray) else value

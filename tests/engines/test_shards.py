@@ -1,0 +1,303 @@
+"""What the methods of a shard declare is what they do, and what shards elsewhere build on."""
+
+import inspect
+import itertools
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phinmf.arrays.threads import Workers
+from phinmf.divergences import DIVERGENCES
+from phinmf.engines.blocked.compiled_shard import CompiledShard
+from phinmf.engines.blocked.shard import ACCESS, LASTING, STATE, Shard, access
+from phinmf.engines.blocked.shards import Call, LocalShards
+from phinmf.engines.blocked.stretch import Stretch
+from phinmf.engines.blocked.summation import blocks_of, stretches_of
+from phinmf.engines.remote.disk import DiskShards
+from phinmf.engines.remote.journal import Journal
+from phinmf.linalg.manifold import random_orthogonal
+
+C, M, N, K = 2, 6, 1100, 3  # four blocks
+EPS = 1e-3
+
+#: every kind of shard that computes, made from frames (C, n, M), a stretch and threads
+SHARDS = {"compiled": CompiledShard}
+
+METHODS = [
+    name
+    for name, method in vars(Shard).items()
+    if inspect.isfunction(method) and not name.startswith("_")
+]
+
+
+class Numbers:
+    """Frames and the arguments of calls, the same for the same seed."""
+
+    def __init__(self, seed=0):
+        self.rng = np.random.default_rng(seed)
+        self.Y = self.rng.standard_normal((C, N, M))
+        self.weights = self.rng.integers(1, 3, N).astype(float)
+
+    def stretch(self, blocks):
+        frames = Stretch(N, blocks, DIVERGENCES["itakura-saito"], self.weights, False).frames
+        weights = self.weights[frames]
+        return Stretch(N, blocks, DIVERGENCES["itakura-saito"], weights, False)
+
+    def shard(self, kind=CompiledShard):
+        blocks = slice(0, len(blocks_of(N)))
+        return kind(self.Y, self.stretch(blocks), Workers(1))
+
+    def transform(self):
+        return random_orthogonal(M, self.rng)
+
+    def W(self):
+        return self.rng.random((M, K))
+
+    def H(self):
+        return self.rng.random((N, K)) + 0.1
+
+    def V_hat(self):
+        return self.rng.random((N, M)) + 0.1
+
+    def calls(self, name):
+        """Every way of calling a method."""
+        models = [(self.W(), EPS), (None, EPS)]
+        pairs = np.array([0, 2]), np.array([1, 3]), self.rng.uniform(-1, 1, (2, 4))
+        arguments = {
+            "rest": [()],
+            "rotate": [(self.transform(),)],
+            "move": [(self.transform(),), (None,)],
+            "powers": [()],
+            "activations": [()],
+            "scale_activations": [(self.rng.random(K),)],
+            "converge_activations": [(self.W(), 0.1, EPS, 1e-6, 20)],
+            "energies": [()],
+            "activation_sums": [()],
+            "nmf_pass": [(self.W(), 0.1, EPS, 1.0), (self.W(), 0.1, EPS, 0.0)],
+            "at": [(*model, T) for model in models for T in (self.transform(), None)],
+            "loss": models,
+            "curvature": [(*model, exact) for model in models for exact in (True, False)],
+            "pair_losses": [(*model, *pairs) for model in models],
+        }
+        rows = {"set_activations": self.H, "set_model": self.V_hat}
+        if name in rows:
+            return [Call(name, rows=rows[name]())]
+        return [Call(name, args) for args in arguments[name]]
+
+
+def make(shard, call):
+    return getattr(shard, call.name)(*call.arguments(slice(None)))
+
+
+def with_all_state(numbers, kind=CompiledShard):
+    """A shard that holds something of everything."""
+    shard = numbers.shard(kind)
+    for name in ("rotate", "set_activations", "set_model", "at"):
+        make(shard, numbers.calls(name)[0])
+    assert all(getattr(shard, name) is not None for name in STATE)
+    return shard
+
+
+def snapshot(shard):
+    """Copies of all arrays of a shard, not only of those that can be declared."""
+    held = {name: x for name, x in vars(shard).items() if x is None or isinstance(x, np.ndarray)}
+    assert held.keys() >= STATE
+    return {name: None if x is None else x.copy() for name, x in held.items()}
+
+
+def differing(before, after):
+    return {name for name in before.keys() | after.keys() if not equal(before[name], after[name])}
+
+
+def equal(a, b):
+    return np.array_equal(a, b) if a is not None and b is not None else a is b
+
+
+def arrays_in(value):
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from arrays_in(item)
+
+
+def flat(answer):
+    """Everything in an answer, as a list of arrays and numbers."""
+    if isinstance(answer, (list, tuple)):
+        return [x for item in answer for x in flat(item)]
+    return [answer]
+
+
+def same(a, b):
+    return len(flat(a)) == len(flat(b)) and all(
+        equal(x, y) for x, y in zip(map(as_array, flat(a)), map(as_array, flat(b)), strict=True)
+    )
+
+
+def as_array(x):
+    return None if x is None else np.asarray(x)
+
+
+def test_every_method_of_the_contract_declares_what_it_reads_and_changes():
+    assert METHODS
+    assert set(METHODS) == set(ACCESS)
+    assert set(METHODS) <= Shard.__abstractmethods__
+    assert LASTING < STATE
+    assert all("Y" not in declared.changes for declared in ACCESS.values())
+    assert all(declared.restored_by in {None, *METHODS} for declared in ACCESS.values())
+
+
+@pytest.mark.parametrize("name", [n for n in METHODS if "X" in ACCESS[n].changes])
+def test_what_changes_x_can_be_deferred(name):
+    """Shards on disk make these calls later, when X is next in memory."""
+    assert ACCESS[name].changes == {"X", "trial"}
+    assert inspect.signature(getattr(Shard, name)).return_annotation == "None"
+
+
+def test_a_declaration_of_unknown_state_is_refused():
+    with pytest.raises(AssertionError, match="Z"):
+        access(reads="X Z")
+
+
+@pytest.mark.parametrize("kind", SHARDS)
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_changes_what_it_declares_and_nothing_else(kind, name):
+    changed = set()
+    for call in Numbers(1).calls(name):
+        shard = with_all_state(Numbers(), SHARDS[kind])
+        before = snapshot(shard)
+        answer = make(shard, call)
+        changed |= differing(before, snapshot(shard))
+        after = snapshot(shard)
+        for array in arrays_in(answer):
+            array.fill(np.nan)  # an answer shares no memory with the shard
+        assert not differing(after, snapshot(shard))
+    assert changed == ACCESS[name].changes
+
+
+@pytest.mark.parametrize("kind", SHARDS)
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_depends_on_what_it_declares_and_nothing_else(kind, name):
+    for number in range(len(Numbers(1).calls(name))):
+        outcomes = []
+        for spoilt in (set(), STATE - ACCESS[name].reads):
+            shard = with_all_state(Numbers(), SHARDS[kind])
+            for state in spoilt:
+                setattr(shard, state, np.full_like(getattr(shard, state), np.nan))
+            answer = make(shard, Numbers(1).calls(name)[number])
+            outcomes.append([answer, *(getattr(shard, s) for s in ACCESS[name].changes & LASTING)])
+        assert same(*outcomes)
+
+
+@pytest.mark.parametrize("kind", SHARDS)
+@pytest.mark.parametrize("name", [n for n in METHODS if ACCESS[n].restored_by])
+def test_what_a_method_returns_restores_the_state_that_it_reads(kind, name):
+    shard = with_all_state(Numbers(), SHARDS[kind])
+    before, answer = snapshot(shard), make(shard, Numbers().calls(name)[0])
+    for state in ACCESS[name].reads:
+        setattr(shard, state, np.full_like(getattr(shard, state), np.nan))
+    make(shard, Call(ACCESS[name].restored_by, rows=answer))
+    assert not differing(before, snapshot(shard))
+
+
+names = st.lists(st.sampled_from(METHODS), max_size=12)
+
+
+def sequence(numbers, chosen):
+    """Calls after everything has been set once; a move is one to T, not to the trial point."""
+    start = ["rotate", "set_activations", "set_model"]
+    return [numbers.calls(name)[0] for name in [*start, *chosen]]
+
+
+@given(chosen=names)
+def test_the_journal_leads_to_the_same_bits(chosen):
+    numbers, journal = Numbers(), Journal()
+    shard, again = numbers.shard(), numbers.shard()
+    for call in sequence(numbers, chosen):
+        journal.note(call)
+        answer = make(shard, call)
+        if call.access.restored_by:
+            journal.note(Call(call.access.restored_by, rows=answer))
+    for call in journal.calls:
+        make(again, call)
+    assert not differing(snapshot(shard), snapshot(again)) - {"trial"}
+
+
+def test_the_journal_keeps_no_call_that_has_lost_its_effect():
+    numbers, journal = Numbers(), Journal()
+
+    def noted(*names):
+        for name in names:
+            journal.note(numbers.calls(name)[0])
+        return [call.name for call in journal.calls]
+
+    first = noted("rotate", "set_activations", "set_model", "move", "nmf_pass", "at", "loss")
+    assert first == ["rotate", "set_activations", "set_model", "move", "nmf_pass"]
+    assert noted("rotate")[3:] == ["move", "nmf_pass", "rotate"]  # H depends on the old X
+    assert noted("move", "set_activations") == ["set_model", "rotate", "move", "set_activations"]
+    assert noted("set_model") == ["rotate", "move", "set_activations", "set_model"]
+    assert noted("rest") == ["set_activations", "set_model", "rest"]
+    journal.clear()
+    assert not journal.calls
+
+
+@given(chosen=names, number=st.integers(1, 3))
+def test_shards_on_disk_answer_as_one_in_memory(chosen, number):
+    numbers = Numbers()
+    n_blocks = len(blocks_of(N))
+    stretches = [numbers.stretch(blocks) for blocks in stretches_of(n_blocks, number)]
+    local = LocalShards(numbers.shard(), n_blocks)
+
+    def load(frames):
+        return numbers.Y[:, frames].copy()
+
+    disk = DiskShards(load, (C, M), np.dtype(float), stretches, n_blocks, Workers(1), None)
+    for call in sequence(numbers, chosen):
+        here, there = [*local.answers(call)], [*disk.answers(call)]
+        if isinstance(here[0], np.ndarray):
+            assert np.array_equal(here[0], np.concatenate(there))
+        elif here[0] is not None:
+            method, rest = getattr(Shard, call.name), call.args
+            assert same(local.sums(method, *rest), disk.sums(method, *rest))
+    disk.close()
+    assert not disk.folder.exists()
+
+
+def test_only_who_holds_the_trial_point_gets_shorter_arguments():
+    T = np.eye(M)
+    call = Call("move", (T,), args_at_trial=(None,))
+    assert call.arguments(slice(None)) == (T,)
+    assert call.arguments(slice(None), holds_trial=True) == (None,)
+    assert Call("move", (T,)).arguments(slice(None), holds_trial=True) == (T,)
+
+
+@pytest.mark.parametrize("between", [None, *METHODS])
+def test_a_move_to_the_trial_point_needs_no_product_unless_x_has_changed(between, monkeypatch):
+    numbers = Numbers()
+    shard = with_all_state(numbers)
+    shards = LocalShards(shard, len(blocks_of(N)))
+    T, given = numbers.transform(), []
+    move = shard.move
+    monkeypatch.setattr(shard, "move", lambda T: (given.append(T), move(T)))
+    shards.evaluate(numbers.W(), EPS, T)
+    if between is not None:
+        call = numbers.calls(between)[0]
+        ask = partial(shards.ask_rows, rows=call.rows) if call.rows is not None else shards.ask
+        ask(getattr(Shard, between), *call.args)
+        given.clear()
+    X = T @ shard.X.transpose(0, 2, 1)
+    shards.move(T)
+    (sent,) = given
+    kept = between is None or "trial" not in ACCESS[between].changes
+    assert (sent is None) == kept
+    np.testing.assert_allclose(shard.X.transpose(0, 2, 1), X, atol=1e-12)
+
+
+def test_stretches_of_blocks_cover_all_frames():
+    for number in (1, 2, 3):
+        frames = [Numbers().stretch(b).frames for b in stretches_of(len(blocks_of(N)), number)]
+        assert (frames[0].start, frames[-1].stop) == (0, N)
+        assert all(a.stop == b.start for a, b in itertools.pairwise(frames))
