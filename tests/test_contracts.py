@@ -24,7 +24,7 @@ from phinmf.engines import sums
 from phinmf.inits import INITS, Frames, Init
 from phinmf.linalg.manifold import orthogonality_error, random_orthogonal
 from phinmf.linalg.multiplicative import multiply
-from phinmf.penalties import PENALTIES, Penalty
+from phinmf.penalties import PENALTIES, Penalty, Sparse
 from phinmf.solvers import SOLVERS, Descent, Solver
 
 EVERYTHING = [
@@ -283,7 +283,7 @@ def test_engine_contract(engine, divergence, C, M, N):
     fixed = p.engine.objective_of(p.give(v_hat - eps), eps)
     assert fixed.at().loss == pytest.approx(objective.at().loss, rel=1e-12)
     p.engine.rotate(p.give(p.Phi))
-    sums = p.engine.nmf_pass(p.give(p.W), 0.5, eps, 1.0)
+    sums = p.engine.nmf_pass(p.give(p.W), Sparse(0.5), eps, 1.0)
     P, Q = p.divergence.nmf_split(v, v_hat, eps)
     H = p.H * (p.W.T @ P) / (p.W.T @ Q + 0.5)
     P, Q = p.divergence.nmf_split(v, p.W @ H + eps, eps)

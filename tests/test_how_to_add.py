@@ -80,6 +80,12 @@ class Gentle(Penalty):
 
 def test_a_penalty(monkeypatch):
     monkeypatch.setitem(PENALTIES, "toy", Gentle)
+    by_name = phinmf.tl_nmf(notes(), penalty="toy", sparsity=8.0, **HOW)
+    assert by_name.objective == phinmf.tl_nmf(notes(), penalty=Gentle(8.0), **HOW).objective
+    as_sparse = phinmf.tl_nmf(notes(), sparsity=2.0, engine="array", **HOW)
+    assert by_name.objective == pytest.approx(as_sparse.objective, rel=1e-9)
+    with pytest.raises(ValueError, match="engine 'blocked' does not compute this penalty"):
+        phinmf.tl_nmf(notes(), penalty="toy", engine="blocked", **HOW)
     for weight in (0.0, 0.3, 20.0):
         contracts.test_penalty_contract("toy", weight)
     for gamma in (0.5, 1.0):
@@ -157,7 +163,13 @@ def test_an_engine(monkeypatch):
 
 @pytest.mark.parametrize(
     ("argument", "registry"),
-    [("solver", SOLVERS), ("init", INITS), ("divergence", DIVERGENCES), ("engine", ENGINES)],
+    [
+        ("solver", SOLVERS),
+        ("init", INITS),
+        ("divergence", DIVERGENCES),
+        ("penalty", PENALTIES),
+        ("engine", ENGINES),
+    ],
 )
 def test_a_new_name_is_listed_where_a_wrong_one_is_refused(argument, registry, monkeypatch):
     monkeypatch.setitem(registry, "toy", None)

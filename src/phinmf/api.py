@@ -19,6 +19,7 @@ from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
 from phinmf.fit.transform_alone import TransformProblem
 from phinmf.inits import Init
+from phinmf.penalties import Penalty
 from phinmf.result import Result
 from phinmf.solvers import Solver
 
@@ -42,7 +43,8 @@ def tl_nmf(
     solver: str | Solver | None = "lbfgs",
     init: str | Init | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
-    sparsity: float = Options.sparsity,
+    penalty: str | Penalty = "sparse",
+    sparsity: float = Options.penalty.weight,
     floor: float = Options.floor,
     anneal: bool | Anneal | None = None,
     n_iter_nmf: int = Options.n_iter_nmf,
@@ -88,6 +90,9 @@ def tl_nmf(
     divergence : {"itakura-saito", "gaussian"} or Divergence
         The measure d of fit. An instance of a subclass of `Divergence` that the compiled kernels
         do not know is computed by the readable array engine.
+    penalty : {"sparse"} or Penalty
+        What is added to the divergence, at unit power: by its name with the weight `sparsity`, or
+        an instance with a weight of its own.
     sparsity : float
         Weight of the penalty for a recording of unit power: μ = sparsity / mean(Y²).
         `sparsity_from_lambda` converts the paper's λ.
@@ -166,8 +171,8 @@ def tl_nmf(
     ((64, 64), (64, 2), (2, 126))
     """
     options = fit_options(
-        solver=solver, init=init, divergence=divergence, sparsity=sparsity, floor=floor,
-        anneal=anneal, n_iter_nmf=n_iter_nmf, n_iter_transform=n_iter_transform,
+        solver=solver, init=init, divergence=divergence, penalty=penalty, sparsity=sparsity,
+        floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf, n_iter_transform=n_iter_transform,
         nmf_exponent=nmf_exponent, max_iter=max_iter, max_time=max_time, tol=tol, engine=engine,
         n_threads=n_threads,
     )  # fmt: skip

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from problems import Problem
 
-from phinmf.algorithm.nmf import flat_activations, nmf_step, normalise, penalty
+from phinmf.algorithm.nmf import flat_activations, nmf_step, normalise
 from phinmf.linalg.multiplicative import multiply
+from phinmf.penalties import Sparse
 
 
 def test_zero_over_zero_is_one():
@@ -20,7 +21,7 @@ def test_the_updates_are_the_paper_s():
     H = H * ((W.T @ (WH**-2 * V)) / (W.T @ WH**-1 + mu)) ** 0.5
     WH = W @ H
     W = W * (((WH**-2 * V) @ H.T) / (WH**-1 @ H.T + mu * np.ones((p.M, p.N)) @ H.T)) ** 0.5
-    new = nmf_step(p.engine, p.W, mu, 0.0, 0.5)
+    new = nmf_step(p.engine, p.W, Sparse(mu), 0.0, 0.5)
     assert np.allclose(new, W / W.sum(axis=0))
     assert np.allclose(p.engine.activations(), H * W.sum(axis=0)[:, None])
 
@@ -35,13 +36,13 @@ def test_normalisation_leaves_the_product():
 
 def test_penalty():
     p = Problem(2)
-    assert penalty(p.engine, 2 * p.W, 3.0) == pytest.approx(6 * p.H.sum())
+    assert Sparse(3.0).cost(2 * p.W, p.engine.activation_sums()) == pytest.approx(6 * p.H.sum())
 
 
 @pytest.mark.parametrize("mu", [0.0, 1.0, 150.0])
 def test_flat_activations_are_the_best_constant_model(mu):
     powers = np.array([0.0, 1e-6, 1.0, 40.0])
-    H = flat_activations(powers, M=10, K=2, mu=mu)
+    H = flat_activations(powers, M=10, K=2, penalty=Sparse(mu))
     s = H.sum(axis=0) / 10
     assert s[0] == 0
     for p, best in zip(powers[1:], s[1:], strict=True):

@@ -5,7 +5,8 @@ import pytest
 from problems import Problem
 from tensor_problems import host, tensor
 
-from phinmf.algorithm.nmf import flat_activations, nmf_step, normalise, penalty
+from phinmf.algorithm.model import Model
+from phinmf.algorithm.nmf import flat_activations, nmf_step, normalise
 from phinmf.linalg.multiplicative import multiply
 from phinmf.penalties import Sparse
 
@@ -16,16 +17,16 @@ from phinmf.penalties import Sparse
 def test_the_numbers_are_those_of_the_steps_to_the_bit(mu, dtype, engine):
     p, sparse = Problem(0, C=2, dtype=dtype, engine=engine), Sparse(mu)
     W = p.give(p.W)
-    assert sparse.cost(W, p.engine.activation_sums()) == penalty(p.engine, W, mu)
+    assert sparse.cost(W, p.engine.activation_sums()) == Model(p.engine, sparse).sparsity(W)
     powers = p.engine.powers()
     level = host(sparse.flat_level(powers)) * (p.M / p.K)
-    flat = host(flat_activations(powers, p.M, p.K, mu))
+    flat = host(flat_activations(powers, p.M, p.K, sparse))
     assert np.array_equal(np.tile(level, (p.K, 1)), flat)
-    sums = p.engine.nmf_pass(W, mu, p.eps, 1.0)
+    sums = p.engine.nmf_pass(W, sparse, p.eps, 1.0)
     pressure = sparse.on_dictionary(sums.activation)[..., None, :]
     by_hand, _ = normalise(multiply(W, sums.numerator, sums.denominator + pressure, 1.0))
     p.engine.set_activations(p.give(p.H))
-    assert np.array_equal(host(nmf_step(p.engine, W, mu, p.eps, 1.0)), host(by_hand))
+    assert np.array_equal(host(nmf_step(p.engine, W, sparse, p.eps, 1.0)), host(by_hand))
 
 
 def test_a_batch_is_each_by_itself(rng):

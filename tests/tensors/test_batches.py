@@ -21,12 +21,13 @@ from phinmf.fit.engine import engine_for
 from phinmf.fit.given import given_factors
 from phinmf.fit.seeds import spawn
 from phinmf.inits import Frames, init_of
+from phinmf.penalties import Sparse
 from phinmf.solvers import LBFGS
 from phinmf.solvers.lbfgs import Pair
 
 torch = pytest.importorskip("torch")
 
-from phinmf.tensors import formulas, workspace
+from phinmf.tensors import plain, workspace
 from phinmf.tensors.exponential import SQUARINGS, exponential, reach
 from phinmf.tensors.frames import BatchFrames
 from phinmf.tensors.group import BatchGroup
@@ -39,7 +40,9 @@ def seeded(Y, seeds, K=3, mu=5.0, weights=None, kept=None, divergence="itakura-s
     callbacks = how.pop("callbacks", [None] * len(seeds))
     init, solver = how.pop("init", "random"), how.pop("solver", LBFGS(retraction="exp"))
     how["anneal"] = annealing_for(how["anneal"], solver)
-    options = Options(solver, sparsity=mu, floor=1e-8, n_iter_nmf=3, n_iter_transform=2, **how)
+    options = Options(
+        solver, penalty=Sparse(mu), floor=1e-8, n_iter_nmf=3, n_iter_transform=2, **how
+    )
     data = data_of(Y, options, sample_weight=weights, may_merge=False)
     given = given_factors(None, None, None, K, data)
     restarts = []
@@ -47,10 +50,10 @@ def seeded(Y, seeds, K=3, mu=5.0, weights=None, kept=None, divergence="itakura-s
     for seed, callback in zip(seeds, callbacks, strict=True):
         rng_Phi, rng_W, rng_frames = spawn(seed, 3)
         Phi = init_of(init).start(Frames(data.Y), rng_Phi, data.Y.dtype)
-        W, H = given.start(powers, mu, rng_W)
+        W, H = given.start(powers, Sparse(mu), rng_W)
         restarts.append(Restart(Iterate(Phi, W, H), rng_frames, callback))
     Y = tensor(np.ascontiguousarray(data.Y))
-    frames = BatchFrames.of(Y, data.weights, DIVERGENCES[divergence], kept)
+    frames = BatchFrames.of(Y, data.weights, DIVERGENCES[divergence].family, kept)
     return data, frames, restarts, options
 
 
@@ -70,8 +73,8 @@ def run_batch(data, frames, restarts, options):
 def alone(data, restart, options, divergence="itakura-saito", kept=None):
     """The same run by the readable algorithm, on NumPy."""
     chosen = DIVERGENCES[divergence]
-    with engine_for("array", data.Y, chosen, 1, data.weights) as engine:
-        model = Model(engine, options.sparsity, kept=Kept(columns=kept))
+    with engine_for("array", data.Y, chosen, options.penalty, 1, data.weights) as engine:
+        model = Model(engine, options.penalty, kept=Kept(columns=kept))
         group = Single(model, options)
         return alternate(group, [restart], options, data.schedule(options))[0]
 
@@ -278,17 +281,14 @@ def test_formulas_are_those_of_the_divergence(rng, divergence):
     weights, eps = rng.uniform(0.5, 2, (2, 7)), 1e-3
     V, w = (X**2).mean(axis=1), weights[:, None]
     F = torch.empty(2, 3, 5, 7, dtype=torch.float64)
-    common = tensor(weights), False, torch.tensor(eps, dtype=torch.float64), d.log_share
-    loss = formulas.loss_and_slope(tensor(X), tensor(WH), *common, F)
+    common = tensor(weights), False, torch.tensor(eps, dtype=torch.float64), d.family.log_share
+    loss = plain.loss_and_slope(tensor(X), tensor(WH), *common, F)
     np.testing.assert_allclose(loss, (d.value(V, WH + eps, eps) * w).sum(axis=(1, 2)))
     np.testing.assert_allclose(F, (d.slope(V, WH + eps, eps) * w)[:, None] * X)
-    exact, bound, v = formulas.curvatures(tensor(X), tensor(WH), common[0], *common[2:])
+    exact, bound, v = plain.curvatures(tensor(X), tensor(WH), common[0], *common[2:])
     np.testing.assert_allclose(exact, d.curvature(V, WH + eps, eps) * w)
     np.testing.assert_allclose(bound, d.bound(V, WH + eps, eps) * w)
     np.testing.assert_allclose(v, V)
-    P, Q = formulas.split(tensor(V), tensor(WH), common[2])
-    np.testing.assert_allclose(P, d.nmf_split(V, WH + eps, eps)[0])
-    np.testing.assert_allclose(Q, d.nmf_split(V, WH + eps, eps)[1])
 
 
 def test_activations_start_flat(rng):
@@ -299,7 +299,7 @@ def test_activations_start_flat(rng):
     batch.activate(n_iter=0)
     (N,) = batch.lengths
     powers = np.square(frames.Y.numpy()).mean(axis=(0, 1))
-    np.testing.assert_allclose(batch.H[0, :, :N], flat_activations(powers, 32, 3, 5.0))
+    np.testing.assert_allclose(batch.H[0, :, :N], flat_activations(powers, 32, 3, Sparse(5.0)))
     assert not batch.H[0, :, N:].any()
 
 
@@ -311,24 +311,24 @@ def test_memory_is_given_back():
 
 
 @pytest.mark.parametrize("entries", [2**24, 700])
-def test_frames_settle_as_in_the_engine(rng, monkeypatch, entries):
+def test_frames_converge_as_in_the_engine(rng, monkeypatch, entries):
     from phinmf.engines.array import ArrayEngine
-    from phinmf.tensors import settling
+    from phinmf.tensors import converging
 
-    monkeypatch.setattr(settling, "ENTRIES", entries)
-    settle = settling.settle
+    monkeypatch.setattr(converging, "ENTRIES", entries)
+    converge = converging.converge
     W = rng.random((32, 3))
     W /= W.sum(axis=0)
     found = []
-    for way in (settle, ArrayEngine.converge_activations):
+    for way in (converge, ArrayEngine.converge_activations):
         engine = ArrayEngine(tensor(notes()[None]), DIVERGENCES["itakura-saito"])
         engine.set_activations(tensor(np.ones((3, notes().shape[1]))))
-        way(engine, tensor(W), 2.0, 1e-3, 3e-6, 200)
+        way(engine, tensor(W), Sparse(2.0), 1e-3, 3e-6, 200)
         found.append(engine.activations().numpy())
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
     some = ArrayEngine(tensor(notes()[None, :, 7:9].copy()), DIVERGENCES["itakura-saito"])
     some.set_activations(tensor(np.ones((3, 2))))
-    settle(some, tensor(W), 2.0, 1e-3, 3e-6, 200)
+    converge(some, tensor(W), Sparse(2.0), 1e-3, 3e-6, 200)
     np.testing.assert_allclose(some.activations().numpy(), found[0][:, 7:9], rtol=1e-9)
 
 

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phinmf._types import Array, Indices
-from phinmf.algorithm.nmf import Kept, activate, nmf_step, penalty
+from phinmf.algorithm.nmf import Kept, activate, nmf_step
 from phinmf.arrays import copied, frames_contiguous, frames_of
 from phinmf.engines import Engine, Objective
 from phinmf.engines.base import OutOfTime, never
 from phinmf.linalg.manifold import exactly_orthogonal
+from phinmf.penalties import Penalty
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,14 @@ class Model:
     def __init__(
         self,
         engine: Engine,
-        mu: float,
+        penalty: Penalty,
         V_hat: Array | None = None,
         kept: Kept | None = None,
         frames: Indices | slice | None = None,
     ) -> None:
         self.engine = engine
         self.frames = frames  #: which of the whole these are, if not all
-        self.mu = mu
+        self.penalty = penalty
         self.V_hat = V_hat
         self.kept = kept or Kept()
 
@@ -77,7 +78,7 @@ class Model:
         if kept.H is not None:
             kept = kept._replace(H=frames_of(kept.H, sample.frames))
         engine = self.engine.subset(sample.frames, dtype, sample.weights)
-        return Model(engine, self.mu, V_hat, kept, sample.frames)
+        return Model(engine, self.penalty, V_hat, kept, sample.frames)
 
     def objective(self, W: Array, eps: float) -> Objective:
         """L(Φ) of (3)."""
@@ -91,7 +92,11 @@ class Model:
 
     def costs(self, W: Array, eps: float) -> tuple[float, float]:
         """Its two terms, the divergence and the penalty."""
-        return self.objective(W, eps).loss(), penalty(self.engine, W, self.mu)
+        return self.objective(W, eps).loss(), self.sparsity(W)
+
+    def sparsity(self, W: Array) -> float:
+        """The penalty of W and the activations."""
+        return self.penalty.cost(W, self.engine.activation_sums())
 
     def nmf(
         self, W: Array, eps: float, gamma: float, n_iter: int, out_of_time: OutOfTime = never
@@ -100,7 +105,7 @@ class Model:
         for step in range(n_iter if self.V_hat is None else 0):
             if step and out_of_time():
                 break
-            W = nmf_step(self.engine, W, self.mu, eps, gamma, self.kept)  # step ⋆
+            W = nmf_step(self.engine, W, self.penalty, eps, gamma, self.kept)  # step ⋆
         return W
 
     def restore(self, at: Iterate, eps: float) -> Iterate:
@@ -111,7 +116,7 @@ class Model:
         )
         self.go_to(at)
         if self.kept.H is None and at.H.shape[1] < self.engine.shape[2]:
-            activate(self.engine, at.W, self.mu, eps)
+            activate(self.engine, at.W, self.penalty, eps)
         return Iterate(at.Phi, at.W, self.engine.activations())
 
     def go_to(self, at: Iterate) -> None:

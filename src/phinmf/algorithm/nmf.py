@@ -5,64 +5,74 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from phinmf._types import Array, Indices
-from phinmf.arrays import namespace
-from phinmf.engines import Engine
+from phinmf.arrays import contiguous, namespace
+from phinmf.engines import DictionarySums, Engine
 from phinmf.linalg.multiplicative import multiply
+from phinmf.penalties import Penalty
 
 
 class Kept(NamedTuple):
-    """What an NMF step leaves as it is."""
+    """What an NMF step does not change."""
 
-    columns: Indices | None = None  #: of W, to index where it is
+    columns: Indices | None = None  #: of W, on its device
     H: Array | None = None  #: all activations; W then carries the scale and is not normalised
 
 
 def nmf_step(
-    engine: Engine, W: Array, mu: float, eps: float, gamma: float, kept: Kept | None = None
+    engine: Engine, W: Array, penalty: Penalty, eps: float, gamma: float, kept: Kept | None = None
 ) -> Array:
     """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, then W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ; the objective never rises."""
     kept = kept or Kept()
-    sums = engine.nmf_pass(W, mu, eps, gamma if kept.H is None else 0.0)
-    before = W
-    W = multiply(W, sums.numerator, sums.denominator + mu * sums.activation[..., None, :], gamma)
-    if kept.columns is not None:
-        W[..., kept.columns] = before[..., kept.columns]
+    sums = engine.nmf_pass(W, penalty, eps, gamma if kept.H is None else 0.0)
+    free = free_columns(W, kept.columns)
+    W = updated_dictionary(W, sums, penalty.on_dictionary(sums.activation), gamma, free)
     if kept.H is not None:
         return W
-    W, s = normalise(W, kept.columns)
+    W, s = normalise(W, free)
     engine.scale_activations(s)
     return W
 
 
-def normalise(W: Array, kept: Indices | None = None) -> tuple[Array, Array]:
+def updated_dictionary(
+    W: Array, sums: DictionarySums, pressure: Array, gamma: float, free: Array | None
+) -> Array:
+    """W∘[PHᵀ/(QHᵀ+pressure)]^γ in the free columns; `pressure` (…, K) is that of the penalty."""
+    denominator = sums.denominator + pressure[..., None, :]
+    updated = multiply(W, sums.numerator, denominator, gamma)
+    return updated if free is None else namespace(W).where(free, updated, W)
+
+
+def normalise(W: Array, free: Array | None = None) -> tuple[Array, Array]:
     """Columns of W that sum to 1, and the factors s that H must take so that WH is unchanged."""
-    s = W.sum(axis=-2)
-    s[s == 0] = 1  # a column of zeros has no shape to keep
-    if kept is not None:
-        s[..., kept] = 1
+    xp, s = namespace(W), W.sum(axis=-2)
+    kept = s == 0  # a column of zeros stays as it is
+    if free is not None:
+        kept = kept | xp.logical_not(free)
+    s = xp.where(kept, xp.ones_like(s), s)
     return W / s[..., None, :], s
 
 
-def penalty(engine: Engine, W: Array, mu: float) -> float:
-    """μ Σ_k ‖w_k‖₁ ‖h_k‖₁."""
-    double = namespace(W).float64
-    return mu * float(W.sum(axis=-2, dtype=double) @ engine.activation_sums())
+def free_columns(W: Array, kept: Indices | None) -> Array | None:
+    """(K,): whether each column of W may change; None if all may."""
+    if kept is None:
+        return None
+    xp = namespace(W)
+    free = xp.ones_like(W[0], dtype=xp.bool)
+    free[kept] = False
+    return free
 
 
-def flat_activations(powers: Array, M: int, K: int, mu: float) -> Array:
-    """Start H: each frame's best constant v̂ = s, shared by the components.
-
-    s minimises p/s + log s + μs for a frame of mean power p: it depends on that frame alone, is
-    p itself without sparsity and about √(p/μ) under a strong one.
-    """
+def flat_activations(powers: Array, M: int, K: int, penalty: Penalty) -> Array:
+    """Where H (…, K, N) starts: the best constant model of each frame, shared by the components."""
     xp = namespace(powers)
-    s = 2 * powers / (1 + xp.sqrt(1 + 4 * mu * powers))
-    return xp.tile(s * (M / max(K, 1)), (K, 1))
+    level = penalty.flat_level(powers) * (M / max(K, 1))
+    shared = (*powers.shape[:-1], K, powers.shape[-1])
+    return contiguous(xp.broadcast_to(level[..., None, :], shared))
 
 
-def activate(engine: Engine, W: Array, mu: float, eps: float, n_iter: int = 10) -> None:
+def activate(engine: Engine, W: Array, penalty: Penalty, eps: float, n_iter: int = 10) -> None:
     """Give the engine activations for a known W: from the flat start, a few updates of H alone."""
-    H = flat_activations(engine.powers(), len(W), W.shape[1], mu)
+    H = flat_activations(engine.powers(), len(W), W.shape[1], penalty)
     engine.set_activations(H)
     for _ in range(n_iter if W.shape[1] else 0):
-        engine.nmf_pass(W, mu, eps, gamma=1.0)
+        engine.nmf_pass(W, penalty, eps, gamma=1.0)

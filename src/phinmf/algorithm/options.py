@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from phinmf import checks
 from phinmf.algorithm.annealing import Anneal
-from phinmf.solvers import LBFGS, SOLVERS, Solver
+from phinmf.penalties import PENALTIES, Penalty, Sparse
+from phinmf.solvers import SOLVERS, Solver
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Options:
 
     solver: Solver | None
     anneal: Anneal | None
-    sparsity: float = 10.0
+    penalty: Penalty = Sparse(10.0)  # noqa: RUF009 - frozen
     floor: float = 1e-8
     n_iter_nmf: int = 3
     n_iter_transform: int = 2
@@ -29,7 +30,6 @@ class Options:
 
     def __post_init__(self) -> None:
         checked = {
-            "sparsity": checks.number("sparsity", self.sparsity, 0),
             "floor": checks.number("floor", self.floor, 0),
             "n_iter_nmf": checks.count("n_iter_nmf", self.n_iter_nmf, 0),
             "n_iter_transform": checks.count("n_iter_transform", self.n_iter_transform, 1),
@@ -55,9 +55,16 @@ def solver_named(solver: str | Solver | None) -> Solver | None:
 
 
 def annealing_for(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal | None:
-    """Return how the floor is annealed; by default only L-BFGS anneals."""
+    """Return how the floor is annealed; by default as the solver declares."""
     if isinstance(anneal, Anneal):
         return anneal
     if anneal is None:
-        anneal = isinstance(solver, LBFGS)
+        anneal = solver is not None and solver.anneals_by_default
     return Anneal() if checks.known("anneal", anneal, (True, False)) else None
+
+
+def penalty_named(penalty: str | Penalty, weight: float) -> Penalty:
+    """Return a penalty by its name in the registry, with this weight, or as it is."""
+    if isinstance(penalty, Penalty):
+        return penalty
+    return PENALTIES[checks.known("penalty", penalty, PENALTIES)](weight)  # type: ignore[call-arg]

@@ -12,7 +12,6 @@ from phinmf._types import Array
 from phinmf.algorithm.annealing import Phase
 from phinmf.algorithm.group import Final, Group, Measured, Position, Restart, Stage, stage_of
 from phinmf.algorithm.model import Iterate, Model, Sample, draw
-from phinmf.algorithm.nmf import penalty
 from phinmf.algorithm.options import Options
 from phinmf.arrays import namespace
 from phinmf.engines import Objective
@@ -86,7 +85,7 @@ class Single(Group):
 
     def measure(self) -> list[Measured]:
         here, step = self.here, self.step
-        sparsity = penalty(here.engine, self.W, here.mu)
+        sparsity = here.sparsity(self.W)
         cost = step.loss + sparsity
         target = cost if self.phase.at_target else here.cost(self.W, self.options.floor)
         gradient = float(namespace(step.G).linalg.norm(skew(step.G)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +11,11 @@ from numpy.typing import ArrayLike
 
 from phinmf import checks
 from phinmf._types import Array, Indices
+from phinmf.algorithm.options import Options
 from phinmf.api import tl_nmf
 from phinmf.divergences import Gaussian
 from phinmf.fit.encode import encode
+from phinmf.penalties import Sparse
 
 STRETCH = 16  #: consecutive frames that are held out, because neighbours overlap
 NOISE = np.geomspace(
@@ -114,12 +115,13 @@ def prediction_error(result: Any, Y: Array, halves: list[Indices], how: dict[str
     """Negative log-likelihood per entry of each half of the coefficients, given the other half."""
     X = result.Phi @ Y
     floor = result.floor / result.scale**2
-    default = inspect.signature(tl_nmf).parameters["sparsity"].default
-    options = {"sparsity": how.get("sparsity", default), "floor": floor, "scale": result.scale}
+    penalty = Sparse(how.get("sparsity", Options.penalty.weight))
     totals = np.zeros(len(NOISE))
     for seen, unseen in (halves, halves[::-1]):
         identity = np.eye(len(seen), dtype=X.dtype)
-        H = encode(X[:, seen], identity, result.W[seen], **options).H
+        H = encode(
+            X[:, seen], identity, result.W[seen], scale=result.scale, penalty=penalty, floor=floor
+        ).H
         v = np.square(X[:, unseen], dtype=np.float64).mean(axis=0) / result.scale**2
         WH = result.W[unseen] @ H.astype(np.float64) / result.scale**2
         for i, eps in enumerate(NOISE):

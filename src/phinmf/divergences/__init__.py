@@ -12,6 +12,7 @@ from phinmf.divergences.gaussian import Gaussian
 from phinmf.divergences.itakura_saito import ItakuraSaito
 
 __all__ = [
+    "COMPILED",
     "DIVERGENCES",
     "Divergence",
     "Family",

@@ -66,10 +66,3 @@ class Divergence(ABC):
             f"{type(self).__name__} has no nmf_split: write it, or declare has_nmf_split = False"
             " and use the divergence with learn_transform only"
         )
-
-    @property
-    def log_share(self) -> float:
-        """κ of the declared family."""
-        if self.family is None:
-            raise TypeError(f"{type(self).__name__} declares no compiled family")
-        return self.family.log_share

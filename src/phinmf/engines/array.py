@@ -23,9 +23,11 @@ from phinmf.arrays import (
 )
 from phinmf.divergences import Divergence
 from phinmf.engines import sums
-from phinmf.engines.base import CHECK_EVERY, DictionarySums, Engine, Evaluation, Objective
+from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
+from phinmf.engines.converging import converged
 from phinmf.engines.sums import power
 from phinmf.linalg.algebra import algebra_of
+from phinmf.penalties import Penalty
 
 
 class ArrayEngine(Engine):
@@ -79,30 +81,33 @@ class ArrayEngine(Engine):
     def activation_sums(self) -> Array:
         return cast(self.H, np.float64) @ self.w64
 
-    def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
+    def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
         V = power(self.X)
         if gamma > 0:
-            self.H = sums.updated_activations(self.divergence, V, W, self.H, mu, eps, gamma)
+            self.H = self.updated(V, W, self.H, penalty, eps, gamma)
         return sums.dictionary_sums(self.divergence, V, W, self.H, eps, self.w)
 
-    def converge_activations(self, W: Array, mu: float, eps: float, tol: float, most: int) -> None:
-        xp, W = self.xp, cast(W, np.float64)
-        d, V = self.divergence, cast(power(self.X), np.float64)
-        converged = copied(self.H, np.float64)
-        active = xp.arange(self.shape[2], device=self.Y.device)
-        before = xp.full_like(self.w64, np.inf)
-        v, H = V, converged
-        for n in range(0, most + 1, CHECK_EVERY):
-            cost = sums.frame_losses(d, v, W @ H + eps, eps) + mu * xp.sum(H, axis=-2)
-            moving = before - cost > tol * len(V)
-            before, active = cost[moving], active[moving]
-            if n == most or not len(active):
-                break
-            v, H = v[:, moving], H[:, moving]
-            for _ in range(CHECK_EVERY):
-                H = sums.updated_activations(d, v, W, H, mu, eps, gamma=1.0)
-            converged[:, active] = H
-        self.H = cast(converged, self.dtype)
+    def updated(
+        self, V: Array, W: Array, H: Array, penalty: Penalty, eps: float, gamma: float
+    ) -> Array:
+        """Return activations after one update."""
+        pressure = penalty.on_activations(H)
+        return sums.updated_activations(self.divergence, V, W, H, pressure, eps, gamma)
+
+    def converge_activations(
+        self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
+    ) -> None:
+        W, V = cast(W, np.float64), cast(power(self.X), np.float64)
+
+        def cost(v: Array, H: Array) -> Array:
+            losses = sums.frame_losses(self.divergence, v, W @ H + eps, eps)
+            return losses + penalty.frame_costs(H)
+
+        def update(v: Array, H: Array) -> Array:
+            return self.updated(v, W, H, penalty, eps, gamma=1.0)
+
+        H = converged(V, cast(self.H, np.float64), cost, update, tol * len(V), max_updates)
+        self.H = cast(H, self.dtype)
 
     def objective(self, W: Array, eps: float) -> Objective:
         return ArrayObjective(self, W @ self.H + eps, eps)

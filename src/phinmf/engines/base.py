@@ -17,10 +17,9 @@ from numpy.typing import DTypeLike
 from phinmf._types import Array, Indices
 from phinmf.divergences import Divergence, is_compiled
 from phinmf.linalg.algebra import Algebra
+from phinmf.penalties import Penalty
 
 OutOfTime = Callable[[], bool]  #: whether the time limit is reached
-
-CHECK_EVERY = 5  #: updates of the activations of a frame between two evaluations of its cost
 
 
 def never() -> bool:
@@ -104,9 +103,10 @@ class Engine(ABC):
         """Hold frames Y (C, M, N), which are never changed; without weights each counts once."""
 
     @classmethod
-    def supports(cls, divergence: Divergence) -> bool:
-        """Whether this engine can compute with a divergence."""
-        return not cls.compiled_only or is_compiled(divergence)
+    def supports(cls, divergence: Divergence, penalty: Penalty | None = None) -> bool:
+        """Whether this engine can compute with a divergence and a penalty."""
+        known = is_compiled(divergence) and (penalty is None or penalty.compiled)
+        return known or not cls.compiled_only
 
     def __enter__(self) -> Engine:
         """Start threads or reserve a device for the calls that follow."""
@@ -151,7 +151,7 @@ class Engine(ABC):
         """h_k ← s_k h_k."""
 
     @abstractmethod
-    def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
+    def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
         """Update H given W, then return the sums for the update of W at the new H.
 
         γ is the exponent of the update; γ = 0 keeps H.
@@ -159,12 +159,13 @@ class Engine(ABC):
 
     @abstractmethod
     def converge_activations(
-        self, W: Array, mu: float, eps: float, tol: float, max_updates: int
+        self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
         """Update H given W, with γ = 1, until each frame has converged.
 
-        A frame has converged when `CHECK_EVERY` updates lower its cost by at most tol per entry.
-        It gets at most `max_updates` updates, and its result does not depend on other frames.
+        A frame has converged when `converging.CHECK_EVERY` updates lower its cost by at most tol
+        per entry. It gets at most `max_updates` updates, and its result does not depend on other
+        frames.
         """
 
     @abstractmethod

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from phinmf import arrays, checks
 from phinmf._types import Array
+from phinmf.algorithm.options import penalty_named
 from phinmf.arrays.lazy import dask, is_lazy, rows
 from phinmf.estimator.callbacks import Task, with_callbacks
 from phinmf.fit.checkpoint import Files
@@ -88,7 +89,7 @@ def encoded(
             estimator.transform_matrix_,
             estimator.components_.T,
             scale=estimator.scale_,
-            sparsity=estimator.sparsity,
+            penalty=penalty_named(estimator.penalty, estimator.sparsity),
             floor=estimator.floor,
             divergence=estimator.divergence,
             weights=weights,
@@ -123,10 +124,11 @@ def options_of(estimator: Any, anneal: Any = None) -> FitOptions:
     """The options of a fit with these parameters."""
     e = estimator
     return fit_options(
-        solver=e.solver, init=e.init, divergence=e.divergence, sparsity=e.sparsity, floor=e.floor,
-        anneal=e.anneal if anneal is None else anneal, n_iter_nmf=e.n_iter_nmf,
-        n_iter_transform=e.n_iter_transform, nmf_exponent=e.nmf_exponent, max_iter=e.max_iter,
-        max_time=e.max_time, tol=e.tol, engine=e.engine, n_threads=e.n_threads,
+        solver=e.solver, init=e.init, divergence=e.divergence, penalty=e.penalty,
+        sparsity=e.sparsity, floor=e.floor, anneal=e.anneal if anneal is None else anneal,
+        n_iter_nmf=e.n_iter_nmf, n_iter_transform=e.n_iter_transform,
+        nmf_exponent=e.nmf_exponent, max_iter=e.max_iter, max_time=e.max_time, tol=e.tol,
+        engine=e.engine, n_threads=e.n_threads,
     )  # fmt: skip
 
 

@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from phinmf import arrays, checks
 from phinmf._types import Array
 from phinmf.algorithm.annealing import Anneal
+from phinmf.algorithm.options import Options
 from phinmf.arrays import lazy
 from phinmf.estimator import fitting, model_file
 from phinmf.estimator.callbacks import CallbackSupportMixin
 from phinmf.fit import devices, weights
+from phinmf.fit.checkpoint import Files
 
 
 class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -31,9 +33,9 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     ----------
     n_components : int
         Number of components.
-    solver, init, divergence, sparsity, floor, anneal, n_iter_nmf, n_iter_transform, nmf_exponent
+    solver, init, divergence, penalty, sparsity, floor, anneal, n_iter_nmf, n_iter_transform
         As in `tl_nmf`.
-    max_iter, max_time, tol, random_state, callback, engine, n_threads
+    nmf_exponent, max_iter, max_time, tol, random_state, callback, engine, n_threads
         As in `tl_nmf`.
     device : str, optional
         Where to compute, as in `tl_nmf`. Frames may be a tensor of PyTorch: what is learned and
@@ -90,15 +92,16 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         solver: Any = "lbfgs",
         init: Any = "dct",
         divergence: Any = "itakura-saito",
-        sparsity: float = 10.0,
-        floor: float = 1e-8,
+        penalty: Any = "sparse",
+        sparsity: float = Options.penalty.weight,
+        floor: float = Options.floor,
         anneal: bool | Anneal | None = None,
-        n_iter_nmf: int = 3,
-        n_iter_transform: int = 2,
-        nmf_exponent: float = 1.0,
-        max_iter: int = 100,
-        max_time: float | None = None,
-        tol: float = 2e-4,
+        n_iter_nmf: int = Options.n_iter_nmf,
+        n_iter_transform: int = Options.n_iter_transform,
+        nmf_exponent: float = Options.nmf_exponent,
+        max_iter: int = Options.max_iter,
+        max_time: float | None = Options.max_time,
+        tol: float = Options.tol,
         components: Any = None,
         fixed: Any = None,
         warm_start: bool = False,
@@ -107,7 +110,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         random_state: Any = None,
         callback: Any = None,
         checkpoint: Any = None,
-        checkpoint_every: float = 10.0,
+        checkpoint_every: float = Files.every,
         resume: Any = False,
         engine: str = "auto",
         device: Any = None,
@@ -117,6 +120,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.solver = solver
         self.init = init
         self.divergence = divergence
+        self.penalty = penalty
         self.sparsity = sparsity
         self.floor = floor
         self.anneal = anneal

@@ -60,7 +60,7 @@ def data_of(
     frames = checks.frames(Y)
     frame_weights = checked(sample_weight, frame_mask, frames.shape[2])
     floor = options.floor
-    checks.in_range(arrays.dtype_of(frames), sparsity=options.sparsity, floor=floor)
+    checks.in_range(arrays.dtype_of(frames), sparsity=options.penalty.weight, floor=floor)
     weights, unit = in_own_unit(frame_weights)
     used: Indices | slice = slice(None)
     place: Indices | slice = slice(None)

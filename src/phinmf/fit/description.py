@@ -48,7 +48,7 @@ def description(
         "frames": digest_of_frames(data.frames, data.frame_weights),
         "n_components": K,
         "divergence": divergence_label(options.divergence),
-        "sparsity": o.sparsity,
+        "penalty": object_label("penalty", o.penalty),
         "floor": o.floor,
         "anneal": object_label("anneal", data.schedule(o).anneal),
         "solver": object_label("solver", o.solver),

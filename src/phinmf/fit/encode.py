@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from phinmf import arrays, checks
 from phinmf._types import Array
-from phinmf.algorithm.nmf import flat_activations, normalise, penalty
+from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Divergence, is_compiled
 from phinmf.engines import ENGINES
 from phinmf.fit.engine import divergence_of, engine_for
 from phinmf.fit.weights import in_own_unit
+from phinmf.penalties import Penalty
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry
-MOST_UPDATES = 1000
+MAX_UPDATES = 1000
 
 
 class Encoding(NamedTuple):
@@ -41,7 +41,7 @@ def encode(
     W: Array,
     *,
     scale: float,
-    sparsity: float,
+    penalty: Penalty,
     floor: float,
     divergence: str | Divergence = "itakura-saito",
     weights: Array | None = None,
@@ -58,7 +58,7 @@ def encode(
     checks.known("engine", engine, ["auto", *ENGINES])
     weights, weight_unit = in_own_unit(weights)
     dtype = arrays.dtype_of(Y)
-    checks.in_range(dtype, sparsity=sparsity, floor=floor)
+    checks.in_range(dtype, sparsity=penalty.weight, floor=floor)
     Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
     known = levels(Y)
     if known.bad:
@@ -70,7 +70,7 @@ def encode(
             return Encoding(H, 0.0, 0.0, arrays.zeros((len(W),), W, dtype))
         some = None if weights is None else weights[arrays.to_numpy(heard)]
         found = encode(
-            Y[:, :, heard], Phi, W, scale=scale, sparsity=sparsity, floor=floor,
+            Y[:, :, heard], Phi, W, scale=scale, penalty=penalty, floor=floor,
             divergence=divergence, weights=some, engine=engine, n_threads=n_threads,
         )  # fmt: skip
         H[:, heard] = found.H
@@ -85,16 +85,17 @@ def encode(
             f" the fit, {scale:.3g}: scale them as the frames of the fit were"
         )
     columns, s = normalise(arrays.cast(W, np.float64))
-    with engine_for(engine, unit, divergence, n_threads, weights) as held:
+    with engine_for(engine, unit, divergence, penalty, n_threads, weights) as held:
         held.rotate(Phi)
-        held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], sparsity))
-        fused = is_compiled(divergence) and floor > 0
-        if fused and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
-            settle = importlib.import_module("phinmf.tensors.settling").settle
+        held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], penalty))
+        compiled = is_compiled(divergence) and penalty.compiled and floor > 0
+        if compiled and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
+            from phinmf.tensors.converging import converge  # needs PyTorch, which is there
+
+            converge(held, columns, penalty, floor, TOLERANCE, MAX_UPDATES)
         else:
-            settle = type(held).converge_activations
-        settle(held, columns, sparsity, floor, TOLERANCE, MOST_UPDATES)
+            held.converge_activations(columns, penalty, floor, TOLERANCE, MAX_UPDATES)
         fit = held.objective(arrays.cast(columns, dtype), floor).loss()
         H = held.activations() * (float(dtype.type(scale) ** 2) / arrays.cast(s, dtype))[:, None]
-        sparse = penalty(held, columns, sparsity)
+        sparse = penalty.cost(columns, held.activation_sums())
         return Encoding(H, fit, sparse, held.energies()).times(weight_unit)

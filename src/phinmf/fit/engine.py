@@ -9,39 +9,46 @@ from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
+from phinmf.penalties import Penalty
 
 
 def engine_for(
     name: str,
     Y: Any,
     divergence: Divergence,
+    penalty: Penalty,
     n_threads: int | None,
     weights: Array | None = None,
 ) -> Engine:
     """Return the engine of this name on these frames; "auto" is the first that serves them."""
-    if is_lazy(Y) and name in ("auto", "dask"):
-        name = "dask"
-    elif is_lazy(Y):
+    lazy = is_lazy(Y)
+    if lazy and name != "auto" and not ENGINES[name].dask_arrays:
         raise ValueError(
             f"engine is {name!r}, which does not hold dask arrays: use engine='auto', or pass"
             " Y.compute() if it fits into memory"
         )
-    elif arrays.is_tensor(Y) and name != "auto" and not ENGINES[name].tensors:
+    if arrays.is_tensor(Y) and name != "auto" and not ENGINES[name].tensors:
         raise ValueError(
             f"engine is {name!r}, which computes with NumPy, but Y is a tensor or a device is"
             " named: use engine='auto', or pass Y as an array of NumPy without a device"
         )
-    elif name == "auto":
+    if name == "auto":
         tensors = arrays.is_tensor(Y)
-        able = [n for n, kind in ENGINES.items() if kind.tensors or not tensors]
-        name = next(n for n in able if ENGINES[n].supports(divergence))
-    if not ENGINES[name].supports(divergence):
+        able = [
+            n
+            for n, kind in ENGINES.items()
+            if (kind.tensors or not tensors) and (kind.dask_arrays or not lazy)
+        ]
+        name = next((n for n in able if ENGINES[n].supports(divergence, penalty)), able[0])
+    if not ENGINES[name].supports(divergence, penalty):
         instead = "engine='auto', which takes the readable one"
-        if is_lazy(Y):
+        if lazy:
             instead = "Y.compute() if it fits into memory, which the readable engine takes"
         raise ValueError(
             f"engine {name!r} does not compute this divergence, only 'itakura-saito' and"
             f" 'gaussian': use {instead}"
+            if not ENGINES[name].supports(divergence)
+            else f"engine {name!r} does not compute this penalty, only 'sparse': use {instead}"
         )
     return ENGINES[name](Y, divergence, n_threads, weights)
 

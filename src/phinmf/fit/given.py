@@ -13,6 +13,7 @@ from phinmf import arrays, checks
 from phinmf._types import Array, Indices
 from phinmf.algorithm.nmf import Kept, flat_activations, normalise
 from phinmf.fit.data import Data
+from phinmf.penalties import Penalty
 from phinmf.result import Result
 
 
@@ -28,7 +29,9 @@ class Given:
     keeps_Phi: bool
     kept: Kept
 
-    def start(self, powers: Array, mu: float, rng: np.random.Generator) -> tuple[Array, Array]:
+    def start(
+        self, powers: Array, penalty: Penalty, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
         """W and H at the start, given or random or flat."""
         M, N, K = self.shape
         n = self.W.shape[1]
@@ -43,7 +46,7 @@ class Given:
             return self.in_range(W, self.H)
         W, s = normalise(W)
         with np.errstate(over="ignore", invalid="ignore"):  # looked for next
-            H = flat_activations(powers, M, K, mu) if self.H is None else self.H * s[:, None]
+            H = flat_activations(powers, M, K, penalty) if self.H is None else self.H * s[:, None]
         return self.in_range(W, H)
 
     def in_range(self, W: Array, H: Array) -> tuple[Array, Array]:

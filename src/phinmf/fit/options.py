@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 
 from phinmf import checks
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import Options, annealing_for, solver_named
+from phinmf.algorithm.options import Options, annealing_for, penalty_named, solver_named
 from phinmf.divergences import Divergence
 from phinmf.engines import ENGINES
 from phinmf.fit.engine import divergence_of
 from phinmf.inits import Init, init_of
+from phinmf.penalties import Penalty
 from phinmf.solvers import Solver
 
 
@@ -43,7 +44,8 @@ def fit_options(
     solver: str | Solver | None = "lbfgs",
     init: str | Init | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
-    sparsity: float = Options.sparsity,
+    penalty: str | Penalty = "sparse",
+    sparsity: float = Options.penalty.weight,
     floor: float = Options.floor,
     anneal: bool | Anneal | None = None,
     n_iter_nmf: int = Options.n_iter_nmf,
@@ -64,7 +66,7 @@ def fit_options(
     algorithm = Options(
         solver=chosen,
         anneal=annealing_for(anneal, chosen),
-        sparsity=sparsity,
+        penalty=penalty_named(penalty, sparsity),
         floor=floor,
         n_iter_nmf=n_iter_nmf,
         n_iter_transform=n_iter_transform,

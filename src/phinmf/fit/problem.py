@@ -16,7 +16,7 @@ from phinmf.algorithm.group import Callback, Group, Restart
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.single import Single
 from phinmf.arrays.threads import Workers, available
-from phinmf.divergences import is_compiled
+from phinmf.divergences import compiled_family, is_compiled
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import Seed, description, seed_of
@@ -31,7 +31,6 @@ from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
 from phinmf.inits import Frames
 from phinmf.result import Result, Status
-from phinmf.solvers import LBFGS
 
 LEAST_FLOOR_OF_BATCH = 1e-60  #: its kernels multiply four ratios of a power to the floor
 
@@ -87,10 +86,11 @@ class Problem:
         return bool(
             self.options.engine == "auto"
             and arrays.is_tensor(self.data.Y)
-            and isinstance(solver, LBFGS)
+            and solver is not None
             and solver.fits_a_batch
             and self.given.kept.H is None
             and is_compiled(self.options.divergence)
+            and self.options.algorithm.penalty.compiled
             and self.options.algorithm.floor >= LEAST_FLOOR_OF_BATCH
         )
 
@@ -104,10 +104,11 @@ class Problem:
     ) -> Outcome:
         """Run one restart by itself, on any engine."""
         data, options = self.data, self.options
+        penalty = options.algorithm.penalty
         with engine_for(
-            options.engine, data.Y, options.divergence, n_threads, data.weights
+            options.engine, data.Y, options.divergence, penalty, n_threads, data.weights
         ) as engine:
-            model = Model(engine, options.algorithm.sparsity, kept=self.given.kept)
+            model = Model(engine, penalty, kept=self.given.kept)
             group = Single(model, options.algorithm)
             restart = self.restart(random_state, callback, engine.powers())
             return self.run(group, [self.with_files(restart, files, seed, group)])[0]
@@ -128,7 +129,9 @@ class Problem:
         from phinmf.tensors.operations import current
 
         Y, n, options = self.data.Y, len(random_states), self.options
-        frames = BatchFrames.of(Y, self.data.weights, options.divergence, self.given.kept.columns)
+        family = compiled_family(options.divergence)
+        assert family is not None
+        frames = BatchFrames.of(Y, self.data.weights, family, self.given.kept.columns)
         powers = arrays.namespace(Y).mean(Y * Y, axis=(0, 1))
         most = frames.restarts_within(free_memory(Y.device), self.n_components)
         results: dict[int, Result] = {}
@@ -178,7 +181,7 @@ class Problem:
         if options.floor == 0:
             learned = options.solver is not None
             checks.entries(Phi, arrays.frames_of(data.Y, data.place), learned)
-        start = Iterate(Phi, *self.given.start(powers, options.sparsity, rng_W))
+        start = Iterate(Phi, *self.given.start(powers, options.penalty, rng_W))
         if options.floor == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(
                 "floor is 0 but the given W and H model some entries as 0, which costs infinitely"
@@ -256,7 +259,7 @@ def with_the_other_frames(result: Result, data: Data, options: FitOptions) -> Re
         result.Phi,
         result.W,
         scale=result.scale,
-        sparsity=options.algorithm.sparsity,
+        penalty=options.algorithm.penalty,
         floor=options.algorithm.floor,
         divergence=options.divergence,
         engine=options.engine,

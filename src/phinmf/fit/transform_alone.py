@@ -60,8 +60,9 @@ class TransformProblem:
         factors = arrays.zeros((Y.shape[1], 0), Y), arrays.zeros((0, Y.shape[2]), Y)
         seen = in_units(callback, data.unit, data.scale)
         restart = Restart(Iterate(Phi, *factors), rng_frames, seen)
-        with engine_for(options.engine, Y, options.divergence, options.n_threads) as engine:
-            group = Single(Model(engine, 0.0, self.V_hat), options.algorithm)
+        penalty, n_threads = options.algorithm.penalty, options.n_threads
+        with engine_for(options.engine, Y, options.divergence, penalty, n_threads) as engine:
+            group = Single(Model(engine, penalty, self.V_hat), options.algorithm)
             schedule = data.schedule(options.algorithm)
             (outcome,) = alternate(group, [restart], options.algorithm, schedule)
         return replace(result_of(outcome, options.algorithm, data.scale), W=None, H=None)

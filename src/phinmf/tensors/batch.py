@@ -13,13 +13,15 @@ import torch
 
 from phinmf._types import Tensor
 from phinmf.algorithm.model import Iterate
+from phinmf.algorithm.nmf import flat_activations
 from phinmf.arrays import dtype_of
+from phinmf.engines.sums import power
 from phinmf.linalg.manifold import exactly_orthogonal, polish
+from phinmf.penalties import Penalty
 from phinmf.solvers.base import FARTHEST
 from phinmf.solvers.metric import floored
 from phinmf.tensors import operations
 from phinmf.tensors.exponential import exponential
-from phinmf.tensors.formulas import power
 from phinmf.tensors.graphs import Replay
 from phinmf.tensors.memory import Memory, set_metric
 
@@ -75,9 +77,10 @@ class Batch:
         held = (v for owner in (self, self.memory) for v in vars(owner).values())
         self.nbytes = sum(v.numel() * v.element_size() for v in held if isinstance(v, torch.Tensor))
 
-    def set(self, mu: float, target: float, kept: Any) -> None:
+    def set(self, penalty: Penalty, target: float, kept: Any) -> None:
         """Take these options; there are no iterates and no frames yet."""
-        self.mu.fill_(mu)
+        self.penalty = penalty
+        self.mu.fill_(penalty.weight)
         self.target.fill_(target)
         self.free.fill_(True)
         if kept is not None:
@@ -133,14 +136,9 @@ class Batch:
                 self.X[:, c] = product.view(B, M, N)
 
     def activate(self, n_iter: int = 10) -> None:
-        """Give every frame activations for W: from its best flat model, some updates.
-
-        As `phinmf.algorithm.nmf.activate` does; updates of H alone are all that it takes.
-        """
+        """Give every frame activations for W: from its best flat model, some updates of H alone."""
         _, _, M, _, K = self.shape
-        powers = power(self.Y).mean(dim=1)[:, None]
-        flat = 2 * powers / (1 + (1 + 4 * self.mu * powers).sqrt())
-        self.H.copy_(flat * (M / K))
+        self.H.copy_(flat_activations(torch.mean(power(self.Y), dim=-2), M, K, self.penalty))
         for _ in range(n_iter):
             self.ops.update_activations(self.X, self.W, self.H, self.mu, self.eps, 1.0)
 
@@ -230,13 +228,13 @@ class Batch:
 
     def summarise(self) -> None:
         """What the history wants to know at the end of an outer iteration."""
-        self.report[:, PENALTY] = self.penalty()
+        self.report[:, PENALTY] = self.penalties()
         self.report[:, TARGET] = self.ops.loss(
             self.X, self.WH, self.weights, self.equal, self.target, self.kappa
         )
         self.report[:, GRADIENT] = inner(self.g, self.g).sqrt() / 2
 
-    def penalty(self) -> Tensor:
+    def penalties(self) -> Tensor:
         """μ Σ_k ‖w_k‖₁ ‖h_k‖₁."""
         activation = (self.H * self.weights[:, None]).sum(dim=2)
         return self.mu * (self.W.sum(dim=1, dtype=torch.float64) * activation).sum(dim=1)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from phinmf._types import Array, Indices, Tensor
+from phinmf.divergences import Family
 
 MOST_TOGETHER = 64  #: restarts in a batch, which keep any device busy
 
@@ -21,11 +22,11 @@ class BatchFrames(NamedTuple):
 
     @classmethod
     def of(
-        cls, Y: Tensor, weights: Array | None, divergence: Any, kept: Indices | None
+        cls, Y: Tensor, weights: Array | None, family: Family, kept: Indices | None
     ) -> BatchFrames:
         """Frames with weights, one each if there are none."""
         weights = np.ones(Y.shape[2]) if weights is None else weights
-        return cls(Y, weights, divergence.log_share, kept)
+        return cls(Y, weights, family.log_share, kept)
 
     def restarts_within(self, memory: int | None, n_components: int) -> int:
         """How many restarts fit into so many bytes; at least one is tried."""

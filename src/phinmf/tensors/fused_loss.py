@@ -1,6 +1,6 @@
 """The loss, its slope and its curvature as Triton kernels: one pass over memory for each question.
 
-The same functions as in `formulas`, which they are tested against, for tensors on a GPU (or
+The same functions as in `plain`, which they are tested against, for tensors on a GPU (or
 anywhere in Triton's interpreter). Sums run in a fixed order: the same input gives the same bits.
 """
 

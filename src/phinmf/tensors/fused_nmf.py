@@ -1,6 +1,6 @@
 """The NMF step as Triton kernels, and products by the library where components are many.
 
-The same functions as in `formulas`, which they are tested against. Sums run in a fixed order.
+The same functions as in `plain`, which they are tested against. Sums run in a fixed order.
 
 In float32 the products of few components are made inside the kernels: one pass over memory for H,
 one for the sums that W needs. Elsewhere kernels compute P and Q, and the library multiplies: that

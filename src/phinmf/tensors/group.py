@@ -168,7 +168,7 @@ class BatchGroup(Group):
             all(bool((w == w[0]).all()) for w in weights), self.frames.kappa,
             options.nmf_exponent, self.solver.metric, self.solver.memory_size,
         )  # fmt: skip
-        batch.set(options.sparsity, options.floor, self.frames.kept)
+        batch.set(options.penalty, options.floor, self.frames.kept)
         for place, w in enumerate(weights):
             frames = Y if samples is None else Y[..., self.indices(samples[place])]
             batch.load(place, frames, torch.as_tensor(w, device=Y.device))
@@ -194,7 +194,7 @@ class BatchGroup(Group):
         Computed by plain functions, because a kernel may be what went wrong.
         """
         plain, found = operations.plain(), []
-        for place, penalty in enumerate(batch.penalty().tolist()):
+        for place, penalty in enumerate(batch.penalties().tolist()):
             one = slice(place, place + 1)
             weights = batch.weights if len(batch.weights) == 1 else batch.weights[one]
             X, WH = batch.X[one], batch.W[one] @ batch.H[one]

@@ -14,7 +14,7 @@ MOST_PAIRS = 15  #: that fit, with the gradient, into a tile of the fused memory
 MANY = 2**16  #: frames of all restarts, from which on there is work for every processor
 
 PLAIN = {
-    "formulas": ("loss", "loss_and_slope", "curvatures", "update_activations", "nmf_step"),
+    "plain": ("loss", "loss_and_slope", "curvatures", "update_activations", "nmf_step"),
     "memory": ("aim", "remember", "take"),
     "exponential": ("combinations",),
 }

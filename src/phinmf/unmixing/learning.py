@@ -20,6 +20,7 @@ from phinmf.api import tl_nmf
 from phinmf.audio.frames import to_frames
 from phinmf.fit.encode import encode
 from phinmf.linalg.manifold import dct, exactly_orthogonal
+from phinmf.penalties import Sparse
 from phinmf.result import History, Result, Status
 from phinmf.unmixing import estimate
 from phinmf.unmixing.budget import Budget
@@ -82,7 +83,7 @@ class Learned:
     def activations(self, Y: Array, n_threads: int | None = None) -> Array:
         """H of frames (channels, M, N), in the units of their power."""
         return encode(
-            Y, self.Phi, self.W, scale=self.scale, sparsity=self.sparsity,
+            Y, self.Phi, self.W, scale=self.scale, penalty=Sparse(self.sparsity),
             floor=self.floor / self.scale**2, n_threads=n_threads,
         ).H  # fmt: skip
 

@@ -15,12 +15,12 @@ import numpy as np
 from phinmf._types import Array, Indices
 from phinmf.arrays import levels, room_for_frames
 from phinmf.arrays.threads import Workers, no_fork
-from phinmf.divergences import Divergence
-from phinmf.engines.base import CHECK_EVERY
+from phinmf.divergences import Divergence, compiled_family
 from phinmf.engines.blocked.scratch import Scratch
 from phinmf.engines.blocked.shard import Nodes, Shard
 from phinmf.engines.blocked.stretch import Stretch
 from phinmf.engines.blocked.summation import Node, Tree, blocks_of
+from phinmf.engines.converging import CHECK_EVERY
 from phinmf.linalg.multiplicative import LEAST
 
 
@@ -241,4 +241,6 @@ class CompiledShard(Shard):
 
 def kappa_of(divergence: Divergence) -> float:
     """Return the κ that the kernels compute a divergence with."""
-    return divergence.log_share
+    family = compiled_family(divergence)
+    assert family is not None
+    return family.log_share

@@ -25,6 +25,7 @@ from phinmf.engines.blocked.shards import LocalShards, Shards
 from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
 from phinmf.engines.blocked.summation import blocks_of, stretches_of
 from phinmf.linalg.algebra import Algebra
+from phinmf.penalties import Penalty
 
 
 class ShardedEngine(Engine):
@@ -91,14 +92,15 @@ class ShardedEngine(Engine):
     def activation_sums(self) -> Array:
         return np.asarray(self.shards.sums(Shard.activation_sums)[0])
 
-    def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> DictionarySums:
-        numerator, denominator, activation = self.shards.sums(Shard.nmf_pass, W, mu, eps, gamma)
+    def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
+        sums = self.shards.sums(Shard.nmf_pass, W, penalty.weight, eps, gamma)
+        numerator, denominator, activation = sums
         return DictionarySums(numerator.T, denominator.T, activation)
 
     def converge_activations(
-        self, W: Array, mu: float, eps: float, tol: float, max_updates: int
+        self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
-        self.shards.ask(Shard.converge_activations, W, mu, eps, tol, max_updates)
+        self.shards.ask(Shard.converge_activations, W, penalty.weight, eps, tol, max_updates)
 
     def objective(self, W: Array, eps: float) -> Objective:
         return BlockedObjective(self.shards, self.algebra, self.shape[0], eps, W=W)

@@ -1,0 +1,56 @@
+"""Activations of many frames for a known dictionary, by the fused update."""
+
+from __future__ import annotations
+
+import torch
+
+from phinmf._types import Tensor
+from phinmf.divergences import Divergence
+from phinmf.engines import Engine, sums
+from phinmf.engines.array import ArrayEngine
+from phinmf.engines.converging import converged
+from phinmf.penalties import Penalty
+from phinmf.tensors import operations
+
+ENTRIES = 2**24  #: of frames that converge at the same time, in double precision
+
+
+def converge(
+    engine: Engine, W: Tensor, penalty: Penalty, eps: float, tol: float, max_updates: int
+) -> None:
+    """Do what `converge_activations` of the engine does, some frames at a time."""
+    assert isinstance(engine, ArrayEngine)  # the one that holds tensors
+    X: Tensor = engine.X
+    H: Tensor = engine.activations()
+    W = W.double().contiguous()
+    n = max(1, ENTRIES // (X.shape[0] * X.shape[1]))
+    with operations.current(X.device):
+        for first in range(0, X.shape[-1], n):
+            some = slice(first, first + n)
+            H[:, some] = converged_activations(
+                X[..., some], W, H[:, some], engine.divergence, penalty, eps, tol, max_updates
+            )
+    engine.set_activations(H)
+
+
+def converged_activations(
+    X: Tensor, W: Tensor, H: Tensor, divergence: Divergence, penalty: Penalty, eps: float,
+    tol: float, max_updates: int,
+) -> Tensor:  # fmt: skip
+    """Activations of frames (C, M, n) in double precision."""
+    X = X.double().contiguous()
+    number = {"dtype": torch.float64, "device": X.device}
+    mu, floor = torch.tensor(penalty.weight, **number), torch.tensor(eps, **number)
+    kind = operations.kind_of(X[None], W.shape[1], 1.0, 1.0, True, True, 0)
+    fused = operations.best(kind).update_activations
+
+    def cost(frames: Tensor, H: Tensor) -> Tensor:
+        losses = sums.frame_losses(divergence, sums.power(frames), W @ H + eps, eps)
+        return losses + penalty.frame_costs(H)
+
+    def update(frames: Tensor, H: Tensor) -> Tensor:
+        H = H.clone(memory_format=torch.contiguous_format)  # the kernels work in place
+        fused(frames.contiguous()[None], W[None], H[None], mu, floor, 1.0)
+        return H
+
+    return converged(X, H.double(), cost, update, tol * len(W), max_updates)
