@@ -90,7 +90,7 @@ def run(setting: Setting) -> Section:
 
 
 def row(name: str, Phi: np.ndarray, white: np.ndarray, mixing: np.ndarray) -> dict[str, Any]:
-    """Loss, and how far the sources are from being unmixed (Amari's distance: 0 is perfectly)."""
+    """Loss, and Amari's distance of the unmixing matrix: 0 for a perfect separation."""
     X = Phi @ white
     P = np.abs(Phi @ mixing)
     n = len(P)

@@ -38,7 +38,6 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: Known offenders: a module, and what it may import all the same ("*": anything).
 ALLOWED = {
     ("unmixing.in_memory", "*"): "view() imports what draws an Unmixing, and save() its folder",
-    ("engines.blocked.objective", "engines.blocked.engine"): "for a type checker",
     ("tensors.operations", "*"): "the functions of several modules, by their names",
     ("cli.cluster", "cli.unmix"): "one(), which unmixes a file; unmix() calls cluster",
     ("cli.unmix", "cli.main"): "exit codes and sentence(); main() imports the commands",

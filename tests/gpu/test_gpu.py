@@ -9,10 +9,9 @@ from problems import notes
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.gpu
 
-from phinmf.fit.assembly import streams
-
 import phinmf
 from phinmf import TLNMF, learn_transform, tl_nmf
+from phinmf.fit.seeds import spawn
 from phinmf.solvers import LBFGS
 from phinmf.tensors import graphs, workspace
 
@@ -85,7 +84,7 @@ def test_restarts_in_a_batch_end_like_single_fits(Y):
     X = torch.as_tensor(Y.T.copy()).cuda()
     how = HOW | {"floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
     batched = TLNMF(4, n_init=5, **how).fit(X)
-    for objective, generator in zip(batched.objectives_, streams(0, 5), strict=True):
+    for objective, generator in zip(batched.objectives_, spawn(0, 5), strict=True):
         single = tl_nmf(X.T, 4, **how | {"random_state": generator})
         assert objective == pytest.approx(single.objective, rel=1e-8)
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from phinmf import checks
 from phinmf._types import Indices
-from phinmf.analysis.matching import match_atoms, similarities
+from phinmf.analysis.matching import match_atoms, similarities, square_similarities
 
 
 class Block(NamedTuple):
@@ -79,11 +79,7 @@ def block_order(A: ArrayLike, B: ArrayLike, least: float = 0.95) -> tuple[Indice
     rows, columns : arrays of n indices
         Atoms that agree one to one come first, then blocks, then the rest, each by similarity.
     """
-    T = similarities(A, B)
-    if T.shape[0] != T.shape[1]:
-        raise ValueError(
-            f"A has {T.shape[0]} atoms and B {T.shape[1]}, but equally many are needed"
-        )
+    T = square_similarities(A, B)
     match = match_atoms(A, B)
     alike = match.similarity >= least
     rows, columns = [*match.first[alike]], [*match.second[alike]]

@@ -62,11 +62,7 @@ def subspace_overlap(A: ArrayLike, B: ArrayLike) -> float:
     float
         ‖ABᵀ‖²_F / n: 1 for equal spans, 0 for orthogonal ones, n/M for unrelated ones.
     """
-    T = similarities(A, B)
-    if T.shape[0] != T.shape[1]:
-        raise ValueError(
-            f"A has {T.shape[0]} atoms and B {T.shape[1]}, but equally many are needed"
-        )
+    T = square_similarities(A, B)
     return float(np.square(T).sum() / len(T))
 
 
@@ -79,6 +75,16 @@ def similarities(A: ArrayLike, B: ArrayLike) -> Array:
             " but atoms of the same length are needed"
         )
     return first @ second.T
+
+
+def square_similarities(A: ArrayLike, B: ArrayLike) -> Array:
+    """T = ABᵀ for two sets of equally many atoms of unit length."""
+    T = similarities(A, B)
+    if T.shape[0] != T.shape[1]:
+        raise ValueError(
+            f"A has {T.shape[0]} atoms and B {T.shape[1]}, but equally many are needed"
+        )
+    return T
 
 
 def unit_atoms(name: str, given: ArrayLike) -> Array:

@@ -18,9 +18,8 @@ from phinmf.fit.encode import encode
 from phinmf.penalties import Sparse
 
 STRETCH = 16  #: consecutive frames that are held out, because neighbours overlap
-NOISE = np.geomspace(
-    1e-8, 1.0, 33
-)  #: variances of what no component explains; the best one is used
+#: Variances of what no component explains; the best one is used.
+NOISE = np.geomspace(1e-8, 1.0, 33)
 
 
 @dataclass(frozen=True, eq=False)
