@@ -14,6 +14,7 @@ from phinmf.engines import ENGINES
 from phinmf.fit.encode import encode
 from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
+from phinmf.penalties import Sparse
 
 #: a floor at which rounding is not amplified
 HOW = {"max_iter": 6, "tol": 0, "random_state": 0, "floor": 1e-2, "anneal": False}
@@ -82,7 +83,9 @@ def test_the_transform_alone_and_activations_alone_follow_the_formulas(d):
             < learn_transform(given, V_hat, divergence=d, **how | {"max_iter": 0}).objective
         )
         W = np.random.default_rng(1).random((len(Y), 3))
-        found = encode(given[None], r.Phi, W, scale=1.0, sparsity=0.0, floor=1e-2, divergence=d)
+        found = encode(
+            given[None], r.Phi, W, scale=1.0, penalty=Sparse(0), floor=1e-2, divergence=d
+        )
         v_hat = W @ host(found.H) + 1e-2
         assert found.divergence == pytest.approx(d.value(v, v_hat, 1e-2).sum(), rel=1e-10)
 

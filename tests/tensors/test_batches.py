@@ -108,7 +108,8 @@ def test_a_restart_makes_the_steps_of_the_readable_algorithm(divergence):
 def test_sampled_frames_single_precision_and_channels():
     """Every stage: a sample in float32, all frames in float32, then float64.
 
-    The schedule is short, so that rounding has no time to lead the runs apart.
+    Single precision makes 1e-7 at the first iteration, and each one amplifies it by ten or more:
+    by 1e-5 to 3e-3 at the fifth, depending on the seed. So four are compared, closely.
     """
     how = {"anneal": Anneal(length=4), "max_iter": 6, "tol": 0.0}
     Y = np.stack([notes(32, 40_000), notes(32, 40_000, seed=1)])
@@ -117,7 +118,7 @@ def test_sampled_frames_single_precision_and_channels():
     outcomes = run_batch(data, frames, restarts, options)
     _, _, again, options = seeded(Y, [0, 1], **how)
     for outcome, restart in zip(outcomes, again, strict=True):
-        check_same(outcome, alone(data, restart, options), rtol=2e-4, iterations=5, final=1e-2)
+        check_same(outcome, alone(data, restart, options), rtol=1e-5, iterations=4, final=1e-2)
         assert list(outcome.history.frames) == [96] * 3 + [Y.shape[2]] * 3
 
 
