@@ -23,6 +23,7 @@ LAYERS = [
     {"unmixing"},
     {"scores"},
     {"report"},
+    {"unmix_api"},
     {"cli"},
     {"__main__"},
 ]

@@ -1,4 +1,4 @@
-"""``phinmf``: the parser, and the way from a command to its function."""
+"""``phinmf``: parse the command line and call the function of the command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from phinmf.cli.options import as_typed, dashed
 from phinmf.cli.signals import Ended, ended_by_signals
 from phinmf.cli.text import print_anything, shown, written_out
 
-OK, FAILED = 0, 1  #: exit codes; 2, a command that was not understood, is argparse's
+OK, FAILED = 0, 1  #: exit codes; argparse uses 2 for a command that it does not understand
 
 COMMANDS = {
     "unmix": "take recordings apart into components that add up to them",
@@ -32,15 +32,15 @@ examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose messages repeat what was typed safely."""
+    """A parser whose messages are safe to print, whatever was typed."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and a message, and leave."""
+        """Print the usage and a message, and exit."""
         super().error(shown(message))
 
 
 def get_parser() -> argparse.ArgumentParser:
-    """The parser of all commands; nothing slow is imported for it."""
+    """Return the parser of all commands; it imports nothing slow."""
     parser = Parser(
         prog="phinmf",
         description="Learn the short-time transform of a recording together with its components.",
@@ -75,18 +75,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def attempt(argv: Sequence[str]) -> int:
-    """Run a command; say in a sentence what keeps it from being run."""
+    """Run a command; print an error in one sentence."""
     try:
         with written_out():
-            options = parsed(argv)
-            return int(options.run(options))
+            typed = parsed(argv)
+            return int(typed.run(typed))
     except (ValueError, TypeError, OSError, ImportError) as error:
         print(f"phinmf: {shown(as_typed(sentence(error)))}", file=sys.stderr)
         return FAILED
 
 
 def parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Read what was typed, or leave with the usage."""
+    """Parse what was typed, or exit with the usage."""
     parser = get_parser()
     if (name := dashed(argv)) is not None:
         parser.error(f"{name} looks like an option: if it is a file, write ./{name}")
@@ -94,7 +94,7 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def sentence(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """Return what an error says, in one line."""
     if isinstance(error, OSError) and error.errno and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"

@@ -1,5 +1,5 @@
 "use strict";
-// All parts play together: one source per part, started at the same instant of one clock.
+// All components play in sync: one source for each, all started at the same time of one clock.
 (() => {
   const data = JSON.parse(document.getElementById("sound").textContent);
   const find = (selector, within = document) => within.querySelector(selector);
@@ -8,34 +8,34 @@
   try {
     new OfflineAudioContext(1, 1, rate);
   } catch {
-    rate = 44100; // not every browser has the low ones
+    rate = 44100; // not every browser supports low rates
   }
 
-  // ---- what is to be heard -------------------------------------------------------------------
+  // ---- what is heard ------------------------------------------------------------------------
 
-  const parts = findAll("[data-part]").map((row) => ({ row, solo: false, mute: false, decibels: 0 }));
+  const components = findAll("[data-component]").map((row) => ({ row, solo: false, mute: false, decibels: 0 }));
   let heard = "sum"; // or "mixture"
   let repeat = false;
 
-  /** Gain of the mixture, then of each part. */
+  /** Gain of the mixture, then of each component. */
   function gains() {
-    const anySolo = parts.some((part) => part.solo);
-    const ofPart = ({ solo, mute, decibels }) =>
+    const anySolo = components.some((component) => component.solo);
+    const ofComponent = ({ solo, mute, decibels }) =>
       heard === "mixture" || mute || (anySolo && !solo) ? 0 : 10 ** (decibels / 20);
-    return [heard === "mixture" ? 1 : 0, ...parts.map(ofPart)];
+    return [heard === "mixture" ? 1 : 0, ...components.map(ofComponent)];
   }
 
   // ---- sound ---------------------------------------------------------------------------------
 
-  const buffers = []; // the mixture, then the parts
-  const LEAD = 0.03; // seconds: what is scheduled lies in the future, so that all are in time
-  const FADE = 0.008; // seconds: gains glide, so that nothing clicks
-  let context = null; // made by the first press of play: browsers want a gesture
+  const buffers = []; // the mixture, then the components
+  const LEAD = 0.03; // seconds: sources are scheduled in the future, so that all start in time
+  const FADE = 0.008; // seconds: gains change gradually, so that nothing clicks
+  let context = null; // made when play is first pressed: browsers require a gesture
   let volumes = []; // gain nodes in the order of the buffers
   let sources = [];
   let playing = false;
-  let startedAt = 0; // on the clock of the context
-  let startedFrom = 0; // in the preview; where it stands while nothing plays
+  let startedAt = 0; // time of the context's clock
+  let startedFrom = 0; // position in the preview; the current one while nothing plays
 
   function bytes(base64) {
     const text = atob(base64);
@@ -114,7 +114,7 @@
     if (repeat) play();
   }
 
-  // ---- what is to be seen --------------------------------------------------------------------
+  // ---- what is shown -------------------------------------------------------------------------
 
   const playButton = find(".play");
   const slider = find(".position");
@@ -148,33 +148,33 @@
     requestAnimationFrame(follow);
   }
 
-  /** Bring gains, buttons and rows in line with what is to be heard. */
+  /** Set gains, buttons and rows to the state of the player. */
   function update() {
     const wanted = gains();
     volumes.forEach((node, i) => node.gain.setTargetAtTime(wanted[i], context.currentTime, FADE));
     document.body.classList.toggle("mixture", heard === "mixture");
     for (const radio of findAll("[name=heard]")) radio.checked = radio.value === heard;
     find(".repeat").setAttribute("aria-pressed", repeat);
-    parts.forEach((part, i) => {
-      part.row.classList.toggle("silent", wanted[i + 1] === 0);
-      find(".solo", part.row).setAttribute("aria-pressed", part.solo);
-      find(".mute", part.row).setAttribute("aria-pressed", part.mute);
-      const words = `${part.decibels > 0 ? "+" : ""}${part.decibels}`.replace("-", "−") + " dB";
-      find(".gain input", part.row).value = part.decibels;
-      find(".gain input", part.row).setAttribute("aria-valuetext", words);
-      find(".gain output", part.row).textContent = words;
+    components.forEach((component, i) => {
+      component.row.classList.toggle("silent", wanted[i + 1] === 0);
+      find(".solo", component.row).setAttribute("aria-pressed", component.solo);
+      find(".mute", component.row).setAttribute("aria-pressed", component.mute);
+      const words = `${component.decibels > 0 ? "+" : ""}${component.decibels}`.replace("-", "−") + " dB";
+      find(".gain input", component.row).value = component.decibels;
+      find(".gain input", component.row).setAttribute("aria-valuetext", words);
+      find(".gain output", component.row).textContent = words;
     });
   }
 
-  // ---- what can be done ----------------------------------------------------------------------
+  // ---- controls -----------------------------------------------------------------------------
 
   function change(what) {
     what();
     update();
   }
 
-  const toggleSolo = (part) => change(() => { part.solo = !part.solo; heard = "sum"; });
-  const toggleMute = (part) => change(() => { part.mute = !part.mute; heard = "sum"; });
+  const toggleSolo = (component) => change(() => { component.solo = !component.solo; heard = "sum"; });
+  const toggleMute = (component) => change(() => { component.mute = !component.mute; heard = "sum"; });
   const toggleRepeat = () => change(() => { repeat = !repeat; });
   const toggleHeard = () => change(() => { heard = heard === "sum" ? "mixture" : "sum"; });
   const togglePlay = () => (playing ? pause() : play());
@@ -182,14 +182,14 @@
   function reset() {
     change(() => {
       heard = "sum";
-      for (const part of parts) Object.assign(part, { solo: false, mute: false, decibels: 0 });
+      for (const component of components) Object.assign(component, { solo: false, mute: false, decibels: 0 });
     });
   }
 
   function onClick(element, act) {
     element.addEventListener("click", (event) => {
       act();
-      if (event.detail) element.blur(); // after the mouse, the space bar is for playing again
+      if (event.detail) element.blur(); // so that after a click the space bar plays again
     });
   }
 
@@ -200,11 +200,11 @@
   for (const radio of findAll("[name=heard]")) {
     radio.addEventListener("change", () => change(() => { heard = radio.value; }));
   }
-  for (const part of parts) {
-    onClick(find(".solo", part.row), () => toggleSolo(part));
-    onClick(find(".mute", part.row), () => toggleMute(part));
-    const fader = find(".gain input", part.row);
-    fader.addEventListener("input", () => change(() => { part.decibels = Number(fader.value); }));
+  for (const component of components) {
+    onClick(find(".solo", component.row), () => toggleSolo(component));
+    onClick(find(".mute", component.row), () => toggleMute(component));
+    const fader = find(".gain input", component.row);
+    fader.addEventListener("input", () => change(() => { component.decibels = Number(fader.value); }));
   }
   for (const timeline of findAll(".timeline")) {
     const seekThere = (event) => {
@@ -231,12 +231,12 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { key, code, target } = event;
-    if (key === " " && target.closest("button, a")) return; // it presses that button
-    if (/^(Arrow|Home)/.test(key) && target.closest(".gain, .switch")) return; // it moves that
+    if (key === " " && target.closest("button, a")) return; // the key presses that button
+    if (/^(Arrow|Home)/.test(key) && target.closest(".gain, .switch")) return; // the key moves that control
     const digit = /^(?:Digit|Numpad)([1-9])$/.exec(code)?.[1];
-    const part = digit && parts[digit - 1];
-    const act = part
-      ? () => (event.shiftKey ? toggleMute : toggleSolo)(part)
+    const component = digit && components[digit - 1];
+    const act = component
+      ? () => (event.shiftKey ? toggleMute : toggleSolo)(component)
       : keys[key.length === 1 ? key.toLowerCase() : key];
     if (!act) return;
     event.preventDefault();
@@ -253,14 +253,14 @@
   update();
   showTransport();
   if (document.body.classList.contains("fragment")) {
-    try { // as high as what is in it; where the notebook does not allow it, it scrolls
+    try { // set the height to that of the content; where the notebook forbids it, the frame scrolls
       const frame = window.frameElement;
       new ResizeObserver(() => { frame.style.height = `${document.body.offsetHeight}px`; })
         .observe(document.body);
     } catch { /* another origin */ }
   }
 
-  /** What the player does, to be read: for tests and the curious. */
+  /** The state of the player, read-only: for tests. */
   window.phinmfPlayer = Object.freeze({
     ready,
     get playing() { return playing; },
@@ -270,7 +270,7 @@
     get volumes() { return volumes.map((node) => node.gain.value); },
     get sources() { return sources.length; },
     get buffers() { return [...buffers]; },
-    /** What would be heard from a position on, computed rather than played. */
+    /** What would be heard from a position on, computed instead of played. */
     render(from, seconds) {
       const frames = Math.round(seconds * rate);
       const offline = new OfflineAudioContext(buffers[0].numberOfChannels, frames, rate);
