@@ -11,6 +11,7 @@ from clusters import needs_dask
 
 import phinmf.api
 import phinmf.estimator.tlnmf
+import phinmf.unmix_api
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -20,7 +21,7 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("module", [phinmf.api, phinmf.estimator.tlnmf])
+@pytest.mark.parametrize("module", [phinmf.api, phinmf.estimator.tlnmf, phinmf.unmix_api])
 def test_docstrings(module):
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
 

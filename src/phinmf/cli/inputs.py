@@ -22,7 +22,7 @@ def sorted_inputs(
     grouped: bool,
     complain: Callable[[Exception], object],
 ) -> Inputs:
-    """Tell recordings from finished folders; leave out what cannot be used, and say why."""
+    """Sort into recordings and finished folders; leave out what cannot be used, and say why."""
     inputs = Inputs()
     for text in given:
         try:

@@ -43,7 +43,7 @@ def get_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; it imports nothing slow."""
     parser = Parser(
         prog="phinmf",
-        description="Learn the short-time transform of a recording together with its components.",
+        description="Take recordings apart into components that add up to them.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

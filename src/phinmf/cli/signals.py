@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 ENDING = [
@@ -31,7 +32,7 @@ def ended_by_signals() -> Iterator[None]:
     """Raise Ended at the first signal only, so that later ones do not disturb cleaning up."""
     ended = False
 
-    def end(number: int, frame: Any) -> None:
+    def end(number: int, frame: FrameType | None) -> None:
         nonlocal ended
         if not ended:
             ended = True
@@ -71,7 +72,7 @@ def sent_again(send: Callable[[int], None]) -> Iterator[None]:
 
 
 @contextmanager
-def handled(numbers: list[int], handler: Callable[[int, Any], None]) -> Iterator[None]:
+def handled(numbers: list[int], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Handle signals, except those that the program was started to ignore (nohup)."""
     before: dict[int, Any] = {}
     try:

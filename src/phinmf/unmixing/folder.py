@@ -55,7 +55,7 @@ class UnmixedFolder:
     preview: Preview
 
 
-Finish = Callable[[UnmixedFolder], Any]  #: adds to a folder before that gets its name
+Finish = Callable[[UnmixedFolder], object]  #: adds to a folder before that gets its name
 
 
 def unmix_file(
@@ -67,7 +67,7 @@ def unmix_file(
     on_cluster: bool = False,
     group: groups.Groups | int | None = None,
     callback: Callback | None = None,
-    progress: Callable[[float], Any] = lambda share: None,
+    progress: Callable[[float], object] = lambda share: None,
     finish: Finish | None = None,
 ) -> FolderRecord:
     """Unmix a sound file into a folder.
@@ -132,7 +132,7 @@ def write_folder(
     *,
     n_threads: int | None = None,
     group: groups.Groups | int | None = None,
-    progress: Callable[[float], Any] = lambda share: None,
+    progress: Callable[[float], object] = lambda share: None,
     finish: Finish | None = None,
 ) -> FolderRecord:
     """Separate a recording into a folder that gets its name when everything is written.

@@ -45,7 +45,7 @@ class Measured:
 def measure(
     stems: Stems,
     recording: Iterable[Array],
-    progress: Callable[[float], Any] = lambda share: None,
+    progress: Callable[[float], object] = lambda share: None,
     keeper: PreviewKeeper | None = None,
 ) -> Measured:
     """Read closed files again, block by block, beside the recording they are components of.

@@ -1,4 +1,4 @@
-"""Finished files are put in place all together or not at all, whatever interrupts."""
+"""Put finished files in place, all of them or none, whatever interrupts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from phinmf.audio.files import Identity, identity
@@ -35,7 +36,7 @@ def uninterrupted() -> Iterator[None]:
     waiting: list[int] = []
     before: dict[int, Any] = {}
 
-    def wait(number: int, frame: Any) -> None:
+    def wait(number: int, frame: FrameType | None) -> None:
         waiting.append(number)
 
     try:

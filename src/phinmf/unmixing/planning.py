@@ -97,7 +97,7 @@ def check_names(names: list[str]) -> None:
         if (other := seen.get(one_case(name))) is not None:
             raise ValueError(
                 f"two files would have the same name, {other} and {name}: choose another name for"
-                " one of them (disks that do not tell capital letters apart see one name)"
+                " one of them (some disks do not distinguish capital letters)"
             )
         if len(os.fsencode(name)) > LONGEST_NAME:
             raise ValueError(f"the file name {name[:40]}… is too long: choose a shorter one")

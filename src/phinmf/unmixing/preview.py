@@ -1,4 +1,4 @@
-"""The stretch of each component that a page lets one hear: a minute from the middle."""
+"""The stretch of each component that can be heard on the page: a minute from the middle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def preview_of(length: int, sample_rate: int) -> tuple[int, int]:
 
 
 class PreviewKeeper:
-    """Keeps the preview while blocks of a recording of any length go by."""
+    """Collects the preview from the blocks of a recording of any length."""
 
     def __init__(self, K: int, channels: int, length: int, sample_rate: int) -> None:
         start, n = preview_of(length, sample_rate)

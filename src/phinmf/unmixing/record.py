@@ -8,7 +8,7 @@ from phinmf.audio.files import Sound
 from phinmf.unmixing import typed_json
 from phinmf.unmixing.options import Plain
 
-MARK = {"program": "phinmf", "layout": 1}  #: by which the file is told from others of its name
+MARK = {"program": "phinmf", "layout": 1}  #: distinguishes the file from others of the same name
 
 
 @dataclass(frozen=True)

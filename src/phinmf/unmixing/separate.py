@@ -48,7 +48,7 @@ def separate(
     *,
     n_threads: int | None = None,
     dtype: DTypeLike = np.float64,
-    progress: Callable[[float], Any] = lambda share: None,
+    progress: Callable[[float], object] = lambda share: None,
 ) -> Array:
     """Send a recording through a model into a sink; return the activations (K, N).
 

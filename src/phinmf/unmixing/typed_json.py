@@ -19,7 +19,7 @@ def parse(kind: type[T], value: object) -> T:
 
 
 def _parse(kind: Any, value: Any) -> Any:
-    """Choose by the kind of type; `Any` because types are values here."""
+    """Check a value against any type; `Any` since types are values here."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return _one_of(arguments, value)
