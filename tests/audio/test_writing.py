@@ -116,7 +116,9 @@ def test_formats_that_are_none(tmp_path):
         stems_of([tmp_path / "x"], opus, probe(tmp_path / "odd.wav")),
     ):
         pass
-    with pytest.raises(ValueError, match="format OGG OPUS does not hold 1 channel at 11000 Hz"):
+    with pytest.raises(
+        ValueError, match="format is OGG OPUS, which does not hold 1 channel at 11000 Hz"
+    ):
         check_holds(opus, 1, 11_000)
     check_holds(opus, 1, 48_000)
 

@@ -90,6 +90,6 @@ def check_holds(sample_format: SampleFormat, channels: int, sample_rate: int) ->
         ).close()  # fmt: skip
     except soundfile.LibsndfileError:
         raise ValueError(
-            f"format {sample_format} does not hold {channels}"
+            f"format is {sample_format}, which does not hold {channels}"
             f" channel{'s' if channels > 1 else ''} at {sample_rate} Hz: choose another"
         ) from None

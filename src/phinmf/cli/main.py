@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 import phinmf
+from phinmf.cli import demo, env, report, score, unmix
+from phinmf.cli.exit_codes import FAILED
 from phinmf.cli.options import as_typed, dashed
 from phinmf.cli.signals import Ended, ended_by_signals
-from phinmf.cli.text import print_anything, shown, written_out
+from phinmf.cli.text import print_anything, sentence, shown, written_out
 
-OK, FAILED = 0, 1  #: exit codes; argparse uses 2 for a command that it does not understand
-
-COMMANDS = {
-    "unmix": "take recordings apart into components that add up to them",
-    "demo": "unmix the built-in example and write a page to listen to",
-    "report": "write the page of an unmixed folder again",
-    "score": "compare estimates with the true sources",
-    "env": "versions, threads, and what is missing",
-}
+#: name, module, summary, and text below the options
+COMMANDS = (
+    ("unmix", unmix, "take recordings apart into components that add up to them", unmix.EPILOG),
+    ("demo", demo, "unmix the built-in example and write a page to listen to", None),
+    ("report", report, "write the page of an unmixed folder again", None),
+    ("score", score, "compare estimates with the true sources", score.EPILOG),
+    ("env", env, "versions, threads, and what is missing", None),
+)
 EXAMPLES = """\
 examples:
   phinmf unmix song.flac -k 8 -o out/
@@ -49,13 +49,12 @@ def get_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"phinmf {phinmf.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
-        module = importlib.import_module(f"phinmf.cli.{name}")
+    for name, module, summary, epilog in COMMANDS:
         own = commands.add_parser(
             name,
             help=summary,
             description=f"{summary[0].upper()}{summary[1:]}.",
-            epilog=getattr(module, "EPILOG", None),
+            epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_arguments(own)
@@ -91,11 +90,3 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     if (name := dashed(argv)) is not None:
         parser.error(f"{name} looks like an option: if it is a file, write ./{name}")
     return parser.parse_args(argv)
-
-
-def sentence(error: BaseException) -> str:
-    """Return what an error says, in one line."""
-    if isinstance(error, OSError) and error.errno and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__

@@ -44,7 +44,7 @@ def dashed(argv: Sequence[str]) -> str | None:
 
 def as_typed(message: str) -> str:
     """Replace a parameter at the beginning of a message by the option that sets it."""
-    found = re.match(r"(\w+)(?= )", message)
+    found = re.match(r"(\w+)(?= (is|names|has) )", message)
     if found is None or found[0] not in SPELLING:
         return message
     return SPELLING[found[0]] + message[found.end() :]

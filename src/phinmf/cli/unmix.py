@@ -15,9 +15,10 @@ from types import FrameType
 from typing import TYPE_CHECKING, TypeVar
 
 from phinmf.cli import options as values
+from phinmf.cli.exit_codes import FAILED, OK
 from phinmf.cli.progress import Bar
 from phinmf.cli.signals import handled
-from phinmf.cli.text import only_errors, shown
+from phinmf.cli.text import only_errors, sentence, shown
 
 if TYPE_CHECKING:
     from phinmf.cli.request import Request
@@ -112,8 +113,6 @@ class Attempts:
 
     def complain(self, error: BaseException, path: Path | None = None) -> None:
         """Say what is wrong, and with which input."""
-        from phinmf.cli.main import sentence
-
         text = values.as_typed(sentence(error))
         if path is not None and str(path) not in text and path.name not in text:
             text = f"{path}: {text}"
@@ -131,8 +130,6 @@ class Attempts:
 
 def run(typed: argparse.Namespace) -> int:
     """Unmix every file; one that fails does not stop the others."""
-    from phinmf.cli.main import FAILED, OK
-
     groups = checked(typed)
     attempts = Attempts()
     with only_errors() if typed.quiet else nullcontext():

@@ -6,7 +6,7 @@ Given Φ and W, frames do not depend on each other: blocks give the same as the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
