@@ -229,7 +229,7 @@ def test_clocks_and_shares_read_well():
 
 def test_assets_are_part_of_the_package():
     folder = files("phinmf.report")
-    for asset in ("template.html", "player.js", "style.css"):
+    for asset in ("template.html", "playback.js", "player.js", "style.css"):
         assert folder.joinpath(asset).is_file()
 
 

@@ -91,7 +91,7 @@ def _sections(report: Report, kind: str) -> list[str]:
 def _filled(heard: Previews, kind: str, show: str) -> str:
     """Put everything into the template."""
     report = heard.report
-    script = _asset("player.js")
+    script = _asset("playback.js") + _asset("player.js")
     digest = hashlib.sha256(script.encode()).digest()
     return Template(_asset("template.html")).substitute(
         digest=base64.b64encode(digest).decode(),

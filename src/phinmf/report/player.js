@@ -1,15 +1,9 @@
 "use strict";
-// All components play in sync: one source for each, all started at the same time of one clock.
+// The player: what is heard, what is shown, and the controls.
 (() => {
   const data = JSON.parse(document.getElementById("sound").textContent);
   const find = (selector, within = document) => within.querySelector(selector);
   const findAll = (selector) => [...document.querySelectorAll(selector)];
-  let rate = data.rate;
-  try {
-    new OfflineAudioContext(1, 1, rate);
-  } catch {
-    rate = 44100; // not every browser supports low rates
-  }
 
   // ---- what is heard ------------------------------------------------------------------------
 
@@ -25,94 +19,16 @@
     return [heard === "mixture" ? 1 : 0, ...components.map(ofComponent)];
   }
 
-  // ---- sound ---------------------------------------------------------------------------------
-
-  const buffers = []; // the mixture, then the components
-  const LEAD = 0.03; // seconds: sources are scheduled in the future, so that all start in time
-  const FADE = 0.008; // seconds: gains change gradually, so that nothing clicks
-  let context = null; // made when play is first pressed: browsers require a gesture
-  let volumes = []; // gain nodes in the order of the buffers
-  let sources = [];
-  let playing = false;
-  let startedAt = 0; // time of the context's clock
-  let startedFrom = 0; // position in the preview; the current one while nothing plays
-
-  function bytes(base64) {
-    const text = atob(base64);
-    const array = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) array[i] = text.charCodeAt(i);
-    return array.buffer;
-  }
-
-  async function load() {
-    const decoder = new OfflineAudioContext(1, 1, rate);
-    for (const sound of data.sounds) {
-      buffers.push(await decoder.decodeAudioData(bytes(sound)));
-      say(`Loading the sound: ${buffers.length} of ${data.sounds.length} …`);
-    }
-    data.sounds = null; // decoded now
-    say("");
-  }
-
-  function makeVolumes(target) {
-    return gains().map((gain) => {
-      const node = new GainNode(target, { gain });
-      node.connect(target.destination);
-      return node;
-    });
-  }
-
-  function schedule(target, nodes, when, from) {
-    return buffers.map((buffer, i) => {
-      const source = new AudioBufferSourceNode(target, { buffer });
-      source.connect(nodes[i]);
-      source.start(when, from, Math.max(0, data.seconds - from));
-      return source;
-    });
-  }
-
-  function position() {
-    const passed = playing ? Math.max(0, context.currentTime - startedAt) : 0;
-    return Math.min(data.seconds, startedFrom + passed);
-  }
+  const playback = new Playback(data, gains, showTransport, () => repeat && play());
 
   async function play() {
     if (!(await ready)) return;
-    context ??= new AudioContext({ sampleRate: rate });
-    await context.resume();
-    if (playing) return;
-    if (!volumes.length) volumes = makeVolumes(context);
-    if (startedFrom >= data.seconds - 0.01) startedFrom = 0;
-    startedAt = context.currentTime + LEAD;
-    sources = schedule(context, volumes, startedAt, startedFrom);
-    const [first] = sources;
-    first.onended = () => first === sources[0] && ended();
-    playing = true;
-    showTransport();
+    await playback.play();
     follow();
   }
 
-  function pause() {
-    startedFrom = position();
-    playing = false;
-    for (const source of sources.splice(0)) source.stop();
-    showTransport();
-  }
-
-  function seek(seconds) {
-    const again = playing;
-    if (again) pause();
-    startedFrom = Math.min(data.seconds, Math.max(0, seconds));
-    showTransport();
-    return again ? play() : Promise.resolve();
-  }
-
-  function ended() {
-    pause();
-    startedFrom = 0;
-    showTransport();
-    if (repeat) play();
-  }
+  const pause = () => playback.pause();
+  const seek = (seconds) => playback.seek(seconds).then(follow);
 
   // ---- what is shown -------------------------------------------------------------------------
 
@@ -133,25 +49,28 @@
   }
 
   function showTransport() {
-    const at = position();
+    const at = playback.position;
     document.body.style.setProperty("--at", at / data.seconds);
     slider.value = at;
     now.textContent = clock(data.start + at);
     slider.setAttribute("aria-valuetext", now.textContent);
-    document.body.classList.toggle("playing", playing);
-    playButton.setAttribute("aria-label", playing ? "Pause" : "Play");
+    document.body.classList.toggle("playing", playback.playing);
+    playButton.setAttribute("aria-label", playback.playing ? "Pause" : "Play");
   }
 
+  let frame = 0; // the next one to draw
+
   function follow() {
-    if (!playing) return;
+    cancelAnimationFrame(frame);
+    if (!playback.playing) return;
     showTransport();
-    requestAnimationFrame(follow);
+    frame = requestAnimationFrame(follow);
   }
 
   /** Set gains, buttons and rows to the state of the player. */
   function update() {
     const wanted = gains();
-    volumes.forEach((node, i) => node.gain.setTargetAtTime(wanted[i], context.currentTime, FADE));
+    playback.update();
     document.body.classList.toggle("mixture", heard === "mixture");
     for (const radio of findAll("[name=heard]")) radio.checked = radio.value === heard;
     find(".repeat").setAttribute("aria-pressed", repeat);
@@ -177,7 +96,7 @@
   const toggleMute = (component) => change(() => { component.mute = !component.mute; heard = "sum"; });
   const toggleRepeat = () => change(() => { repeat = !repeat; });
   const toggleHeard = () => change(() => { heard = heard === "sum" ? "mixture" : "sum"; });
-  const togglePlay = () => (playing ? pause() : play());
+  const togglePlay = () => (playback.playing ? pause() : play());
 
   function reset() {
     change(() => {
@@ -220,8 +139,8 @@
   const step = Math.min(5, data.seconds / 10);
   const keys = {
     " ": togglePlay,
-    ArrowLeft: () => seek(position() - step),
-    ArrowRight: () => seek(position() + step),
+    ArrowLeft: () => seek(playback.position - step),
+    ArrowRight: () => seek(playback.position + step),
     Home: () => seek(0),
     m: toggleHeard,
     r: toggleRepeat,
@@ -246,10 +165,18 @@
 
   // ---- begin ---------------------------------------------------------------------------------
 
-  const ready = load().then(() => true, () => {
-    say("This browser cannot play the previews.");
-    return false;
-  });
+  const loaded = (n) => say(`Loading the sound: ${n} of ${data.sounds.length} …`);
+  const ready = playback.load(data.sounds, loaded).then(
+    () => {
+      data.sounds = null; // they are decoded
+      say("");
+      return true;
+    },
+    () => {
+      say("This browser cannot play the previews.");
+      return false;
+    },
+  );
   update();
   showTransport();
   if (document.body.classList.contains("fragment")) {
@@ -263,19 +190,13 @@
   /** The state of the player, read-only: for tests. */
   window.phinmfPlayer = Object.freeze({
     ready,
-    get playing() { return playing; },
-    get position() { return position(); },
+    get playing() { return playback.playing; },
+    get position() { return playback.position; },
     get seconds() { return data.seconds; },
     get gains() { return gains(); },
-    get volumes() { return volumes.map((node) => node.gain.value); },
-    get sources() { return sources.length; },
-    get buffers() { return [...buffers]; },
-    /** What would be heard from a position on, computed instead of played. */
-    render(from, seconds) {
-      const frames = Math.round(seconds * rate);
-      const offline = new OfflineAudioContext(buffers[0].numberOfChannels, frames, rate);
-      schedule(offline, makeVolumes(offline), 0, from);
-      return offline.startRendering();
-    },
+    get volumes() { return playback.volumes.map((node) => node.gain.value); },
+    get sources() { return playback.sources.length; },
+    get buffers() { return [...playback.buffers]; },
+    render: (from, seconds) => playback.render(from, seconds),
   });
 })();
