@@ -45,7 +45,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
+    """Add the options of the command."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="sound files, or folders of them")
     add("-k", "--components", type=values.count, default=8, metavar="K", help="how many (8)")
