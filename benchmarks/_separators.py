@@ -12,7 +12,7 @@ import phinmf
 from phinmf.analysis import atoms_for_energy
 from phinmf.linalg.manifold import dct
 from phinmf.scores.oracles import component_signals
-from phinmf.unmixing.masking import component_frames
+from phinmf.unmixing.masks import component_frames
 
 FLOOR = DEFAULTS["floor"]
 NMF: dict[str, Any] = {"solver": None, "floor": FLOOR, "max_iter": 200, "tol": 1e-5}

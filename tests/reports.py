@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
 from phinmf.audio.example import example
-from phinmf.report import Part, Report
-from phinmf.unmixing.masking import component_frames
+from phinmf.report import Component, Report
+from phinmf.unmixing.masks import component_frames
 
 
 @functools.cache
@@ -30,16 +30,17 @@ def example_report(seconds=10.0, n_components=5):
     energies = np.square(components).sum(axis=1)
     order = energies.argsort()[::-1]
     shares = energies / energies.sum()
-    parts = [
-        Part(f"component {i}", components[k][:, None], f"component_{i:02}.wav", float(shares[k]))
+    heard = [
+        Component(f"component {i}", components[k][:, None], f"component_{i:02}.wav", shares[k])
         for i, k in enumerate(order, 1)
     ]
     null = 10 * np.log10(np.square(y - components.sum(axis=0)).sum() / np.square(y).sum())
     return Report(
         title="The built-in example",
         sample_rate=sound.sample_rate,
-        mixture=Part("mixture", y[:, None], "mixture.wav", 1.0),
-        parts=parts,
+        mixture=y[:, None],
+        mixture_file="mixture.wav",
+        components=heard,
         start=0.0,
         Phi=r.Phi,
         W=r.W[:, order],
@@ -60,8 +61,13 @@ HOSTILE = "\"'><script>window.attacked = 1</script><img src=x onerror='window.at
 
 def hostile_report(report):
     """The same report with names that would like to be more than names."""
-    parts = [replace(part, name=HOSTILE, file=HOSTILE) for part in report.parts]
-    parts[0] = replace(parts[0], file="javascript:window.attacked=1")
-    mixture = replace(report.mixture, name=HOSTILE, file="//elsewhere.invalid/x")
+    components = [replace(one, name=HOSTILE, file=HOSTILE) for one in report.components]
+    components[0] = replace(components[0], file="javascript:window.attacked=1")
     facts = [(HOSTILE, HOSTILE + "</table></script>${title}")] * len(report.facts)
-    return replace(report, title=HOSTILE, mixture=mixture, parts=parts, facts=facts)
+    return replace(
+        report,
+        title=HOSTILE,
+        mixture_file="//elsewhere.invalid/x",
+        components=components,
+        facts=facts,
+    )

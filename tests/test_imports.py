@@ -29,6 +29,7 @@ LAYERS = [
     {"unmixing"},
     {"scores"},
     {"report"},
+    {"unmix_api"},
     {"cli"},
     {"__main__"},
     {"__init__"},

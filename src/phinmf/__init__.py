@@ -7,7 +7,8 @@ from phinmf.audio.many_files import frames_from_files
 from phinmf.divergences import Divergence
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.result import History, Result, State, Status
-from phinmf.unmixing.in_memory import Unmixing, unmix
+from phinmf.unmix_api import Unmixing, unmix
+from phinmf.unmixing.model import UnmixModel
 
 __version__ = "0.1.0"
 
@@ -20,6 +21,7 @@ __all__ = [
     "Result",
     "State",
     "Status",
+    "UnmixModel",
     "Unmixing",
     "__version__",
     "frames_from_files",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
-from phinmf.algorithm.options import Options
+from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
 from phinmf.divergences import Divergence
 from phinmf.fit import devices
 from phinmf.fit.checkpoint import Files
@@ -44,7 +44,7 @@ def tl_nmf(
     init: str | Init | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
     penalty: str | Penalty = "sparse",
-    sparsity: float = Options.penalty.weight,
+    sparsity: float = DEFAULT_SPARSITY,
     floor: float = Options.floor,
     anneal: bool | Anneal | None = None,
     n_iter_nmf: int = Options.n_iter_nmf,

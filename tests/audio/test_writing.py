@@ -7,9 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sound_files import RATE, tones, write
 
-from phinmf.audio.files import Sound, probe
-from phinmf.audio.writing import Encoding, Stems, encoding_for, quantised
+from phinmf.audio.files import probe
+from phinmf.audio.sample_format import SampleFormat, check_holds, sample_format_for
+from phinmf.audio.writing import Stems, quantised
 from phinmf.unmixing.null_test import measure
+
+
+def format_for(sound, length=None, *asked):
+    return sample_format_for(sound.sample_format, (length or sound.length) * sound.channels, *asked)
+
+
+def stems_of(paths, sample_format, sound):
+    return Stems(paths, sample_format, sound.sample_rate, sound.channels, tags=sound.tags)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([8, 16, 24, 32]), st.integers(1, 5))
@@ -37,10 +46,10 @@ def test_every_lossless_format_adds_up(tmp_path, format, subtype, channels):
     sound = probe(write(tmp_path / "in", tones(3000, channels), format=format, subtype=subtype))
     signal = soundfile.read(sound.path, always_2d=True)[0]
     parts = np.stack([0.3 * signal, 1.9 * signal, -1.2 * signal])
-    encoding = encoding_for(sound, sound.length)
-    assert (encoding.format, encoding.subtype) == (format, subtype)
+    sample_format = format_for(sound)
+    assert (sample_format.format, sample_format.subtype) == (format, subtype)
     paths = [tmp_path / f"{k}" for k in range(3)]
-    with Stems(paths, encoding, sound) as stems:
+    with stems_of(paths, sample_format, sound) as stems:
         for i in range(0, 3000, 700):
             stems.write(signal[i : i + 700], parts[:, i : i + 700])
     read = [soundfile.read(path, always_2d=True)[0] for path in paths]
@@ -48,7 +57,7 @@ def test_every_lossless_format_adds_up(tmp_path, format, subtype, channels):
     assert all((i.format, i.subtype, i.frames) == (format, subtype, 3000) for i in infos)
     rest = np.abs(np.sum(read, axis=0) - signal).max()
     measured = measure(stems, [signal])
-    if encoding.bits:
+    if sample_format.bits:
         assert rest == 0
         assert measured.exact
         assert measured.null_db == -np.inf
@@ -63,24 +72,24 @@ def test_every_lossless_format_adds_up(tmp_path, format, subtype, channels):
 def test_lossy_output_says_so(tmp_path, name):
     rate = 48_000 if name == "OPUS" else RATE
     sound = probe(write(tmp_path / "in.wav", rate=rate))
-    encoding = encoding_for(sound, sound.length, name)
-    assert not encoding.lossless
-    with Stems([tmp_path / "0"], encoding, sound) as stems:
+    sample_format = format_for(sound, None, name)
+    assert not sample_format.lossless
+    with stems_of([tmp_path / "0"], sample_format, sound) as stems:
         signal = soundfile.read(sound.path, always_2d=True)[0]
         stems.write(signal, signal[None])
-    assert soundfile.info(tmp_path / "0").subtype == encoding.subtype
+    assert soundfile.info(tmp_path / "0").subtype == sample_format.subtype
 
 
 def test_lossy_input_becomes_24_bits(tmp_path):
     sound = probe(write(tmp_path / "in.ogg"))
-    assert encoding_for(sound, sound.length) == Encoding("WAV", "PCM_24")
-    assert encoding_for(sound, sound.length, "flac").subtype == "PCM_24"
+    assert format_for(sound) == SampleFormat("WAV", "PCM_24")
+    assert format_for(sound, None, "flac").subtype == "PCM_24"
 
 
 def test_above_four_gigabytes_it_is_rf64():
-    sound = Sound("x", 44_100, 2, 10, "WAV", "PCM_16", {})
-    assert encoding_for(sound, 10**9).format == "WAV"
-    assert encoding_for(sound, 2 * 10**9).format == "RF64"
+    own = SampleFormat("WAV", "PCM_16")
+    assert sample_format_for(own, 2 * 10**9).format == "WAV"
+    assert sample_format_for(own, 4 * 10**9).format == "RF64"
 
 
 def test_tags_are_kept(tmp_path):
@@ -89,7 +98,7 @@ def test_tags_are_kept(tmp_path):
         file.title, file.artist = "Étude", "Nobody"
         file.write(tones(100))
     sound = probe(path)
-    with Stems([tmp_path / "out.flac"], encoding_for(sound, 100), sound) as stems:
+    with stems_of([tmp_path / "out.flac"], format_for(sound, 100), sound) as stems:
         stems.write(tones(100), tones(100)[None])
     with soundfile.SoundFile(tmp_path / "out.flac") as file:
         assert (file.title, file.artist) == ("Étude", "Nobody")
@@ -98,15 +107,20 @@ def test_tags_are_kept(tmp_path):
 def test_formats_that_are_none(tmp_path):
     sound = probe(write(tmp_path / "in.wav"))
     with pytest.raises(ValueError, match="format m4a with subtype PCM_24 is not known"):
-        encoding_for(sound, 10, "m4a")
+        format_for(sound, 10, "m4a")
     with pytest.raises(ValueError, match="FLAC with subtype FLOAT is not known"):
-        encoding_for(sound, 10, "FLAC", "float")
-    opus = encoding_for(probe(write(tmp_path / "odd.wav", rate=11_000)), 10, "opus")
+        format_for(sound, 10, "FLAC", "float")
+    opus = format_for(probe(write(tmp_path / "odd.wav", rate=11_000)), 10, "opus")
     with (
         pytest.raises(ValueError, match="cannot hold 1 channels at 11000 Hz"),
-        Stems([tmp_path / "x"], opus, probe(tmp_path / "odd.wav")),
+        stems_of([tmp_path / "x"], opus, probe(tmp_path / "odd.wav")),
     ):
         pass
+    with pytest.raises(
+        ValueError, match="format is OGG OPUS, which does not hold 1 channel at 11000 Hz"
+    ):
+        check_holds(opus, 1, 11_000)
+    check_holds(opus, 1, 48_000)
 
 
 @pytest.mark.parametrize("subtype", ["ULAW", "ALAW"])
@@ -115,7 +129,7 @@ def test_samples_beyond_full_scale_do_not_reach_a_lossy_encoder(tmp_path, subtyp
     sound = probe(write(tmp_path / "in.wav"))
     loud = 1e6 * tones(100)
     path = tmp_path / "out.wav"
-    with Stems([path], encoding_for(sound, 100, "WAV", subtype), sound) as stems:
+    with stems_of([path], format_for(sound, 100, "WAV", subtype), sound) as stems:
         stems.write(loud, loud[None])
     heard = soundfile.read(path, always_2d=True)[0]
     assert np.allclose(heard, loud.clip(-1, 1), atol=0.05)

@@ -277,9 +277,9 @@ def test_a_report_stays_in_its_folder(here, capsys, kind):
     assert main(["unmix", "song.wav", *QUICK]) == 0
     out = here / "out/song"
     if kind == "path":
-        result = ownership.read(out)
-        result["components"][0]["file"] = "../../secret.wav"
-        ownership.write(out, result, add=[])
+        content = ownership.read_sealed(out)
+        content["components"][0]["file"] = "../../secret.wav"
+        ownership.write_sealed(out, content)
     elif kind == "page":
         (out / "report.html").symlink_to(here / "secret.wav")
     else:

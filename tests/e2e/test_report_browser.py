@@ -13,17 +13,17 @@ def test_opens_from_disk_without_a_request_or_an_error(page, file):
 
 
 def test_every_part_is_decoded_in_time(page, report):
-    n = len(report.mixture.samples)
-    assert page.js(f"{PLAYER}.buffers.map(b => b.length)") == [n] * len(report.everything)
+    n = len(report.mixture)
+    assert page.js(f"{PLAYER}.buffers.map(b => b.length)") == [n] * len(report.sounds)
     begin, end = 32_000, 48_000
-    for i, part in enumerate(report.everything):
+    for i, samples in enumerate(report.sounds):
         code = (
             f"Array.from({PLAYER}.buffers[{i}].getChannelData(0).slice({begin - 50}, {end + 50}))"
         )
         decoded = np.array(page.js(code))
-        exact = part.samples[begin:end, 0]
+        exact = samples[begin:end, 0]
         late = [np.dot(decoded[k : k + len(exact)], exact) for k in range(101)]
-        assert np.argmax(late) == 50, part.name  # a lag of 0 samples
+        assert np.argmax(late) == 50, i  # a lag of 0 samples
 
 
 def rendered(page, begin, seconds):
@@ -37,13 +37,13 @@ def test_the_sum_of_the_parts_is_the_mixture(page, report):
     page.press("m")
     mixture = rendered(page, 2, 1)
     assert np.corrcoef(total, mixture)[0, 1] > 0.99
-    assert np.corrcoef(total, report.mixture.samples[32_000:48_000, 0])[0, 1] > 0.99
+    assert np.corrcoef(total, report.mixture[32_000:48_000, 0])[0, 1] > 0.99
 
 
 def test_all_play_and_the_clock_runs(page, report):
     start(page)
-    assert page.js(f"{PLAYER}.sources") == len(report.everything)
-    assert gains(page) == [0] + [1] * len(report.parts)
+    assert page.js(f"{PLAYER}.sources") == len(report.sounds)
+    assert gains(page) == [0] + [1] * len(report.components)
     before = page.js(f"[{PLAYER}.position, performance.now()]")
     page.until(f"{PLAYER}.position > {before[0]} + 0.5")
     after = page.js(f"[{PLAYER}.position, performance.now()]")
@@ -57,19 +57,19 @@ def test_all_play_and_the_clock_runs(page, report):
 
 def test_solo_mute_and_gain_act(page, report):
     start(page)
-    n = len(report.parts)
-    page.click("[data-part='2'] .solo")
+    n = len(report.components)
+    page.click("[data-component='2'] .solo")
     assert gains(page) == [0, 0, 1] + [0] * (n - 2)
-    page.click("[data-part='3'] .solo")
+    page.click("[data-component='3'] .solo")
     assert gains(page) == [0, 0, 1, 1] + [0] * (n - 3)
-    page.click("[data-part='3'] .mute")
+    page.click("[data-component='3'] .mute")
     assert gains(page) == [0, 0, 1] + [0] * (n - 2)
     page.click(".reset")
-    page.click("[data-part='1'] .mute")
+    page.click("[data-component='1'] .mute")
     assert gains(page) == [0, 0] + [1] * (n - 1)
-    assert page.js("document.querySelector(\"[data-part='1'] .mute\").ariaPressed") == "true"
+    assert page.js("document.querySelector(\"[data-component='1'] .mute\").ariaPressed") == "true"
     page.click(".reset")
-    page.click("[data-part='1'] .gain input", x=0.02)
+    page.click("[data-component='1'] .gain input", x=0.02)
     quiet = gains(page)[1]
     assert 0.009 < quiet < 0.02  # about -40 dB
     page.click(".switch label:nth-of-type(2)")
@@ -81,13 +81,13 @@ def test_solo_mute_and_gain_act(page, report):
 def test_solo_is_heard_alone(page, report):
     page.press("2")
     alone = rendered(page, 1, 1)
-    exact = report.parts[1].samples[16_000:32_000, 0]
+    exact = report.components[1].samples[16_000:32_000, 0]
     assert np.corrcoef(alone, exact)[0, 1] > 0.98
 
 
 @pytest.mark.parametrize(
     "where",
-    ["[data-part='1'] .timeline", ".plot .timeline", ".factor .timeline", ".whole .timeline"],
+    ["[data-component='1'] .timeline", ".plot .timeline", ".factor .timeline", ".whole .timeline"],
 )
 @pytest.mark.parametrize("playing", [False, True])
 def test_seeking_moves_all(page, where, playing, report):
@@ -96,7 +96,7 @@ def test_seeking_moves_all(page, where, playing, report):
     page.click(where, x=0.6)
     assert position(page) == pytest.approx(6.0, abs=0.5 if playing else 0.05)
     assert page.js(f"{PLAYER}.playing") == playing
-    assert page.js(f"{PLAYER}.sources") == (len(report.everything) if playing else 0)
+    assert page.js(f"{PLAYER}.sources") == (len(report.sounds) if playing else 0)
     at = float(page.js("document.body.style.getPropertyValue('--at')"))
     assert at == pytest.approx(0.6, abs=0.06 if playing else 0.005)
     if not playing:
@@ -104,7 +104,7 @@ def test_seeking_moves_all(page, where, playing, report):
 
 
 def test_keys(page, report):
-    n = len(report.parts)
+    n = len(report.components)
     page.press(" ")
     page.until(f"{PLAYER}.playing")
     page.press(" ")
@@ -148,7 +148,7 @@ def test_every_control_is_reached_by_tab_and_pressed_by_space(page, report):
         if "Mute component 1" in page.js("document.activeElement.ariaLabel || ''"):
             page.press(" ")
     assert page.js("document.activeElement.tagName") != "BODY"
-    assert len(reached) >= 4 * len(report.parts)
+    assert len(reached) >= 4 * len(report.components)
     assert gains(page)[1] == 0
     assert not page.js(f"{PLAYER}.playing")
 

@@ -49,8 +49,10 @@ def test_what_comes_from_outside_is_inert(browser, report, tmp_path):
     assert browser.resolved(f"{PLAYER}.ready") is True
     hostile = hostile_report(report)
     assert browser.js("document.querySelector('h1').textContent") == hostile.title
-    shown = browser.js("[...document.querySelectorAll('[data-part] bdi')].map(e => e.textContent)")
-    assert shown == [part.name for part in hostile.parts]
+    shown = browser.js(
+        "[...document.querySelectorAll('[data-component] bdi')].map(e => e.textContent)"
+    )
+    assert shown == [component.name for component in hostile.components]
     links = browser.js("[...document.links].map(a => a.href)")
     assert all(link.startswith(tmp_path.as_uri()) for link in links)
     assert not browser.js("window.attacked")
@@ -90,7 +92,7 @@ def test_fragments_beside_each_other_do_not_clash(browser, report, tmp_path):
 def test_nothing_is_wider_than_the_window(page, name, width, scheme):
     page.look(width, 800, scheme, mobile=width < 500)
     page.press("3")
-    page.click("[data-part='1'] .timeline", x=0.4)
+    page.click("[data-component='1'] .timeline", x=0.4)
     assert page.js("document.documentElement.scrollWidth") <= width
     wide = page.js(
         "[...document.querySelectorAll('main *:not(.hidden):not(svg *)')].filter(e => {"

@@ -8,6 +8,7 @@ import sys
 import pytest
 from sound_files import tones, write
 
+import phinmf
 from phinmf.cli import main
 from phinmf.unmixing import folder, ownership, placing
 
@@ -28,8 +29,8 @@ def after(monkeypatch, owner, name, *signals):
     """Send signals to this process when a function has done its work the first time."""
     function, calls = getattr(owner, name), []
 
-    def signalled(*how):
-        result = function(*how)
+    def signalled(*given, **options):
+        result = function(*given, **options)
         calls.append(1)
         if len(calls) == 1:
             for number in signals:
@@ -40,17 +41,18 @@ def after(monkeypatch, owner, name, *signals):
 
 
 def assert_whole(out):
-    owned, foreign = ownership.contents(out)
-    assert not foreign
-    assert set(owned) == {*ownership.read(out)["files"], "result.json"}
+    owned = ownership.replaceable(out)
+    assert set(owned) == {*ownership.read(out).files, "result.json"}
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("where", ["learn", "measure", "save_model"])
-def test_a_signal_at_any_time_leaves_nothing(here, monkeypatch, capsys, name, where):
+@pytest.mark.parametrize(
+    ("owner", "where"), [(folder, "learn"), (folder, "measure"), (phinmf.UnmixModel, "save")]
+)
+def test_a_signal_at_any_time_leaves_nothing(here, monkeypatch, capsys, name, owner, where):
     number = getattr(signal, name)
     before = {number: signal.getsignal(number) for number in placing.SIGNALS}
-    after(monkeypatch, folder, where, *[number] * (2 if name == "SIGINT" else 1))
+    after(monkeypatch, owner, where, *[number] * (2 if name == "SIGINT" else 1))
     assert main(["unmix", "song.wav", *QUICK]) == CODES[name]
     assert "nothing was left half-written" in capsys.readouterr().err
     assert [p.name for p in here.iterdir()] == ["song.wav"]
@@ -101,14 +103,14 @@ def test_a_signal_that_is_ignored_stays_ignored(here):
     """As by nohup, and in scripts that run in the background."""
     code = (
         "import os, signal, sys\n"
-        "from phinmf.audio import folder\n"
+        "from phinmf.unmixing import folder\n"
         "from phinmf.cli import main\n"
         "numbers = [signal.SIGHUP, signal.SIGINT]\n"
         "for number in numbers: signal.signal(number, signal.SIG_IGN)\n"
         "learn = folder.learn\n"
-        "def signalled(*how):\n"
+        "def signalled(*given):\n"
         "    for number in numbers * 2: os.kill(os.getpid(), number)\n"
-        "    return learn(*how)\n"
+        "    return learn(*given)\n"
         "folder.learn = signalled\n"
         f"sys.exit(main(['unmix', 'song.wav', *{QUICK}]))"
     )

@@ -1,5 +1,6 @@
 """The wheel, installed into an empty environment, does what the README says."""
 
+import os
 import subprocess
 import sys
 import venv
@@ -16,7 +17,8 @@ print(phinmf.__version__, phinmf.__file__)
 
 
 def run(*command, cwd):
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    env = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -34,5 +36,5 @@ def test_wheel_and_sdist(tmp_path):
     assert version == phinmf.__version__
     assert str(tmp_path) in file
     assert (Path(file).parent / "py.typed").exists()
-    for asset in ("template.html", "player.js", "style.css"):
+    for asset in ("template.html", "playback.js", "player.js", "style.css"):
         assert (Path(file).parent / "report" / asset).exists()

@@ -13,7 +13,7 @@ from phinmf import TLNMF, Anneal, tl_nmf
 from phinmf.divergences import DIVERGENCES, Gaussian
 from phinmf.fit import storage
 from phinmf.solvers import QuasiNewton
-from phinmf.unmixing.model_files import load_model
+from phinmf.unmixing.model import UnmixModel
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_unmix_refuses_models_of_odd_windows(tmp_path, M, X):
     header, arrays = storage.read(path, "model")
     write(path, header | {"sample_rate": 8000}, arrays)
     with pytest.raises(ValueError, match=f"windows of {M} samples, but an even number"):
-        load_model(path, 8000)
+        UnmixModel.load(path)
 
 
 class Own(Gaussian):

@@ -19,7 +19,6 @@ from fuzz.random_fits import effective, fit, pick, problem
 from fuzz.runs import folder
 from fuzz.users import estimator_of
 from phinmf import Status
-from phinmf.unmixing.model_files import load_model, save_model
 
 HEADER = [*JUNK, -0.0, 1e-320, 1e308, 2**64, "nan", "../../x", {"type": "LBFGS", "fields": {}},
           {"type": "Anneal", "fields": {"length": 10**9}}, {"dict": {}}, "\x00",
@@ -148,9 +147,9 @@ def models_of_recordings(rng):
     with folder() as here, warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
-        save_model(phinmf.unmix(y, 8000, 2, **how).model, here / "model.npz")
+        phinmf.unmix(y, 8000, 2, **how).model.save(here / "model.npz")
         done = forged(rng, here / "model.npz")
-        u = phinmf.unmix(y, 8000, model=load_model(here / "model.npz", 8000))
+        u = phinmf.unmix(y, 8000, model=here / "model.npz")
         off = abs(u.components.sum(axis=0) - y).max()
         demand(off <= 1e-6, f"{done}: parts add up but for {off:.2g}")
 

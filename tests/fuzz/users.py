@@ -13,7 +13,6 @@ from fuzz.formulas import demand
 from fuzz.judging import must_not_be_refused
 from fuzz.random_fits import pick, problem
 from fuzz.runs import folder
-from phinmf.unmixing.model_files import load_model, save_model
 
 
 def estimator_of(rng, Y, K, how):
@@ -132,8 +131,8 @@ def recordings(rng):
         u = phinmf.unmix(y, 8000, int(rng.integers(1, 4)), **how)
         check_parts(u, y)
         with folder() as here:
-            save_model(u.model, here / "model.npz")
-            again = phinmf.unmix(y, 8000, model=load_model(here / "model.npz", 8000))
+            u.model.save(here / "model.npz")
+            again = phinmf.unmix(y, 8000, model=here / "model.npz")
         check_parts(again, y)
         off = abs(again.components - u.components).max()
         demand(off <= 1e-6 * abs(y).max(), f"the model in the file gives other parts: {off}")

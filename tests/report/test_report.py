@@ -16,8 +16,9 @@ from reports import HOSTILE, example_report, hostile_report
 import phinmf
 from phinmf import report as reports
 from phinmf.audio.example import example
-from phinmf.report import Part, Report, figures, page, previews, words
-from phinmf.report.contents import seen
+from phinmf.audio.frames import frame_count
+from phinmf.report import Component, Report, figures, page, previews, words
+from phinmf.report.contents import transformed
 from phinmf.report.pictures import resampled
 from phinmf.result import History
 
@@ -50,12 +51,12 @@ def text(short):
 
 def test_every_part_has_a_row_with_its_controls(short, text):
     labels = {a.get("aria-label") for _, a in Reader(text).elements}
-    for part in short.parts:
-        assert f"Solo {part.name}" in labels
-        assert f"Mute {part.name}" in labels
-        assert f"whole file: {part.name}" in labels
-        assert f'href="./{part.file}"' in text
-    assert len(re.findall(r'data-part="', text)) == len(short.parts)
+    for component in short.components:
+        assert f"Solo {component.name}" in labels
+        assert f"Mute {component.name}" in labels
+        assert f"whole file: {component.name}" in labels
+        assert f'href="./{component.file}"' in text
+    assert len(re.findall(r'data-component="', text)) == len(short.components)
     assert text.count('class="factor" ') == short.W.shape[1]
 
 
@@ -124,7 +125,7 @@ def test_fragments_share_no_names(short):
     (_, attributes), *_ = one.elements
     assert "id" not in attributes
     inner = Reader(attributes["srcdoc"])
-    assert inner.count("input") == len(short.parts) + 3
+    assert inner.count("input") == len(short.components) + 3
     assert inner.count("a") == 0  # files are not beside a notebook
     assert "<h2>Facts" not in attributes["srcdoc"]  # the player, not the whole page
 
@@ -143,7 +144,7 @@ def test_a_minute_is_the_longest():
     noise = np.random.default_rng(0).standard_normal((n, 1)) / 10
     heard = previews.previews(_plain(noise, 8000), 15_000_000)
     assert heard.report.seconds == 60
-    assert heard.report.H.shape[1] == seen(heard.report).frames.shape[-1]
+    assert heard.report.H.shape[1] == transformed(heard.report).frames.shape[-1]
     assert "60.0 of 70.0 seconds" in heard.words
 
 
@@ -153,10 +154,11 @@ def test_parts_stay_in_sync_in_every_format(without, short, monkeypatch):
     monkeypatch.setattr(soundfile, "available_formats", lambda: known)
     heard = previews.previews(short, 15_000_000)
     sounds = [soundfile.read(BytesIO(sound), always_2d=True)[0][:, 0] for sound in heard.sounds]
-    assert {len(sound) for sound in sounds} == {len(short.mixture.samples)}
-    for part, sound in zip(short.everything, sounds, strict=True):
-        assert lag(sound, part.samples[:, 0]) == 0
-        level = np.dot(sound, part.samples[:, 0]) / np.dot(part.samples[:, 0], part.samples[:, 0])
+    assert {len(sound) for sound in sounds} == {len(short.mixture)}
+    for samples, sound in zip(short.sounds, sounds, strict=True):
+        exact = samples[:, 0]
+        assert lag(sound, exact) == 0
+        level = np.dot(sound, exact) / np.dot(exact, exact)
         assert level == pytest.approx(1, abs=0.02)
     difference = sounds[0] - np.sum(sounds[1:], axis=0)
     assert np.square(difference).sum() < 0.02 * np.square(sounds[0]).sum()
@@ -193,17 +195,17 @@ def test_tiny_and_silent_recordings_have_a_page(n, M, level):
 
 
 def test_parts_that_do_not_fit_together_are_refused(short):
-    longer = Part("longer", np.zeros((len(short.mixture.samples) + 1, 1)), None, 0.0)
+    longer = Component("longer", np.zeros((len(short.mixture) + 1, 1)), None, 0.0)
     with pytest.raises(ValueError, match="'longer' has samples of shape"):
-        reports.html(replace(short, parts=[longer]))
-    with pytest.raises(ValueError, match="no parts"):
-        reports.html(replace(short, parts=[]))
-    flat = replace(short.mixture, samples=short.mixture.samples[:, 0])
+        reports.html(replace(short, components=[longer]))
+    with pytest.raises(ValueError, match="no components"):
+        reports.html(replace(short, components=[]))
+    flat = short.mixture[:, 0]
     with pytest.raises(ValueError, match=r"\(n, channels\) is needed"):
         reports.html(replace(short, mixture=flat))
-    broken = replace(short.parts[0], samples=short.parts[0].samples * np.nan)
+    broken = replace(short.components[0], samples=short.components[0].samples * np.nan)
     with pytest.raises(ValueError, match="not numbers"):
-        reports.html(replace(short, parts=[broken]))
+        reports.html(replace(short, components=[broken]))
 
 
 def test_the_same_report_is_the_same_page(short, text):
@@ -227,7 +229,7 @@ def test_clocks_and_shares_read_well():
 
 def test_assets_are_part_of_the_package():
     folder = files("phinmf.report")
-    for asset in ("template.html", "player.js", "style.css"):
+    for asset in ("template.html", "playback.js", "player.js", "style.css"):
         assert folder.joinpath(asset).is_file()
 
 
@@ -241,11 +243,11 @@ def test_a_missing_browser_is_a_failure_in_ci(monkeypatch):
 
 
 def _plain(samples, rate, M=16):
-    """A report of one part, nothing learned."""
-    N = -(-len(samples) // (M // 2)) + 1
+    """A report of one component, nothing learned."""
+    N = frame_count(len(samples), M)
     return Report(
-        title="plain", sample_rate=rate, mixture=Part("mixture", samples, None, 1.0),
-        parts=[Part("all of it", samples, None, 1.0)], start=0.0, Phi=np.eye(M),
+        title="plain", sample_rate=rate, mixture=samples,
+        components=[Component("all of it", samples, None, 1.0)], start=0.0, Phi=np.eye(M),
         W=np.ones((M, 1)) / M, H=np.ones((1, N)), history=History(0.0), facts=[],
     )  # fmt: skip
 

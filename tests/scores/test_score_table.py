@@ -31,7 +31,7 @@ def test_the_table_holds_each_source_by_each_method(table, short):
     assert len(table.rows) == 4 * len(short)
     components = [row.components for row in table.rows if row.method == ESTIMATE]
     assert components == [(1, 2), (3, 4), (5, 6)]
-    assert table.settings == {"M": 256, "K": 6, "sparsity": 10.0, "mask transform": "DCT"}
+    assert table.options.to_json() == {"M": 256, "K": 6, "sparsity": 10.0, "mask transform": "DCT"}
 
 
 def test_the_scores_are_in_the_expected_order(table):
@@ -91,8 +91,8 @@ def test_files_are_scored_by_name(files):
     table = score_files(paths[::-1], paths, baseline=False)
     assert [row.source for row in table.rows if row.method == ESTIMATE] == ["a", "b"]
     assert table.mean(ESTIMATE).sdr == LIMIT
-    assert table.settings["M"] == 320
-    assert table.settings["sample_rate"] == 8000
+    assert table.options.M == 320
+    assert table.as_dict()["settings"]["sample_rate"] == 8000
 
 
 def test_the_mixture_can_be_a_file_and_names_may_repeat(files):

@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 
 import phinmf
-from phinmf.unmixing import budget, learning
+from phinmf.audio.sources import ArraySource
+from phinmf.unmixing import budget
+from phinmf.unmixing import learn as learning
 from phinmf.unmixing.budget import Budget
-from phinmf.unmixing.estimate import Size, Speed
-from phinmf.unmixing.learning import Options, learn
+from phinmf.unmixing.forecast import Size, Speed
+from phinmf.unmixing.learn import learn
+from phinmf.unmixing.options import UnmixOptions
 
 
 def of_noise(n, channels, rate, **how):
     y = 0.1 * np.random.default_rng(0).standard_normal((n, channels))
-    return learn(lambda s, m: y[s : s + m], n, channels, rate, Options(seed=0, **how))
+    return learn(ArraySource(y, rate), UnmixOptions(seed=0, **how))
 
 
 def test_a_long_window_ends_in_time():

@@ -9,8 +9,8 @@ from sound_files import tones, write
 from phinmf.cli import main
 from phinmf.cli.estimates import Stages, words
 from phinmf.cli.progress import Forecast
-from phinmf.unmixing import estimate
-from phinmf.unmixing.estimate import Size, Speed
+from phinmf.unmixing import forecast
+from phinmf.unmixing.forecast import Size, Speed
 
 PLAN = Stages(learning=30.0, writing=10.0, page=8.0)
 
@@ -27,13 +27,13 @@ class Watch:
 def story(slowness, steps=50):
     """What a forecast says while each stage takes so many times what was planned."""
     watch = Watch()
-    forecast = Forecast(PLAN, watch)
+    bar = Forecast(PLAN, watch)
     told = []
     for stage, planned, slow in zip(PLAN._fields, PLAN, slowness, strict=True):
         for i in range(1, steps + 1):
             watch.now += planned * slow / steps
-            forecast.at(stage, i / steps if stage == "writing" else None)
-            told.append((watch.now - 100, forecast.left(), forecast.share()))
+            bar.at(stage, i / steps if stage == "writing" else None)
+            told.append((watch.now - 100, bar.left(), bar.share()))
     return np.array(told)
 
 
@@ -59,9 +59,9 @@ def test_writing_that_is_slow_is_noticed():
 
 def test_the_page_is_part_of_what_is_announced():
     speed, size = Speed(1e11, 1e9), Size(1764, 3001, 2, 8)
-    page = speed.seconds(estimate.page(size, 44_100))
+    page = speed.seconds(forecast.page(size, 44_100))
     assert 5 < page < 30
-    longer = speed.seconds(estimate.page(size._replace(N=90_000), 44_100))
+    longer = speed.seconds(forecast.page(size._replace(N=90_000), 44_100))
     assert longer == pytest.approx(page, rel=0.05)  # a minute is all that it lets one hear
 
 

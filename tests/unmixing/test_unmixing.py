@@ -9,12 +9,17 @@ from sound_files import RATE, integers, tones, write
 
 import phinmf
 from phinmf.audio import files
+from phinmf.unmixing import folder as folders
 from phinmf.unmixing import groups
-from phinmf.unmixing.folder import unmix_file
-from phinmf.unmixing.learning import Options
-from phinmf.unmixing.planning import Output
+from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.record import FolderRecord
 
 QUICK = {"window": 64, "max_time": 0.3, "seed": 0}
+
+
+def unmix_file(path, output, options, start=0.0, duration=None, **more):
+    recording = files.excerpt(path).stretch(start, duration)
+    return folders.unmix_file(recording, output, options, **more)
 
 
 @pytest.mark.parametrize("channels", [None, 1, 2, 3])
@@ -55,14 +60,15 @@ def test_the_same_seed_gives_the_same_and_a_model_can_be_used_again():
 @pytest.mark.parametrize("subtype", ["PCM_16", "PCM_24", "FLOAT"])
 def test_a_folder_is_complete_and_exact(tmp_path, subtype):
     path = write(tmp_path / "song.wav", tones(channels=2), subtype=subtype)
-    result = unmix_file(path, Output(tmp_path / "out/song"), Options(3, **QUICK))
+    result = unmix_file(path, Output(tmp_path / "out/song"), UnmixOptions(3, **QUICK))
     folder = tmp_path / "out/song"
-    names = [c["file"] for c in result["components"]]
+    names = [c.file for c in result.components]
     assert names == ["component_01.wav", "component_02.wav", "component_03.wav"]
     assert {p.name for p in folder.iterdir()} == {*names, "model.npz", "result.json"}
     assert list(folder.parent.iterdir()) == [folder]
     saved = json.loads((folder / "result.json").read_text())
-    assert {"folder": str(folder), **saved} == result
+    assert saved == result.to_json()
+    assert FolderRecord.from_json(saved) == result
     assert saved["source"]["subtype"] == subtype
     assert saved["options"]["seed"] == 0
     shares = [c["share"] for c in saved["components"]]
@@ -80,38 +86,38 @@ def test_a_folder_is_complete_and_exact(tmp_path, subtype):
 def test_part_of_a_file_gain_and_names(tmp_path):
     path = write(tmp_path / "song.wav", subtype="PCM_16")
     output = Output(tmp_path / "o", filename="{track}-{number}", gain=-6.0, format="flac")
-    result = unmix_file(path, output, Options(2, **QUICK), start=0.25, duration=0.25)
-    assert [c["file"] for c in result["components"]] == ["o-1.flac", "o-2.flac"]
-    whole = sum(integers(tmp_path / "o" / c["file"]) for c in result["components"])
+    result = unmix_file(path, output, UnmixOptions(2, **QUICK), start=0.25, duration=0.25)
+    assert [c.file for c in result.components] == ["o-1.flac", "o-2.flac"]
+    whole = sum(integers(tmp_path / "o" / c.file) for c in result.components)
     part = integers(path)[2000:4000] * 10 ** (-6 / 20)
     assert np.array_equal(whole, np.rint(part))
 
 
 def test_a_model_is_used_instead_of_learning(tmp_path):
     path = write(tmp_path / "song.wav")
-    unmix_file(path, Output(tmp_path / "a"), Options(3, **QUICK))
+    unmix_file(path, Output(tmp_path / "a"), UnmixOptions(3, **QUICK))
     model = tmp_path / "a/model.npz"
-    result = unmix_file(path, Output(tmp_path / "b"), Options(), model=model)
-    assert len(result["components"]) == 3
+    result = unmix_file(path, Output(tmp_path / "b"), UnmixOptions(), model=model)
+    assert len(result.components) == 3
     a, b = (soundfile.read(tmp_path / x / "component_01.wav")[0] for x in "ab")
     assert np.allclose(a, b, atol=2 / 2**15)
     other = write(tmp_path / "other.wav", rate=11_025)
     with pytest.raises(ValueError, match="learned at 8000 Hz, but the recording has 11025 Hz"):
-        unmix_file(other, Output(tmp_path / "c"), Options(), model=model)
+        unmix_file(other, Output(tmp_path / "c"), UnmixOptions(), model=model)
     model.write_bytes(model.read_bytes()[:5000])
     with pytest.raises(ValueError, match="damaged or not a phinmf file"):
-        unmix_file(path, Output(tmp_path / "c"), Options(), model=model)
+        unmix_file(path, Output(tmp_path / "c"), UnmixOptions(), model=model)
     assert not (tmp_path / "c").exists()
 
 
 def test_what_is_there_stays_unless_asked(tmp_path):
     path = write(tmp_path / "song.wav")
     output = Output(tmp_path / "out")
-    unmix_file(path, output, Options(2, **QUICK))
+    unmix_file(path, output, UnmixOptions(2, **QUICK))
     with pytest.raises(FileExistsError, match="exists already"):
-        unmix_file(path, output, Options(3, **QUICK))
+        unmix_file(path, output, UnmixOptions(3, **QUICK))
     assert not (tmp_path / "out/component_03.wav").exists()
-    unmix_file(path, Output(tmp_path / "out", overwrite=True), Options(3, **QUICK))
+    unmix_file(path, Output(tmp_path / "out", overwrite=True), UnmixOptions(3, **QUICK))
     assert (tmp_path / "out/component_03.wav").exists()
     assert {p.name for p in tmp_path.iterdir()} == {"song.wav", "out"}
 
@@ -133,11 +139,11 @@ def test_nothing_half_written_is_left(tmp_path, when, monkeypatch):
     how |= {"callback": lambda state: interrupt()} if when == "learning" else {}
     expected = OSError if when == "full disk" else KeyboardInterrupt
     if when == "learning":  # once: what has been learned is written
-        unmix_file(path, Output(tmp_path / "out"), Options(2, **QUICK), **how)
+        unmix_file(path, Output(tmp_path / "out"), UnmixOptions(2, **QUICK), **how)
         assert (tmp_path / "out/result.json").exists()
         return
     with pytest.raises(expected):
-        unmix_file(path, Output(tmp_path / "out"), Options(2, **QUICK), **how)
+        unmix_file(path, Output(tmp_path / "out"), UnmixOptions(2, **QUICK), **how)
     assert set(tmp_path.iterdir()) == before
 
 
@@ -145,7 +151,7 @@ def test_nothing_half_written_is_left(tmp_path, when, monkeypatch):
 def test_names_cannot_leave_their_folder(tmp_path, name):
     path = write(tmp_path / "song.wav")
     with pytest.raises(ValueError, match="filename is"):
-        unmix_file(path, Output(tmp_path / "out", filename=name), Options(2, **QUICK))
+        unmix_file(path, Output(tmp_path / "out", filename=name), UnmixOptions(2, **QUICK))
     assert {p.name for p in tmp_path.iterdir()} == {"song.wav"}
 
 
@@ -158,7 +164,7 @@ def test_what_cannot_be_written_is_said_before_learning(tmp_path):
     for how in ({"format": "m4a"}, {"filename": "same"}, {"filename": "../x"}):
         with pytest.raises(ValueError, match="format m4a|filename is"):
             unmix_file(
-                path, Output(tmp_path / "deep/out", **how), Options(2, **QUICK), callback=fail
+                path, Output(tmp_path / "deep/out", **how), UnmixOptions(2, **QUICK), callback=fail
             )
     assert {p.name for p in tmp_path.iterdir()} == {"song.wav"}
 
@@ -166,16 +172,16 @@ def test_what_cannot_be_written_is_said_before_learning(tmp_path):
 def test_groups_add_up_too(tmp_path):
     path = write(tmp_path / "song.wav", subtype="PCM_16")
     folder = tmp_path / "out"
-    unmix_file(path, Output(folder), Options(4, **QUICK))
+    unmix_file(path, Output(folder), UnmixOptions(4, **QUICK))
     result = groups.regroup(folder, groups.parse("low=1,3 high=2"))
-    assert {n: g["components"] for n, g in result["groups"].items()} == {
+    assert {n: g.components for n, g in result.groups.items()} == {
         "low": [1, 3], "high": [2], "rest": [4]}  # fmt: skip
-    parts = {n: integers(folder / g["file"]) for n, g in result["groups"].items()}
+    parts = {n: integers(folder / g.file) for n, g in result.groups.items()}
     assert np.array_equal(sum(parts.values()), integers(path))
     one, three = (integers(folder / f"component_0{k}.wav") for k in (1, 3))
     assert np.array_equal(parts["low"], one + three)
     automatic = groups.regroup(folder, 2)
-    assert sorted(k for g in automatic["groups"].values() for k in g["components"]) == [1, 2, 3, 4]
+    assert sorted(k for g in automatic.groups.values() for k in g.components) == [1, 2, 3, 4]
     with pytest.raises(ValueError, match="names component 9"):
         groups.regroup(folder, {"x": [9]})
     with pytest.raises(ValueError, match="not a folder that phinmf unmix has written"):
@@ -241,18 +247,18 @@ def test_bad_files_are_one_sentence(tmp_path, name):
     elif content is not None:
         soundfile.write(path, content, RATE, subtype="FLOAT")
     with pytest.raises(kind, match=message) as error:
-        unmix_file(path, Output(tmp_path / "out"), Options(2, **QUICK))
+        unmix_file(path, Output(tmp_path / "out"), UnmixOptions(2, **QUICK))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
 def test_three_samples_many_channels_and_odd_rates(tmp_path):
     short = write(tmp_path / "short.wav", np.array([0.1, -0.2, 0.3]))
-    assert unmix_file(short, Output(tmp_path / "s"), Options(1, **QUICK))["length"] == 3
+    assert unmix_file(short, Output(tmp_path / "s"), UnmixOptions(1, **QUICK)).length == 3
     with pytest.raises(ValueError, match=r"n_components is 9.*from 1 to"):
-        unmix_file(short, Output(tmp_path / "t"), Options(9, **QUICK))
+        unmix_file(short, Output(tmp_path / "t"), UnmixOptions(9, **QUICK))
     wide = write(tmp_path / "wide.wav", tones(800, 32))
-    assert unmix_file(wide, Output(tmp_path / "w"), Options(2, **QUICK))["source"]["channels"] == 32
+    assert unmix_file(wide, Output(tmp_path / "w"), UnmixOptions(2, **QUICK)).source.channels == 32
     for rate in (1, 50, 768_000):
         odd = write(tmp_path / "odd.wav", rate=rate)
         with pytest.raises(ValueError, match=f"sampling rate of {rate} Hz, but"):
@@ -265,5 +271,5 @@ def test_a_file_cut_short(tmp_path):
     path = write(tmp_path / "in.flac", tones(60_000), subtype="PCM_16")
     path.write_bytes(path.read_bytes()[:20_000])
     with pytest.raises(ValueError, match="cut short|damaged"):
-        unmix_file(path, Output(tmp_path / "out"), Options(2, **QUICK))
+        unmix_file(path, Output(tmp_path / "out"), UnmixOptions(2, **QUICK))
     assert not (tmp_path / "out").exists()

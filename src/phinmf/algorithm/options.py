@@ -9,6 +9,9 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.penalties import PENALTIES, Penalty, Sparse
 from phinmf.solvers import SOLVERS, Solver
 
+DEFAULT_SPARSITY = 10.0
+DEFAULT_FLOOR = 1e-8
+
 
 @dataclass(frozen=True)
 class Options:
@@ -19,8 +22,8 @@ class Options:
 
     solver: Solver | None
     anneal: Anneal | None
-    penalty: Penalty = Sparse(10.0)  # noqa: RUF009 - frozen
-    floor: float = 1e-8
+    penalty: Penalty = Sparse(DEFAULT_SPARSITY)  # noqa: RUF009 - frozen
+    floor: float = DEFAULT_FLOOR
     n_iter_nmf: int = 3
     n_iter_transform: int = 2
     nmf_exponent: float = 1.0

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from phinmf import checks
 from phinmf._types import Array, Indices
-from phinmf.algorithm.options import Options
+from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.api import tl_nmf
 from phinmf.divergences import Gaussian
 from phinmf.fit.encode import encode
@@ -114,7 +114,7 @@ def prediction_error(result: Any, Y: Array, halves: list[Indices], how: dict[str
     """Negative log-likelihood per entry of each half of the coefficients, given the other half."""
     X = result.Phi @ Y
     floor = result.floor / result.scale**2
-    penalty = Sparse(how.get("sparsity", Options.penalty.weight))
+    penalty = Sparse(how.get("sparsity", DEFAULT_SPARSITY))
     totals = np.zeros(len(NOISE))
     for seen, unseen in (halves, halves[::-1]):
         identity = np.eye(len(seen), dtype=X.dtype)

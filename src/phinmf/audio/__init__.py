@@ -1,1 +1,1 @@
-"""Sound: signals to frames and back, and the built-in example."""
+"""Sound: files and their samples, signals to frames and back, and the built-in example."""

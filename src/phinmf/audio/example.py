@@ -14,7 +14,7 @@ BEAT = 0.625  # seconds: 96 to the minute, sixteen beats
 
 
 class Example(NamedTuple):
-    """A mixture and what it is made of."""
+    """A mixture and the sources that it is made of."""
 
     mixture: Array  #: (n,), the sum of the stems
     stems: dict[str, Array]
@@ -35,7 +35,7 @@ def example() -> Example:
 
 
 def pluck(frequency: float, seconds: float, rng: np.random.Generator) -> Array:
-    """A string: a burst of noise going round a lossy delay line (Karplus and Strong)."""
+    """Synthesise a string: a burst of noise in a lossy delay loop (Karplus and Strong)."""
     period = SAMPLE_RATE / frequency
     delay = int(period - 0.5)
     fraction = period - 0.5 - delay  # linear interpolation tunes the loop
@@ -48,7 +48,7 @@ def pluck(frequency: float, seconds: float, rng: np.random.Generator) -> Array:
 
 
 def strike(frequency: float, seconds: float) -> Array:
-    """A free bar: inharmonic modes, the higher ones short-lived."""
+    """Synthesise a free bar: inharmonic modes, the higher ones decay faster."""
     t = np.arange(int(seconds * SAMPLE_RATE)) / SAMPLE_RATE
     modes = [(1.0, 1.0, 2.5), (2.756, 0.5, 6.0), (5.404, 0.25, 14.0), (8.933, 0.12, 30.0)]
     tone = np.zeros_like(t)
@@ -59,20 +59,21 @@ def strike(frequency: float, seconds: float) -> Array:
 
 
 def kick() -> Array:
-    """A bass drum: a falling tone."""
+    """Synthesise a bass drum: a falling tone."""
     t = np.arange(int(0.35 * SAMPLE_RATE)) / SAMPLE_RATE
     phase = 2 * np.pi * (50 * t + 4.5 * (1 - np.exp(-t / 0.03)))
     return _decay(np.exp(-t / 0.08) * np.sin(phase), 0.01)
 
 
 def snare(rng: np.random.Generator) -> Array:
-    """A snare drum: noise over a short tone."""
+    """Synthesise a snare drum: noise over a short tone."""
     t = np.arange(int(0.25 * SAMPLE_RATE)) / SAMPLE_RATE
     noise = rng.standard_normal(len(t)) * np.exp(-t / 0.06)
     return _decay(0.5 * noise + 0.7 * np.exp(-t / 0.05) * np.sin(2 * np.pi * 185 * t), 0.01)
 
 
 def _string_voice(rng: np.random.Generator) -> Array:
+    """Play the string, four notes for each root."""
     roots = [45, 45, 41, 43, 45, 45, 41, 40]  # A A F G A A F E, two beats each
     voice = _silence()
     for i, root in enumerate(roots):
@@ -83,6 +84,7 @@ def _string_voice(rng: np.random.Generator) -> Array:
 
 
 def _bar_voice() -> Array:
+    """Play the melody of the bars."""
     beats = [0, 1, 1.5, 3, 4, 5, 6, 7, 8, 9, 9.5, 11, 12, 13, 14, 15]
     melody = [76, 74, 72, 69, 77, 76, 74, 71, 76, 79, 76, 72, 74, 72, 71, 69]
     voice = _silence()
@@ -92,6 +94,7 @@ def _bar_voice() -> Array:
 
 
 def _drum_voice(rng: np.random.Generator) -> Array:
+    """Play the drums: bass and snare in turn, a quiet stroke between."""
     voice = _silence()
     for beat in range(16):
         _add(voice, beat * BEAT, 0.9 * kick() if beat % 2 == 0 else 0.35 * snare(rng))
@@ -100,14 +103,17 @@ def _drum_voice(rng: np.random.Generator) -> Array:
 
 
 def _silence() -> Array:
+    """Return sixteen beats of silence."""
     return np.zeros(int(16 * BEAT * SAMPLE_RATE))
 
 
 def _hertz(midi: int) -> float:
+    """Return the frequency of a MIDI note."""
     return float(440 * 2 ** ((midi - 69) / 12))
 
 
 def _add(voice: Array, start: float, note: Array) -> None:
+    """Add a note that begins after `start` seconds."""
     at = round(start * SAMPLE_RATE)
     note = note[: len(voice) - at]
     voice[at : at + len(note)] += note

@@ -1,70 +1,125 @@
-"""Sound files: what they say of themselves, and their samples in blocks."""
+"""Sound files: what their headers say, and their samples in blocks."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import soundfile
 
 from phinmf._types import Array
+from phinmf.audio.sample_format import SampleFormat
+from phinmf.audio.sources import BLOCK
 
-#: bits of what holds integers; what is neither these nor float is lossy
-BITS = {"PCM_S8": 8, "PCM_U8": 8, "PCM_16": 16, "PCM_24": 24, "PCM_32": 32}
-FLOATS = ("FLOAT", "DOUBLE")
-SUFFIXES = {
-    "WAV": ".wav", "WAVEX": ".wav", "RF64": ".wav", "W64": ".w64", "AIFF": ".aiff", "CAF": ".caf",
-    "AU": ".au", "FLAC": ".flac", "OGG": ".ogg", "MP3": ".mp3",
-}  # fmt: skip
-BLOCK = 65_536  #: samples that are read or written at a time
-RATES = (100, 384_000)  #: Hz, between which a sampling rate can be meant seriously
-MOST_CHANNELS = 32
-UNKNOWN = 2**62  #: libsndfile announces at least as many samples where a file does not say
+RATES = (100, 384_000)  #: Hz, lowest and highest sampling rate that is accepted
+MAX_CHANNELS = 32
+UNKNOWN = 2**62  #: libsndfile reports at least as many samples where a file does not say
+CONVERTIBLE = {".aif", ".opus", ".oga", ".m4a", ".mp4", ".aac", ".wma"}  #: other sound files
+
+Identity = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
 class Sound:
-    """What a file says of itself."""
+    """What the header of a sound file says."""
 
     path: Path
     sample_rate: int
     channels: int
-    length: int  #: samples
+    length: int  #: samples of each channel
     format: str
     subtype: str
     tags: dict[str, str]
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """Length in seconds."""
         return self.length / self.sample_rate
 
     @property
-    def bits(self) -> int | None:
-        """Of an integer sample, None for float and for lossy formats."""
-        return BITS.get(self.subtype)
-
-    @property
-    def lossless(self) -> bool:
-        """Whether its samples are kept as they are."""
-        return self.subtype in BITS or self.subtype in FLOATS
+    def sample_format(self) -> SampleFormat:
+        """How its samples are stored."""
+        return SampleFormat(self.format, self.subtype)
 
     def __str__(self) -> str:
         minutes, seconds = divmod(self.seconds, 60)
         channels = {1: "mono", 2: "stereo"}.get(self.channels, f"{self.channels} channels")
         return (
             f"{int(minutes)}:{seconds:04.1f} min, {self.sample_rate} Hz, {channels},"
-            f" {self.format} {self.subtype}"
+            f" {self.sample_format}"
         )
 
 
+@dataclass(frozen=True)
+class Excerpt:
+    """A stretch of a sound file: a `Source`."""
+
+    sound: Sound
+    first: int  #: sample of the file
+    length: int  #: samples of each channel
+    identity: Identity  #: of the file when its header was read
+
+    @property
+    def sample_rate(self) -> int:
+        """Samples per second."""
+        return self.sound.sample_rate
+
+    @property
+    def channels(self) -> int:
+        """Number of channels."""
+        return self.sound.channels
+
+    def read(self, start: int, n: int) -> Array:
+        """Return up to n samples (n, channels) from `start` on, in double precision."""
+        return read(self.sound, self.first + start, min(n, self.length - start))
+
+    def blocks(self) -> Iterator[Array]:
+        """Yield all samples in blocks (n, channels), in double precision."""
+        return blocks(self.sound, self.first, self.length)
+
+    def stretch(self, start: float, duration: float | None = None) -> Excerpt:
+        """Return the seconds of the file from `start` on, as far as they exist."""
+        rate, length = self.sample_rate, self.sound.length
+        first = min(round(start * rate), length - 1)
+        n = length - first
+        if duration is not None:
+            n = min(n, max(1, round(duration * rate)))
+        return replace(self, first=first, length=n)
+
+    def check_unchanged(self) -> None:
+        """Raise ValueError if the file is no longer the one whose header was read."""
+        if identity(self.sound.path) != self.identity:
+            raise ValueError(f"{self.sound.path} was changed while it was read: unmix it again")
+
+    def on_this_machine(self) -> Excerpt:
+        """The same excerpt with the numbers that this machine gives the disk and the file."""
+        here = identity(self.sound.path)
+        if here[2:] != self.identity[2:]:
+            self.check_unchanged()
+        return replace(self, identity=here)
+
+
+def identity(path: Path) -> Identity:
+    """Device, inode, size and time of change: another file, or another content, has others."""
+    seen = path.stat()
+    return seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns
+
+
+def excerpt(path: str | os.PathLike[str]) -> Excerpt:
+    """Look at a file once: the whole of it, to be read or to take a stretch of."""
+    path = Path(path)
+    check_readable(path)
+    before = identity(path)
+    sound = probe(path)
+    return Excerpt(sound, 0, sound.length, before)
+
+
 def probe(path: str | os.PathLike[str]) -> Sound:
-    """Look at a file; whatever keeps it from being unmixed is said in one sentence."""
+    """Read the header of a file; raise in one sentence if the file cannot be used."""
     path = Path(path)
     with opened(path) as file:
         tags = {name: text for name, text in file.copy_metadata().items() if text}
@@ -74,34 +129,34 @@ def probe(path: str | os.PathLike[str]) -> Sound:
     if sound.length < 1:
         raise ValueError(f"{path} has no samples")
     if sound.length >= UNKNOWN:
-        raise ValueError(f"{path} does not say how long it is: {written_again(path)}")
+        raise ValueError(f"{path} does not say how long it is: {how_to_convert(path)}")
     low, high = RATES
     if not low <= sound.sample_rate <= high:
         raise ValueError(
             f"{path} has a sampling rate of {sound.sample_rate} Hz, but {low} to {high} Hz is"
             " needed: resample it"
         )
-    if sound.channels > MOST_CHANNELS:
+    if sound.channels > MAX_CHANNELS:
         raise ValueError(
-            f"{path} has {sound.channels} channels, but at most {MOST_CHANNELS} are read"
+            f"{path} has {sound.channels} channels, but at most {MAX_CHANNELS} are read"
         )
     return sound
 
 
-def opened(path: Path, **how: Any) -> soundfile.SoundFile:
-    """Open a file to read, or say why not."""
+def opened(path: Path) -> soundfile.SoundFile:
+    """Open a file to read it, or say why it cannot be read."""
     check_readable(path)
     try:
-        return soundfile.SoundFile(native(path), **how)
+        return soundfile.SoundFile(native(path))
     except (soundfile.LibsndfileError, TypeError) as error:
         reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
         raise ValueError(
-            f"{path} cannot be read as sound ({reason}): {written_again(path)}"
+            f"{path} cannot be read as sound ({reason}): {how_to_convert(path)}"
         ) from None
 
 
 def check_readable(path: Path) -> None:
-    """Refuse what is no file, which might wait for ever to be read, and what may not be read."""
+    """Refuse what is not a file (reading a pipe might wait for ever) and what may not be read."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -121,12 +176,12 @@ def check_readable(path: Path) -> None:
 
 
 def native(path: Path) -> str | bytes:
-    """A path as libsndfile takes it: names need not be text but on Windows."""
+    """Return a path as libsndfile takes it: bytes, since names need not be text, but on Windows."""
     return str(path) if os.name == "nt" else os.fsencode(path)
 
 
-def written_again(path: Path) -> str:
-    """What to do with a file that libsndfile does not read."""
+def how_to_convert(path: Path) -> str:
+    """Say what to do with a file that libsndfile does not read."""
     return (
         "convert it to WAV or FLAC first, for example with ffmpeg -i"
         f' "{path.name}" "{path.stem}-again.wav"'
@@ -134,7 +189,7 @@ def written_again(path: Path) -> str:
 
 
 def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[Array]:
-    """Yield samples (n, channels) in double precision, as many as asked for or as there are."""
+    """Yield samples (n, channels) in double precision, `length` of them or all that exist."""
     left = sound.length - start if length is None else min(length, sound.length - start)
     at = start
     with opened(sound.path) as file:
@@ -149,7 +204,8 @@ def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[
                 ) from None
             if len(block) == 0:
                 raise ValueError(
-                    f"{sound.path} is cut short: it announces {sound.length} samples and has {at}"
+                    f"{sound.path} is cut short: its header says {sound.length} samples, but it has"
+                    f" {at}"
                 )
             if not np.isfinite(block).all():
                 raise ValueError(
@@ -162,14 +218,13 @@ def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[
 
 
 def read(sound: Sound, start: int = 0, length: int | None = None) -> Array:
-    """Samples (n, channels) in double precision."""
+    """Return samples (n, channels) in double precision."""
     return np.concatenate(list(blocks(sound, start, length)))
 
 
 def found_in(folder: Path) -> list[Path]:
-    """The sound files in a folder, in the order of their names."""
-    endings = {f".{name.lower()}" for name in soundfile.available_formats()}
-    endings |= {".aif", ".opus", ".oga", ".m4a", ".mp4", ".aac", ".wma"}
+    """List the sound files in a folder, in the order of their names."""
+    endings = {f".{name.lower()}" for name in soundfile.available_formats()} | CONVERTIBLE
     inside = sorted(p for p in folder.iterdir() if p.suffix.lower() in endings and p.is_file())
     if not inside:
         raise FileNotFoundError(f"{folder} has no sound files in it")

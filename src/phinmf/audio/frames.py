@@ -14,6 +14,11 @@ def window(M: int) -> Array:
     return np.sin(np.pi * (np.arange(M) + 0.5) / M)
 
 
+def frame_count(length: int, M: int) -> int:
+    """N = ceil(n / (M/2)) + 1, the number of frames of M samples of a signal of n samples."""
+    return -(-length // (M // 2)) + 1
+
+
 def to_frames(y: ArrayLike, M: int) -> Array:
     """Cut a signal into windowed frames that overlap by half.
 
@@ -32,15 +37,11 @@ def to_frames(y: ArrayLike, M: int) -> Array:
     """
     if arrays.is_tensor(y):
         return arrays.like(to_frames(arrays.to_numpy(y), M), y)
-    signal = checks.real_array("y", y)
-    if signal.ndim not in (1, 2) or signal.size == 0:
-        raise ValueError(
-            f"y has shape {signal.shape}, but (n,) or (n, channels) with n ≥ 1 is needed"
-        )
+    signal = real_signal("y", y)
     hop = even(M) // 2
     channels = signal.reshape(len(signal), -1).T
     C, n = channels.shape
-    N = -(-n // hop) + 1
+    N = frame_count(n, M)
     padded = np.zeros((C, (N + 1) * hop), dtype=signal.dtype)
     padded[:, hop : hop + n] = channels
     halves = padded.reshape(C, N + 1, hop)
@@ -71,16 +72,27 @@ def from_frames(Y: ArrayLike, length: int) -> Array:
         raise ValueError(f"Y has shape {frames.shape}, but (M, N) or (channels, M, N) is needed")
     M, N = frames.shape[-2:]
     hop = even(M) // 2
-    most = (N - 1) * hop
-    checks.count("length", length, max(1, most - hop + 1), most, f" for {N} frames of {M} samples")
+    longest = (N - 1) * hop
+    shortest = max(1, longest - hop + 1)
+    checks.count("length", length, shortest, longest, f" for {N} frames of {M} samples")
     windowed = frames.reshape(-1, M, N).transpose(0, 2, 1) * window(M).astype(frames.dtype)
     inside = windowed[:, 1:, :hop] + windowed[:, :-1, hop:]
     y = inside.reshape(len(inside), -1)[:, :length].T
     return y[:, 0] if frames.ndim == 2 else y
 
 
+def real_signal(name: str, given: ArrayLike) -> Array:
+    """Return a signal (n,) or (n, channels) of finite numbers, float32 or float64."""
+    signal = checks.real_array(name, given)
+    if signal.ndim not in (1, 2) or signal.size == 0:
+        raise ValueError(
+            f"{name} has shape {signal.shape}, but (n,) or (n, channels) with n ≥ 1 is needed"
+        )
+    return signal
+
+
 def even(M: int) -> int:
-    """Check a frame length."""
+    """Check a frame length and return it."""
     M = checks.count("M", M, 2)
     if M % 2:
         raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from numpy.typing import DTypeLike
 from phinmf import checks
 from phinmf._types import Array
 from phinmf.arrays import lazy
-from phinmf.audio.frames import even, to_frames
+from phinmf.audio.frames import even, frame_count, to_frames
 
 if TYPE_CHECKING:
-    from phinmf.audio.files import Sound
+    from phinmf.audio.files import Excerpt
 
-CHUNK = 2**26  #: bytes of a chunk, about
+CHUNK = 2**26  #: bytes of a chunk, approximately
 
 
 def frames_from_files(
@@ -29,8 +30,8 @@ def frames_from_files(
 ) -> Any:
     """Make a dask array of the frames of sound files, as `to_frames` would: nothing is read yet.
 
-    Every recording has frames of its own, none spans two of them, and they follow each other in
-    the order of the paths. On a cluster the workers read the files, and must see the same paths.
+    No frame spans two recordings; the recordings follow each other in the order of the paths. On a
+    cluster the workers read the files, so they must see them under the same paths.
 
     Parameters
     ----------
@@ -39,9 +40,9 @@ def frames_from_files(
     M : int
         Frame length, even.
     dtype : {"float32", "float64"}
-        Of the frames.
+        Type of the frames.
     chunk : int, optional
-        Frames that are read together; by default about 64 MB of them.
+        Number of frames that are read at a time; by default about 64 MB of them.
 
     Returns
     -------
@@ -61,55 +62,51 @@ def frames_from_files(
         raise ValueError("paths is empty, but at least one sound file is needed")
     kind = np.dtype(dtype)
     checks.known("dtype", kind.name, ("float32", "float64"))
-    sounds = [files.probe(path) for path in listed]
+    sounds = [files.excerpt(path) for path in listed]
     first = sounds[0]
-    for sound in sounds[1:]:
-        for what, unit in (("sample_rate", "Hz"), ("channels", "channels")):
-            here, there = getattr(sound, what), getattr(first, what)
+    for other in sounds[1:]:
+        for here, there, unit in (
+            (other.sample_rate, first.sample_rate, "Hz"),
+            (other.channels, first.channels, "channels"),
+        ):
             if here != there:
                 raise ValueError(
-                    f"{sound.path} has {here} {unit} and {first.path} has {there}, but recordings"
-                    " that are fitted together need the same: convert one of them"
+                    f"{other.sound.path} has {here} {unit} and {first.sound.path} has {there}, but"
+                    " recordings that are fitted together need the same: convert one of them"
                 )
-    da = lazy.dask().array
-    parts = [frames_of(sound, 0, sound.length, M, kind, chunk) for sound in sounds]
-    Y = da.concatenate(parts, axis=2)
+    Y = lazy.dask().array.concatenate([lazy_frames(one, M, kind, chunk) for one in sounds], axis=2)
     return Y[0] if first.channels == 1 else Y
 
 
-def frames_of(
-    sound: Sound, start: int, length: int, M: int, dtype: DTypeLike, chunk: int | None = None
-) -> Any:
-    """Frames (channels, M, N) of a stretch of one recording."""
+def lazy_frames(recording: Excerpt, M: int, dtype: DTypeLike, chunk: int | None = None) -> Any:
+    """Return a dask array of the frames (channels, M, N) of a stretch of a sound file."""
     dask = lazy.dask()
-    hop, kind = even(M) // 2, np.dtype(dtype)
-    N = -(-length // hop) + 1
+    N, kind = frame_count(recording.length, even(M)), np.dtype(dtype)
     if chunk is None:
-        chunk = max(1, CHUNK // (sound.channels * M * kind.itemsize))
+        chunk = max(1, CHUNK // (recording.channels * M * kind.itemsize))
     chunk = checks.count("chunk", chunk, 1)
-    path = sound.path.absolute()
-    changed = path.stat().st_mtime_ns, path.stat().st_size
+    path = recording.sound.path.absolute()
+    here = replace(recording, sound=replace(recording.sound, path=path))
     read = dask.delayed(read_frames, pure=True)
-    parts = []
+    pieces = []
     for a in range(0, N, chunk):
         b = min(a + chunk, N)
-        piece = read(path, changed, start, length, M, a, b, kind.name)
-        parts.append(dask.array.from_delayed(piece, (sound.channels, M, b - a), kind))
-    return dask.array.concatenate(parts, axis=2)
+        frames = read(here, M, a, b, kind.name)
+        pieces.append(dask.array.from_delayed(frames, (recording.channels, M, b - a), kind))
+    return dask.array.concatenate(pieces, axis=2)
 
 
-def read_frames(
-    path: Any, changed: Any, start: int, length: int, M: int, a: int, b: int, dtype: str
-) -> Array:
-    """Frames a to b of those that `to_frames` makes of samples from `start` on."""
+def read_frames(recording: Excerpt, M: int, a: int, b: int, dtype: str) -> Array:
+    """Return frames a to b of those that `to_frames` makes of an excerpt."""
     from phinmf.audio import files
 
-    if (path.stat().st_mtime_ns, path.stat().st_size) != changed:
+    path, seen = recording.sound.path, recording.identity
+    if files.identity(path)[2:] != seen[2:]:  # the rest differs from machine to machine
         raise ValueError(
             f"{path} has changed since frames_from_files looked at it: call that again"
         )
     hop = M // 2
-    first, last = max(a - 1, 0) * hop, min(b * hop, length)  # of the samples they stand on
-    y = files.read(files.probe(path), start + first, last - first).astype(dtype)
-    Y = to_frames(y, M)  # with zeros before, which belong to the first frame of all alone
+    first, last = max(a - 1, 0) * hop, min(b * hop, recording.length)  # samples they stand on
+    y = recording.read(first, last - first).astype(dtype)
+    Y = to_frames(y, M)  # zeros come before; only the first frame of the excerpt needs them
     return Y[:, :, min(a, 1) :][:, :, : b - a]

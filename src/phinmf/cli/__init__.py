@@ -1,4 +1,4 @@
-"""The command line: it parses, calls the library and says what happened."""
+"""The command line: it parses, calls the library and prints what happened."""
 
 from phinmf.cli.main import main
 

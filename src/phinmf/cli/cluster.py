@@ -9,45 +9,49 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from phinmf.cli.text import shown
 
 if TYPE_CHECKING:
+    from phinmf.arrays.errands import Errand
+    from phinmf.arrays.patience import Watch
     from phinmf.cli.request import Request
+    from phinmf.unmixing.record import FolderRecord
 
 
 def tasks(
-    asked: list[Request], options: argparse.Namespace
-) -> Iterator[tuple[Path, Callable[[], dict[str, Any]]]]:
-    """What to call for the result of each file: one is learned by all workers, many by one each."""
+    asked: list[Request], typed: argparse.Namespace
+) -> Iterator[tuple[Request, Callable[[], FolderRecord]]]:
+    """Yield what to call for each file: all workers learn one file, or each worker takes some."""
     from phinmf.arrays.errands import Errand
     from phinmf.arrays.patience import Watch
     from phinmf.cli.unmix import one
     from phinmf.engines.remote.connection import check_workers, connect
 
-    with connect(options.cluster) as client:
+    with connect(typed.cluster) as client:
         for name in [*logging.root.manager.loggerDict]:
-            if name.startswith(("distributed", "asyncio")):  # their tracebacks say less than we do
+            if name.startswith(("distributed", "asyncio")):  # our messages say more than theirs
                 logging.getLogger(name).setLevel(logging.CRITICAL)
         watch = Watch(client)
         check_workers(watch)
         asked = [absolute(request) for request in asked]
         seen_by_all(watch, [request.path for request in asked])
         if len(asked) == 1:
-            yield asked[0].path, partial(one, asked[0], options.quiet, on_cluster=True)
+            yield asked[0], partial(one, asked[0], typed.quiet, on_cluster=True)
             return
         send = partial(client.submit, on_worker, pure=False)
         work = [Errand(watch, partial(send, request)) for request in asked]
         for request, errand in zip(asked, work, strict=True):
-            yield request.path, partial(outcome, request.path, errand, options.quiet)
+            yield request, partial(outcome, request, errand, typed.quiet)
 
 
 def absolute(request: Request) -> Request:
-    """The same request with paths that mean the same on every worker."""
-    output = request.output
-    return request._replace(
-        path=request.path.absolute(),
+    """Return the same request with paths that mean the same on every worker."""
+    output, recording = request.output, request.recording
+    return replace(
+        request,
+        recording=replace(recording, sound=replace(recording.sound, path=request.path.absolute())),
         output=replace(
             output,
             folder=output.folder.absolute(),
@@ -57,32 +61,38 @@ def absolute(request: Request) -> Request:
     )
 
 
-def on_worker(request: Request) -> dict[str, Any]:
+def on_worker(request: Request) -> FolderRecord:
     """Unmix a file on a worker, with its share of the processors: one file for each thread."""
     from phinmf.arrays import lazy, threads
     from phinmf.cli.unmix import one
 
     files = lazy.distributed().get_worker().state.nthreads
-    n = request.how.n_threads or max(1, threads.available() // files)
-    return one(request._replace(how=replace(request.how, n_threads=n)), quiet=True)
+    n = request.options.n_threads or max(1, threads.available() // files)
+    here = replace(
+        request,
+        recording=request.recording.on_this_machine(),
+        options=replace(request.options, n_threads=n),
+    )
+    return one(here, quiet=True)
 
 
-def outcome(path: Path, errand: Any, quiet: bool) -> dict[str, Any]:
+def outcome(request: Request, errand: Errand, quiet: bool) -> FolderRecord:
     """Wait for a file that a worker unmixes."""
-    result: dict[str, Any] = errand.result()
-    if not Path(result["folder"]).exists():
+    record: FolderRecord = errand.result()
+    folder = request.output.folder
+    if not folder.exists():
         raise RuntimeError(
-            f"a worker has written {result['folder']}, which is not here: name an --output on a"
-            " disk that all machines share"
+            f"a worker has written {folder}, which is not here: name an --output on a disk that"
+            " all machines share"
         )
     if not quiet:
-        K = len(result["components"])
-        said = f"{path.name}: {K} components in {result['folder']}; {result['adds_up']}"
-        print(shown(said), file=sys.stderr)  # where everything is said but results
-    return result
+        K = len(record.components)
+        text = f"{request.path.name}: {K} components in {folder}; {record.adds_up}"
+        print(shown(text), file=sys.stderr)  # standard output is for results only
+    return record
 
 
-def seen_by_all(watch: Any, paths: list[Path]) -> None:
+def seen_by_all(watch: Watch, paths: list[Path]) -> None:
     """Refuse files that a worker cannot read."""
     here = [path for path in paths if path.exists()]
     for address, absent in watch.ask(missing, here).items():
@@ -94,5 +104,5 @@ def seen_by_all(watch: Any, paths: list[Path]) -> None:
 
 
 def missing(paths: list[Path]) -> list[Path]:
-    """Files that are not there."""
+    """Return the files that do not exist."""
     return [path for path in paths if not path.exists()]

@@ -1,4 +1,4 @@
-"""``phinmf env``: what a report of a problem should contain."""
+"""``phinmf env``: versions and devices, for the report of a problem."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from importlib.metadata import PackageNotFoundError, version
 
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "array-api-compat", "threadpoolctl", "soundfile",
-    "matplotlib", "rich",
+    "soxr", "matplotlib", "pillow", "rich",
 )  # fmt: skip
 EXTRAS = {"torch": "gpu", "triton": "gpu", "dask": "dask", "distributed": "dask"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """There are none."""
+    """Add no options."""
 
 
-def run(options: argparse.Namespace) -> int:
+def run(typed: argparse.Namespace) -> int:
     """Print versions, threads and formats."""
     import soundfile
     import threadpoolctl
@@ -28,9 +28,9 @@ def run(options: argparse.Namespace) -> int:
 
     print(f"phinmf {phinmf.__version__}, Python {platform.python_version()}, {platform.platform()}")
     for package in PACKAGES:
-        print(f"  {package} {installed(package) or 'is missing: pip install ' + package}")
+        print(f"  {package} {installed(package) or 'is missing: run pip install ' + package}")
     for package, extra in EXTRAS.items():
-        missing = f'is not there, for which is pip install "phinmf[{extra}]"'
+        missing = f'is not installed: run pip install "phinmf[{extra}]"'
         print(f"  {package} {installed(package) or missing}")
     print(f"  libsndfile {soundfile.__libsndfile_version__}")
     blas = [f"{i['internal_api']} {i['version']}" for i in threadpoolctl.threadpool_info()
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def gpus() -> list[str]:
-    """The names that `device` knows, and what they are."""
+    """Return the names of GPUs as `device` takes them, and what they are."""
     if installed("torch") is None:
         return []
     cuda = importlib.import_module("torch").cuda
@@ -52,7 +52,7 @@ def gpus() -> list[str]:
 
 
 def installed(package: str) -> str | None:
-    """The version, if there is one."""
+    """Return the version of a package, or None."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -17,7 +17,7 @@ class Stages(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """What is expected of a run, and where it computes."""
+    """How long an unmixing is expected to take, and where it computes."""
 
     stages: Stages
     where: str
@@ -27,31 +27,34 @@ class Expectation(NamedTuple):
 
 
 def words(seconds: float) -> str:
-    """A length of time in short."""
+    """Say a length of time in seconds or minutes."""
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min"
 
 
 def expected(asked: Request) -> Expectation:
-    """Estimate the stages of a run by the speed of this machine."""
+    """Estimate the seconds of each stage from the speed of this machine."""
     from phinmf.arrays import threads
-    from phinmf.unmixing import estimate
-    from phinmf.unmixing.learning import enough_frames, frame_count, window_length
+    from phinmf.audio.frames import frame_count
+    from phinmf.unmixing import forecast
+    from phinmf.unmixing.learn import enough_frames
+    from phinmf.unmixing.options import window_length
 
-    sound, how = asked.sound, asked.how
-    M = window_length(how.window, sound.sample_rate)
-    size = estimate.Size(M, frame_count(asked.length, M), sound.channels, how.n_components)
-    speed = estimate.measured_speed(how.n_threads)
-    few = size._replace(N=min(size.N, enough_frames(M, sound.channels)))
+    source, options = asked.recording, asked.options
+    M = window_length(options.window, source.sample_rate)
+    N = frame_count(source.length, M)
+    size = forecast.Size(M, N, source.channels, options.n_components)
+    speed = forecast.measured_speed(options.n_threads)
+    few = size._replace(N=min(size.N, enough_frames(M, source.channels)))
     learning = 0.0
     if asked.model is None:
-        learning = speed.seconds(estimate.learning(few, transform=how.solver is not None))
-        learning = min(learning, how.max_time or learning)
-    page = speed.seconds(estimate.page(size, sound.sample_rate)) if asked.page else 0.0
-    stages = Stages(learning, speed.seconds(estimate.writing(size)), page)
-    n = min(how.n_threads or threads.available(), threads.available())
+        learning = speed.seconds(forecast.learning(few, transform=options.solver is not None))
+        learning = min(learning, options.max_time or learning)
+    page = speed.seconds(forecast.page(size, source.sample_rate)) if asked.page else 0.0
+    stages = Stages(learning, speed.seconds(forecast.writing(size)), page)
+    n = min(options.n_threads or threads.available(), threads.available())
     where = f"on {n} CPU thread{'s' if n > 1 else ''}"
-    if how.device is not None and asked.model is None:
-        where += f", less what {how.device} saves"
+    if options.device is not None and asked.model is None:
+        where += f", less the time that {options.device} saves"
     return Expectation(stages, where)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
 
-class Inputs(NamedTuple):
-    """What there is to be done."""
+@dataclass(frozen=True)
+class Inputs:
+    """What there is to do."""
 
-    finished: list[Path]  #: folders that `phinmf unmix` has written, to be grouped
-    recordings: list[Path]
+    finished: list[Path] = field(default_factory=list)  #: folders of `phinmf unmix`, to be grouped
+    recordings: list[Path] = field(default_factory=list)
 
 
 def sorted_inputs(
@@ -21,8 +22,8 @@ def sorted_inputs(
     grouped: bool,
     complain: Callable[[Exception], object],
 ) -> Inputs:
-    """Tell recordings from finished folders; what cannot be used is complained of and left out."""
-    inputs = Inputs([], [])
+    """Sort into recordings and finished folders; leave out what cannot be used, and say why."""
+    inputs = Inputs()
     for text in given:
         try:
             add(text, grouped, inputs)
@@ -30,17 +31,17 @@ def sorted_inputs(
             complain(error)
     recordings: list[Path] = []
     for path in inputs.recordings:
-        there = [other for other in recordings if other.stem == path.stem and other.exists()]
-        if not there or not path.exists():  # what is not there is told in its turn
+        same_name = [other for other in recordings if other.stem == path.stem and other.exists()]
+        if not same_name or not path.exists():  # a missing file is reported when its turn comes
             recordings.append(path)
-        elif not os.path.samefile(path, other := there[0]):
+        elif not os.path.samefile(path, other := same_name[0]):
             complain(
                 ValueError(
                     f"{path} would be written to {output / path.stem}, as {other} is: unmix it"
                     " by itself, with another --output"
                 )
             )
-    return inputs._replace(recordings=recordings)
+    return replace(inputs, recordings=recordings)
 
 
 def add(text: str, grouped: bool, inputs: Inputs) -> None:

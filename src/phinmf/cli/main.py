@@ -1,27 +1,27 @@
-"""``phinmf``: the parser, and the way from a command to its function."""
+"""``phinmf``: parse the command line and call the function of the command."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 import phinmf
+from phinmf.cli import demo, env, report, score, unmix
+from phinmf.cli.exit_codes import FAILED
 from phinmf.cli.options import as_typed, dashed
 from phinmf.cli.signals import Ended, ended_by_signals
-from phinmf.cli.text import print_anything, shown, written_out
+from phinmf.cli.text import print_anything, sentence, shown, written_out
 
-OK, FAILED = 0, 1  #: exit codes; 2, a command that was not understood, is argparse's
-
-COMMANDS = {
-    "unmix": "take recordings apart into components that add up to them",
-    "demo": "unmix the built-in example and write a page to listen to",
-    "report": "write the page of an unmixed folder again",
-    "score": "compare estimates with the true sources",
-    "env": "versions, threads, and what is missing",
-}
+#: name, module, summary, and text below the options
+COMMANDS = (
+    ("unmix", unmix, "take recordings apart into components that add up to them", unmix.EPILOG),
+    ("demo", demo, "unmix the built-in example and write a page to listen to", None),
+    ("report", report, "write the page of an unmixed folder again", None),
+    ("score", score, "compare estimates with the true sources", score.EPILOG),
+    ("env", env, "versions, threads, and what is missing", None),
+)
 EXAMPLES = """\
 examples:
   phinmf unmix song.flac -k 8 -o out/
@@ -32,30 +32,29 @@ examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose messages repeat what was typed safely."""
+    """A parser whose messages are safe to print, whatever was typed."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and a message, and leave."""
+        """Print the usage and a message, and exit."""
         super().error(shown(message))
 
 
 def get_parser() -> argparse.ArgumentParser:
-    """The parser of all commands; nothing slow is imported for it."""
+    """Return the parser of all commands; it imports nothing slow."""
     parser = Parser(
         prog="phinmf",
-        description="Learn the short-time transform of a recording together with its components.",
+        description="Take recordings apart into components that add up to them.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"phinmf {phinmf.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
-        module = importlib.import_module(f"phinmf.cli.{name}")
+    for name, module, summary, epilog in COMMANDS:
         own = commands.add_parser(
             name,
             help=summary,
             description=f"{summary[0].upper()}{summary[1:]}.",
-            epilog=getattr(module, "EPILOG", None),
+            epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_arguments(own)
@@ -75,27 +74,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def attempt(argv: Sequence[str]) -> int:
-    """Run a command; say in a sentence what keeps it from being run."""
+    """Run a command; print an error in one sentence."""
     try:
         with written_out():
-            options = parsed(argv)
-            return int(options.run(options))
+            typed = parsed(argv)
+            return int(typed.run(typed))
     except (ValueError, TypeError, OSError, ImportError) as error:
         print(f"phinmf: {shown(as_typed(sentence(error)))}", file=sys.stderr)
         return FAILED
 
 
 def parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Read what was typed, or leave with the usage."""
+    """Parse what was typed, or exit with the usage."""
     parser = get_parser()
     if (name := dashed(argv)) is not None:
         parser.error(f"{name} looks like an option: if it is a file, write ./{name}")
     return parser.parse_args(argv)
-
-
-def sentence(error: BaseException) -> str:
-    """What an error says, in one line."""
-    if isinstance(error, OSError) and error.errno and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__

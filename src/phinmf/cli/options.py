@@ -1,4 +1,4 @@
-"""Values of options, refused in a sentence where they cannot be meant."""
+"""Values of options; those that cannot be meant are refused in one sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-MOST_WEIGHT = 1e9
+MAX_WEIGHT = 1e9
 #: parameters of the library and the options that set them
 SPELLING = {
     "n_components": "-k",
@@ -33,7 +33,7 @@ SOUND = re.compile(r"-[^=]*\.(wav|flac|aiff?|mp3|ogg|oga|opus|m4a|mp4|aac|wma|w6
 
 
 def dashed(argv: Sequence[str]) -> str | None:
-    """The first argument that begins with a dash and is a file, or is called like a sound file."""
+    """Return the first argument that begins with a dash but is a file, or is named like one."""
     for text in argv:
         if text == "--":
             return None
@@ -43,7 +43,7 @@ def dashed(argv: Sequence[str]) -> str | None:
 
 
 def as_typed(message: str) -> str:
-    """A message of the library that begins with a parameter, with the option that was typed."""
+    """Replace a parameter at the beginning of a message by the option that sets it."""
     found = re.match(r"(\w+)(?= (is|names|has) )", message)
     if found is None or found[0] not in SPELLING:
         return message
@@ -74,12 +74,12 @@ def whole(text: str, least: int) -> int:
 
 
 def seconds(text: str) -> float:
-    """A place in a recording."""
+    """Read a position in a recording."""
     return number(text, 0, unit=" of seconds")
 
 
 def duration(text: str) -> float:
-    """A length of time, which is more than nothing."""
+    """Read a length of time, which must not be 0."""
     value = number(text, 0, unit=" of seconds")
     if value == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is given, but more than 0 seconds are needed")
@@ -87,29 +87,29 @@ def duration(text: str) -> float:
 
 
 def decibels(text: str) -> float:
-    """A gain."""
-    from phinmf.unmixing.planning import MOST_GAIN
+    """Read a gain."""
+    from phinmf.unmixing.options import MAX_GAIN
 
-    return number(text, -MOST_GAIN, MOST_GAIN, unit=" of decibels")
+    return number(text, -MAX_GAIN, MAX_GAIN, unit=" of decibels")
 
 
 def weight(text: str) -> float:
-    """The weight of a penalty, within what single precision can weigh."""
-    return number(text, 0, MOST_WEIGHT)
+    """Read the weight of a penalty, within the range of single precision."""
+    return number(text, 0, MAX_WEIGHT)
 
 
 def count(text: str) -> int:
-    """How many of something."""
+    """Read a number of things."""
     return whole(text, 1)
 
 
 def seed(text: str) -> int:
-    """What random numbers begin with."""
+    """Read the start of random numbers."""
     return whole(text, 0)
 
 
 def path(text: str) -> Path:
-    """The path of a file or a folder; an empty one, which would be the current folder, is none."""
+    """Read the path of a file or a folder; an empty one would be the current folder."""
     if not text:
         raise argparse.ArgumentTypeError("it is empty, but a name is needed")
     return Path(text)

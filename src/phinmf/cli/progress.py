@@ -1,4 +1,4 @@
-"""Progress on a terminal as a bar, elsewhere a line for every tenth."""
+"""Progress: a bar on a terminal, elsewhere a line for every tenth."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
@@ -19,15 +18,19 @@ from phinmf.cli.estimates import Expectation, Stages, words
 from phinmf.cli.signals import Ended
 from phinmf.cli.text import plain_console
 
-SURE = 0.8  #: of a stage is shown as time goes by; the rest only as it turns out to take longer
+if TYPE_CHECKING:
+    from phinmf.result import State
+
+T = TypeVar("T")
+SURE = 0.8  #: share of a stage that is shown as its planned time passes; the rest takes ever longer
 FINISHING = "Finishing with what has been learned so far; Ctrl-C again leaves nothing behind."
 
 
 class Forecast:
-    """How much of a run is done and how long the rest takes, from what each stage should take.
+    """How much of the work is done and how long the rest takes, from what each stage should take.
 
-    What is done never falls. How much of learning there will be is not known, so it is told by the
-    clock; writing is told by what is written.
+    The share that is done never falls. In learning it follows the clock, since the number of
+    iterations is not known; in writing it follows what is written.
     """
 
     def __init__(self, stages: Stages, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -35,11 +38,11 @@ class Forecast:
         self.clock = clock
         self.began = clock()
         self.stage, self.stage_began = -1, self.began
-        self.within: float | None = None  #: share of the stage that is done, where that is known
-        self.most = 0.0
+        self.within: float | None = None  #: share of the stage that is done, if known
+        self.highest = 0.0  #: share that was shown
 
     def at(self, stage: str, within: float | None = None) -> bool:
-        """Say which stage it is in, and how much of that is done; returns whether it begins."""
+        """Set the stage, and how much of it is done; return whether the stage is new."""
         number = Stages._fields.index(stage)
         begins = number != self.stage
         if begins:
@@ -49,13 +52,13 @@ class Forecast:
 
     @property
     def seconds(self) -> float:
-        """Since the beginning."""
+        """Seconds since the beginning."""
         return self.clock() - self.began
 
     def stage_left(self) -> float:
-        """Seconds that the stage still takes."""
+        """Return the seconds that the stage still takes."""
         spent, planned = self.clock() - self.stage_began, self.stages[max(0, self.stage)]
-        if self.within:  # the more is done, the more what it took counts
+        if self.within:  # the more is done, the more the measured time counts
             measured = spent * (1 - self.within) / self.within
             return self.within * measured + (1 - self.within) * max(0.0, planned - spent)
         if spent <= SURE * planned:
@@ -64,31 +67,31 @@ class Forecast:
         return planned * (1 - SURE) * math.exp(-over / (1 - SURE))
 
     def left(self) -> float:
-        """Seconds until the end."""
+        """Return the seconds until the end."""
         return self.stage_left() + sum(self.stages[max(0, self.stage) + 1 :])
 
     def share(self) -> float:
-        """How much is done, 0 to 1; never less than before."""
+        """Return how much is done, 0 to 1; never less than before."""
         now = self.seconds / max(self.seconds + self.left(), 1e-9)
-        self.most = max(self.most, min(now, 0.99))
-        return self.most
+        self.highest = max(self.highest, min(now, 0.99))
+        return self.highest
 
 
 class Left(ProgressColumn):
-    """The seconds that are left."""
+    """The column of the seconds that are left."""
 
     def __init__(self, forecast: Forecast) -> None:
         super().__init__()
         self.forecast = forecast
 
     def render(self, task: Task) -> Text:
-        """Draw it, and move the bar along as time goes by."""
+        """Draw it, and move the bar as time passes."""
         task.completed = self.forecast.share()
         return Text(f"{words(self.forecast.left())} left")
 
 
 class Bar(AbstractContextManager["Bar"]):
-    """What is going on with one file: the stage, and the time left."""
+    """Shows the progress of one file: the stage, and the time left."""
 
     def __init__(self, name: str, quiet: bool, expectation: Expectation | None = None) -> None:
         self.name = name
@@ -97,8 +100,8 @@ class Bar(AbstractContextManager["Bar"]):
         self.console = plain_console(sys.stderr)
         self.bar: Progress | None = None
         self.shown = 0
-        self.stopped = self.answered = False  #: by Ctrl-C, once
-        self.left = False  #: by Ctrl-C, twice
+        self.stopped = self.answered = False  #: Ctrl-C was pressed once, and that was acknowledged
+        self.left = False  #: Ctrl-C was pressed twice
         if self.console.is_terminal and not quiet:
             columns = (TextColumn("{task.description}", markup=False), Left(self.forecast),
                        BarColumn(), TextColumn("{task.percentage:3.0f} %"))  # fmt: skip
@@ -119,22 +122,26 @@ class Bar(AbstractContextManager["Bar"]):
         if self.bar is not None:
             self.bar.stop()
 
-    def learning(self, state: Any) -> bool:
-        """After each outer iteration; True once Ctrl-C has been pressed."""
+    def learning(self, state: State) -> bool:
+        """Show an outer iteration; return True once Ctrl-C has been pressed."""
         self.show("learning", None)
         return self.stopped
 
-    def streaming(self, done: float) -> None:
-        """After each block."""
+    def writing(self, done: float) -> None:
+        """Show that a block was written."""
         self.show("writing", done)
 
-    def page(self, write: Callable[[Path], Any], folder: Path) -> None:
-        """Write the page of a folder."""
-        self.show("page", None)
-        write(folder)
+    def page(self, write: Callable[[T], object]) -> Callable[[T], None]:
+        """Return a function that shows the last stage and writes the page."""
+
+        def shown(folder: T) -> None:
+            self.show("page", None)
+            write(folder)
+
+        return shown
 
     def show(self, stage: str, within: float | None) -> None:
-        """Draw, or print a line for the next tenth; and answer to Ctrl-C."""
+        """Draw, or print a line for the next tenth; acknowledge Ctrl-C."""
         if self.left:
             raise Ended(signal.SIGINT)
         if self.stopped and not self.answered:

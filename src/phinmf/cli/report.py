@@ -1,4 +1,4 @@
-"""``phinmf report``: the page of a folder, again."""
+"""``phinmf report``: write the page of a folder again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from phinmf.cli.text import shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    parser.add_argument("folder", type=path, metavar="DIR", help="what phinmf unmix has written")
+    """Add the options of the command."""
+    parser.add_argument(
+        "folder", type=path, metavar="DIR", help="a folder that phinmf unmix has written"
+    )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(typed: argparse.Namespace) -> int:
     """Write report.html into the folder and say where it is."""
     from phinmf.report.folder import write_report
+    from phinmf.unmixing.folder import read_folder
 
-    print(shown(write_report(options.folder)))
+    print(shown(write_report(read_folder(typed.folder))))
     return 0

@@ -1,4 +1,4 @@
-"""``phinmf score``: estimates beside the true sources."""
+"""``phinmf score``: compare estimates with the true sources."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 EPILOG = """\
-Components are put together by an oracle, each with the source it helps most: what comes out is
-what a listener with perfect judgement could reach by grouping. Beside it stand the mixture
-itself, plain NMF in the DCT with as many components, and an oracle mask, which no method of this
-kind can pass.
+Components are grouped by an oracle that knows the sources: the score is the best that a listener
+could reach by grouping them. For comparison there are the scores of the mixture itself, of plain
+NMF in the DCT with as many components, and of an oracle mask, the upper limit of this kind of
+method.
 
 example:
   phinmf score out/song/component_*.wav --reference stems/*.wav
@@ -19,7 +19,7 @@ example:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
+    """Add the options of the command."""
     add = parser.add_argument
     add("estimates", nargs="+", type=Path, metavar="EST", help="files of components")
     add("--reference", nargs="+", type=Path, required=True, metavar="REF", help="true sources")
@@ -27,13 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print JSON instead of a table")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(typed: argparse.Namespace) -> int:
     """Print the scores."""
     from phinmf.cli.text import plain_console, shown
     from phinmf.scores.files import score_files
 
-    table = score_files(options.estimates, options.reference, mixture=options.mixture)
-    if options.json:
+    table = score_files(typed.estimates, typed.reference, mixture=typed.mixture)
+    if typed.json:
         print(json.dumps(table.as_dict(), indent=2, allow_nan=False))
     else:
         rows = [row._replace(source=shown(row.source)) for row in table.rows]

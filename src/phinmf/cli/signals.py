@@ -1,4 +1,4 @@
-"""Signals end a command by way of its exceptions, so that what is half-written is removed."""
+"""Turn signals into exceptions, so that half-written files are removed when a command ends."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 ENDING = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
-SOON = 0.1  #: seconds, by when what Python ignored exceptions in is over
+SOON = 0.1  #: seconds to wait until the code whose exceptions Python ignores has ended
 
 
 class Ended(BaseException):
-    """A signal asked the program to end; learning does not take it for Ctrl-C."""
+    """A signal asked the program to end; unlike Ctrl-C, learning does not catch it."""
 
     def __init__(self, number: int) -> None:
         self.number, interrupted = number, number == signal.SIGINT
@@ -28,10 +29,10 @@ class Ended(BaseException):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Raise Ended at the first signal alone: what is being cleaned up then is not disturbed."""
+    """Raise Ended at the first signal only, so that later ones do not disturb cleaning up."""
     ended = False
 
-    def end(number: int, frame: Any) -> None:
+    def end(number: int, frame: FrameType | None) -> None:
         nonlocal ended
         if not ended:
             ended = True
@@ -46,12 +47,12 @@ def ended_by_signals() -> Iterator[None]:
         try:
             yield
         finally:
-            ended = True  # there is nothing left to be ended
+            ended = True  # there is nothing left to end
 
 
 @contextmanager
 def sent_again(send: Callable[[int], None]) -> Iterator[None]:
-    """Send a signal again whose exception was raised where Python ignores it, as in a `__del__`."""
+    """Send a signal again if its exception was raised where Python ignores it, as in `__del__`."""
     hook, timers = sys.unraisablehook, []
 
     def ignored(what: Any) -> None:
@@ -71,17 +72,19 @@ def sent_again(send: Callable[[int], None]) -> Iterator[None]:
 
 
 @contextmanager
-def handled(numbers: list[int], handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Handle signals but those that whoever started the program wants to be ignored (nohup)."""
+def handled(numbers: list[int], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle signals, except those that the program was started to ignore (nohup)."""
     before: dict[int, Any] = {}
     try:
         for number in numbers:
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 before[number] = signal.signal(number, handler)
-    except ValueError:  # not in the main thread, which alone can
+    except ValueError:  # not the main thread, which is the only one that can
         pass
     try:
         yield
     finally:
-        for number, previous in reversed(before.items()):  # Ctrl-C, whose default raises, last
+        for number, previous in reversed(
+            before.items()
+        ):  # Ctrl-C last, since its default handler raises
             signal.signal(number, previous)

@@ -1,4 +1,4 @@
-"""Text on a terminal: shown safely whatever it holds, in whatever encoding the terminal has."""
+"""Text on a terminal: safe whatever it contains, in any encoding of the terminal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: control characters, formats such as right-to-left overrides, stray bytes, separators of lines
+#: control characters, formats such as right-to-left overrides, invalid bytes, line separators
 NOT_SHOWN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def shown(text: object) -> str:
-    r"""Escape what a terminal would obey, such as \x1b, and bytes of a name that are no letters."""
+    r"""Escape what a terminal would interpret, such as \x1b, and bytes that are not text."""
     return "".join(
         character if unicodedata.category(character) not in NOT_SHOWN else escaped(character)
         for character in str(text)
@@ -28,25 +28,33 @@ def shown(text: object) -> str:
 
 
 def escaped(character: str) -> str:
-    """A character as Python writes it; a byte that could not be decoded as that byte."""
+    """Return a character as Python writes it; a byte that could not be decoded as that byte."""
     byte = ord(character) - 0xDC00
     if 0x80 <= byte <= 0xFF:
         return f"\\x{byte:02x}"
     return character.encode("unicode_escape").decode("ascii")
 
 
+def sentence(error: BaseException) -> str:
+    """Return what an error says, in one line."""
+    if isinstance(error, OSError) and error.errno and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def plain_console(file: Any = None) -> Console:
-    """A console of rich that takes text as it is: no markup, no emoji codes, no colours."""
+    """Return a console of rich that prints text literally: no markup, no emoji, no colours."""
     from rich.console import Console
 
     return Console(file=file, markup=False, emoji=False, highlight=False)
 
 
 def print_anything() -> None:
-    """Let standard output and error escape what their encoding does not have.
+    """Let standard output and error escape characters that their encoding does not have.
 
-    One that is closed goes to nowhere: `print` would take standard output for standard error, and
-    the next file that is opened would take its number.
+    A closed stream is replaced by the null device: otherwise `print` to standard error would go to
+    standard output, and the next opened file would get the number of the closed one.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -58,20 +66,22 @@ def print_anything() -> None:
 
 @contextmanager
 def written_out() -> Iterator[None]:
-    """Raise if what was printed cannot be written, before Python ends and finds out itself."""
+    """Raise if what was printed cannot be written, before Python notices at its end."""
     try:
         yield
     finally:
         try:
             sys.stdout.flush()
         except OSError as error:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the rest of it
+            os.dup2(
+                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+            )  # for what is printed later
             raise OSError(f"standard output cannot be written ({error.strerror})") from None
 
 
 @contextmanager
 def only_errors() -> Iterator[None]:
-    """Silence all but what is printed here: warnings, logs, and what libraries in C print."""
+    """Silence warnings, logs and what libraries in C print; only our own messages remain."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     with warnings.catch_warnings(action="ignore"), own_stderr():
@@ -83,10 +93,10 @@ def only_errors() -> Iterator[None]:
 
 @contextmanager
 def own_stderr() -> Iterator[None]:
-    """Let sys.stderr have a copy of file descriptor 2, and send the original to nowhere."""
+    """Give sys.stderr a copy of file descriptor 2, and send the original to the null device."""
     stream = sys.stderr
     number = None
-    with suppress(OSError, ValueError, AttributeError):  # captured, closed or not there
+    with suppress(OSError, ValueError, AttributeError):  # captured, closed or missing
         number = stream.fileno()
     if number != 2:
         yield

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from phinmf import arrays, checks
 from phinmf._types import Array
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import Options
+from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
 from phinmf.arrays import lazy
 from phinmf.estimator import fitting, model_file
 from phinmf.estimator.callbacks import CallbackSupportMixin
@@ -93,7 +93,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         init: Any = "dct",
         divergence: Any = "itakura-saito",
         penalty: Any = "sparse",
-        sparsity: float = Options.penalty.weight,
+        sparsity: float = DEFAULT_SPARSITY,
         floor: float = Options.floor,
         anneal: bool | Anneal | None = None,
         n_iter_nmf: int = Options.n_iter_nmf,

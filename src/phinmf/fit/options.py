@@ -8,7 +8,13 @@ from numpy.typing import ArrayLike
 
 from phinmf import checks
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import Options, annealing_for, penalty_named, solver_named
+from phinmf.algorithm.options import (
+    DEFAULT_SPARSITY,
+    Options,
+    annealing_for,
+    penalty_named,
+    solver_named,
+)
 from phinmf.divergences import Divergence
 from phinmf.engines import ENGINES
 from phinmf.fit.engine import divergence_of
@@ -45,7 +51,7 @@ def fit_options(
     init: str | Init | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
     penalty: str | Penalty = "sparse",
-    sparsity: float = Options.penalty.weight,
+    sparsity: float = DEFAULT_SPARSITY,
     floor: float = Options.floor,
     anneal: bool | Anneal | None = None,
     n_iter_nmf: int = Options.n_iter_nmf,

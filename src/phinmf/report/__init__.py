@@ -1,6 +1,6 @@
-"""One page about a recording taken apart: a player of all parts in sync, and the pictures."""
+"""One page about an unmixed recording: a player of all components in sync, and the pictures."""
 
-from phinmf.report.contents import Part, Report
+from phinmf.report.contents import Component, Report
 from phinmf.report.page import fragment, html, write
 
-__all__ = ["Part", "Report", "fragment", "html", "write"]
+__all__ = ["Component", "Report", "fragment", "html", "write"]

@@ -8,23 +8,23 @@ import numpy as np
 
 from phinmf._types import Array
 from phinmf.analysis import atom_frequencies
-from phinmf.audio.frames import to_frames
+from phinmf.audio.frames import frame_count, to_frames
 from phinmf.linalg.manifold import dct
 from phinmf.result import History
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """A component, a group of components, or the mixture, as it is heard.
+class Component:
+    """A component, or a group of components, as it is heard.
 
     Attributes
     ----------
     name : str
         What to call it: "component 1", or the name of a group.
     samples : array of shape (n, channels)
-        The preview; those of all parts are equally long and add up to that of the mixture.
+        The preview; the previews of all components add up to that of the mixture.
     file : str or None
-        The whole of it: a path relative to the page.
+        The file that holds the whole component: a path relative to the page.
     share : float
         Share of the energy, 0 to 1.
     """
@@ -45,9 +45,9 @@ class Report:
         Name of the recording.
     sample_rate : int
         Samples per second.
-    mixture : Part
-        The recording itself.
-    parts : list of Part
+    mixture : array of shape (n, channels)
+        The preview of the recording itself.
+    components : list of Component
         What adds up to it.
     start : float
         Second of the recording at which the preview begins.
@@ -56,34 +56,42 @@ class Report:
     history : History
         How the transform was learned; without rows if it was not learned here.
     facts : list of pairs of str
-        What else is to be known, as a table: ``("seed", "0")``.
+        Other facts, as a table: ``("seed", "0")``.
+    mixture_file : str or None
+        The file that holds the whole recording: a path relative to the page.
     """
 
     title: str
     sample_rate: int
-    mixture: Part
-    parts: list[Part]
+    mixture: Array
+    components: list[Component]
     start: float
     Phi: Array
     W: Array
     H: Array
     history: History
     facts: list[tuple[str, str]]
+    mixture_file: str | None = None
 
     @property
     def seconds(self) -> float:
         """Length of the preview."""
-        return len(self.mixture.samples) / self.sample_rate
+        return len(self.mixture) / self.sample_rate
 
     @property
-    def everything(self) -> list[Part]:
-        """The mixture, then the parts."""
-        return [self.mixture, *self.parts]
+    def sounds(self) -> list[Array]:
+        """Samples (n, channels) of the mixture, then of the components."""
+        return [self.mixture, *(component.samples for component in self.components)]
+
+    @property
+    def has_links(self) -> bool:
+        """Whether the page links to files."""
+        return any([self.mixture_file, *(component.file for component in self.components)])
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """The preview as the transform sees it; what several pictures are drawn from."""
+class Transformed:
+    """The preview in the transform; several pictures are drawn from it."""
 
     frames: Array  #: (channels, M, N)
     power: Array  #: (M, N), |ΦY|², mean over channels
@@ -91,41 +99,45 @@ class Seen:
     learned: bool  #: whether the transform is another than the DCT
 
 
-def seen(report: Report) -> Seen:
+def transformed(report: Report) -> Transformed:
     """Transform the preview."""
-    Y = to_frames(report.mixture.samples, len(report.Phi))
+    Y = to_frames(report.mixture, len(report.Phi))
     power = np.square(report.Phi @ Y, dtype=np.float64).mean(axis=0)
     few = np.array_split(report.Phi, -(-len(report.Phi) // 64))  # their fine spectra are large
     peaks = [atom_frequencies(atoms, report.sample_rate).peak for atoms in few]
     learned = not np.allclose(report.Phi, dct(len(report.Phi)), atol=1e-4)
-    return Seen(Y, power, np.concatenate(peaks), learned)
+    return Transformed(Y, power, np.concatenate(peaks), learned)
 
 
 def check(report: Report) -> None:
-    """Raise ValueError if the parts cannot be played together."""
-    expected = report.mixture.samples.shape
+    """Raise ValueError if the components cannot be played at the same time."""
+    expected = report.mixture.shape
     if len(expected) != 2 or 0 in expected:
         raise ValueError(
             f"the mixture has samples of shape {expected}, but (n, channels) is needed, none empty"
         )
-    if not report.parts:
-        raise ValueError("the report has no parts, but at least one is needed")
-    for part in report.parts:
-        if part.samples.shape != expected:
+    if not report.components:
+        raise ValueError("the report has no components, but at least one is needed")
+    for component in report.components:
+        if component.samples.shape != expected:
             raise ValueError(
-                f"part {part.name!r} has samples of shape {part.samples.shape}, but the mixture"
-                f" has {expected}: cut them to the same preview"
+                f"component {component.name!r} has samples of shape {component.samples.shape}, but"
+                f" the mixture has {expected}: cut them to the same preview"
             )
-    for part in report.everything:
-        if not np.isfinite(part.samples).all():
-            raise ValueError(f"part {part.name!r} has samples that are infinite or not numbers")
+    names = ["the mixture", *(f"component {component.name!r}" for component in report.components)]
+    for name, samples in zip(names, report.sounds, strict=True):
+        if not np.isfinite(samples).all():
+            raise ValueError(f"{name} has samples that are infinite or not numbers")
 
 
 def shortened(report: Report, seconds: float) -> Report:
-    """The same report with a preview of at most so many seconds."""
+    """Return the same report with a preview of at most so many seconds."""
     n = max(1, int(seconds * report.sample_rate))
-    if n >= len(report.mixture.samples):
+    if n >= len(report.mixture):
         return report
-    mixture, *parts = (replace(part, samples=part.samples[:n]) for part in report.everything)
-    frames = -(-n // (len(report.Phi) // 2)) + 1  # as many as `to_frames` makes of n samples
-    return replace(report, mixture=mixture, parts=parts, H=report.H[:, :frames])
+    return replace(
+        report,
+        mixture=report.mixture[:n],
+        components=[replace(one, samples=one.samples[:n]) for one in report.components],
+        H=report.H[:, : frame_count(n, len(report.Phi))],
+    )

@@ -1,4 +1,4 @@
-"""Small drawings without axes: shapes that take their colour and their size from the page."""
+"""Small drawings without axes, in the colour and size that the page gives them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from phinmf._types import Array
 
-HEIGHT = 100  #: of the drawing's own units; the page stretches it
-MOST = 480  #: columns
+HEIGHT = 100  #: in units of the drawing; the page stretches it
+COLUMNS = 480  #: maximum number
 
 
 def waveform(samples: Array, peak: float) -> str:
-    """The outline of a sound, `peak` reaching the edge; quiet sounds are drawn larger."""
-    columns = np.array_split(samples.reshape(len(samples), -1), min(MOST, len(samples)))
+    """Draw the outline of a sound; `peak` reaches the edge, quiet sounds are drawn larger."""
+    columns = np.array_split(samples.reshape(len(samples), -1), min(COLUMNS, len(samples)))
     extremes = np.array([[column.max(), column.min()] for column in columns]).T
     drawn = np.sign(extremes) * np.sqrt(np.abs(extremes) / (peak or 1.0))
     upper, lower = (HEIGHT / 2 * (1 - np.clip(side, -1, 1)) for side in drawn)
@@ -20,15 +20,15 @@ def waveform(samples: Array, peak: float) -> str:
 
 
 def area(values: Array) -> str:
-    """Nonnegative values as a filled outline, the largest reaching the top."""
-    columns = np.array_split(values, min(MOST, len(values)))
+    """Draw nonnegative values as a filled outline; the largest reaches the top."""
+    columns = np.array_split(values, min(COLUMNS, len(values)))
     heights = np.array([column.max() for column in columns])
     drawn = np.sqrt(heights / (heights.max() or 1.0))
     return _shape(HEIGHT * (1 - 0.98 * drawn), np.full(len(drawn), float(HEIGHT)))
 
 
 def _shape(upper: Array, lower: Array) -> str:
-    """An SVG between two lines of points."""
+    """Return the SVG of the area between two lines of points."""
     x = np.arange(len(upper)) + 0.5
     x[0], x[-1] = 0, len(x)  # from edge to edge
     if len(x) == 1:

@@ -1,9 +1,10 @@
-"""Figures with axes, as SVG that takes its colours from the page."""
+"""Figures with axes, as SVG in the colours of the page."""
 
 from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +12,14 @@ import numpy as np
 from phinmf.analysis import energy_curve
 from phinmf.linalg.manifold import dct
 from phinmf.report import plots
-from phinmf.report.contents import Report, Seen
+from phinmf.report.contents import Report, Transformed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTH = 4.8  #: inches of 72 units: narrow, so that letters stay large on a phone
+WIDTH = 4.8  #: inches: narrow, so that letters stay large on a phone
 ATOMS = 6
-#: stand-ins that Matplotlib draws with, and what the page puts in their place
+#: colours that Matplotlib draws with, and what the page replaces them by
 INK, SOFT, ACCENT, OTHER = "#010101", "#020202", "#030303", "#040404"
 COLOURS = {
     INK: "currentColor",
@@ -29,7 +30,7 @@ COLOURS = {
 
 
 def cost(report: Report) -> str:
-    """How the best cost so far, in full detail, fell to that of the end, which is 100 %."""
+    """Draw how the best cost so far fell to that of the end, which is 100 %."""
     history = report.history
 
     def draw(figure: Figure) -> None:
@@ -41,14 +42,14 @@ def cost(report: Report) -> str:
     return _svg("cost", draw, 2.5)
 
 
-def energy(report: Report, seen: Seen) -> str:
-    """The energy in few atoms: learned and DCT."""
+def energy(report: Report, preview: Transformed) -> str:
+    """Draw the share of the energy in few atoms: learned and DCT."""
 
     def draw(figure: Figure) -> None:
         ax = figure.subplots()
         M = len(report.Phi)
-        fixed = energy_curve(dct(M), seen.frames)
-        energies = np.sort(seen.power.sum(axis=1))[::-1]
+        fixed = energy_curve(dct(M), preview.frames)
+        energies = np.sort(preview.power.sum(axis=1))[::-1]
         found = np.cumsum(energies) / energies.sum()
         plots.plot_energy(ax, fixed, color=OTHER, lw=1.6, ls="--")
         plots.plot_energy(ax, found, color=ACCENT, lw=1.8)
@@ -66,11 +67,11 @@ def energy(report: Report, seen: Seen) -> str:
     return _svg("energy", draw, 2.5)
 
 
-def atoms(report: Report, seen: Seen) -> str:
-    """The strongest atoms beside their spectra."""
-    order = seen.power.sum(axis=1).argsort(kind="stable")[::-1][:ATOMS]
+def atoms(report: Report, preview: Transformed) -> str:
+    """Draw the strongest atoms beside their spectra."""
+    order = preview.power.sum(axis=1).argsort(kind="stable")[::-1][:ATOMS]
     chosen = report.Phi[order]
-    peaks = seen.frequencies[order]
+    peaks = preview.frequencies[order]
     M = chosen.shape[1]
     n = 4 * M
     spectra = np.abs(np.fft.rfft(chosen, n))
@@ -94,8 +95,8 @@ def atoms(report: Report, seen: Seen) -> str:
     return _svg("atoms", draw, 0.75 * len(chosen) + 0.7)
 
 
-def _svg(name: str, draw: Any, height: float) -> str:
-    """Draw, and make the SVG part of a page: no addresses, own names, colours of the page."""
+def _svg(name: str, draw: Callable[[Figure], None], height: float) -> str:
+    """Draw, and fit the SVG into a page: no addresses, unique names, colours of the page."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure

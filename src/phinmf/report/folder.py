@@ -1,129 +1,130 @@
-"""The page of an unmixing, from its folder or from memory."""
+"""The page about an unmixing, from its folder or from arrays in memory."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from phinmf import report
 from phinmf._types import Array
 from phinmf.audio.frames import to_frames
-from phinmf.report import Part, Report
+from phinmf.report.contents import Component, Report
+from phinmf.report.page import write
 from phinmf.unmixing import ownership
-from phinmf.unmixing.in_memory import Unmixing
-from phinmf.unmixing.learning import Learned
+from phinmf.unmixing.folder import UnmixedFolder
+from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.placing import exchange
+from phinmf.unmixing.preview import Preview, preview_of
+from phinmf.unmixing.record import FolderRecord
 
-PREVIEW = 60.0  #: seconds that a page lets one hear
 
-
-def write_report(folder: Path) -> Path:
-    """Write report.html into a folder that `unmix` has written, in place of the one before."""
-    result, page = ownership.read(folder), folder / ownership.PAGE
-    there = os.path.lexists(page)
-    if there and not ownership.ours(folder, page.name, result):
+def write_report(folder: UnmixedFolder) -> Path:
+    """Write report.html into a folder that `unmix` has written; replace the one before."""
+    page = folder.path / ownership.PAGE
+    exists = os.path.lexists(page)
+    if exists and not ownership.ours(folder.path, page.name):
         raise FileExistsError(f"{page} was not written by phinmf, or was changed: move it away")
-    with exchange(folder, result, [page.name] * there) as new:
-        report.write(report_of_folder(folder), new / page.name)
-        ownership.write(new, result, add=[page.name])
+    with exchange(folder.path, folder.record, [page.name] * exists) as new:
+        write(report_of_folder(folder), new / page.name)
+        ownership.write(new, folder.record, add=[page.name])
     return page
 
 
-def report_of_folder(folder: Path) -> Report:
-    """What a page says of a folder: its files are read, at most a minute of each."""
-    from phinmf.audio import files
-    from phinmf.unmixing.model_files import load_model
-
-    result = ownership.read(folder)
-    with ownership.understood(folder):
-        names = [c["file"] for c in result["components"]]
-        shares = [float(c["share"]) for c in result["components"]]
-        start, length = int(result["start"]), int(result["length"])
-        title, facts = title_of(result), facts_of(result)
-    sounds = [files.probe(ownership.inside(folder, name)) for name in names]
-    if not 1 <= length <= min(sound.length for sound in sounds):
-        raise ownership.damaged(folder)
-    rate = sounds[0].sample_rate
-    first, n = preview_of(length, rate)
-    samples = [files.read(sound, first, n) for sound in sounds]
-    learned = load_model(ownership.inside(folder, ownership.MODEL), rate)
-    parts = [
-        Part(f"component {k + 1}", y, name, share)
-        for k, (y, name, share) in enumerate(zip(samples, names, shares, strict=True))
-    ]
-    return assembled(title, rate, parts, (start + first) / rate, learned, facts)
-
-
-def title_of(result: dict[str, Any]) -> str:
-    """The title of a recording, or its name."""
-    source = result.get("source") or {}
-    return str(
-        source.get("tags", {}).get("title") or Path(source.get("path", result["track"])).stem
+def report_of_folder(folder: UnmixedFolder) -> Report:
+    """Return what the page says about a folder."""
+    record = folder.record
+    return assembled(
+        title_of(record),
+        folder.preview,
+        folder.model,
+        files=[component.file for component in record.components],
+        shares=[component.share for component in record.components],
+        start=record.start,
+        facts=facts_of(record),
     )
 
 
-def report_of_unmixing(unmixing: Unmixing, title: str = "Unmixing") -> Report:
-    """What a page says of an unmixing in memory."""
-    first, n = preview_of(len(unmixing.mixture), unmixing.sample_rate)
-    shares = np.square(unmixing.components).reshape(len(unmixing.components), -1).sum(axis=1)
+def report_of_arrays(
+    components: Array, model: UnmixModel, null_db: float, title: str = "Unmixing"
+) -> Report:
+    """Return what the page says about components (K, n) or (K, n, channels) in memory."""
+    K, length = components.shape[:2]
+    start, n = preview_of(length, model.sample_rate)
+    shares = np.square(components).reshape(K, -1).sum(axis=1)
     shares = shares / max(float(shares.sum()), 1e-300)
-    parts = [
-        Part(f"component {k + 1}", y[first : first + n].reshape(n, -1), None, float(share))
-        for k, (y, share) in enumerate(zip(unmixing.components, shares, strict=True))
-    ]
-    facts = [("null test", f"{unmixing.null_db:.0f} dB"), ("window", f"{unmixing.model.M} samples")]
-    start = first / unmixing.sample_rate
-    return assembled(title, unmixing.sample_rate, parts, start, unmixing.model, facts)
+    return assembled(
+        title,
+        Preview(start, [y[start : start + n].reshape(n, -1) for y in components]),
+        model,
+        files=[None] * K,
+        shares=map(float, shares),
+        start=0,
+        facts=[("null test", f"{null_db:.0f} dB"), ("window", f"{model.M} samples")],
+    )
 
 
 def assembled(
     title: str,
-    sample_rate: int,
-    parts: list[Part],
-    start: float,
-    learned: Learned,
+    preview: Preview,
+    model: UnmixModel,
+    *,
+    files: Iterable[str | None],
+    shares: Iterable[float],
+    start: int,
     facts: list[tuple[str, str]],
 ) -> Report:
-    """A report on parts and the model that made them."""
-    mixture: Array = np.sum([part.samples for part in parts], axis=0)
-    Y = to_frames(mixture, learned.M)
+    """Return a report on a preview; `start` is the sample of the recording that it counts from."""
+    mixture: Array = np.sum(preview.components, axis=0)
     return Report(
         title=title,
-        sample_rate=sample_rate,
-        mixture=Part("mixture", mixture, None, 1.0),
-        parts=parts,
-        start=start,
-        Phi=learned.Phi,
-        W=learned.W,
-        H=learned.activations(Y),
-        history=learned.history,
+        sample_rate=model.sample_rate,
+        mixture=mixture,
+        components=[
+            Component(f"component {k}", samples, file, share)
+            for k, (samples, file, share) in enumerate(
+                zip(preview.components, files, shares, strict=True), 1
+            )
+        ],
+        start=(start + preview.start) / model.sample_rate,
+        Phi=model.Phi,
+        W=model.W,
+        H=model.activations(to_frames(mixture, model.M)),
+        history=model.history,
         facts=facts,
     )
 
 
-def preview_of(length: int, sample_rate: int) -> tuple[int, int]:
-    """First sample and number of samples of a minute from the middle, or of all there is."""
-    n = min(length, round(PREVIEW * sample_rate))
-    return (length - n) // 2, n
+def title_of(record: FolderRecord) -> str:
+    """Return the title in the tags of a recording, or the name of its file."""
+    if record.source is None:
+        return Path(record.track).stem
+    return record.source.tags.get("title") or record.source.path.stem
 
 
-def facts_of(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """A run in words."""
-    source, options = result.get("source") or {}, result.get("options") or {}
-    seconds = result.get("seconds") or {}
+def transform_of(record: FolderRecord) -> str | None:
+    """Say where the transform comes from; None if that was not recorded."""
+    if record.model is not None:
+        return f"learned before, from {record.model}"
+    if record.options is None:
+        return None
+    return "fixed" if record.options.get("solver") is None else "learned from this recording"
+
+
+def facts_of(record: FolderRecord) -> list[tuple[str, str]]:
+    """Return what is known about an unmixing, as a table."""
+    options, source = record.options or {}, record.source
+    seconds = ", ".join(f"{name} {value:.0f}" for name, value in record.seconds.items())
     facts = [
-        ("adds up", result.get("adds_up")),
-        ("recording", f"{source['format']} {source['subtype']}, {source['sample_rate']} Hz"
-         if source else None),
-        ("window", f"{result.get('window')} samples"),
+        ("adds up", record.adds_up),
+        ("recording", source and f"{source.sample_format}, {source.sample_rate} Hz"),
+        ("window", f"{record.window} samples"),
         ("sparsity", options.get("sparsity")),
-        ("solver", options.get("solver") or "none: the DCT is kept" if options else None),
+        ("transform", transform_of(record)),
         ("seed", options.get("seed")),
-        ("learning", result.get("stop_reason")),
-        ("seconds", ", ".join(f"{name} {value:.0f}" for name, value in seconds.items())),
-        ("gain", f"{result['gain_db']:g} dB" if result.get("gain_db") else None),
-    ]  # fmt: skip
+        ("learning", record.stop_reason),
+        ("seconds", seconds),
+        ("gain", f"{record.gain_db:g} dB" if record.gain_db else None),
+    ]
     return [(name, str(value)) for name, value in facts if value not in (None, "")]

@@ -1,4 +1,4 @@
-"""The page, put together from what the other files draw."""
+"""The page: a template filled with what the other modules draw."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from html import escape
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-import phinmf
 from phinmf.report import sections
-from phinmf.report.contents import Report, check, seen, shortened
-from phinmf.report.previews import LONGEST, Previews, previews
+from phinmf.report.contents import Report, check, shortened, transformed
+from phinmf.report.previews import Previews, previews
 from phinmf.report.words import clean, clock
+from phinmf.unmixing.preview import SECONDS
 
 LIMIT = 15_000_000  #: bytes of a page
 NOTEBOOK_LIMIT = 6_000_000  #: bytes of a fragment: a notebook holds several
 
 
 def html(report: Report) -> str:
-    """The whole page as one string of at most 15 MB, which needs nothing else.
+    """Return the whole page as one string of at most 15 MB, which needs no other file.
 
     Parameters
     ----------
     report : Report
-        What to show. Its texts are shown as they are: whatever they contain, none of it is run.
+        What to show. Its texts are shown literally: whatever they contain, none of it is run.
     """
     return _page(report, "page", LIMIT)
 
 
 def fragment(report: Report) -> str:
-    """The player alone, for a notebook: an element that holds a page of its own.
+    """Return the player alone, for a notebook: an element that holds a page of its own.
 
-    Being a page of its own, it takes nothing from those beside it and gives them nothing:
-    names, styles and keys of several on one page do not meet. It has no links to files, since
-    a notebook is not where they are.
+    Since it is a page of its own, several of them in one notebook share no names, styles or keys.
+    It has no links to files, since a notebook is not in the folder of the files.
 
     Parameters
     ----------
     report : Report
         What to show.
     """
-    mixture, *parts = (replace(part, file=None) for part in report.everything)
-    unlinked = replace(report, mixture=mixture, parts=parts)
+    components = [replace(component, file=None) for component in report.components]
+    unlinked = replace(report, mixture_file=None, components=components)
     page = _page(unlinked, "fragment", NOTEBOOK_LIMIT)
-    height = 500 + 70 * len(report.parts)  # until the page inside has measured itself
+    height = 500 + 70 * len(report.components)  # until the page inside has measured itself
     return (
         f'<iframe title="Player: {escape(clean(report.title))}" allow="autoplay" srcdoc="'
         f'{escape(page)}" style="width:100%;height:{height}px;border:0"></iframe>'
@@ -63,7 +63,7 @@ def write(report: Report, path: str | Path) -> Path:
     report : Report
         What to show.
     path : path
-        The file to write, in the folder that the links of the parts start from.
+        The file to write, in the folder that the links to files start from.
     """
     path = Path(path)
     path.write_text(html(report), encoding="utf-8")
@@ -73,23 +73,25 @@ def write(report: Report, path: str | Path) -> Path:
 def _page(report: Report, kind: str, limit: int) -> str:
     """Fill the template, with as much sound as there is room for."""
     check(report)
-    show = _sections(shortened(report, LONGEST), kind)
-    room = limit - sum(map(len, show)) - 20_000 * (len(report.parts) + 10)  # for the rest
+    show = _sections(shortened(report, SECONDS), kind)
+    room = limit - sum(map(len, show)) - 20_000 * (len(report.components) + 10)  # for the rest
     heard = previews(report, max(0, room))
-    if heard.report.seconds < min(LONGEST, report.seconds) - 0.01:  # the pictures follow
+    if heard.report.seconds < min(SECONDS, report.seconds) - 0.01:  # draw the same stretch
         show = _sections(heard.report, kind)
     return _filled(heard, kind, "\n".join(show))
 
 
 def _sections(report: Report, kind: str) -> list[str]:
-    preview = seen(report)
+    """Draw all sections below the player."""
+    preview = transformed(report)
     show = list(sections.player_sections(report, preview))
     return show + list(sections.page_sections(report, preview)) if kind == "page" else show
 
 
 def _filled(heard: Previews, kind: str, show: str) -> str:
+    """Put everything into the template."""
     report = heard.report
-    script = _asset("player.js")
+    script = _asset("playback.js") + _asset("player.js")
     digest = hashlib.sha256(script.encode()).digest()
     return Template(_asset("template.html")).substitute(
         digest=base64.b64encode(digest).decode(),
@@ -100,30 +102,32 @@ def _filled(heard: Previews, kind: str, show: str) -> str:
         start=clock(report.start, 1),
         end=clock(report.start + report.seconds, 1),
         seconds=f"{report.seconds:.6f}",
-        parts="\n".join(sections.rows(report)),
+        rows="\n".join(sections.rows(report)),
         ruler=sections.time_ruler(report),
         note=escape(heard.words),
         sections=show,
-        version=escape(phinmf.__version__),
+        version=escape(version("phinmf")),
         sound=json.dumps(_sound(heard)),
         script=script,
     )
 
 
 def _lede(report: Report) -> str:
-    parts = f"{len(report.parts)} parts that add" if len(report.parts) > 1 else "one part that adds"
+    """Say in a sentence what the page is about."""
+    K = len(report.components)
+    components = f"{K} components that add" if K > 1 else "one component that adds"
     where = ""
     if report.start > 0:
         end = report.start + report.seconds
         where = f" You hear it from {clock(report.start)} to {clock(end)}."
     return (
-        f"Taken apart into {parts} up to the recording.{where}"
+        f"Taken apart into {components} up to the recording.{where}"
         " Play one alone, leave one out, or compare their sum with the original."
     )
 
 
 def _sound(heard: Previews) -> dict[str, object]:
-    """What the player needs; only numbers and base64, so that it cannot end its element."""
+    """Return what the player needs: numbers and base64 only, which cannot end their element."""
     return {
         "rate": heard.rate,
         "seconds": heard.report.seconds,
@@ -133,9 +137,11 @@ def _sound(heard: Previews) -> dict[str, object]:
 
 
 def _base64(sounds: list[bytes]) -> Iterator[str]:
+    """Encode one sound at a time."""
     for sound in sounds:
         yield base64.b64encode(sound).decode()
 
 
 def _asset(name: str) -> str:
+    """Read a file of this package."""
     return files("phinmf.report").joinpath(name).read_text(encoding="utf-8")

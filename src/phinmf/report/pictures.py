@@ -9,35 +9,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phinmf._types import Array
-from phinmf.report.contents import Report, Seen
+from phinmf.report.contents import Report, Transformed
 
-COLUMNS, ROWS = 900, 240  #: pixels at most
+COLUMNS, ROWS = 900, 240  #: maximum number of pixels
 RANGE = 65.0  #: dB between silence and the loudest
-#: colours from silence to the loudest: what is silent looks like the page that it is on
+#: colours from silence, which is the colour of the page, to the loudest
 LIGHT = ("#f1efe9", "#c3d5e8", "#6fa0cf", "#1d5f9e", "#06182c")
 DARK = ("#1d2024", "#1f3c5c", "#3a78b4", "#86bbee", "#f7fbff")
 TICKS = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 
 
 class Picture(NamedTuple):
-    """PNG files of the same picture for either page."""
+    """PNG files of the same picture for a light and for a dark page."""
 
     light: bytes
     dark: bytes
 
 
 class Scale:
-    """A scale of frequency as the ear has it: even below 700 Hz or so, in octaves above."""
+    """A scale of frequency like that of the ear: even below about 700 Hz, in octaves above."""
 
     def __init__(self, sample_rate: float) -> None:
         self.top = np.log1p(sample_rate / 2 / 700)
 
     def place(self, hertz: Array) -> Array:
-        """Where a frequency is, from 0 at the bottom to 1 at half the sample rate."""
+        """Return where a frequency is, from 0 at the bottom to 1 at half the sample rate."""
         return np.log1p(hertz / 700) / self.top
 
     def ticks(self) -> list[tuple[str, float]]:
-        """Labels and their places, not closer than the eye likes."""
+        """Return labels and their places, not too close to each other."""
         found: list[tuple[str, float]] = []
         for hertz in TICKS:
             at = float(self.place(np.array(float(hertz))))
@@ -46,24 +46,24 @@ class Scale:
         return found
 
 
-def learned(report: Report, seen: Seen) -> Picture:
-    """|ΦY|², the atoms ordered by the frequency of their peak."""
-    order = seen.frequencies.argsort(kind="stable")
-    return _picture(report, seen.power[order], seen.frequencies[order])
+def learned(report: Report, preview: Transformed) -> Picture:
+    """Draw |ΦY|², the atoms ordered by the frequency of their peak."""
+    order = preview.frequencies.argsort(kind="stable")
+    return _picture(report, preview.power[order], preview.frequencies[order])
 
 
-def spectrogram(report: Report, seen: Seen) -> Picture:
-    """The power of the Fourier transform of the same frames."""
-    power = np.square(np.abs(np.fft.rfft(seen.frames, axis=1))).mean(axis=0)
+def spectrogram(report: Report, preview: Transformed) -> Picture:
+    """Draw the power of the Fourier transform of the same frames."""
+    power = np.square(np.abs(np.fft.rfft(preview.frames, axis=1))).mean(axis=0)
     return _picture(report, power, np.fft.rfftfreq(len(report.Phi), 1 / report.sample_rate))
 
 
 def _picture(report: Report, power: Array, hertz: Array) -> Picture:
-    """Power (rows, frames) with rows of ascending frequency, on the ear's scale."""
+    """Draw power (rows, frames) with rows of ascending frequency, on the scale of the ear."""
     N = power.shape[1]
     hop = len(report.Phi) // 2
     columns = min(COLUMNS, N)
-    times = np.arange(N) * hop / len(report.mixture.samples)  # of the middles of the frames
+    times = np.arange(N) * hop / len(report.mixture)  # of the middles of the frames
     power = resampled(power.T, times, columns).T
     power = resampled(power, Scale(report.sample_rate).place(hertz), ROWS)[::-1]
     level = 10 * np.log10(np.maximum(power / (power.max() or 1.0), 1e-30))
@@ -72,9 +72,10 @@ def _picture(report: Report, power: Array, hertz: Array) -> Picture:
 
 
 def resampled(values: Array, places: Array, n: int) -> Array:
-    """Rows at ascending places in [0, 1], as n even rows: the mean of a cell, or its nearest row.
+    """Resample rows at ascending places in [0, 1] to n even rows.
 
-    Rows past the edge belong to the last cell, which is where the frame after the end goes.
+    A new row is the mean of the rows inside it, or the nearest row if there are none. Rows past
+    the edge belong to the last new row: the frame after the end goes there.
     """
     edges = np.searchsorted(places, np.arange(n + 1) / n)
     edges[-1] = len(places)
@@ -89,7 +90,7 @@ def resampled(values: Array, places: Array, n: int) -> Array:
 
 
 def _png(shades: NDArray[np.uint8], colours: tuple[str, ...]) -> bytes:
-    """A PNG of 256 colours."""
+    """Return a PNG of 256 colours."""
     from matplotlib.colors import LinearSegmentedColormap
     from PIL import Image
 

@@ -1,4 +1,4 @@
-"""Pictures of a run; each function draws on axes it is given."""
+"""Pictures of a fit; each function draws on the axes that it is given."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
     from phinmf.analysis import RankPath
 
-#: colours that stay apart for colour-blind readers (Okabe and Ito)
+#: colours that colour-blind readers can tell apart (Okabe and Ito)
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
 
 
 def plot_cost(ax: Axes, history: History, entries: float, **style: Any) -> None:
-    """Objective per entry, at the target floor, against seconds."""
+    """Draw the objective per entry, at the target floor, against seconds."""
     seconds = np.concatenate([[0.0], history.seconds])
     ax.plot(seconds, np.concatenate([[history.start], history.target_objective]) / entries, **style)
     ax.set(xlabel="seconds", ylabel="objective per entry")
 
 
 def plot_best(ax: Axes, history: History, unit: float = 1.0, **style: Any) -> None:
-    """The best objective so far, at the target floor, against seconds; it never rises.
+    """Draw the best objective so far, at the target floor, against seconds; it never rises.
 
-    The objective itself does while the floor falls: at a lower floor the same fit costs more, and
-    factors that fit a high floor cost much at the target.
+    The objective itself rises while the floor falls: at a lower floor the same fit costs more, and
+    factors that fit a high floor cost much at the target floor.
     """
     seconds = np.concatenate([[0.0], history.seconds])
     best = np.minimum.accumulate(np.concatenate([[history.start], history.target_objective]))
@@ -38,13 +38,13 @@ def plot_best(ax: Axes, history: History, unit: float = 1.0, **style: Any) -> No
 
 
 def plot_energy(ax: Axes, curve: Array, **style: Any) -> None:
-    """Share of the energy in the strongest atoms, in percent."""
+    """Draw the share of the energy in the strongest atoms, in percent."""
     ax.plot(np.arange(1, len(curve) + 1), 100 * curve, **style)
     ax.set(xlabel="strongest atoms", ylabel="% of the energy", ylim=(0, 102))
 
 
 def plot_rank_path(ax: Axes, path: RankPath, **style: Any) -> None:
-    """Error of prediction against the number of components, the best marked."""
+    """Draw the error of prediction against the number of components; mark the best."""
     style = {"color": BLUE, "marker": "o"} | style
     ax.plot(path.ranks, path.held_out, **style)
     ax.axvline(path.best, color=GREY, lw=1, ls=":")
@@ -53,7 +53,7 @@ def plot_rank_path(ax: Axes, path: RankPath, **style: Any) -> None:
 
 
 def plot_atom(ax: Axes, atom: Array, sample_rate: float, **style: Any) -> None:
-    """One atom against milliseconds, titled with the frequency of its spectral peak."""
+    """Draw an atom against milliseconds, titled with the frequency of its spectral peak."""
     spectrum = np.abs(np.fft.rfft(atom, 16 * len(atom)))
     peak = spectrum.argmax() * sample_rate / (16 * len(atom))
     ax.plot(1000 * np.arange(len(atom)) / sample_rate, atom, **style)

@@ -1,4 +1,4 @@
-"""Sound small enough to be put into a page."""
+"""Sound that is small enough to be put into a page."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.report.contents import Part, Report, shortened
+from phinmf.report.contents import Report, shortened
+from phinmf.unmixing.preview import SECONDS
 
-LONGEST = 60.0  #: seconds
 TRIAL = 4  #: seconds that are encoded to see how large the whole will be
 MP3_RATES = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000)
 BLOCK = 4096  #: samples written at a time: long blocks have crashed the OGG encoder
@@ -32,20 +32,20 @@ class Previews(NamedTuple):
     """The sound of a page."""
 
     report: Report  #: with a preview as long as there is room for
-    sounds: list[bytes]  #: the mixture, then the parts
+    sounds: list[bytes]  #: the mixture, then the components
     rate: int  #: samples per second, of the sounds
-    words: str  #: what was done, for the reader
+    words: str  #: what a listener should know
 
 
 def previews(report: Report, room: int) -> Previews:
-    """Encode mixture and parts so that in base64 they take at most `room` bytes.
+    """Encode mixture and components so that in base64 they take at most `room` bytes.
 
-    All are encoded alike: whatever delay the encoder adds is the same for all, and they stay in
-    sync. The best quality with room for the whole preview is taken; failing that, a shorter one.
+    All are encoded in the same way: an encoder adds the same delay to all, so they stay in sync.
+    The best quality is taken at which the whole preview fits; if none does, a shorter preview.
     """
     whole = report.seconds
-    report = shortened(report, LONGEST)
-    gain = 1 / max(1.0, *(float(np.abs(part.samples).max()) for part in report.everything))
+    report = shortened(report, SECONDS)
+    gain = 1 / max(1.0, *(float(np.abs(samples).max()) for samples in report.sounds))
     for coding in _ladder():
         needed = _expected_size(report, gain, coding)
         if needed <= 0.95 * room:
@@ -61,25 +61,25 @@ def previews(report: Report, room: int) -> Previews:
 
 
 def _expected_size(report: Report, gain: float, coding: Coding) -> float:
-    """Bytes of all sounds in base64, from some seconds in the middle."""
-    n = len(report.mixture.samples)
+    """Estimate the bytes of all sounds in base64 from some seconds in the middle."""
+    n = len(report.mixture)
     m = min(n, TRIAL * report.sample_rate)
     middle = slice((n - m) // 2, (n - m) // 2 + m)
     return sum(map(len, _all_encoded(report, middle, gain, coding))) * BASE64 * n / m
 
 
 def _all_encoded(report: Report, where: slice, gain: float, coding: Coding) -> list[bytes]:
-    """Mixture and parts, several at a time: the encoder lets other threads run."""
+    """Encode mixture and components, several at a time: the encoder lets other threads run."""
 
-    def one(part: Part) -> bytes:
-        return encoded(part.samples[where] * gain, report.sample_rate, coding)
+    def one(samples: Array) -> bytes:
+        return encoded(samples[where] * gain, report.sample_rate, coding)
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:
-        return list(workers.map(one, report.everything))
+        return list(workers.map(one, report.sounds))
 
 
 def encoded(samples: Array, sample_rate: int, coding: Coding) -> bytes:
-    """A sound file in memory."""
+    """Return the bytes of a sound file."""
     import soundfile
     import soxr
 
@@ -90,7 +90,7 @@ def encoded(samples: Array, sample_rate: int, coding: Coding) -> bytes:
     file = io.BytesIO()
     how: dict[str, Any] = {} if coding.level is None else {"compression_level": coding.level}
     if coding.format == "MP3":
-        # a constant rate would be quieter by 5 %, and a low one would not note the encoder's delay
+        # a constant bit rate is 5 % quieter, and a low one does not record the encoder's delay
         how["bitrate_mode"] = "VARIABLE"
     with soundfile.SoundFile(
         file, "w", rate, samples.shape[1], coding.subtype, format=coding.format, **how
@@ -101,7 +101,7 @@ def encoded(samples: Array, sample_rate: int, coding: Coding) -> bytes:
 
 
 def _ladder() -> Iterator[Coding]:
-    """Codings that this libsndfile has, from good to small."""
+    """Yield the codings that this libsndfile has, the best first, the smallest last."""
     import soundfile
 
     known = soundfile.available_formats()
@@ -116,27 +116,26 @@ def _ladder() -> Iterator[Coding]:
 
 
 def _rate(sample_rate: int) -> int:
-    """The lowest rate of MP3, and of browsers, that keeps the sound."""
+    """Return the lowest rate that MP3 and browsers have and that keeps the sound."""
     return next((rate for rate in MP3_RATES if rate >= sample_rate), MP3_RATES[-1])
 
 
 def _words(report: Report, whole: float, coding: Coding, gain: float) -> str:
-    """What a listener should know about the previews."""
+    """Say what a listener should know about the previews."""
     kind = "16-bit" if coding.format == "WAV" else coding.format
-    linked = any(part.file is not None for part in report.everything)
-    exact = "; the linked files are the exact ones" if linked else ""
+    exact = "; the linked files are the exact ones" if report.has_links else ""
     words = [f"You hear {kind} previews{exact}."]
     if report.seconds < whole - 0.05:
         words.append(
             f"They were cut to the first {report.seconds:.1f} of {whole:.1f} seconds,"
             " so that this page stays small."
         )
-    if report.mixture.samples.shape[1] > 2:
-        words.append(f"Their {report.mixture.samples.shape[1]} channels were mixed to one.")
+    if report.mixture.shape[1] > 2:
+        words.append(f"Their {report.mixture.shape[1]} channels were mixed to one.")
     if _rate(report.sample_rate) < report.sample_rate:
         words.append(f"They run at {_rate(report.sample_rate)} Hz.")
     if gain < 1:
         words.append(
-            f"All are {-20 * np.log10(gain):.1f} dB quieter, lest the loudest should clip."
+            f"All are {-20 * np.log10(gain):.1f} dB quieter, so that the loudest does not clip."
         )
     return " ".join(words)

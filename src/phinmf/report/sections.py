@@ -8,8 +8,9 @@ from html import escape
 
 import numpy as np
 
+from phinmf._types import Array
 from phinmf.report import drawings, figures, pictures
-from phinmf.report.contents import Part, Report, Seen
+from phinmf.report.contents import Component, Report, Transformed
 from phinmf.report.words import clean, clock, link, percent, shown
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
@@ -17,34 +18,40 @@ GOLDEN = 137.508  #: degrees: hues of neighbours are far apart, however many the
 
 
 def rows(report: Report) -> Iterator[str]:
-    """One row of the player for the mixture, and one for each part."""
-    peak = max(float(np.abs(part.samples).max()) for part in report.everything)
+    """Yield a row of the player for the mixture, and one for each component."""
+    peak = max(float(np.abs(samples).max()) for samples in report.sounds)
     hint = '<div class="controls"><span class="hint">the recording, to compare</span></div>'
-    yield _row('class="part whole"', _name(report.mixture, ""), hint, report.mixture, peak)
-    for i, part in enumerate(report.parts):
-        attributes = f'class="part" data-part="{i + 1}"{_hue(i)}'
+    name = _name("mixture", "", [], report.mixture_file)
+    yield _row('class="row whole"', name, hint, report.mixture, peak)
+    for i, component in enumerate(report.components):
+        attributes = f'class="row" data-component="{i + 1}"{_hue(i)}'
         key = f'<kbd class="key" aria-hidden="true">{i + 1}</kbd>' if i < 9 else ""
-        yield _row(attributes, _name(part, key), _controls(part), part, peak)
+        share = [f"<span>{percent(component.share)} of the energy</span>"]
+        name = _name(component.name, key, share, component.file)
+        yield _row(attributes, name, _controls(component), component.samples, peak)
 
 
 def _hue(i: int) -> str:
+    """Return the colour of component i."""
     return f' style="--hue:{(250 + GOLDEN * i) % 360:.0f}"'
 
 
-def _row(attributes: str, name: str, controls: str, part: Part, peak: float) -> str:
-    wave = drawings.waveform(part.samples, peak)
+def _row(attributes: str, name: str, controls: str, samples: Array, peak: float) -> str:
+    """Return a row of the player."""
+    wave = drawings.waveform(samples, peak)
     return f'<li {attributes}>{name}{controls}<div class="timeline">{wave}</div></li>'
 
 
-def _name(part: Part, key: str) -> str:
-    about = [f"<span>{percent(part.share)} of the energy</span>"] if key or part.share < 1 else []
-    if part.file is not None:
-        about.append(link(part.file, "whole file", part.name))
-    return f'<div class="name">{key}{shown(part.name)}<small>{" · ".join(about)}</small></div>'
+def _name(name: str, key: str, about: list[str], file: str | None) -> str:
+    """Return a name with the key that plays it alone, and what is known about it."""
+    if file is not None:
+        about = [*about, link(file, "whole file", name)]
+    return f'<div class="name">{key}{shown(name)}<small>{" · ".join(about)}</small></div>'
 
 
-def _controls(part: Part) -> str:
-    name = escape(clean(part.name))
+def _controls(component: Component) -> str:
+    """Return the buttons and the gain of a component."""
+    name = escape(clean(component.name))
     buttons = "".join(
         f'<button type="button" class="{word.lower()}" aria-pressed="false"'
         f' aria-label="{word} {name}">{word}</button>'
@@ -57,14 +64,14 @@ def _controls(part: Part) -> str:
     )
 
 
-def player_sections(report: Report, seen: Seen) -> Iterator[str]:
-    """What can be clicked to seek, below the player."""
-    kind = "learned" if seen.learned else "fixed"
+def player_sections(report: Report, preview: Transformed) -> Iterator[str]:
+    """Yield the pictures below the player; a click on them seeks."""
+    kind = "learned" if preview.learned else "fixed"
     both = (
-        (f"In the {kind} transform", pictures.learned(report, seen),
+        (f"In the {kind} transform", pictures.learned(report, preview),
          f"Each row is one shape of sound, {kind}.",
          f"Power of the recording over time in the {kind} transform, ordered by frequency"),
-        ("As an ordinary spectrogram", pictures.spectrogram(report, seen),
+        ("As an ordinary spectrogram", pictures.spectrogram(report, preview),
          "Each row is one frequency, given.",
          "Ordinary spectrogram of the recording"),
     )  # fmt: skip
@@ -77,6 +84,7 @@ def player_sections(report: Report, seen: Seen) -> Iterator[str]:
 
 
 def _picture(report: Report, title: str, picture: pictures.Picture, caption: str, alt: str) -> str:
+    """Return a picture with its scales."""
     light, dark = (f"data:image/png;base64,{base64.b64encode(png).decode()}" for png in picture)
     ticks = "".join(
         f'<span style="bottom:{100 * at:.2f}%">{label}</span>'
@@ -91,10 +99,10 @@ def _picture(report: Report, title: str, picture: pictures.Picture, caption: str
     )
 
 
-def page_sections(report: Report, seen: Seen) -> Iterator[str]:
-    """What is to be looked at and read."""
-    yield _components(report, seen)
-    yield _learned(report, seen)
+def page_sections(report: Report, preview: Transformed) -> Iterator[str]:
+    """Yield the sections to look at and read."""
+    yield _components(report, preview)
+    yield _learned(report, preview)
     if report.facts:
         facts = "".join(
             f'<tr><th scope="row">{shown(what)}</th><td>{shown(value)}</td></tr>'
@@ -103,14 +111,14 @@ def page_sections(report: Report, seen: Seen) -> Iterator[str]:
         yield f"<section><h2>Facts</h2><table>{facts}</table></section>"
 
 
-def _components(report: Report, seen: Seen) -> str:
-    """W and H, a row for each component."""
-    peaks = seen.frequencies
+def _components(report: Report, preview: Transformed) -> str:
+    """Return the section of W and H, a row for each component."""
+    peaks = preview.frequencies
     order = peaks.argsort(kind="stable")
     scale = pictures.Scale(report.sample_rate)
     spectra = pictures.resampled(report.W[order], scale.place(peaks[order]), 240)
     own = [f"component {k}" for k in range(1, len(report.H) + 1)]
-    same = own == [part.name for part in report.parts]  # then the colours can be the same, too
+    same = own == [one.name for one in report.components]  # then the colours are the same, too
     lines = []
     for k, (spectrum, activation) in enumerate(zip(spectra.T, report.H, strict=True), 1):
         hertz = peaks[report.W[:, k - 1].argmax()]
@@ -132,20 +140,20 @@ def _components(report: Report, seen: Seen) -> str:
     )
 
 
-def _learned(report: Report, seen: Seen) -> str:
-    """Atoms, cost and energy."""
+def _learned(report: Report, preview: Transformed) -> str:
+    """Return the section of atoms, cost and energy."""
     left, right = [], []
-    if seen.power.any():
+    if preview.power.any():
         left.append(_figure(
             "The strongest shapes", "The building blocks that carry the most energy, each with the"
-            " frequencies it contains.", figures.atoms(report, seen),
+            " frequencies it contains.", figures.atoms(report, preview),
             "Waveforms of the strongest atoms beside their spectra",
         ))  # fmt: skip
-    if seen.learned and seen.power.any():
+    if preview.learned and preview.power.any():
         right.append(_figure(
             "Where the energy is", "How much of the energy the strongest building blocks carry:"
             " learned from this recording, and in the fixed transform (DCT) used otherwise.",
-            figures.energy(report, seen),
+            figures.energy(report, preview),
             "Share of the energy in the strongest atoms, learned and DCT",
         ))  # fmt: skip
     if len(report.history):
@@ -154,13 +162,16 @@ def _learned(report: Report, seen: Seen) -> str:
             " best up to each moment. Learning begins with what is loud, so the curve may stay flat"
             " at first.", figures.cost(report), "Best cost so far against seconds of learning",
         ))  # fmt: skip
-    words = "" if seen.power.any() else "<p>The preview is silent, so there is nothing to draw.</p>"
+    words = (
+        "" if preview.power.any() else "<p>The preview is silent, so there is nothing to draw.</p>"
+    )
     stacks = "".join(f'<div class="stack">{"".join(stack)}</div>' for stack in (left, right))
-    title = "What was learned" if seen.learned else "The transform"
+    title = "What was learned" if preview.learned else "The transform"
     return f'<section><h2>{title}</h2>{words}<div class="pair">{stacks}</div></section>'
 
 
 def _figure(title: str, caption: str, svg: str, alt: str) -> str:
+    """Return a figure with its caption."""
     return (
         f"<figure><figcaption><h3>{title}</h3>{caption}</figcaption>"
         f'<div class="chart" role="img" aria-label="{alt}">{svg}</div></figure>'
@@ -168,7 +179,7 @@ def _figure(title: str, caption: str, svg: str, alt: str) -> str:
 
 
 def time_ruler(report: Report) -> str:
-    """Labels of time, as in the recording, along something as wide as the preview."""
+    """Return labels of the time in the recording, along something as wide as the preview."""
     step = next((step for step in STEPS if report.seconds / step <= 6), STEPS[-1])
     first = max(0.0, np.ceil(report.start / step - 1e-9))
     at = np.arange(first, first + 8) * step
@@ -178,7 +189,7 @@ def time_ruler(report: Report) -> str:
 
 
 def _ruler(ticks: Iterable[tuple[str, float]]) -> str:
-    """Labels at shares of the width; one at the left edge begins there."""
+    """Return labels at shares of the width; one at the left edge begins there."""
     return "".join(
         f'<span{" class=edge" if at < 0.03 else ""} style="left:{100 * at:.4g}%">{label}</span>'
         for label, at in ticks

@@ -1,1 +1,1 @@
-"""How well a recording was taken apart."""
+"""Scores of a separation against the true sources."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from phinmf._types import Array
 from phinmf.audio import files
@@ -19,7 +19,8 @@ def score_files(
     *,
     mixture: str | os.PathLike[str] | None = None,
     window: float = 0.04,
-    **how: Any,
+    sparsity: float = 10.0,
+    baseline: bool = True,
 ) -> ScoreTable:
     """Score sound files against the files of the true sources; see `score_components`.
 
@@ -33,8 +34,15 @@ def score_files(
         The recording; the sum of the references if not given.
     window : float
         Seconds of a frame, to the nearest even number of samples.
-    **how
-        Other arguments of `score_components`.
+    sparsity : float
+        As in `score_components`.
+    baseline : bool
+        As in `score_components`.
+
+    Returns
+    -------
+    ScoreTable
+        The scores, with the sampling rate and the names of the estimates.
     """
     if not estimates or not references:
         what = "references" if estimates else "estimates"
@@ -48,13 +56,15 @@ def score_files(
     truths = dict(zip(names, sounds[K : K + J], strict=True))
     M = max(2, 2 * round(window * rate / 2))
     whole = sounds[-1] if mixture else None
-    table = score_components(sounds[:K], truths, M, mixture=whole, **how)
-    table.settings.update(sample_rate=rate, estimates=[str(path) for path in paths[:K]])
-    return table
+    table = score_components(
+        sounds[:K], truths, M, mixture=whole, sparsity=sparsity, baseline=baseline
+    )
+    estimated = [str(path) for path in paths[:K]]
+    return replace(table, options=replace(table.options, sample_rate=rate, estimates=estimated))
 
 
 def _read_alike(paths: list[Path]) -> tuple[list[Array], int]:
-    """Read files that must have one rate, length and number of channels."""
+    """Read files that must have the same rate, length and number of channels."""
     sounds: list[Array] = []
     rates: list[int] = []
     for path in paths:

@@ -1,8 +1,8 @@
 """How well an estimate matches a source, in decibels: SDR, SIR, SAR, SI-SDR and SNR.
 
-An estimate is taken apart, channel by channel, into what a gain makes of its own reference (the
-target), what gains make of the other references (interference) and the rest (artefacts): BSS Eval
-with filters of one tap (Vincent, Gribonval and Févotte 2006).
+An estimate is split, channel by channel, into its own reference times a gain (the target), the
+other references times gains (interference) and the rest (artefacts): BSS Eval with filters of one
+tap (Vincent, Gribonval and Févotte 2006).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from numpy.typing import ArrayLike
 from phinmf import checks
 from phinmf._types import Array
 
-LIMIT = 200.0  #: dB; no score is beyond, since what would be is rounding or silence
+LIMIT = 200.0  #: dB; scores beyond it would be rounding or silence
 
 
 class Scores(NamedTuple):
     """Decibels, each from -200 to 200; more is better."""
 
-    sdr: float  #: target / (interference + artefacts), a gain for each channel being forgiven
+    sdr: float  #: target / (interference + artefacts); a gain for each channel does not count
     sir: float  #: target / interference
     sar: float  #: (target + interference) / artefacts
     si_sdr: float  #: as sdr, with one gain for all channels; the same for one channel
-    snr: float  #: reference / (estimate - reference): no gain is forgiven
+    snr: float  #: reference / (estimate - reference); gains count as errors
 
 
 def score(estimate: ArrayLike, references: Sequence[ArrayLike] | Array, source: int) -> Scores:
@@ -36,17 +36,17 @@ def score(estimate: ArrayLike, references: Sequence[ArrayLike] | Array, source: 
     Parameters
     ----------
     estimate : array of shape (n,) or (n, channels)
-        What is scored.
+        The signal that is scored.
     references : sequence of arrays of that shape
-        All true sources, since those that are not wanted are the interference.
+        All true sources: the others are the interference.
     source : int
         Which of them is estimated, from 0.
 
     Returns
     -------
     Scores
-        A silent estimate or a silent reference gives -200 dB, and +200 dB if both are silent:
-        nothing was asked for, and nothing came. No score is NaN or infinite.
+        A silent estimate or a silent reference gives -200 dB, and +200 dB if both are silent. No
+        score is NaN or infinite.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def score(estimate: ArrayLike, references: Sequence[ArrayLike] | Array, source: 
 
 
 def decibels(signal: float, noise: float) -> float:
-    """10 log10(signal / noise), within the limit; no signal is the lower limit."""
+    """Return 10 log10(signal / noise), within the limit; no signal is the lower limit."""
     if signal <= 0:
         return -LIMIT
     if noise <= 0:
@@ -111,13 +111,13 @@ def signals(name: str, given: Sequence[ArrayLike] | Array) -> Array:
 
 
 def described(array: Array) -> str:
-    """Length and channels, in words."""
+    """Say length and channels in words."""
     _, n, channels = array.shape
     return f"{n} samples on {channels} channel{'s' if channels > 1 else ''}"
 
 
 def _projection(y: Array, basis: Array) -> Array:
-    """The part of y (n,) in the span of the columns of basis (n, J), which may be dependent."""
+    """Project y (n,) onto the span of the columns of basis (n, J), which may be dependent."""
     norms = np.linalg.norm(basis, axis=0)
     columns = basis[:, norms > 0] / norms[norms > 0]
     gains = np.linalg.lstsq(columns.T @ columns, columns.T @ y, rcond=1e-12)[0]
@@ -125,4 +125,5 @@ def _projection(y: Array, basis: Array) -> Array:
 
 
 def _energy(y: Array) -> float:
+    """Return the sum of squares."""
     return float(np.vdot(y, y))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from phinmf._types import Array
+from phinmf.algorithm.options import DEFAULT_FLOOR
 from phinmf.api import tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.inits import Given
 from phinmf.linalg.manifold import dct
 from phinmf.result import Result
 from phinmf.scores.measures import signals
-from phinmf.unmixing.masking import component_frames
+from phinmf.unmixing.masks import component_frames
 
 
 def oracle_mask(
@@ -25,7 +25,7 @@ def oracle_mask(
 ) -> Array:
     """Share each coefficient of the mixture among the sources by their true power there.
 
-    The ideal ratio mask: what masking in this transform could do with perfect knowledge.
+    This is the ideal ratio mask: the best that masks of this kind could do.
 
     Parameters
     ----------
@@ -52,7 +52,9 @@ def oracle_mask(
     return np.stack([from_frames(back @ (share * mixture), truths.shape[1]) for share in shares])
 
 
-def dct_nmf(mixture: ArrayLike, M: int, n_components: int, sparsity: float, **how: Any) -> Array:
+def dct_nmf(
+    mixture: ArrayLike, M: int, n_components: int, sparsity: float, max_iter: int = 200
+) -> Array:
     """Take a recording apart by Itakura-Saito NMF in the DCT, which is not learned.
 
     Parameters
@@ -65,8 +67,8 @@ def dct_nmf(mixture: ArrayLike, M: int, n_components: int, sparsity: float, **ho
         Number of components.
     sparsity : float
         As in `tl_nmf`.
-    **how
-        Other arguments of `tl_nmf`.
+    max_iter : int
+        Maximum number of iterations.
 
     Returns
     -------
@@ -77,15 +79,17 @@ def dct_nmf(mixture: ArrayLike, M: int, n_components: int, sparsity: float, **ho
     if not y.any():
         return np.zeros((n_components, *y.shape))
     Y = to_frames(y, M)
-    settings: dict[str, Any] = {"max_iter": 200, "tol": 1e-5, "random_state": 0, **how}
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        result = tl_nmf(Y, n_components, solver=None, init=dct(M), sparsity=sparsity, **settings)
-    return component_signals(Y, result, len(y), settings.get("floor", 1e-8))
+        result = tl_nmf(
+            Y, n_components, solver=None, init=dct(M), sparsity=sparsity, floor=DEFAULT_FLOOR,
+            max_iter=max_iter, tol=1e-5, random_state=0,
+        )  # fmt: skip
+    return component_signals(Y, result, len(y), DEFAULT_FLOOR)
 
 
 def component_signals(Y: Array, result: Result, length: int, floor: float) -> Array:
-    """The signal of each component of a fit: (K, length, channels), or (K, length) for (M, N)."""
+    """Return the components of a fit: (K, length, channels), or (K, length) for Y (M, N)."""
     assert result.W is not None
     assert result.H is not None
-    parts = component_frames(Y, result.Phi, result.W, result.H, floor * result.scale**2)
-    return np.stack([from_frames(part, length) for part in parts])
+    components = component_frames(Y, result.Phi, result.W, result.H, floor * result.scale**2)
+    return np.stack([from_frames(frames, length) for frames in components])

@@ -1,16 +1,17 @@
-"""The scores of a separation beside those of what it has to be compared with."""
+"""The scores of a separation beside those of what it is compared with."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf._types import Array, Indices
+from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.scores.grouping import grouped, oracle_grouping
 from phinmf.scores.measures import LIMIT, Scores, described, score, signals
 from phinmf.scores.oracles import dct_nmf, oracle_mask
@@ -23,20 +24,44 @@ GROUPING = "oracle: each component is given to the source that makes the mean SD
 
 
 class ScoreRow(NamedTuple):
-    """How well one method has one source."""
+    """How well one method estimates one source."""
 
     source: str
     method: str
-    components: tuple[int, ...] | None  #: those put together for the source, counted from 1
+    components: tuple[int, ...] | None  #: those grouped for the source, counted from 1
     scores: Scores
 
 
 @dataclass(frozen=True)
+class ScoreOptions:
+    """What the methods were asked to do."""
+
+    M: int  #: samples of a frame
+    K: int  #: components
+    sparsity: float
+    mask_transform: str  #: "DCT", or "given"
+    sample_rate: int | None = None  #: of sound files
+    estimates: list[str] | None = None  #: names of sound files
+
+    def to_json(self) -> dict[str, object]:
+        """Return what the table prints; what does not apply is left out."""
+        values = {
+            "M": self.M,
+            "K": self.K,
+            "sparsity": self.sparsity,
+            "mask transform": self.mask_transform,
+            "sample_rate": self.sample_rate,
+            "estimates": self.estimates,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True)
 class ScoreTable:
-    """Every source by every method, and the settings of the methods."""
+    """Every source by every method, and the options of the methods."""
 
     rows: list[ScoreRow]
-    settings: dict[str, Any] = field(default_factory=dict)
+    options: ScoreOptions
 
     @property
     def methods(self) -> list[str]:
@@ -44,16 +69,16 @@ class ScoreTable:
         return list(dict.fromkeys(row.method for row in self.rows))
 
     def mean(self, method: str) -> Scores:
-        """The mean of each score over the sources."""
+        """Return the mean of each score over the sources."""
         return Scores(*np.mean([r.scores for r in self.rows if r.method == method], axis=0))
 
-    def as_dict(self) -> dict[str, Any]:
-        """The table as plain numbers, strings, lists and dicts."""
+    def as_dict(self) -> dict[str, object]:
+        """Return the table as plain numbers, strings, lists and dicts."""
         return {
             "grouping": GROUPING,
             "unit": "dB",
             "limit": LIMIT,
-            "settings": self.settings,
+            "settings": self.options.to_json(),
             "scores": [
                 {
                     "source": row.source,
@@ -70,31 +95,31 @@ class ScoreTable:
         }
 
     def to_json(self) -> str:
-        """The table as JSON; all numbers are finite."""
+        """Return the table as JSON; all numbers are finite."""
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def table(self) -> Table:
-        """The table for a terminal, to be printed by rich."""
+        """Return the table for a terminal, to be printed by rich."""
         from rich.table import Table
 
-        told = Table(title="Scores in dB (components are grouped by an oracle)")
+        table = Table(title="Scores in dB (components are grouped by an oracle)")
         for name in ("source", "method", "components"):
-            told.add_column(name)
+            table.add_column(name)
         for name in ("SDR", "SIR", "SAR", "SI-SDR", "SNR"):
-            told.add_column(name, justify="right")
+            table.add_column(name, justify="right")
         last = None
         for row in self.rows:
             if last not in (None, row.source):
-                told.add_section()
+                table.add_section()
             which = "" if row.components is None else " ".join(map(str, row.components))
             shown = row.source if row.source != last else ""
-            told.add_row(shown, row.method, which, *(f"{value:.2f}" for value in row.scores))
+            table.add_row(shown, row.method, which, *(f"{value:.2f}" for value in row.scores))
             last = row.source
-        told.add_section()
+        table.add_section()
         for i, method in enumerate(self.methods):
             means = (f"{value:.2f}" for value in self.mean(method))
-            told.add_row("mean" if i == 0 else "", method, "", *means)
-        return told
+            table.add_row("mean" if i == 0 else "", method, "", *means)
+        return table
 
 
 def score_components(
@@ -104,16 +129,15 @@ def score_components(
     *,
     mixture: ArrayLike | None = None,
     Phi: ArrayLike | None = None,
-    sparsity: float = 10.0,
+    sparsity: float = DEFAULT_SPARSITY,
     baseline: bool = True,
-    **how: Any,
 ) -> ScoreTable:
-    """Score components against the true sources, beside what that has to be compared with.
+    """Score components against the true sources, beside what they are compared with.
 
     Parameters
     ----------
     components : sequence of K arrays of shape (n,) or (n, channels)
-        Parts of a recording, to be put together by source: that is done by an oracle.
+        The components of a recording; an oracle groups them by source.
     references : mapping of names to arrays of that shape
         The true sources.
     M : int
@@ -123,21 +147,19 @@ def score_components(
     Phi : array of shape (M, M), optional
         Transform of the oracle mask; the DCT if not given.
     sparsity : float
-        Of the NMF in the DCT, which has K components, too.
+        Sparsity of the NMF in the DCT, which has K components, too.
     baseline : bool
         Whether to fit the NMF in the DCT, which takes some time.
-    **how
-        Other arguments of `tl_nmf` for that fit.
 
     Returns
     -------
     ScoreTable
-        The mixture itself as an estimate, the components put together, NMF in the DCT put together
-        likewise, and the ideal ratio mask.
+        Scores of the mixture itself as an estimate, of the grouped components, of the grouped
+        components of NMF in the DCT, and of the ideal ratio mask.
     """
     names = list(references)
     truths = signals("references", list(references.values()))
-    parts = signals("components", components)
+    given = signals("components", components)
     whole = truths.sum(axis=0) if mixture is None else signals("mixture", [mixture])[0]
     if whole.shape != truths.shape[1:]:
         raise ValueError(
@@ -147,10 +169,9 @@ def score_components(
     found: dict[str, tuple[Array, Indices | None]] = {
         MIXTURE: (np.stack([whole] * len(names)), None)
     }
-    found[ESTIMATE] = _put_together(parts, truths)
+    found[ESTIMATE] = _grouped(given, truths)
     if baseline:
-        fixed = dct_nmf(whole, M, len(parts), sparsity, **how)
-        found[DCT] = _put_together(fixed, truths)
+        found[DCT] = _grouped(dct_nmf(whole, M, len(given), sparsity), truths)
     found[MASK] = (oracle_mask(truths, M, Phi), None)
     rows = [
         ScoreRow(name, method, _members(groups, j), score(estimates[j], truths, j))
@@ -158,16 +179,17 @@ def score_components(
         for method, (estimates, groups) in found.items()
     ]
     transform = "DCT" if Phi is None else "given"
-    settings = {"M": M, "K": len(parts), "sparsity": sparsity, "mask transform": transform}
-    return ScoreTable(rows, settings)
+    return ScoreTable(rows, ScoreOptions(M, len(given), sparsity, transform))
 
 
-def _put_together(parts: Array, truths: Array) -> tuple[Array, Indices]:
-    grouping = oracle_grouping(parts, truths)
-    return grouped(parts, grouping, len(truths)), grouping
+def _grouped(components: Array, truths: Array) -> tuple[Array, Indices]:
+    """Group components by an oracle; return the sums and the source of each component."""
+    grouping = oracle_grouping(components, truths)
+    return grouped(components, grouping, len(truths)), grouping
 
 
 def _members(groups: Indices | None, source: int) -> tuple[int, ...] | None:
+    """Return the numbers of the components of a source, counted from 1."""
     if groups is None:
         return None
     return tuple(int(k) + 1 for k in np.flatnonzero(groups == source))

@@ -1,1 +1,1 @@
-"""What takes a recording apart, in memory or into a folder."""
+"""Take a recording apart: learn a model of it, separate it, and write folders of components."""

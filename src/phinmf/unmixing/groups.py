@@ -1,12 +1,12 @@
-"""Components taken together: by name, or those that sound at the same times."""
+"""Components joined to groups: by name, or those that are loud at the same times."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -14,14 +14,18 @@ from scipy.spatial.distance import squareform
 
 from phinmf._types import Array
 from phinmf.audio import files
-from phinmf.audio.writing import Stems, encoding_for
+from phinmf.audio.files import Sound
+from phinmf.audio.sample_format import sample_format_for
+from phinmf.audio.writing import Stems
 from phinmf.unmixing import ownership
 from phinmf.unmixing.null_test import measure, sentence
 from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.planning import check_names, group_files, one_case
+from phinmf.unmixing.record import FolderRecord, GroupRecord
 
-Groups = dict[str, list[int]]
+Groups = dict[str, list[int]]  #: names, and numbers of components counted from 1
 REST = "rest"  #: the group of components that are in no other
+AUTOMATIC = "part_{}"  #: names of groups that have none
 
 
 def parse(text: str) -> Groups:
@@ -40,18 +44,26 @@ def parse(text: str) -> Groups:
     return groups
 
 
-def clusters(similarity: Any, n: int) -> Groups:
-    """Put components that are loud at the same times into n groups."""
-    S = np.asarray(similarity, dtype=float)
+def clusters(S: Array, n: int) -> Groups:
+    """Join components into n groups by the similarity (K, K) of their loudness over time."""
     K = len(S)
     check_count(n, K)
     if K == 1:
-        return {"part_1": [1]}
+        return {AUTOMATIC.format(1): [1]}
     distance = np.clip(1 - (S + S.T) / 2, 0, 2)
     np.fill_diagonal(distance, 0)
     labels = fcluster(linkage(squareform(distance, checks=False), "average"), n, "maxclust")
     found = [[k + 1 for k in range(K) if labels[k] == label] for label in dict.fromkeys(labels)]
-    return {f"part_{i + 1}": members for i, members in enumerate(found)}
+    return {AUTOMATIC.format(i): members for i, members in enumerate(found, 1)}
+
+
+def similarity(H: Array) -> Array:
+    """Return the correlation (K, K) of the loudness of components over time."""
+    loudness = np.sqrt(H)
+    loudness = loudness - loudness.mean(axis=1, keepdims=True)
+    norms = np.linalg.norm(loudness, axis=1)
+    loudness /= np.where(norms > 0, norms, 1)[:, None]
+    return loudness @ loudness.T
 
 
 def check_count(n: int, K: int) -> None:
@@ -61,7 +73,7 @@ def check_count(n: int, K: int) -> None:
 
 
 def complete(groups: Groups, K: int) -> Groups:
-    """Check the numbers; components that are in no group are "rest"."""
+    """Check the numbers; put components that are in no group into "rest"."""
     named = {number for group in groups.values() for number in group}
     if unknown := named - set(range(1, K + 1)):
         raise ValueError(f"group names component {max(unknown)}, but there are 1 to {K}")
@@ -75,63 +87,76 @@ def complete(groups: Groups, K: int) -> Groups:
 
 
 def names(wanted: Groups | int | None, K: int) -> list[str]:
-    """Of the groups that will be made of K components, if they can be made."""
+    """Return the names of the groups that K components will be joined to; raise if they cannot."""
     if wanted is None:
         return []
     if isinstance(wanted, int):
         check_count(wanted, K)
-        return [f"part_{i + 1}" for i in range(wanted)]
+        return [AUTOMATIC.format(i + 1) for i in range(wanted)]
     return list(complete(wanted, K))
 
 
-def regroup(folder: Path, wanted: Groups | int) -> dict[str, Any]:
+def regroup(folder: Path, wanted: Groups | int) -> FolderRecord:
     """Add up the components of a finished folder into groups; nothing is learned again.
 
-    The files of the grouping before, if they are as they were written, make way for the new ones.
+    The files of the grouping before, if they are as they were written, are replaced.
     """
-    result = ownership.read(folder)
-    with ownership.understood(folder):
-        components = [component["file"] for component in result["components"]]
-        groups = clusters(result["similarity"], wanted) if isinstance(wanted, int) else wanted
-        before = [group["file"] for group in result.get("groups", {}).values()]
-        format, subtype = str(result["format"]), str(result["subtype"])
+    record = ownership.read(folder)
+    components = [component.file for component in record.components]
+    groups = clusters(np.array(record.similarity), wanted) if isinstance(wanted, int) else wanted
     groups = complete(groups, len(components))
     sounds = [files.probe(ownership.inside(folder, name)) for name in components]
     first = sounds[0]
     for sound in sounds:
         if (sound.length, sound.channels) != (first.length, first.channels):
             raise ValueError(f"{sound.path} is not as long as {first.path}, or has other channels")
-    encoding = encoding_for(first, first.length, format, subtype)
-    targets = group_files(groups, encoding)
+    sample_format = sample_format_for(
+        first.sample_format, first.length * first.channels, record.format, record.subtype
+    )
+    targets = group_files(groups, sample_format)
     check_names([*components, *targets])
-    out = [name for name in before if os.path.lexists(folder / str(name))]
+    before = [group.file for group in (record.groups or {}).values()]
+    out = replaced_files(folder, before, targets)
+    with exchange(folder, record, out) as new:
+        paths = [new / name for name in targets]
+        with Stems(
+            paths, sample_format, first.sample_rate, first.channels, tags=first.tags, where=folder
+        ) as stems:
+            for blocks in side_by_side(sounds):
+                stems.write(total(blocks), np.stack(list(sums(blocks, groups))))
+        measured = measure(stems, (total(blocks) for blocks in side_by_side(sounds)))
+        named = zip(groups, targets, strict=True)
+        grouped = replace(
+            record,
+            groups={name: GroupRecord(file, groups[name]) for name, file in named},
+            groups_add_up=sentence(measured, "groups", "the components"),
+        )
+        return ownership.write(new, grouped, add=targets, drop=before)
+
+
+def replaced_files(folder: Path, before: list[str], targets: list[str]) -> list[str]:
+    """Return the existing files of the grouping before; raise if a user's file is in the way."""
+    out = [name for name in before if os.path.lexists(folder / name)]
     for name in out:
-        if not ownership.ours(folder, name, result):
+        if not ownership.ours(folder, name):
             raise FileExistsError(f"{folder / name} was changed since it was written: move it away")
     for name in targets:
         if os.path.lexists(folder / name) and one_case(name) not in map(one_case, out):
             raise FileExistsError(f"{folder / name} was not written by phinmf: move it away")
-    with exchange(folder, result, out) as new:
-        with Stems([new / name for name in targets], encoding, first, where=folder) as stems:
-            for parts in zip(*(files.blocks(sound) for sound in sounds), strict=True):
-                stems.write(total(parts), np.stack(list(sums(parts, groups))))
-        again = (total(parts) for parts in zip(*(files.blocks(s) for s in sounds), strict=True))
-        measured = measure(stems, again)
-        result["groups"] = {
-            name: {"file": file, "components": groups[name]}
-            for name, file in zip(groups, targets, strict=True)
-        }
-        result["groups_add_up"] = sentence(measured, "groups", "the components")
-        ownership.write(new, result, add=targets, drop=before)
-    return {"folder": str(folder), **ownership.read(folder)}
+    return out
 
 
-def total(parts: tuple[Array, ...]) -> Array:
-    """The samples of all components."""
-    return sum(parts, np.zeros_like(parts[0]))
+def side_by_side(sounds: list[Sound]) -> Iterator[tuple[Array, ...]]:
+    """Yield blocks of all sound files at the same time."""
+    return zip(*(files.blocks(sound) for sound in sounds), strict=True)
 
 
-def sums(parts: tuple[Array, ...], groups: Groups) -> Iterator[Array]:
-    """The samples of each group."""
+def total(blocks: tuple[Array, ...]) -> Array:
+    """Return the sum of all components."""
+    return sum(blocks, np.zeros_like(blocks[0]))
+
+
+def sums(blocks: tuple[Array, ...], groups: Groups) -> Iterator[Array]:
+    """Yield the sum of the components of each group."""
     for members in groups.values():
-        yield np.sum([parts[number - 1] for number in members], axis=0)
+        yield np.sum([blocks[number - 1] for number in members], axis=0)

@@ -10,62 +10,62 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from phinmf.audio.files import Identity, identity
+from phinmf.unmixing.record import MARK, FileRecord, FolderRecord
+
 LISTING, MODEL, PAGE = "result.json", "model.npz", "report.html"
-MARK = {"program": "phinmf", "layout": 1}  #: by which result.json is told from a namesake
-
-Identity = tuple[int, int, int, int]
 
 
-def identity(path: Path) -> Identity:
-    """Device, inode, size and time of change: another file, or another content, has others."""
-    seen = path.stat()
-    return seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns
-
-
-def fingerprint(path: Path) -> dict[str, Any]:
-    """Size and checksum of a file."""
+def fingerprint(path: Path) -> FileRecord:
+    """Return size and checksum of a file."""
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"bytes": os.fstat(file.fileno()).st_size, "sha256": digest}
+        return FileRecord(os.fstat(file.fileno()).st_size, digest)
 
 
-def seal(result: dict[str, Any]) -> str:
-    """Checksum of what result.json says, but for the checksum itself."""
-    rest = {key: value for key, value in result.items() if key != "checksum"}
+def seal(content: dict[str, Any]) -> str:
+    """Return the checksum of what result.json says, without the checksum itself."""
+    rest = {key: value for key, value in content.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def write(
-    folder: Path, result: dict[str, Any], add: Iterable[str], drop: Iterable[str] = ()
-) -> None:
-    """Write result.json: what it listed but for `drop`, and the files `add` of the folder."""
-    files = {name: entry for name, entry in result.get("files", {}).items() if name not in drop}
+    folder: Path, record: FolderRecord, add: Iterable[str], drop: Iterable[str] = ()
+) -> FolderRecord:
+    """Write result.json with the files it listed, without `drop` and with `add`; return it."""
+    files = {name: entry for name, entry in record.files.items() if name not in drop}
     for name in add:
         with open(folder / name, "r+b") as file:
-            os.fsync(file.fileno())  # a disk that is full may say so only now
+            os.fsync(file.fileno())  # a disk that is full may report it only now
         files[name] = fingerprint(folder / name)
-    result = json.loads(json.dumps({**MARK, **result, "files": files}))  # as it will be read
-    result["checksum"] = seal(result)
-    text = json.dumps(result, indent=2, ensure_ascii=False)
+    record = replace(record, files=files)
+    return replace(record, checksum=write_sealed(folder, record.to_json()))
+
+
+def write_sealed(folder: Path, content: dict[str, Any]) -> str:
+    """Write result.json with its checksum, and return that."""
+    content = json.loads(json.dumps(content))  # as it will be read
+    content["checksum"] = seal(content)
     try:
-        content = text.encode()
+        written = json.dumps(content, indent=2, ensure_ascii=False).encode()
     except UnicodeEncodeError:  # a name that is not UTF-8
-        content = json.dumps(result, indent=2).encode()
-    (folder / LISTING).write_bytes(content)
+        written = json.dumps(content, indent=2).encode()
+    (folder / LISTING).write_bytes(written)
+    return str(content["checksum"])
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """What result.json says, if this program wrote it and it was not changed since."""
+def read_sealed(folder: Path) -> dict[str, Any]:
+    """Return what result.json says, if this program wrote it and it was not changed since."""
     try:
-        result = json.loads(inside(folder, LISTING).read_bytes())
-        marked = all(result[key] == MARK[key] for key in MARK)
-        if marked and isinstance(result["files"], dict) and result["checksum"] == seal(result):
-            return dict(result)
+        content = json.loads(inside(folder, LISTING).read_bytes())
+        marked = all(content[key] == MARK[key] for key in MARK)
+        if marked and isinstance(content["files"], dict) and content["checksum"] == seal(content):
+            return dict(content)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     raise ValueError(
@@ -74,22 +74,22 @@ def read(folder: Path) -> dict[str, Any]:
     )
 
 
-def damaged(folder: Path) -> ValueError:
-    """What is said of a result.json whose checksum agrees, but which says what cannot be."""
-    return ValueError(f"{folder / LISTING} is damaged: unmix again")
-
-
-@contextmanager
-def understood(folder: Path) -> Iterator[None]:
-    """Say that result.json is damaged where something is missing in it, or is of another kind."""
+def read(folder: Path) -> FolderRecord:
+    """Return what result.json says; raise ValueError if it was changed or says nonsense."""
+    content = read_sealed(folder)
     try:
-        yield
-    except (LookupError, TypeError, AttributeError, ArithmeticError):
+        return FolderRecord.from_json(content)
+    except ValueError:
         raise damaged(folder) from None
 
 
+def damaged(folder: Path) -> ValueError:
+    """Return the error for a result.json whose checksum agrees, but whose content is nonsense."""
+    return ValueError(f"{folder / LISTING} is damaged: unmix again")
+
+
 def inside(folder: Path, name: Any) -> Path:
-    """A file that result.json names: in its folder, and no link to elsewhere."""
+    """Return the path of a file that result.json names: in its folder, and not a link."""
     plain = isinstance(name, str) and name not in ("", ".", "..") and "\0" not in name
     if plain and os.path.basename(name) == name and "\\" not in name:
         path = folder / name
@@ -101,38 +101,41 @@ def inside(folder: Path, name: Any) -> Path:
     raise ValueError(f"{folder / LISTING} names {name!r}, which is not a file of its folder")
 
 
-def ours(folder: Path, name: str, result: dict[str, Any]) -> bool:
-    """Whether a file of a folder is listed and unchanged."""
-    try:
-        path = inside(folder, name)
-    except ValueError:
-        return False
-    if name == LISTING:
-        return "checksum" in result  # which `read` has found to agree
-    entry = result["files"].get(name)
+def listed(entry: object, path: Path) -> bool:
+    """Whether a file has the size and the checksum that result.json states for it."""
     same_size = isinstance(entry, dict) and entry.get("bytes") == path.stat().st_size
-    return same_size and bool(entry == fingerprint(path))
+    return same_size and entry == vars(fingerprint(path))
 
 
-def contents(folder: Path) -> tuple[dict[str, Identity], list[str]]:
-    """What this program wrote into a folder, and the names of everything else in it."""
+def ours(folder: Path, name: str) -> bool:
+    """Whether a file of a folder is listed in its result.json and unchanged."""
+    return name in contents(folder, [name])[0]
+
+
+def contents(folder: Path, names: Iterable[str]) -> tuple[dict[str, Identity], list[str]]:
+    """Return which of these names in a folder this program wrote, and which it did not."""
     try:
-        result = read(folder)
+        entries = read_sealed(folder)["files"]
     except ValueError:
-        result = {"files": {}}
+        entries = None
     owned, foreign = {}, []
-    for name in sorted(os.listdir(folder)):
-        if ours(folder, name, result):
-            owned[name] = identity(folder / name)
+    for name in names:
+        try:
+            path = inside(folder, name)
+            own = entries is not None and (name == LISTING or listed(entries.get(name), path))
+        except ValueError:
+            own = False
+        if own:
+            owned[name] = identity(path)
         else:
             foreign.append(name)
     return owned, foreign
 
 
 def replaceable(folder: Path, keep: Collection[Path] = ()) -> dict[str, Identity]:
-    """Return the files of a folder that may be replaced as a whole, or say why it may not.
+    """Return the files of a folder that may be replaced as a whole; raise if it may not be.
 
-    `keep` are files that are being read: a folder that holds one of them stays.
+    `keep` are files that are being read: a folder that holds one of them is not replaced.
     """
     problem = None
     if folder.is_symlink():
@@ -151,7 +154,7 @@ def replaceable(folder: Path, keep: Collection[Path] = ()) -> dict[str, Identity
                 f"{folder} holds {held}, which is being read, and is not replaced: choose another"
                 " folder"
             )
-    owned, foreign = contents(folder)
+    owned, foreign = contents(folder, sorted(os.listdir(folder)))
     if foreign:
         shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" * (len(foreign) > 3))
         raise FileExistsError(
@@ -162,7 +165,7 @@ def replaceable(folder: Path, keep: Collection[Path] = ()) -> dict[str, Identity
 
 
 def same_file_in(folder: Path, path: Path) -> str | None:
-    """The name of a file in a folder, whatever path or link leads to it."""
+    """Return the name that a file has in a folder, whatever path or link leads to it, or None."""
     if not path.exists():
         return None
     for entry in folder.iterdir():

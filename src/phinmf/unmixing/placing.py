@@ -1,4 +1,4 @@
-"""Finished files take their place together or not at all, whatever interrupts."""
+"""Put finished files in place, all of them or none, whatever interrupts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from phinmf.audio.files import Identity, identity
 from phinmf.unmixing import ownership
+from phinmf.unmixing.record import FolderRecord
 
-NEW, BEFORE = "new", "before"  #: folders of a workshop: what is to come, and what was there
-SPARE = 4  #: files that are kept open, to be closed when cleaning up needs to open folders
+NEW, BEFORE = "new", "before"  #: subfolders of a workshop: the new files, and the replaced ones
+SPARE = 4  #: files kept open, so that cleaning up can open folders at the limit of open files
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
-#: why a system refuses to write where it could before
+#: errors that say that the disk, or the table of open files, is full or broken
 FULL = {
     getattr(errno, name)
     for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EMFILE", "ENFILE")
@@ -29,15 +32,15 @@ FULL = {
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let signals that end a program wait until a few steps are done together."""
+    """Delay signals that end a program until a few steps that belong together are done."""
     waiting: list[int] = []
     before: dict[int, Any] = {}
 
-    def wait(number: int, frame: Any) -> None:
+    def wait(number: int, frame: FrameType | None) -> None:
         waiting.append(number)
 
     try:
-        with suppress(ValueError):  # not in the main thread, which alone is interrupted
+        with suppress(ValueError):  # not the main thread, which is the only one that gets signals
             for number in SIGNALS:
                 if (handler := signal.getsignal(number)) is not None:
                     before[number] = handler
@@ -53,9 +56,9 @@ def uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def workshop(final: Path) -> Iterator[Path]:
-    """Yield a fresh folder beside another one; it is gone afterwards.
+    """Yield a temporary folder beside another one, and remove it afterwards.
 
-    So are folders above it that were made for it, if they are empty.
+    Folders above it that were made for it are removed as well, if they are empty.
     """
     made: list[Path] = []
     spare: list[int] = []
@@ -78,11 +81,11 @@ def workshop(final: Path) -> Iterator[Path]:
         try:
             clean(bench, made, spare)
         finally:
-            clean(bench, made, spare)  # a signal may have come before the first time began
+            clean(bench, made, spare)  # a signal may have come before the first call began
 
 
 def clean(bench: Path | None, made: list[Path], spare: list[int]) -> None:
-    """Remove a workshop and the empty folders that were made for it; twice is the same as once."""
+    """Remove a workshop and the empty folders that were made for it; it may be called twice."""
     with uninterrupted():
         while spare:
             os.close(spare.pop())
@@ -91,14 +94,14 @@ def clean(bench: Path | None, made: list[Path], spare: list[int]) -> None:
                 shutil.rmtree(inside, ignore_errors=True)
         empty = [] if bench is None else [bench / BEFORE, bench]
         for folder in (*empty, *reversed(made)):
-            with suppress(OSError):  # not empty: what could not be put back is kept
+            with suppress(OSError):  # not empty: files that could not be put back are kept
                 folder.rmdir()
 
 
 def unwritable(folder: Path, error: OSError) -> OSError:
-    """What is said of a folder that the system cannot write to."""
+    """Return the error for a folder that the system cannot write to."""
     advice = (
-        "use fewer components, whose files are open together, or raise the limit with ulimit -n"
+        "use fewer components, since each has an open file, or raise the limit with ulimit -n"
         if error.errno in (errno.EMFILE, errno.ENFILE)
         else "free space on the disk, or choose another folder"
     )
@@ -106,12 +109,12 @@ def unwritable(folder: Path, error: OSError) -> OSError:
 
 
 def taken(folder: Path) -> FileExistsError:
-    """What is said of a folder that is there already."""
+    """Return the error for a folder that exists already."""
     return FileExistsError(f"{folder} exists already: choose another folder, or add --overwrite")
 
 
 def put_in_place(bench: Path, final: Path, overwrite: bool, keep: Collection[Path] = ()) -> None:
-    """Give the new folder of a workshop its name; the one before goes when that has worked."""
+    """Give the new folder of a workshop its name, and remove the one that it replaces."""
     new, before = bench / NEW, bench / BEFORE
     if os.path.lexists(final) and not overwrite:
         raise taken(final)
@@ -122,7 +125,7 @@ def put_in_place(bench: Path, final: Path, overwrite: bool, keep: Collection[Pat
         try:
             os.rename(new, final)
         except OSError as error:
-            there = os.path.lexists(final)  # another run was quicker
+            there = os.path.lexists(final)  # another program was quicker
             if owned is not None and not there:
                 os.rename(before, final)
             elif owned is not None:
@@ -132,8 +135,8 @@ def put_in_place(bench: Path, final: Path, overwrite: bool, keep: Collection[Pat
             clear(before, owned, final)
 
 
-def clear(before: Path, owned: dict[str, ownership.Identity], final: Path) -> None:
-    """Remove a folder that was replaced; what came into it at the last moment stays."""
+def clear(before: Path, owned: dict[str, Identity], final: Path) -> None:
+    """Remove a folder that was replaced; files added to it at the last moment are kept."""
     try:
         ownership.remove(before, owned)
     except OSError:
@@ -144,22 +147,22 @@ def clear(before: Path, owned: dict[str, ownership.Identity], final: Path) -> No
 
 
 @contextmanager
-def exchange(folder: Path, result: dict[str, Any], out: Collection[str]) -> Iterator[Path]:
-    """Yield an empty folder; what is written there goes into another one, in place of files `out`.
+def exchange(folder: Path, record: FolderRecord, out: Collection[str]) -> Iterator[Path]:
+    """Yield an empty folder; files written there replace the files `out` of `folder`.
 
-    If anything fails, or its result.json is no longer `result`, the folder is left as it was. The
-    files `out` must be this program's; result.json is always one of them.
+    If anything fails, or its result.json no longer says `record`, the folder is left as it was.
+    The files `out` must be this program's; result.json is always one of them.
     """
-    out, checksum = [*out, ownership.LISTING], result["checksum"]
-    seen = [ownership.identity(folder / name) for name in out]
+    out = [*out, ownership.LISTING]
+    seen = [identity(folder / name) for name in out]
     with workshop(folder) as bench:
         yield bench / NEW
         (bench / BEFORE).mkdir()
         moves = [(folder / name, bench / BEFORE / name) for name in out]
         moves += [(new, folder / new.name) for new in sorted((bench / NEW).iterdir())]
         with uninterrupted():
-            same = seen == [ownership.identity(folder / name) for name in out]
-            if not same or ownership.read(folder)["checksum"] != checksum:
+            same = seen == [identity(folder / name) for name in out]
+            if not same or ownership.read_sealed(folder)["checksum"] != record.checksum:
                 raise FileExistsError(f"{folder} was changed meanwhile: try again")
             done = []
             try:

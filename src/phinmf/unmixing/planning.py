@@ -1,4 +1,4 @@
-"""What will be written, and where: found possible before any work is done."""
+"""What will be written, and where: checked before any work is done."""
 
 from __future__ import annotations
 
@@ -8,56 +8,42 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from phinmf.audio.files import Sound
-from phinmf.audio.writing import Encoding, encoding_for
+from phinmf.audio.sample_format import SampleFormat, check_holds, sample_format_for
+from phinmf.audio.sources import Source
 from phinmf.unmixing import ownership, placing
+from phinmf.unmixing.options import TEMPLATE, Output
 
-TEMPLATE = "component_{number:02d}"
-LONGEST = 240  #: bytes of a file name
-MOST_GAIN = 60.0  #: dB
+LONGEST_NAME = 240  #: bytes of a file name
 
 
 @dataclass(frozen=True)
-class Output:
-    """Where the parts of a file go, and as what."""
-
-    folder: Path
-    format: str | None = None
-    subtype: str | None = None
-    filename: str = TEMPLATE
-    gain: float = 0.0  #: dB, the same for all parts
-    overwrite: bool = False
-    keep: tuple[Path, ...] = ()  #: files that are read: a folder that holds them is not replaced
-
-
-class Plan(NamedTuple):
+class Plan:
     """What will be written."""
 
     output: Output
-    encoding: Encoding
+    sample_format: SampleFormat
     names: list[str]  #: of the components' files
 
 
 def folder_for(above: Path, recording: Path) -> Path:
-    """The folder for the parts of a recording, which has its name."""
+    """Return the folder for the components of a recording, which has its name."""
     if recording.stem.strip(". ") == "":
         raise ValueError(
-            f"{recording} has no name that a folder could have: rename it, for example to"
+            f"{recording} has no name that a folder can have: rename it, for example to"
             f" song{recording.suffix or '.wav'}"
         )
     return above / recording.stem
 
 
-def planned(output: Output, sound: Sound, length: int, K: int, groups: Iterable[str] = ()) -> Plan:
-    """Raise, before any work is done, if the folder, the format or the names cannot be."""
+def planned(
+    output: Output, source: Source, own: SampleFormat, K: int, groups: Iterable[str] = ()
+) -> Plan:
+    """Raise, before any work is done, if the folder, the format or the names are impossible.
+
+    `own` is the sample format of the recording, which is the default.
+    """
     final = output.folder
-    if not abs(output.gain) <= MOST_GAIN:
-        raise ValueError(
-            f"gain is {output.gain}, but a number from -{MOST_GAIN:g} to {MOST_GAIN:g} of decibels"
-            " is needed"
-        )
     if os.path.lexists(final):
         if not output.overwrite:
             raise placing.taken(final)
@@ -71,26 +57,28 @@ def planned(output: Output, sound: Sound, length: int, K: int, groups: Iterable[
         raise PermissionError(
             f"{final} cannot be written ({error.strerror}): choose another folder"
         ) from None
-    encoding = encoding_for(sound, length, output.format, output.subtype)
-    names = [named(output.filename, final.name, k + 1) + encoding.suffix for k in range(K)]
+    samples = source.length * source.channels
+    sample_format = sample_format_for(own, samples, output.format, output.subtype)
+    check_holds(sample_format, source.channels, source.sample_rate)
+    names = [named(output.filename, final.name, k + 1) + sample_format.suffix for k in range(K)]
     if len({one_case(name) for name in names}) < len(names):
         raise ValueError(
             f"filename is {output.filename!r}, which gives several components the same name: add"
             " {number}"
         )
-    check_names([*names, *group_files(groups, encoding)])
-    return Plan(output, encoding, names)
+    check_names([*names, *group_files(groups, sample_format)])
+    return Plan(output, sample_format, names)
 
 
-def group_files(groups: Iterable[str], encoding: Encoding) -> list[str]:
-    """Names of the files of groups."""
-    return [f"{name}{encoding.suffix}" for name in groups]
+def group_files(groups: Iterable[str], sample_format: SampleFormat) -> list[str]:
+    """Return the names of the files of groups."""
+    return [f"{name}{sample_format.suffix}" for name in groups]
 
 
 def named(template: str, track: str, number: int) -> str:
-    """A file name from a template; it stays in its folder."""
+    """Return a file name from a template; names that lead to other folders are refused."""
     try:
-        wide = re.search(r"\{[^}]*\d{4}", template)  # a field of that many places
+        wide = re.search(r"\{[^}]*\d{4}", template)  # a field of thousands of digits
         name = "" if wide else template.format(track=track, number=number)
     except (KeyError, IndexError, ValueError, AttributeError, TypeError):
         name = ""
@@ -109,13 +97,13 @@ def check_names(names: list[str]) -> None:
         if (other := seen.get(one_case(name))) is not None:
             raise ValueError(
                 f"two files would have the same name, {other} and {name}: choose another name for"
-                " one of them (disks that do not tell capital letters apart see one name)"
+                " one of them (some disks do not distinguish capital letters)"
             )
-        if len(os.fsencode(name)) > LONGEST:
+        if len(os.fsencode(name)) > LONGEST_NAME:
             raise ValueError(f"the file name {name[:40]}… is too long: choose a shorter one")
         seen[one_case(name)] = name
 
 
 def one_case(name: str) -> str:
-    """A name as a disk sees it that tells neither cases nor ways to write an accent apart."""
+    """Return a name as a disk sees it that ignores case and the way accents are written."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

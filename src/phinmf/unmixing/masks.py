@@ -1,4 +1,4 @@
-"""Frames of each component: its share of the expected power, as a mask on the coefficients."""
+"""Frames of each component: its share of the expected power is a mask on the coefficients."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def component_frames(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> 
     X = Phi @ Y
     with np.errstate(divide="ignore", invalid="ignore"):
         X = X / (W @ H + X.dtype.type(floor))
-    X[~np.isfinite(X)] = 0  # 0/0: nothing there to be shared
+    X[~np.isfinite(X)] = 0  # 0/0: there is nothing to share
     for k in range(K):
         yield Phi.T @ (X * (np.outer(W[:, k], H[k]) + X.dtype.type(floor / K)))

@@ -1,9 +1,9 @@
-"""How long an unmixing will take, from the speed of this machine here and now.
+"""How long an unmixing will take, from the speed of this machine at this moment.
 
-Every stage is counted in operations of two kinds: of products of matrices in single precision, and
-of elementwise work, which is bound by memory. The numbers were fitted to ten runs of 10 to
-180 s at 16 and 44.1 kHz, mono and stereo, with 4 to 16 components; `benchmarks/forecast.py` tells
-how good they are.
+Every stage is counted in operations of two kinds: products of matrices in single precision, and
+elementwise work, which is limited by memory. The numbers were fitted to ten recordings of 10 to
+180 s at 16 and 44.1 kHz, mono and stereo, with 4 to 16 components; `benchmarks/forecast.py`
+measures how good they are.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 import threadpoolctl
 
 from phinmf.arrays.threads import available
+from phinmf.unmixing.preview import preview_of
 
-NMF_ITERATIONS = 90, 45  #: of three updates each, usual before and after learning the transform
+NMF_ITERATIONS = 90, 45  #: of three updates each, typical before and after learning the transform
 OUTER = 9  #: outer iterations that learn the transform
-PAGE_SECONDS = 60.0  #: that a page lets one hear
-ENCODING = 430.0  #: elementwise operations that take as long as a sample of MP3
+MP3_SAMPLE = 430.0  #: elementwise operations that take as long as encoding a sample as MP3
 
 
 class Work(NamedTuple):
@@ -33,7 +33,7 @@ class Work(NamedTuple):
         return Work(self.products + other[0], self.elements + other[1])
 
     def times(self, n: float) -> Work:
-        """The same n times."""
+        """Return the work of doing it n times."""
         return Work(n * self.products, n * self.elements)
 
 
@@ -44,7 +44,7 @@ class Speed(NamedTuple):
     elements: float
 
     def seconds(self, work: Work) -> float:
-        """How long some work takes."""
+        """Return how long some work takes."""
         return work.products / self.products + work.elements / self.elements
 
 
@@ -70,7 +70,7 @@ def nmf_iteration(size: Size) -> Work:
 
 
 def transform_setup(size: Size) -> Work:
-    """Work before and after the iterations that learn the transform, in which it is polished."""
+    """Work before and after the iterations that learn the transform."""
     M, N, C, _ = size
     return Work(45.0 * M**3 + 10.0 * M**2 * N * C, 60.0 * M**2)
 
@@ -92,26 +92,26 @@ def learning(size: Size, transform: bool = True) -> Work:
 
 
 def writing(size: Size) -> Work:
-    """Work to take all frames apart, write the components and compare their sum."""
+    """Work to separate all frames, write the components and compare their sum."""
     M, N, C, K = size
     return Work(2.0 * M**2 * (K + 1) * N * C, 76.0 * K * M * N * C)
 
 
 def page(size: Size, sample_rate: int) -> Work:
-    """Work to draw and encode what a page lets one see and hear."""
+    """Work to draw the pictures of a page and encode its sound."""
     M, N, C, K = size
-    samples = min(N * M // 2, round(PAGE_SECONDS * sample_rate))
+    _, samples = preview_of(N * M // 2, sample_rate)
     frames = Size(M, 2 * samples // M + 1, C, K)
     heard = min(C, 2) * samples * min(1.0, 48_000 / sample_rate) * (K + 1)
     drawn = Work(4.0 * M**3 + 4.0 * M**2 * frames.N * C, 1.5e9 + 500.0 * M**2)
-    return drawn + Work(0.0, 10.0 * K * M * frames.N * C + ENCODING * heard)
+    return drawn + Work(0.0, 10.0 * K * M * frames.N * C + MP3_SAMPLE * heard)
 
 
 def measured_speed(n_threads: int | None = None) -> Speed:
     """Measure the speed of this machine, in a tenth of a second.
 
-    Products are shared out among threads that do not wait for each other; elementwise work is
-    bound by the memory that all of them share.
+    Products are divided among threads that do not wait for each other; elementwise work is limited
+    by the memory that all of them share.
     """
     A, x = np.ones((768, 768), np.float32), np.ones(2**20, np.float32)
     with threadpoolctl.threadpool_limits(1, "blas"):
@@ -126,7 +126,7 @@ def measured_speed(n_threads: int | None = None) -> Speed:
 
 
 def usual_seconds(work: Callable[[], object]) -> float:
-    """Seconds of a call: the median of some, others on this machine counted in."""
+    """Return the median seconds of some calls, as slow as other programs make them."""
     work()
     times = []
     for _ in range(7):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from phinmf.linalg.manifold import random_orthogonal
-from phinmf.unmixing.masking import component_frames
+from phinmf.unmixing.masks import component_frames
 
 
 @pytest.mark.parametrize("shape", [(6, 9), (2, 6, 9)])

@@ -1,0 +1,115 @@
+"""What a caller asks for: how to unmix, and what to write where; checked when it is made."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phinmf import checks
+from phinmf.algorithm.options import DEFAULT_SPARSITY, solver_named
+from phinmf.inits import INITS
+from phinmf.solvers import Solver
+
+TEMPLATE = "component_{number:02d}"  #: default name of a component's file, without the ending
+MAX_GAIN = 60.0  #: dB
+MAX_WINDOW = 65_535  #: samples
+
+Plain = str | int | float | None  #: values that JSON has
+
+
+@dataclass(frozen=True)
+class UnmixOptions:
+    """How a recording is unmixed; the parameters are those of `phinmf.unmix`."""
+
+    n_components: int = 8
+    window: str | float = "40ms"
+    sparsity: float = DEFAULT_SPARSITY
+    solver: str | Solver | None = "lbfgs"
+    init: str = "dct"
+    seed: Any = None
+    max_time: float | None = None
+    learn_on: int | None = None
+    n_threads: int | None = None
+    device: Any = None
+
+    def __post_init__(self) -> None:
+        """Refuse values that cannot be meant, whether or not they are used."""
+        checks.count("n_components", self.n_components, 1)
+        parsed_window(self.window)
+        checks.number("sparsity", self.sparsity, 0)
+        solver_named(self.solver)
+        checks.known("init", self.init, INITS)
+        check_seed(self.seed)
+        if self.max_time is not None:
+            checks.number("max_time", self.max_time, 0)
+        if self.learn_on is not None:
+            checks.count("learn_on", self.learn_on, 1)
+        if self.n_threads is not None:
+            checks.count("n_threads", self.n_threads, 1)
+
+    def plain(self) -> dict[str, Plain]:
+        """Return the options as JSON holds them; a solver or a generator is described in words."""
+        return {
+            name: value if isinstance(value, Plain) else str(value)
+            for name, value in vars(self).items()
+        }
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the components of a recording are written, and in which format."""
+
+    folder: Path
+    format: str | None = None  #: None: that of the recording
+    subtype: str | None = None  #: None: that of the recording
+    filename: str = TEMPLATE
+    gain: float = 0.0  #: dB, the same for all components
+    overwrite: bool = False
+    keep: tuple[Path, ...] = ()  #: files that are read: a folder that holds them is not replaced
+
+    def __post_init__(self) -> None:
+        """Refuse a gain that cannot be meant."""
+        if not abs(self.gain) <= MAX_GAIN:
+            raise ValueError(
+                f"gain is {self.gain}, but a number from -{MAX_GAIN:g} to {MAX_GAIN:g} of decibels"
+                " is needed"
+            )
+
+
+def parsed_window(window: str | float) -> tuple[float, str]:
+    """Return a number and its unit ("ms", "s", or "" for samples) from "40ms", "0.04s" or 640."""
+    found = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ms|s|)\s*", str(window))
+    if not found:
+        raise ValueError(
+            f"window is {window!r}, but a length such as 40ms, or a number of samples, is needed"
+        )
+    return float(found[1]), found[2]
+
+
+def window_length(window: str | float, sample_rate: int) -> int:
+    """Return the samples of a frame from "40ms", "0.04s" or a number: the nearest even one."""
+    value, unit = parsed_window(window)
+    samples = value * {"ms": sample_rate / 1000, "s": sample_rate, "": 1}[unit]
+    if not 2 <= samples < MAX_WINDOW + 1:
+        raise ValueError(
+            f"window is {window!r}, which is {samples:g} samples at {sample_rate} Hz, but 2 to"
+            f" {MAX_WINDOW} are needed: give a length such as 40ms, or a number of samples"
+        )
+    return max(2, 2 * round(samples / 2))
+
+
+def check_seed(seed: Any) -> None:
+    """Raise TypeError for what no random generator can start from; a generator stays as it is."""
+    if isinstance(seed, np.random.RandomState):
+        return  # making a generator from it would draw numbers
+    try:
+        np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"seed is {seed!r}, but None, a whole number ≥ 0, a RandomState or a Generator is"
+            " needed"
+        ) from None

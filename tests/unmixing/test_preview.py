@@ -1,0 +1,80 @@
+"""The preview for the page is kept while files are checked, and is what is on the disk."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from sound_files import tones, write
+
+from phinmf.audio import files
+from phinmf.unmixing import folder, preview
+from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.preview import PreviewKeeper, preview_of
+
+OPTIONS = UnmixOptions(3, window=64, solver=None, seed=0)
+
+
+@pytest.mark.parametrize("length", [100, 60 * 200, 60 * 200 + 1, 40_000])
+@pytest.mark.parametrize("size", [7, 999, 50_000])
+def test_the_keeper_keeps_a_minute_from_the_middle(rng, length, size):
+    y = rng.standard_normal((2, length, 1))
+    keeper = PreviewKeeper(2, 1, length, 200)
+    for k in range(2):
+        for at in range(0, length, size):
+            keeper.keep(k, at, y[k, at : at + size])
+    start, n = preview_of(length, 200)
+    assert n == min(length, 12_000)
+    assert keeper.preview.start == start
+    assert np.array_equal(keeper.preview.components, y[:, start : start + n])
+
+
+@pytest.mark.parametrize(
+    ("format", "subtype"),
+    [("WAV", "PCM_16"), ("WAV", "FLOAT"), ("WAV", "DOUBLE"), ("FLAC", "PCM_24"), ("OGG", "VORBIS")],
+)
+def test_the_page_gets_what_is_on_the_disk(tmp_path, monkeypatch, format, subtype):
+    monkeypatch.setattr(preview, "SECONDS", 0.5)
+    path = write(tmp_path / "song.wav", tones(100_000, 2))
+    got = []
+    output = Output(tmp_path / "out", format=format, subtype=subtype, gain=-3.0)
+    folder.unmix_file(files.excerpt(path), output, OPTIONS, finish=got.append)
+    (kept,), read = got, folder.read_folder(tmp_path / "out")
+    assert kept.preview.start == read.preview.start == 48_000
+    assert np.array_equal(kept.preview.components, read.preview.components)
+    assert kept.record == read.record
+    for field in fields(kept.model):
+        if field.name not in ("Phi", "history"):
+            assert np.array_equal(getattr(kept.model, field.name), getattr(read.model, field.name))
+    assert np.allclose(kept.model.Phi, read.model.Phi, atol=1e-15)
+
+
+def test_without_a_page_nothing_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder, "PreviewKeeper", None)  # calling it would fail
+    folder.unmix_file(files.excerpt(write(tmp_path / "a.wav")), Output(tmp_path / "out"), OPTIONS)
+
+
+def test_a_page_that_fails_leaves_no_folder(tmp_path):
+    path = write(tmp_path / "a.wav")
+
+    def fails(unmixed):
+        assert {p.name for p in unmixed.path.iterdir()} >= {"result.json", "model.npz"}
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        folder.unmix_file(files.excerpt(path), Output(tmp_path / "out"), OPTIONS, finish=fails)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.wav"]
+
+
+def test_a_file_is_looked_at_once(tmp_path, monkeypatch):
+    from phinmf.cli import main
+
+    path, probe, probed = write(tmp_path / "song.wav"), files.probe, []
+
+    def watched(path):
+        probed.append(path)
+        return probe(path)
+
+    monkeypatch.setattr(files, "probe", watched)
+    command = ["unmix", str(path), "-o", str(tmp_path), "-k", "2", "--window", "64", "--quiet"]
+    assert main([*command, "--fixed-transform"]) == 0
+    assert probed == [path]  # neither again, nor one of the files that were written

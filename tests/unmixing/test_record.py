@@ -1,0 +1,136 @@
+"""result.json: written, read again, and refused where it says nonsense."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from sound_files import tones, write
+
+import phinmf
+from phinmf.audio import files
+from phinmf.cli import main
+from phinmf.unmixing import folder, ownership, typed_json
+from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.record import FolderRecord, GroupRecord
+
+#: of a folder that version 0.1.0 wrote, with made-up checksums
+BEFORE = {
+    "program": "phinmf", "layout": 1, "track": "song",
+    "source": {"path": "song.wav", "sample_rate": 8000, "channels": 1, "length": 6000,
+               "format": "WAV", "subtype": "PCM_16", "tags": {"title": "Étude"}},
+    "start": 0, "length": 6000,
+    "options": {"n_components": 2, "window": "40ms", "sparsity": 10.0, "solver": "lbfgs",
+                "init": "dct", "seed": 0, "max_time": None, "learn_on": None, "n_threads": None,
+                "device": None},
+    "model": None,
+    "components": [{"file": "component_01.wav", "share": 1, "rms_db": -20.0, "peak_db": -3.5},
+                   {"file": "component_02.wav", "share": 0.0, "rms_db": None, "peak_db": None}],
+    "format": "WAV", "subtype": "PCM_16", "gain_db": 0.0, "similarity": [[1.0, 0.2], [0.2, 1.0]],
+    "window": 320, "objective": 1.5, "n_iter": 9, "stop_reason": "max_iter reached",
+    "null_test_db": None, "adds_up": "the components add up to the recording bit for bit",
+    "seconds": {"learning": 1.0, "streaming": 0.1, "checking": 0.1},
+    "versions": {"phinmf": "0.1.0", "python": "3.11.7"},
+    "files": {"component_01.wav": {"bytes": 3, "sha256": "00"}},
+    "groups": {"low": {"file": "low.wav", "components": [1]}},
+    "groups_add_up": "the groups add up to the components bit for bit",
+    "checksum": "11",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder of two components, and its record."""
+    here = tmp_path_factory.mktemp("record")
+    path = write(here / "song.wav")
+    options = UnmixOptions(2, window=64, solver=None, seed=0)
+    record = folder.unmix_file(files.excerpt(path), Output(here / "out"), options)
+    return here / "out", record
+
+
+def test_what_was_written_before_is_read_and_written_the_same():
+    record = FolderRecord.from_json(BEFORE)
+    assert record.source.path.name == "song.wav"
+    assert record.components[0].share == 1.0
+    assert record.groups == {"low": GroupRecord("low.wav", [1])}
+    assert record.to_json() == BEFORE
+
+
+def test_a_folder_from_memory_has_no_source_and_no_options(tmp_path):
+    phinmf.unmix(tones(2000), 8000, 2, window=64, solver=None, seed=0).save(tmp_path / "x")
+    record = ownership.read(tmp_path / "x")
+    assert record.source is record.options is record.groups is None
+    assert set(record.seconds) == {"streaming", "checking"}
+    assert set(record.files) == {
+        "component_01.wav", "component_02.wav", "model.npz", "report.html"
+    }  # fmt: skip
+
+
+def test_keys_of_a_later_version_are_ignored():
+    assert FolderRecord.from_json(BEFORE | {"new": [1]}) == FolderRecord.from_json(BEFORE)
+
+
+NONSENSE = {
+    "no object": [],
+    "a key is missing": {k: v for k, v in BEFORE.items() if k != "length"},
+    "another type": BEFORE | {"start": "0"},
+    "a truth for a number": BEFORE | {"length": True},
+    "a fraction of a sample": BEFORE | {"length": 10.5},
+    "before the beginning": BEFORE | {"start": -1},
+    "nothing": BEFORE | {"length": 0},
+    "no components": BEFORE | {"components": [], "similarity": []},
+    "components that are names": BEFORE | {"components": ["a", "b"]},
+    "a name that is none": BEFORE | {"components": [{**BEFORE["components"][0], "file": 1}] * 2},
+    "a number beyond the range": BEFORE | {"gain_db": 10**400},
+    "similarity of others": BEFORE | {"similarity": [[1.0]]},
+    "similarity that is flat": BEFORE | {"similarity": [1.0, 1.0]},
+    "groups that are a list": BEFORE | {"groups": ["low.wav"]},
+    "a group of nobody": BEFORE | {"groups": {"a": {"file": "a.wav", "components": [3]}}},
+    "a source that is a name": BEFORE | {"source": "song.wav"},
+    "seconds in words": BEFORE | {"seconds": {"learning": "long"}},
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_nonsense_is_refused(name):
+    with pytest.raises(ValueError):
+        FolderRecord.from_json(NONSENSE[name])
+
+
+@pytest.mark.parametrize("name", [name for name in NONSENSE if name != "no object"])
+def test_nonsense_with_a_right_checksum_is_damaged(finished, tmp_path, capsys, name):
+    """Whatever reads the folder says the same sentence."""
+    _, record = finished
+    content = NONSENSE[name] | {"files": record.to_json()["files"]}
+    ownership.write_sealed(tmp_path, content)
+    for command in (["report", str(tmp_path)], ["unmix", str(tmp_path), "--groups", "1"]):
+        assert main(command) == 1
+        assert (
+            capsys.readouterr().err == f"phinmf: {tmp_path}/result.json is damaged: unmix again\n"
+        )
+
+
+def test_a_length_beyond_the_files_is_damaged(finished):
+    out, record = finished
+    content = (out / "result.json").read_bytes()
+    try:
+        ownership.write(out, replace(record, length=record.length + 1), add=[])
+        with pytest.raises(ValueError, match="is damaged: unmix again"):
+            folder.read_folder(out)
+    finally:
+        (out / "result.json").write_bytes(content)
+
+
+def test_what_is_read_is_what_was_written(finished):
+    out, record = finished
+    assert ownership.read(out) == record
+    assert json.loads((out / "result.json").read_text()) == record.to_json()
+    assert ownership.ours(out, "component_01.wav")
+    assert not ownership.ours(out, "nothing.wav")
+
+
+def test_types_that_are_checked():
+    assert typed_json.parse(dict[str, list[float]], {"a": [1, 2.5]}) == {"a": [1.0, 2.5]}
+    assert typed_json.parse(int | None, None) is None
+    for kind, value in ((int, 1.0), (float, True), (str, 1), (list[int], [None]), (bool, 1)):
+        with pytest.raises(TypeError):
+            typed_json.parse(kind, value)
