@@ -5,6 +5,7 @@ Each test goes through many shapes, both sides of each tile, and says which of t
 
 import itertools
 import random
+from dataclasses import fields
 
 import pytest
 
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 from phinmf.tensors import fused_nmf, operations, trial_run
-from phinmf.tensors.operations import Kind
+from phinmf.tensors.operations import Kind, Operations
 
 pytestmark = pytest.mark.gpu
 
@@ -20,10 +21,11 @@ ATOMS = [2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 440, 882,
 FRAMES = [1, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129, 511, 513, 1023, 1024, 1025, 2049,
           5418, 5424, 16_899, 70_000]  # fmt: skip
 TOLERANCE = {torch.float64: 1e-11, torch.float32: 5e-5}
-FUNCTIONS = tuple(vars(operations.fused()))
-OF_FRAMES = tuple(
-    name for module in ("fused_loss", "fused_nmf") for name in operations.FUSED[module]
-)
+OF_NMF = ("update_activations", "nmf_step")
+OF_FRAMES = ("loss", "loss_and_slope", "curvatures", *OF_NMF)
+OF_MEMORY = ("aim", "remember", "take", "combinations")
+FUNCTIONS = tuple(field.name for field in fields(Operations))
+assert {*OF_FRAMES, *OF_MEMORY} == set(FUNCTIONS)
 DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 
 
@@ -110,13 +112,12 @@ def test_shapes_drawn_at_random(dtype):
 @DTYPES
 @pytest.mark.parametrize("B", [1, 3, 32])
 def test_memory_of_all_sizes(dtype, B):
-    names = operations.FUSED["fused_memory"]
     check(
-        (kind(dtype, M=M, L=L), 8, B, names)
+        (kind(dtype, M=M, L=L), 8, B, OF_MEMORY)
         for M in (2, 3, 8, 31, 33, 100, 257)
-        for L in range(1, operations.MOST_PAIRS + 1)
+        for L in range(1, trial_run.MAX_PAIRS + 1)
     )
-    check((kind(dtype, M=M, L=5), 8, min(B, 3), names) for M in (440, 1024))
+    check((kind(dtype, M=M, L=5), 8, min(B, 3), OF_MEMORY) for M in (440, 1024))
 
 
 @DTYPES
@@ -156,7 +157,7 @@ def test_wrong_kernels_are_detected(monkeypatch):
         of = kind(torch.float64, M, K, C, gamma)
         different = differences(of, None, 2)
         used = trial_run.compared(of)
-        for name in operations.FUSED["fused_nmf"]:
+        for name in OF_NMF:
             replaced = getattr(used, name) is getattr(operations.plain(), name)
             if different.get(name, 0) > 1e-6:
                 assert replaced, (of, different)

@@ -40,7 +40,7 @@ def three_ways(Y, K, dtype, monkeypatch, **how):
     assert all(ops.nmf_step.func.__module__.endswith("fused_nmf") for ops in kinds)
     workspace.clear()
     with monkeypatch.context() as patched:
-        patched.setattr(operations, "best", lambda kind: operations.plain())
+        patched.setattr(trial_run, "best", lambda kind: operations.plain())
         plain = tl_nmf(frames, K, **how)
     workspace.clear()
     return fused, plain, tl_nmf(frames, K, engine="array", **how)

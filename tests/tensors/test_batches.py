@@ -196,9 +196,9 @@ def test_a_start_that_cannot_be_bettered_is_handed_back():
 
 def test_far_steps_are_shortened_and_failed_searches_try_the_gradient(monkeypatch):
     """Directions blown up beyond reach: the search comes back, and the loss never rises."""
-    from phinmf.tensors import batch as module
+    from phinmf.tensors import operations, trial_run
 
-    plain_aim = module.operations.plain().aim
+    plain_aim = operations.plain().aim
 
     def too_far(memory, g, farthest, E):
         slope, pairs = plain_aim(memory, g, farthest, E)
@@ -208,9 +208,8 @@ def test_far_steps_are_shortened_and_failed_searches_try_the_gradient(monkeypatc
         E.mul_(factor[:, None, None])
         return slope * factor, pairs
 
-    operations = module.operations.plain()
-    operations.aim = too_far
-    monkeypatch.setattr(module.operations, "best", lambda *_: operations)
+    functions = replace(operations.plain(), aim=too_far)
+    monkeypatch.setattr(trial_run, "best", lambda kind: functions)
     data, frames, restarts, options = seeded(notes(), [0, 1, 2], anneal=False, max_iter=6, tol=0.0)
     outcomes = run_batch(data, frames, restarts, options)
     for outcome in outcomes:
