@@ -3,7 +3,9 @@
 Seen are import statements anywhere in a file (in functions and under TYPE_CHECKING, too), names of
 a package that is imported as a whole (``import phinmf``, then ``phinmf.tl_nmf``), and strings that
 name a module, whatever they are given to (``importlib.import_module``, ``__import__``, a table);
-of an f-string every module that its beginning allows.
+of an f-string every module that its beginning allows. A module that finds data files of its own
+package (``importlib.resources.files("phinmf.report")``) imports nothing: Python has imported the
+package already.
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ class Tree:
     def _names(self, source: str) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
         """Dotted names that a file imports or uses, and where."""
         tree = self.syntax[source]
-        prose = set(docstrings(tree))
+        prose = {*docstrings(tree), *own_data(tree, source)}
         roots = {}  # what names in the file stand for, among them the root package
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -162,6 +164,15 @@ def docstrings(tree: ast.AST) -> Iterator[ast.Constant]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield node.value
+
+
+def own_data(tree: ast.AST, source: str) -> Iterator[ast.Constant]:
+    """Names of packages around a module, given to ``importlib.resources.files``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and (dotted_name(node.func) or "").split(".")[-1] == "files":
+            for given in node.args:
+                if isinstance(given, ast.Constant) and source.startswith(f"{given.value}."):
+                    yield given
 
 
 def nodes_run_late(tree: ast.AST) -> Iterator[ast.AST]:

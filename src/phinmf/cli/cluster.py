@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from phinmf.cli.one_file import unmix_one
 from phinmf.cli.text import shown
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ def tasks(
     """Yield what to call for each file: all workers learn one file, or each worker takes some."""
     from phinmf.arrays.errands import Errand
     from phinmf.arrays.patience import Watch
-    from phinmf.cli.unmix import one
     from phinmf.engines.remote.connection import check_workers, connect
 
     with connect(typed.cluster) as client:
@@ -38,7 +38,7 @@ def tasks(
         asked = [absolute(request) for request in asked]
         seen_by_all(watch, [request.path for request in asked])
         if len(asked) == 1:
-            yield asked[0], partial(one, asked[0], typed.quiet, on_cluster=True)
+            yield asked[0], partial(unmix_one, asked[0], typed.quiet, on_cluster=True)
             return
         send = partial(client.submit, on_worker, pure=False)
         work = [Errand(watch, partial(send, request)) for request in asked]
@@ -64,7 +64,6 @@ def absolute(request: Request) -> Request:
 def on_worker(request: Request) -> FolderRecord:
     """Unmix a file on a worker, with its share of the processors: one file for each thread."""
     from phinmf.arrays import lazy, threads
-    from phinmf.cli.unmix import one
 
     files = lazy.distributed().get_worker().state.nthreads
     n = request.options.n_threads or max(1, threads.available() // files)
@@ -73,7 +72,7 @@ def on_worker(request: Request) -> FolderRecord:
         recording=request.recording.on_this_machine(),
         options=replace(request.options, n_threads=n),
     )
-    return one(here, quiet=True)
+    return unmix_one(here, quiet=True)
 
 
 def outcome(request: Request, errand: Errand, quiet: bool) -> FolderRecord:

@@ -23,9 +23,9 @@ def run(typed: argparse.Namespace) -> int:
     """Write the example and its stems, unmix it, score it, and say where everything is."""
     from phinmf.audio import files
     from phinmf.audio.example import example
+    from phinmf.cli.one_file import patient
     from phinmf.cli.progress import Bar
     from phinmf.cli.text import plain_console, shown
-    from phinmf.cli.unmix import patient
     from phinmf.report.folder import write_report
     from phinmf.scores.files import score_files
     from phinmf.unmixing.folder import unmix_file

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, TypeVar
 
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.cli import options as values
 from phinmf.cli.exit_codes import FAILED, OK
-from phinmf.cli.progress import Bar
-from phinmf.cli.signals import handled
+from phinmf.cli.one_file import unmix_one
 from phinmf.cli.text import only_errors, sentence, shown
 from phinmf.inits import INITS
 
 if TYPE_CHECKING:
-    from phinmf.cli.request import Request
     from phinmf.unmixing.groups import Groups
     from phinmf.unmixing.record import FolderRecord
 
@@ -168,7 +164,7 @@ def unmixed(
             attempt(folder, folder, partial(regroup, folder, groups))
     if typed.cluster is None:
         for one_request in asked:
-            work = partial(one, one_request, typed.quiet)
+            work = partial(unmix_one, one_request, typed.quiet)
             attempt(one_request.path, one_request.output.folder, work)
     elif asked:
         for sent, task in cluster.tasks(asked, typed):
@@ -197,45 +193,3 @@ def checked(typed: argparse.Namespace) -> Groups | int | None:
     if typed.cluster == "":
         typed.parser.error("--cluster is empty: give the address of a scheduler, or leave it out")
     return groups
-
-
-def one(asked: Request, quiet: bool, on_cluster: bool = False) -> FolderRecord:
-    """Unmix one file into its folder."""
-    from phinmf.cli.estimates import expected
-    from phinmf.report.folder import write_report
-    from phinmf.unmixing.folder import unmix_file
-
-    folder = asked.output.folder
-    name = shown(asked.path.name)
-    expectation = expected(asked)
-    with Bar(name, quiet, expectation) as bar, patient(bar):
-        bar.say(f"{name}: {asked.recording.sound}")
-        bar.say(f"{name}: {expectation}")
-        record = unmix_file(
-            asked.recording, asked.output, asked.options, model=asked.model,
-            on_cluster=on_cluster, group=asked.groups, callback=bar.learning,
-            progress=bar.writing, finish=bar.page(write_report) if asked.page else None,
-        )  # fmt: skip
-        seconds, K = bar.forecast.seconds, len(record.components)
-        bar.say(f"{name}: {record.adds_up}")
-        if record.groups_add_up is not None:
-            bar.say(f"{name}: {record.groups_add_up}")
-        bar.say(f"{name}: {K} components in {shown(folder)}, {seconds:.0f} s")
-        if asked.page:
-            bar.say(f"{name}: listen to {shown(folder / 'report.html')}")
-    return record
-
-
-@contextmanager
-def patient(bar: Bar) -> Iterator[None]:
-    """Let the first Ctrl-C end learning, and the second one interrupt; ignore later ones."""
-    leave = signal.getsignal(signal.SIGINT)
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        if bar.stopped and callable(leave):
-            bar.left = True  # a library may swallow what is raised now: then the bar raises it
-            leave(number, frame)
-        bar.stopped = True  # the bar says so: printing is not safe inside a signal handler
-
-    with handled([signal.SIGINT], ask):
-        yield
