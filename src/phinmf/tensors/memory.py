@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from phinmf._types import Tensor
 from phinmf.solvers.base import FARTHEST
 
+ROUNDED = 1e-3  #: share of ‖s‖‖y‖ by which ⟨s|y⟩ > 0 may be missed in single precision
+
 
 class Memory:
     """Steps S and changes Y of the gradient in a ring buffer; empty places are zero."""
@@ -61,9 +63,14 @@ def fits(arrays: Mapping[str, NDArray[Any]], size: int, M: int) -> bool:
     real = all(a.dtype in (np.float32, np.float64) and np.isfinite(a).all() for a in numbers)
     if not real or arrays["oldest"].dtype != np.int64 or (arrays["inverse"] < 0).any():
         return False
-    far = abs(arrays["S"]).max(initial=0) <= 1.01 * FARTHEST
-    curved = (np.einsum("im,im->i", arrays["S"], arrays["Y"]) >= 0).all()
-    return bool(far and curved and 0 <= arrays["oldest"] < size)
+    S, Y, inverse = (array.astype(np.float64) for array in numbers)
+    with np.errstate(all="ignore"):
+        metric = np.einsum("im,m,im->i", Y, inverse, Y)
+        lengths = np.sqrt(np.einsum("im,im->i", S, S) * np.einsum("im,im->i", Y, Y))
+        curved = np.einsum("im,im->i", S, Y) >= -ROUNDED * lengths
+    near = abs(S).max(initial=0) <= 1.01 * FARTHEST
+    usable = np.isfinite(metric).all() and curved.all()
+    return bool(near and usable and 0 <= arrays["oldest"] < size)
 
 
 def set_metric(memory: Memory, curvature: Tensor) -> None:
