@@ -1,4 +1,4 @@
-"""Unmix one file, and show how far it is."""
+"""Unmix one file and show the progress."""
 
 from __future__ import annotations
 

@@ -46,17 +46,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="sound files, or folders of them")
-    add("-k", "--components", type=values.count, default=8, metavar="K", help="how many (8)")
+    add(
+        "-k",
+        "--components",
+        type=values.count,
+        default=8,
+        metavar="K",
+        help="number of components (8)",
+    )
     add("-o", "--output", type=values.path, default=Path("out"), metavar="DIR",
-        help="where to (out)")  # fmt: skip
+        help="folder for the results (out)")  # fmt: skip
     learning = parser.add_argument_group("learning").add_argument
-    learning("--window", default="40ms", help="length of a frame: 40ms, or samples (40ms)")
+    learning("--window", default="40ms", help="length of a frame, in ms or in samples (40ms)")
     learning(
         "--sparsity",
         type=values.weight,
         default=DEFAULT_SPARSITY,
         metavar="X",
-        help="how strongly each moment is explained by few components (10)",
+        help="higher values explain each moment by fewer components (10)",
     )
     learning("--solver", default="lbfgs", choices=SOLVERS, help="method of learning")
     learning("--init", default="dct", choices=INITS, help="where learning starts")
@@ -66,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     learning(
         "--fixed-transform",
         action="store_true",
-        help="learn no sounds, only components, to compare",
+        help="learn components only, in a fixed transform, for comparison",
     )
     learning("--model", type=values.path, metavar="NPZ", help="use a model.npz, learn nothing")
     learning("--threads", type=values.count, metavar="N", help="number of processors to use (all)")
@@ -74,8 +81,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     learning("--cluster", metavar="ADDRESS", help="scheduler of a Dask cluster to work on")
     stretch = parser.add_argument_group("which part of a recording").add_argument
     stretch("--start", type=values.seconds, default=0.0, metavar="S",
-            help="seconds to leave out first")  # fmt: skip
-    stretch("--duration", type=values.duration, metavar="S", help="seconds to unmix")
+            help="where to begin, in seconds (0)")  # fmt: skip
+    stretch(
+        "--duration",
+        type=values.duration,
+        metavar="S",
+        help="how many seconds to unmix (until the end)",
+    )
     stretch("--preview", action="store_true", help="30 s from the middle")
     written = parser.add_argument_group("what is written").add_argument
     written("--groups", type=values.count, metavar="N", help="also add components up to N groups")
@@ -86,14 +98,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     written("--gain", type=values.decibels, default=0.0, metavar="DB",
             help="the same for all components (0)")  # fmt: skip
     written("--overwrite", action="store_true", help="replace folders that phinmf wrote before")
-    written("--no-report", action="store_true", help="leave the page out")
-    written("--quiet", action="store_true", help="say nothing but errors")
+    written("--no-report", action="store_true", help="write no page")
+    written("--quiet", action="store_true", help="print only errors")
     written("--json", action="store_true", help="print the results as JSON")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one input."""
+    """The folder and the record of one input."""
 
     folder: Path
     record: FolderRecord
@@ -104,13 +116,13 @@ class Outcome:
 
 
 class Attempts:
-    """Does the same to each input in turn; an input that fails is reported, and the next begins."""
+    """Handles one input after the other; reports those that fail and continues with the next."""
 
     def __init__(self) -> None:
         self.failed = 0
 
     def complain(self, error: BaseException, path: Path | None = None) -> None:
-        """Say what is wrong, and with which input."""
+        """Print what is wrong, and with which input."""
         text = values.as_typed(sentence(error))
         if path is not None and str(path) not in text and path.name not in text:
             text = f"{path}: {text}"
@@ -173,7 +185,7 @@ def unmixed(
 
 
 def checked(typed: argparse.Namespace) -> Groups | int | None:
-    """Return the groups that are asked for; end the command if options contradict each other."""
+    """Return the groups that are asked for; exit if options contradict each other."""
     from phinmf.unmixing import groups as groupings
     from phinmf.unmixing.options import parsed_window
 

@@ -1,4 +1,4 @@
-"""The page: a template filled with what the other modules draw."""
+"""The page: a template, filled with the sections and sounds of a report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def html(report: Report) -> str:
     Parameters
     ----------
     report : Report
-        What to show. Its texts are shown literally: whatever they contain, none of it is run.
+        What to show. Its texts are escaped: scripts in them are not run.
     """
     return _page(report, "page", LIMIT)
 
@@ -113,7 +113,7 @@ def _filled(heard: Previews, kind: str, show: str) -> str:
 
 
 def _lede(report: Report) -> str:
-    """Say in a sentence what the page is about."""
+    """Return the introduction of the page."""
     K = len(report.components)
     components = f"{K} components that add" if K > 1 else "one component that adds"
     where = ""
