@@ -1,6 +1,6 @@
-"""Which module of a source tree imports which, whichever way it is written.
+"""Find which module of a source tree imports which, in every way to write an import.
 
-Seen are import statements anywhere in a file (in functions and under TYPE_CHECKING, too), names of
+Found are import statements anywhere in a file (in functions and under TYPE_CHECKING, too), names of
 a package that is imported as a whole (``import phinmf``, then ``phinmf.tl_nmf``), and strings that
 name a module, whatever they are given to (``importlib.import_module``, ``__import__``, a table);
 of an f-string every module that its beginning allows. A module that finds data files of its own
@@ -89,7 +89,7 @@ class Tree:
 
     @property
     def unreadable(self) -> set[str]:
-        """Modules that import what only a variable knows."""
+        """Modules that import a module whose name is only in a variable."""
         return {
             source
             for source, tree in self.syntax.items()
@@ -138,7 +138,7 @@ class Tree:
 
 
 def imported_by_name(node: ast.AST) -> str | None:
-    """What a call of one of `BY_NAME` imports; "" if only a variable knows it."""
+    """Return what a call of one of `BY_NAME` imports; "" if the name is only in a variable."""
     if not isinstance(node, ast.Call) or not node.args:
         return None
     if (dotted_name(node.func) or "").split(".")[-1] not in BY_NAME:
@@ -160,7 +160,7 @@ def dotted_name(node: ast.AST) -> str | None:
 
 
 def docstrings(tree: ast.AST) -> Iterator[ast.Constant]:
-    """Texts that stand alone as statements."""
+    """Yield the strings that are statements."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield node.value
@@ -176,7 +176,7 @@ def own_data(tree: ast.AST, source: str) -> Iterator[ast.Constant]:
 
 
 def nodes_run_late(tree: ast.AST) -> Iterator[ast.AST]:
-    """Everything in functions and under TYPE_CHECKING."""
+    """Yield everything in functions and under TYPE_CHECKING."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield from ast.walk(node)
@@ -186,7 +186,7 @@ def nodes_run_late(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def cycle(edges: set[tuple[str, str]]) -> list[str]:
-    """Modules that import each other in a circle; empty if there is none."""
+    """Return a cycle of modules that import each other; empty if there is none."""
     after: dict[str, set[str]] = {}
     for source, target in edges:
         after.setdefault(source, set()).add(target)

@@ -19,7 +19,7 @@ from phinmf.penalties import Penalty
 
 @dataclass(frozen=True)
 class Iterate:
-    """Φ, W and H at the end of an outer iteration, which belong together."""
+    """Φ, W and H of the same moment, between two outer iterations."""
 
     Phi: Array
     W: Array

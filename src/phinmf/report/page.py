@@ -35,9 +35,9 @@ def html(report: Report) -> str:
 
 
 def fragment(report: Report) -> str:
-    """Return the player alone, for a notebook: an element that holds a page of its own.
+    """Return only the player, for a notebook: an element that holds a separate page.
 
-    Since it is a page of its own, several of them in one notebook share no names, styles or keys.
+    Since it is a separate page, several of them in one notebook share no names, styles or keys.
     It has no links to files, since a notebook is not in the folder of the files.
 
     Parameters

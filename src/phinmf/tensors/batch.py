@@ -1,7 +1,7 @@
 """A batch of restarts on the frames of one stage: the steps of Algorithm 1, computed for all.
 
 All arrays stay at the same place in memory, so that the work can be recorded and replayed. After
-each method Φ, W, H and X = ΦY belong together.
+each method Φ, W and H are a complete iterate, and X = ΦY.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def _loss_kernel(
     X, WH, weights, EPS, F, parts, MN, N, W_ROW, C: tl.constexpr, IS: tl.constexpr,
     SLOPE: tl.constexpr, GROUP: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Sum the loss: one division gives both reciprocals, one logarithm serves GROUP entries.
+    """Sum the loss: one division gives both reciprocals, GROUP entries share one logarithm.
 
     If weights are equal, those of the padding are still 0.
     """
