@@ -29,6 +29,7 @@ from phinmf.penalties import Sparse
 from phinmf.tensors import trial_run, workspace
 from phinmf.tensors.batch import Batch
 from phinmf.tensors.exponential import SQUARINGS, exponential
+from phinmf.tensors.layout import Layout
 
 K, EPS, MU = 10, DEFAULTS["floor"], 150.0
 
@@ -62,7 +63,7 @@ def pieces(B: int, M: int, N: int, K: int, dtype: torch.dtype, repeats: int) -> 
     def normal(*shape: int) -> torch.Tensor:
         return torch.randn(*shape, dtype=dtype, device=device, generator=generator)
 
-    batch = Batch((B, 1, M, N, K), dtype, device, True, True, 1.0, 1.0, "exact", 5)
+    batch = Batch(Layout((B, 1, M, N, K), dtype, device, True, True, 1.0, 1.0, "exact", 5))
     weights = torch.ones(1, N, dtype=torch.float64)
     batch.set(Sparse(MU), EPS, None)
     batch.load(0, normal(1, M, N), weights[0])

@@ -1,9 +1,11 @@
-"""Which module of a source tree imports which, whichever way it is written.
+"""Find which module of a source tree imports which, in every way to write an import.
 
-Seen are import statements anywhere in a file (in functions and under TYPE_CHECKING, too), names of
+Found are import statements anywhere in a file (in functions and under TYPE_CHECKING, too), names of
 a package that is imported as a whole (``import phinmf``, then ``phinmf.tl_nmf``), and strings that
 name a module, whatever they are given to (``importlib.import_module``, ``__import__``, a table);
-of an f-string every module that its beginning allows.
+of an f-string every module that its beginning allows. A module that finds data files of its own
+package (``importlib.resources.files("phinmf.report")``) imports nothing: Python has imported the
+package already.
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ class Tree:
 
     @property
     def unreadable(self) -> set[str]:
-        """Modules that import what only a variable knows."""
+        """Modules that import a module whose name is only in a variable."""
         return {
             source
             for source, tree in self.syntax.items()
@@ -97,7 +99,7 @@ class Tree:
     def _names(self, source: str) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
         """Dotted names that a file imports or uses, and where."""
         tree = self.syntax[source]
-        prose = set(docstrings(tree))
+        prose = {*docstrings(tree), *own_data(tree, source)}
         roots = {}  # what names in the file stand for, among them the root package
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -136,7 +138,7 @@ class Tree:
 
 
 def imported_by_name(node: ast.AST) -> str | None:
-    """What a call of one of `BY_NAME` imports; "" if only a variable knows it."""
+    """Return what a call of one of `BY_NAME` imports; "" if the name is only in a variable."""
     if not isinstance(node, ast.Call) or not node.args:
         return None
     if (dotted_name(node.func) or "").split(".")[-1] not in BY_NAME:
@@ -158,14 +160,23 @@ def dotted_name(node: ast.AST) -> str | None:
 
 
 def docstrings(tree: ast.AST) -> Iterator[ast.Constant]:
-    """Texts that stand alone as statements."""
+    """Yield the strings that are statements."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield node.value
 
 
+def own_data(tree: ast.AST, source: str) -> Iterator[ast.Constant]:
+    """Names of packages around a module, given to ``importlib.resources.files``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and (dotted_name(node.func) or "").split(".")[-1] == "files":
+            for given in node.args:
+                if isinstance(given, ast.Constant) and source.startswith(f"{given.value}."):
+                    yield given
+
+
 def nodes_run_late(tree: ast.AST) -> Iterator[ast.AST]:
-    """Everything in functions and under TYPE_CHECKING."""
+    """Yield everything in functions and under TYPE_CHECKING."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield from ast.walk(node)
@@ -175,7 +186,7 @@ def nodes_run_late(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def cycle(edges: set[tuple[str, str]]) -> list[str]:
-    """Modules that import each other in a circle; empty if there is none."""
+    """Return a cycle of modules that import each other; empty if there is none."""
     after: dict[str, set[str]] = {}
     for source, target in edges:
         after.setdefault(source, set()).add(target)

@@ -36,17 +36,8 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
-#: Known offenders: a module, and what it may import all the same ("*": anything).
-ALLOWED = {
-    ("unmixing.in_memory", "*"): "view() imports what draws an Unmixing, and save() its folder",
-    ("tensors.operations", "*"): "the functions of several modules, by their names",
-    ("cli.cluster", "cli.unmix"): "one(), which unmixes a file; unmix() calls cluster",
-    ("cli.unmix", "cli.main"): "exit codes and sentence(); main() imports the commands",
-    ("report.page", "report"): "files('phinmf.report') finds the template of the page",
-}
-
-#: Modules outside `tensors` that import PyTorch, all of them when a tensor or a device is there.
-KNOW_TORCH = {"arrays.portable", "fit.devices", "cli.env"}
+#: Modules outside `tensors` that import PyTorch, each in a function that needs it.
+USE_TORCH = {"arrays.portable", "fit.devices", "cli.env"}
 
 
 @pytest.fixture(scope="module")
@@ -62,59 +53,45 @@ def package(module):
     return "__init__" if module == "phinmf" else module.split(".")[1]
 
 
-def is_allowed(use):
-    return any((short(use.source), target) in ALLOWED for target in (short(use.target), "*"))
-
-
 def points_upwards(use):
     source, target = package(use.source), package(use.target)
     return RANK[target] >= RANK[source] and source != target
 
 
 def cycle_of(uses, name):
-    """A cycle of modules within a package."""
+    """Return a cycle of imports within a package."""
     inside = {(u.source, u.target) for u in uses if package(u.source) == package(u.target) == name}
     return cycle(inside)
 
 
 def test_imports_point_downwards(tree):
-    upwards = [use for use in tree.imports if points_upwards(use) and not is_allowed(use)]
+    upwards = [use for use in tree.imports if points_upwards(use)]
     shown = [f"{tree.files[u.source].relative_to(SRC)}:{u.line} {short(u.target)}" for u in upwards]
-    assert shown == [], "imports of what is not below"
+    assert shown == [], "imports from a layer that is not below"
 
 
 @pytest.mark.parametrize("name", RANK)
-def test_no_modules_of_a_package_import_each_other_in_a_circle(tree, name):
-    assert cycle_of([use for use in tree.imports if not is_allowed(use)], name) == []
+def test_imports_within_a_package_have_no_cycle(tree, name):
+    assert cycle_of(tree.imports, name) == []
 
 
-def test_every_known_offender_is_still_one(tree):
-    """Or else it has to leave `ALLOWED`."""
-    for offender in ALLOWED:
-        others = [u for u in tree.imports if not is_allowed(u)]
-        own = [u for u in tree.imports if short(u.source) == offender[0]]
-        upwards = any(points_upwards(use) for use in own)
-        name = offender[0].split(".")[0]
-        assert upwards or cycle_of(others + own, name), f"{offender} is no longer needed"
-
-
-def test_imports_by_name_can_be_read(tree):
+def test_modules_imported_by_name_are_named_in_the_source(tree):
     """Except in `lazy.extra`, which imports another library that may be missing."""
     assert {short(name) for name in tree.unreadable} == {"arrays.lazy"}
 
 
-def test_every_module_has_a_layer_and_none_is_a_mixed_bag():
+def test_every_module_has_a_layer_and_none_is_called_utils():
     names = {p.stem if p.is_file() else p.name for p in SRC.iterdir() if p.suffix in ("", ".py")}
     assert names - {"__pycache__"} == set(RANK)
     assert not {"utils", "helpers", "misc"} & {p.stem for p in SRC.rglob("*.py")}
 
 
-def test_only_tensors_imports_torch_but_for_three_modules_that_do_it_late(tree):
-    def knows_torch(module):
+def test_only_tensors_and_three_other_modules_import_torch(tree):
+    def uses_torch(module):
         return any({"torch", "triton"} & set(n.split(".")) for n in tree.libraries(module))
 
-    users = {short(module) for module in tree.files if knows_torch(module)}
-    assert {name for name in users if not name.startswith("tensors.")} == KNOW_TORCH
+    users = {short(module) for module in tree.files if uses_torch(module)}
+    assert {name for name in users if not name.startswith("tensors.")} == USE_TORCH
 
 
 def test_nothing_imports_tensors_before_it_is_needed(tree):
@@ -136,7 +113,7 @@ def test_every_library_that_is_imported_is_declared(tree):
 
 
 def loaded_after(code, *libraries):
-    """Which libraries a fresh process has loaded after some code."""
+    """Return which libraries a new process has loaded after running some code."""
     code = f"import sys\n{code}\nprint([m for m in {libraries} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -179,7 +156,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_way_to_import_is_seen(tmp_path, way):
+def test_every_way_to_import_is_found(tmp_path, way):
     root = tmp_path / "house"
     for name in ("top", "bottom"):
         (root / name).mkdir(parents=True)
@@ -192,16 +169,30 @@ def test_every_way_to_import_is_seen(tmp_path, way):
     assert all(use.late == (way in ("in a function", "for a type checker")) for use in found)
 
 
-@pytest.mark.parametrize(
-    "text", ["import houses.top", "'''house.top.roof'''", "x = 'house'", "x = f'house {y}'"]
-)
-def test_other_things_are_not_taken_for_imports(tmp_path, text):
+NO_IMPORTS = [
+    "import houses.top", "'''house.top.roof'''", "x = 'house'", "x = f'house {y}'",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_IMPORTS)
+def test_other_texts_are_not_taken_for_imports(tmp_path, text):
     root = tmp_path / "house"
     (root / "top").mkdir(parents=True)
     for name in ("__init__", "top/__init__", "top/roof"):
         (root / f"{name}.py").touch()
     (root / "cellar.py").write_text(text)
     assert Tree(root).imports == []
+
+
+def test_data_files_of_the_own_package_are_no_import(tmp_path):
+    root = tmp_path / "house"
+    (root / "top").mkdir(parents=True)
+    for name in ("__init__", "top/__init__"):
+        (root / f"{name}.py").touch()
+    text = "files('house.top').joinpath('data.txt')"
+    (root / "top" / "roof.py").write_text(text)
+    (root / "cellar.py").write_text(text)
+    assert [use.source for use in Tree(root).imports] == ["house.cellar"]
 
 
 def test_cycles_are_found():

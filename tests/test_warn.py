@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,18 +87,16 @@ def test_tensors(monkeypatch):
     torch = pytest.importorskip("torch")
     operations = pytest.importorskip("phinmf.tensors.operations")
     trial_run = pytest.importorskip("phinmf.tensors.trial_run")
-    wrong = operations.plain()
-    wrong.take = None  # cannot be called
+    wrong = replace(operations.plain(), take=None)  # cannot be called
     monkeypatch.setattr(trial_run, "_trusted", {})
     monkeypatch.setattr(trial_run, "_replaced", set())
     monkeypatch.setattr(trial_run.Questions, "enough_frames", lambda self: 48)
     monkeypatch.setattr(operations, "fused", lambda many: wrong)
-    monkeypatch.setattr(operations, "best", trial_run.trusted)
+    monkeypatch.setattr(trial_run, "best", trial_run.trusted)
     found, expected = locations(lambda: tl_nmf(torch.from_numpy(Y), 2, **HOW))
     assert found == expected
     trial_run._trusted.clear()
     trial_run._replaced.clear()
-    wrong.take = None
     model, X = TLNMF(2, n_init=2, **HOW), torch.from_numpy(Y.T)
     found, expected = locations(lambda: model.fit(X), RuntimeWarning)
     assert found == expected

@@ -1,4 +1,4 @@
-"""What a run hands back: the factors, the story of the run, and why it stopped."""
+"""The result of a run: the factors, its history, and why it stopped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from phinmf._types import Array
 
 
 class Status(Enum):
-    """Why a run stopped; the values are sentences for people."""
+    """Why a run stopped; each value is a sentence to show to the user."""
 
     SMALL_DECREASE = "converged: the objective decreased by less than tol, relative to its value"
     SMALL_GRADIENT = "converged: the relative gradient of the transform fell below tol"
@@ -28,30 +28,30 @@ class Status(Enum):
 
     @property
     def converged(self) -> bool:
-        """Whether the run ended because nothing more was to be gained."""
+        """Whether the run stopped because it converged."""
         return self.value.startswith("converged")
 
     @property
     def failed(self) -> bool:
-        """Whether something is wrong with the run, its divergence or a compiled function."""
+        """Whether the objective rose, so that the divergence or a compiled function is wrong."""
         return self in (Status.ROSE, Status.NOT_BETTER)
 
 
 class Row(NamedTuple):
-    """One outer iteration."""
+    """Measurements of one outer iteration."""
 
-    #: C at the floor in use: divergence + penalty. It may rise while the floor falls, because at a
-    #: lower floor the same fit costs more; rows of equal floor and equal frames never rise.
+    #: C at the floor in use: divergence + penalty. It may rise while the floor falls, because the
+    #: same fit costs more at a lower floor; it never rises while floor and frames stay the same.
     objective: float
-    divergence: float  #: its first term
-    penalty: float  #: its second term, the sparsity
-    #: C at the target floor, for the same Φ, W and H; far higher at first if these fit a high floor
+    divergence: float  #: first term of the objective
+    penalty: float  #: second term of the objective
+    #: C at the target floor, for the same Φ, W and H; much higher while these fit a high floor
     target_objective: float
     gradient: float  #: Frobenius norm of skew(G) after the transform step
     steps: tuple[float, ...]  #: accepted step lengths of the transform step
     search_failed: bool  #: whether its last line search found no lower point
     evaluations: int  #: of loss and gradient, since the start of the run
-    frames: int  #: frames in use; sums over a sample are scaled to stand for all
+    frames: int  #: number of frames in use; sums over a sample are scaled to all frames
     seconds: float  #: since the start of the run
     floor: float  #: the floor in use, relative to the mean power
 
@@ -83,12 +83,12 @@ class History:
         return steps
 
     def to_json(self) -> dict[str, Any]:
-        """All rows, in words that JSON knows."""
+        """Return all rows as values that JSON can hold."""
         return {"start": self.start, "rows": [list(row) for row in self.rows]}
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> History:
-        """The history again."""
+        """Return the history that `to_json` wrote."""
         history = cls(float(saved["start"]))
         for values in saved["rows"]:
             row = Row(*values)
@@ -102,10 +102,11 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What a callback sees after each outer iteration: the arrays of the run itself, to be read.
+    """The argument of a callback, which is called after each outer iteration.
 
-    `objective` is at the floor in use and may rise while an annealed floor falls. The least of
-    ``state.history.target_objective`` is the best so far at the target floor.
+    The arrays are those of the run: do not change them. `objective` is at the floor in use and may
+    rise while an annealed floor falls. The best objective so far at the target floor is the minimum
+    of ``state.history.target_objective``.
     """
 
     iteration: int
@@ -118,7 +119,7 @@ class State:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """A learned transform and, from `tl_nmf`, the factors of the power it gives.
+    """A learned transform and, from `tl_nmf`, the factors of the power in this transform.
 
     Attributes
     ----------
@@ -131,7 +132,7 @@ class Result:
     objective : float
         C(Φ, W, H) at the target floor, with Y scaled to unit power. Divide by M·N for "per entry".
     divergence, penalty : float
-        Its two terms.
+        The two terms of the objective.
     history : History
         One row per outer iteration.
     status : Status
@@ -155,7 +156,7 @@ class Result:
 
     @property
     def converged(self) -> bool:
-        """Whether the run ended because nothing more was to be gained."""
+        """Whether the run stopped because it converged."""
         return self.status.converged
 
     @property

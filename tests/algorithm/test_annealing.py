@@ -1,4 +1,4 @@
-"""The schedule, and the promise that a result is never worse than its start."""
+"""The annealing schedule; a result is never worse than its start."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_floors_fall_to_the_knee_and_then_to_the_target():
     assert all(s.high == (s.floor > 2e-3) for s in phases)
 
 
-def test_shape_one_is_geometric():
+def test_a_schedule_of_shape_1_is_geometric():
     falling = floors(Schedule(Anneal(length=40, shape=1), 1e-8, SHAPE, 100, None), 40)
     assert np.allclose(np.diff(np.log(falling)), np.log(1e-6 / 0.05) / 40)
 
@@ -54,14 +54,14 @@ def test_small_recordings_are_not_sampled():
     assert Schedule(Anneal(sample=0), 1e-8, (1, 100, 700), 99, None).sample_size is None
 
 
-def test_no_annealing_below_a_high_target():
+def test_there_is_no_annealing_if_the_target_is_above_the_start():
     assert Schedule(Anneal(), 0.2, SHAPE, 99, None).at(0, 0.0).at_target
 
 
 @pytest.mark.parametrize("init", ["dct", "random"])
 @pytest.mark.parametrize("limit", [{"max_iter": 1}, {"max_iter": 3}, {"max_time": 0.05}])
 def test_a_run_cut_short_is_no_worse_than_its_start(init, limit):
-    """Started where a longer run ended: the hardest start to improve on."""
+    """Also from the result of a longer run, the hardest start to improve on."""
     Y = notes(n=8000)
     for how in ({}, {"sparsity": 150.0}, {"divergence": "gaussian"}):
         good = phinmf.tl_nmf(Y, 3, init=init, random_state=0, max_iter=80, tol=0, **how)
@@ -106,15 +106,15 @@ def test_the_stopping_rule_counts_only_at_the_target_floor():
     assert (r.history.floor[-2:] == 1e-8).all()
 
 
-def test_history_shows_both_objectives():
+def test_the_history_has_both_objectives():
     h = phinmf.tl_nmf(notes(), 3, random_state=0, max_iter=50, tol=0).history
-    settled = h.floor == 1e-8
-    assert np.array_equal(h.objective[settled], h.target_objective[settled])
+    at_target = h.floor == 1e-8
+    assert np.array_equal(h.objective[at_target], h.target_objective[at_target])
     assert (h.target_objective[:20] > h.objective[:20]).all()
 
 
-def test_iteration_counts_on_a_small_recording():
-    """Ceilings that do not depend on the machine: evaluations to get below plain quasi-Newton."""
+def test_annealing_needs_few_evaluations_to_beat_quasi_newton():
+    """Numbers of evaluations do not depend on the speed of the machine."""
     Y = notes(n=6000)
     how = {"n_components": 3, "sparsity": 10.0, "init": "random", "random_state": 0, "tol": 0}
     plain = phinmf.tl_nmf(Y, solver="quasi-newton", max_iter=100, **how)
@@ -124,7 +124,7 @@ def test_iteration_counts_on_a_small_recording():
     assert plain.history.evaluations[-1] > 300
 
 
-def test_bad_schedules():
+def test_bad_schedules_are_refused():
     with pytest.raises(ValueError, match="anneal is 'yes', which is not known"):
         phinmf.tl_nmf(notes(), 2, anneal="yes")
     with pytest.raises(ValueError, match="start is 0, but a finite number > 0"):
@@ -137,7 +137,7 @@ def test_bad_schedules():
         phinmf.tl_nmf(notes(), 2, n_threads=0)
 
 
-def test_single_precision_ends_where_the_floor_is_within_its_rounding():
+def test_single_precision_is_not_used_at_floors_below_its_rounding():
     schedule = Schedule(Anneal(knee=1e-16), 1e-18, SHAPE, 100, None)
     phases = [schedule.at(t, 0.0) for t in range(40)]
     assert phases[-1].floor < 1e-14

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of a fit leaves a result that can be used, and says so."""
+"""Ctrl-C at any moment of a fit leaves a usable result with the status INTERRUPTED."""
 
 import os
 import signal
@@ -18,20 +18,20 @@ from phinmf.engines.blocked.objective import BlockedObjective
 from phinmf.linalg.manifold import orthogonality_error
 
 WHY = "stopped: interrupted"
-WHERE = {  # what is broken off
+WHERE = {  # what is interrupted
     "H and the sums for W": (BlockedEngine, "nmf_pass"),
     "between W and the scale of H": (BlockedEngine, "scale_activations"),
     "a line search": (BlockedObjective, "at"),
-    "the step to its result": (BlockedObjective, "move"),
+    "the move to its result": (BlockedObjective, "move"),
     "a new stage": (BlockedEngine, "subset"),
-    "X made afresh": (phinmf.algorithm.single, "polish"),
+    "Φ made orthogonal again": (phinmf.algorithm.single, "polish"),
     "the start of an iteration": (Single, "update"),
     "the end of an iteration": (phinmf.algorithm.alternate, "reason_to_stop"),
 }
 
 
 def interrupt_at(monkeypatch, owner, name, call):
-    """Raise KeyboardInterrupt once, in the given call of a function."""
+    """Raise KeyboardInterrupt in one call of a function, counted from 1."""
     whole, calls = getattr(owner, name), []
 
     def broken(*args, **how):
@@ -57,7 +57,7 @@ def assert_usable(r, Y):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("call", [1, 2, 7])
-def test_in_the_middle_of_a_step(where, call, dtype, monkeypatch):
+def test_an_interrupted_step_leaves_a_usable_result(where, call, dtype, monkeypatch):
     Y = notes(M=16, n=2000).astype(dtype)
     with nothing_changes(Y):
         calls = interrupt_at(monkeypatch, *WHERE[where], call)
@@ -69,8 +69,8 @@ def test_in_the_middle_of_a_step(where, call, dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("solver", [*phinmf.solvers.SOLVERS, None])
-def test_in_the_middle_of_any_solver(solver, monkeypatch):
-    """Without annealing, what comes back is the last complete iteration itself."""
+def test_an_interrupt_returns_the_last_complete_iteration(solver, monkeypatch):
+    """Without annealing, for every solver."""
     Y = notes(M=16, n=2000)
     interrupt_at(monkeypatch, ArrayEngine, "nmf_pass", 8)
     how = {"solver": solver, "anneal": False, "engine": "array", "random_state": 0}
@@ -82,7 +82,7 @@ def test_in_the_middle_of_any_solver(solver, monkeypatch):
 
 @pytest.mark.parametrize("n_init", [1, 3])
 @pytest.mark.parametrize("when", [1, 5])
-def test_an_estimator_is_fitted_and_flagged(n_init, when):
+def test_an_interrupted_estimator_is_fitted_but_not_converged(n_init, when):
     X = notes(M=16, n=2000).T
 
     def callback(state):
@@ -95,15 +95,15 @@ def test_an_estimator_is_fitted_and_flagged(n_init, when):
     assert not model.converged_
     assert model.stop_reason_.startswith(WHY)
     assert model.n_iter_ == when
-    assert len(model.objectives_) == 1  # the other restarts are not begun
+    assert len(model.objectives_) == 1  # the other restarts are not started
     assert_finite(found, model.components_, model.objective_, model.score(X))
     assert np.array_equal(model.transform(X), found)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+@pytest.mark.skipif(os.name == "nt", reason="signals work differently on Windows")
 @pytest.mark.parametrize("delay", [0.0, 0.01, 0.05, 0.1])
-def test_a_signal_from_the_keyboard(delay):
-    """The real one, at a moment that nobody chose."""
+def test_a_signal_leaves_a_usable_result(delay):
+    """A real SIGINT at an arbitrary moment."""
     Y = notes(M=32, n=20000)
     timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
 
@@ -117,8 +117,8 @@ def test_a_signal_from_the_keyboard(delay):
     assert_usable(r, Y)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
-def test_a_signal_while_restarts_run_in_threads():
+@pytest.mark.skipif(os.name == "nt", reason="signals work differently on Windows")
+def test_a_signal_ends_restarts_in_threads():
     X = notes(M=32, n=20000).T
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     model = TLNMF(3, n_init=4, n_jobs=2, random_state=0, max_iter=100_000, tol=0)

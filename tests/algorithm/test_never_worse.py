@@ -1,6 +1,7 @@
-"""Whatever breaks, a result is not worse than its start; an objective that rises ends the run."""
+"""With faulty code a result is still not worse than its start; a rising objective ends the run."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ ANNEALED = pytest.mark.parametrize("anneal", [True, False])
 
 
 def broken(update):
-    """An update of W that is right for a while, then wrong by a few percent."""
+    """Return an update that is right 29 times, then wrong by 20 percent in every other row."""
     calls = []
 
     def multiply(F, *rest):
@@ -31,7 +32,7 @@ def broken(update):
 
 
 @ANNEALED
-def test_a_broken_nmf_step_ends_in_the_start(monkeypatch, anneal):
+def test_a_faulty_nmf_step_returns_the_start(monkeypatch, anneal):
     Y = notes(M=16, n=3000)
     start = tl_nmf(Y, 3, max_iter=0, tol=0, **HOW)
     monkeypatch.setattr(readable_nmf, "multiply", lambda F, *_: F[::-1].copy() + 1e3)
@@ -44,7 +45,7 @@ def test_a_broken_nmf_step_ends_in_the_start(monkeypatch, anneal):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
-def test_nan_ends_in_the_start(monkeypatch):
+def test_nan_returns_the_start(monkeypatch):
     Y = notes(M=16, n=3000)
     monkeypatch.setattr(readable_nmf, "multiply", lambda F, *_: F * np.nan)
     with pytest.warns(ConvergenceWarning, match="this is the start itself"):
@@ -66,8 +67,8 @@ def test_an_objective_that_rises_ends_the_run(monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("solver", [*phinmf.solvers.SOLVERS, None])
-def test_rounding_is_no_rise(solver, dtype):
-    """Long runs at the end of their way go up and down by rounding."""
+def test_rounding_is_not_taken_for_a_rise(solver, dtype):
+    """The objective of a converged run goes up and down by rounding."""
     Y = notes(M=12, n=1500).astype(dtype)
     r = tl_nmf(Y, 2, solver=solver, max_iter=300, tol=0, anneal=False, **HOW)
     assert r.status in (Status.MAX_ITER, Status.LINE_SEARCH, Status.SMALL_DECREASE)
@@ -75,20 +76,19 @@ def test_rounding_is_no_rise(solver, dtype):
 
 @ANNEALED
 @pytest.mark.parametrize("what", ["nmf_step", "update_activations", "loss", "loss_and_slope"])
-def test_a_broken_function_of_the_batch_does_not_make_it_worse(monkeypatch, anneal, what):
+def test_a_faulty_function_of_a_batch_does_not_make_the_result_worse(monkeypatch, anneal, what):
     pytest.importorskip("torch")
-    from phinmf.tensors import operations, workspace
+    from phinmf.tensors import operations, trial_run, workspace
 
     def wrong(X, *rest):
-        """Garbage in whatever is written, and a loss of zero."""
+        """Write wrong numbers to all outputs, and return a loss of zero."""
         for written in rest[1:2] if what == "update_activations" else rest[:2]:
             written.mul_(37).add_(11)
         return X[:, 0, 0, 0].double() * 0
 
-    functions = operations.plain()
-    setattr(functions, what, wrong)
+    functions = replace(operations.plain(), **{what: wrong})
     workspace.clear()
-    monkeypatch.setattr(operations, "best", lambda kind: functions)
+    monkeypatch.setattr(trial_run, "best", lambda kind: functions)
     Y = tensor(notes(M=16, n=3000))
     with pytest.warns(ConvergenceWarning):
         r = tl_nmf(Y, 3, anneal=anneal, max_iter=12, **HOW)
@@ -112,10 +112,10 @@ def slowed(monkeypatch, owner, name, seconds):
 
 @pytest.mark.parametrize("where", ["nmf_pass", "at"])
 @pytest.mark.parametrize("solver", ["lbfgs", "quasi-newton", "projected-gradient"])
-def test_the_clock_is_looked_at_after_every_step(monkeypatch, solver, where):
-    """An outer iteration of twenty slow steps ends when the time is over, not at its end."""
+def test_max_time_ends_an_outer_iteration_of_many_slow_steps(monkeypatch, solver, where):
+    """The time is checked after every step, not only after every outer iteration."""
     Y = notes(M=16, n=3000)
-    tl_nmf(Y, 3, max_iter=1, tol=0, engine="array", **HOW)  # whatever is imported
+    tl_nmf(Y, 3, max_iter=1, tol=0, engine="array", **HOW)  # so that all modules are imported
     owner = ArrayEngine if where == "nmf_pass" else phinmf.engines.array.ArrayObjective
     slowed(monkeypatch, owner, where, 0.1)
     how = HOW | {"n_iter_nmf": 20, "n_iter_transform": 20, "anneal": False, "engine": "array"}
@@ -128,7 +128,7 @@ def test_the_clock_is_looked_at_after_every_step(monkeypatch, solver, where):
     assert r.objective <= r.history.start
 
 
-def test_the_clock_in_a_batch(monkeypatch):
+def test_max_time_ends_an_outer_iteration_of_a_batch(monkeypatch):
     pytest.importorskip("torch")
     from phinmf.tensors.batch import Batch
 
@@ -143,5 +143,5 @@ def test_the_clock_in_a_batch(monkeypatch):
     assert time.perf_counter() - clock < 1.8
 
 
-def test_the_blocked_engine_is_asked_for_time_too():
+def test_objectives_of_the_blocked_engine_have_no_time_limit_by_default():
     assert BlockedObjective.out_of_time() is False

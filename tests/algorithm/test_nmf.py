@@ -7,13 +7,13 @@ from phinmf.linalg.multiplicative import multiply
 from phinmf.penalties import Sparse
 
 
-def test_zero_over_zero_is_one():
+def test_zero_divided_by_zero_is_one_in_an_update():
     F = np.array([2.0, 3.0])
     assert np.array_equal(multiply(F, np.array([0.0, 8.0]), np.array([0.0, 2.0]), 1), [2, 12])
     assert np.array_equal(multiply(F, np.array([0.0, 8.0]), np.array([0.0, 2.0]), 0.5), [2, 6])
 
 
-def test_the_updates_are_the_paper_s():
+def test_the_updates_are_those_of_the_paper():
     """§2.2 written out, at ε = 0 and γ = ½."""
     p = Problem(0, eps=0.0)
     V, W, H, mu = (p.Phi @ p.Y[0]) ** 2, p.W, p.H, 0.7
@@ -26,7 +26,7 @@ def test_the_updates_are_the_paper_s():
     assert np.allclose(p.engine.activations(), H * W.sum(axis=0)[:, None])
 
 
-def test_normalisation_leaves_the_product():
+def test_normalisation_does_not_change_the_product():
     p = Problem(1)
     W = p.W * np.array([2.0, 0.0, 1e-30])
     scaled, s = normalise(W)
@@ -34,7 +34,7 @@ def test_normalisation_leaves_the_product():
     assert np.allclose(scaled.sum(axis=0), [1, 0, 1])
 
 
-def test_penalty():
+def test_the_sparse_penalty_is_the_sum_of_products_of_norms():
     p = Problem(2)
     assert Sparse(3.0).cost(2 * p.W, p.engine.activation_sums()) == pytest.approx(6 * p.H.sum())
 

@@ -149,7 +149,7 @@ def test_files_that_workers_do_not_see(tmp_path, capsys, monkeypatch):
         monkeypatch.setattr(Watch, "ask", blind)
         command = ["unmix", path, "--cluster", client.scheduler.address, "-o", str(tmp_path)]
         assert main(command) == 1
-    assert "a.wav is not there for worker tcp://w: put it on a disk" in capsys.readouterr().err
+    assert "a.wav does not exist on worker tcp://w: put it on a disk" in capsys.readouterr().err
 
 
 def test_a_file_that_changes_meanwhile(tmp_path):

@@ -70,7 +70,7 @@ def one_sentence(error):
 
 
 @pytest.mark.parametrize(("parameters", "message"), PARAMETERS)
-def test_bad_parameters(parameters, message):
+def test_bad_parameters_are_refused(parameters, message):
     model = TLNMF(**{"n_components": 2, "max_iter": 2, "tol": 0, **parameters})
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         model.fit(X)
@@ -79,38 +79,38 @@ def test_bad_parameters(parameters, message):
 
 
 @pytest.mark.parametrize(("arguments", "message"), ARGUMENTS)
-def test_bad_arguments_of_fit(arguments, message):
+def test_bad_arguments_of_fit_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message) as caught:
         TLNMF(2).fit(X, **arguments)
     assert one_sentence(caught.value)
 
 
 @pytest.mark.parametrize(("frames", "message"), FRAMES)
-def test_bad_frames(frames, message):
+def test_bad_frames_are_refused(frames, message):
     with pytest.raises(ValueError, match=message):
         TLNMF(2).fit(frames)
 
 
 @pytest.mark.parametrize(("dtype", "factor"), [("float32", 1e10), ("float64", 1e100)])
-def test_frames_far_louder_than_those_of_the_fit(dtype, factor):
+def test_frames_much_louder_than_those_of_the_fit_are_refused(dtype, factor):
     model = TLNMF(2, max_iter=2, tol=0).fit(X.astype(dtype))
     with pytest.raises(ValueError, match=f"leaves the range of {dtype} at the scale of the fit"):
         model.transform((factor * X).astype(dtype))
     assert np.isfinite(model.transform((factor**0.7 * X).astype(dtype))).all()
 
 
-def test_activations_within_the_range_of_single_precision():
-    """A frame's activations add up to its energy, which is more than the mean power."""
+def test_activations_beyond_single_precision_are_refused():
+    """The activations of a frame add up to its energy, which is more than its mean power."""
     loud = (1e19 * np.random.default_rng(0).standard_normal((300, 64))).astype(np.float32)
     with pytest.raises(ValueError, match="leaves the range of float32: scale Y nearer to 1"):
         TLNMF(2).fit(loud)
     assert np.isfinite(TLNMF(2, max_iter=2, tol=0).fit_transform(loud / 100)).all()
 
 
-def unwell(state):
-    """A callback that fails in the middle of a fit."""
+def failing(state):
+    """A callback that fails during a fit."""
     if state.iteration == 2:
-        raise RuntimeError("unwell")
+        raise RuntimeError("failed")
 
 
 REFITS = {
@@ -119,8 +119,8 @@ REFITS = {
     "a list": ([[1.0, 2.0], [3.0]], {}, {}),
     "weights": (X[:, :6], {}, {"sample_weight": np.ones(3)}),
     "activations": (X[:, :6], {}, {"activations": -np.ones((N, 2))}),
-    "callback": (X[:, :6], {"callback": unwell}, {}),
-    "restarts": (X[:, :6], {"callback": unwell, "n_init": 3, "n_jobs": 2}, {}),
+    "callback": (X[:, :6], {"callback": failing}, {}),
+    "restarts": (X[:, :6], {"callback": failing, "n_init": 3, "n_jobs": 2}, {}),
     "warm start": (X[:, :6], {"warm_start": True}, {}),
     "NaN": (np.full((N, 4), np.nan), {}, {}),
 }

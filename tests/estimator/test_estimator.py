@@ -1,4 +1,4 @@
-"""TLNMF under scikit-learn's own checks, in its tools and in other libraries."""
+"""TLNMF passes the checks of scikit-learn, and works with its tools and other libraries."""
 
 import pickle
 import warnings
@@ -63,8 +63,8 @@ def test_activations_of_a_frame_do_not_depend_on_other_frames(X, dtype, divergen
     )
 
 
-def test_the_activations_are_at_their_minimum(X):
-    """No component of any frame has a slope that would lower the cost of the frame."""
+def test_the_activations_minimise_the_cost_of_each_frame(X):
+    """The gradient of the cost is zero for positive activations, and not negative for zeros."""
     model = TLNMF(**QUICK).fit(X)
     H, scale = model.transform(X).T, model.scale_**2
     W, mu = model.components_.T, model.sparsity / scale
@@ -76,7 +76,7 @@ def test_the_activations_are_at_their_minimum(X):
     assert gain[~alive].max(initial=0) < 1.01
 
 
-def test_score_and_error_belong_to_the_activations_of_transform(X):
+def test_score_and_error_are_those_of_the_activations_of_transform(X):
     model = TLNMF(**QUICK)
     H = model.fit_transform(X)
     v = (model.transform_matrix_ @ X.T) ** 2 / model.scale_**2
@@ -112,13 +112,13 @@ def test_a_warm_start_continues_the_last_fit(X):
     assert model.objective_ < before
 
 
-def test_more_components_than_atoms(X):
+def test_there_may_be_more_components_than_atoms(X):
     model = TLNMF(n_components=40, max_iter=3, tol=0).fit(X[:5, :])
     assert model.components_.shape == (40, X.shape[1])
     assert np.isfinite(model.transform(X)).all()
 
 
-def test_pickle_and_clone(X):
+def test_a_model_can_be_pickled_and_cloned(X):
     model = TLNMF(anneal=Anneal(length=5), **QUICK).fit(X)
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.transform(X), model.transform(X))
@@ -127,7 +127,7 @@ def test_pickle_and_clone(X):
         clone(model).transform(X)
 
 
-def test_pipeline_grid_search_and_pandas(X):
+def test_pipelines_grid_search_and_pandas_work(X):
     pytest.importorskip("pandas")
     pipeline = make_pipeline(FunctionTransformer(np.asarray), TLNMF(**QUICK), StandardScaler())
     with sklearn.config_context(transform_output="pandas"):
@@ -148,7 +148,7 @@ def test_librosa_decompose_accepts_it(X):
     assert np.allclose(activations, model.transform(X).T)
 
 
-def test_callbacks_see_and_stop_a_fit(X):
+def test_a_callback_is_called_and_can_stop_a_fit(X):
     seen = []
     model = TLNMF(callback=lambda state: seen.append(state.scale) or len(seen) == 3, **QUICK).fit(X)
     assert seen == [model.scale_] * 3
@@ -156,7 +156,7 @@ def test_callbacks_see_and_stop_a_fit(X):
     assert "callback" in model.stop_reason_
 
 
-def test_scikit_learns_callbacks(X, capsys):
+def test_callbacks_of_scikit_learn_are_called(X, capsys):
     callback = pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 has callbacks")
     monitor = callback.ScoringMonitor(scoring={"fit": lambda model, X, y=None: model.score(X)})
     model = TLNMF(init="random", n_init=2, **QUICK).set_callbacks(monitor, callback.ProgressBar())

@@ -1,4 +1,4 @@
-"""Saved models: what is loaded again, and what is refused."""
+"""Saved models are loaded unchanged; damaged or forged files are refused."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def test_numpy_reads_the_file_without_pickle(tmp_path, model):
 
 
 def rewritten(path, model, header=None, **arrays):
-    """A model file with parts of it replaced."""
+    """Write a model file with parts of it replaced."""
     model.save(path)
     stored = storage.unpack(path)
     text = json.dumps(stored.header | (header or {}))
@@ -112,7 +112,7 @@ def test_a_changed_file_is_refused_in_one_sentence(tmp_path, model, name):
     assert str(path) in str(error.value)
 
 
-def test_files_that_would_unpack_to_more_are_refused(tmp_path):
+def test_files_that_unpack_to_much_more_are_refused(tmp_path):
     path = tmp_path / "m.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.npy", bytes(10**7))
@@ -138,7 +138,7 @@ def test_missing_files_and_other_files_are_refused(tmp_path):
 
 
 def usable(path, X):
-    """Whether a file loads as a model, which then returns finite numbers."""
+    """Return whether a file loads as a model; assert that it then returns finite numbers."""
     try:
         model = TLNMF.load(path)
     except ValueError as error:
@@ -155,7 +155,7 @@ def test_every_array_is_checked(tmp_path, model, X):
     model.save(path)
     stored = storage.read(path, "model")
     plausible = {"transform_matrix_ negative", "transform_matrix_ turned", "atom_energies_ 1e+300"}
-    plausible |= {"components_ shorter", "components_ longer"}  # of fewer, or more
+    plausible |= {"components_ shorter", "components_ longer"}  # models with fewer or more
     plausible |= {"atom_energies_ half", "atom_energies_ swapped bytes"}
     for what, arrays in changed_arrays(stored.arrays):
         write(path, stored.header, arrays)
@@ -218,7 +218,7 @@ def test_components_beyond_the_range_are_refused(tmp_path, model, size):
 
 @pytest.mark.parametrize("M", [1, 3])
 def test_unmix_refuses_models_of_odd_windows(tmp_path, M, X):
-    """They are models of frames, but not of a recording."""
+    """They are models of frames, but recordings need an even window."""
     path = tmp_path / "m.npz"
     model = TLNMF(1, max_iter=2, tol=0).fit(X[:, :M])
     model.save(path)
@@ -230,7 +230,7 @@ def test_unmix_refuses_models_of_odd_windows(tmp_path, M, X):
 
 
 class Own(Gaussian):
-    """A divergence of the user's."""
+    """A divergence of the user."""
 
 
 class Other(Own):
@@ -270,7 +270,7 @@ class OwnSolver(QuasiNewton):
 
 
 class LBFGS(QuasiNewton):
-    """A class of the user's that has the name of one of phinmf's."""
+    """A class of the user with the name of a class of phinmf."""
 
 
 @pytest.mark.parametrize("solver", [OwnSolver(), LBFGS()])

@@ -25,7 +25,7 @@ def Y():
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("divergence", ["itakura-saito", "gaussian"])
-def test_the_first_iterations_are_those_on_the_cpu(Y, dtype, divergence):
+def test_the_first_iterations_agree_with_the_cpu(Y, dtype, divergence):
     how = HOW | {"floor": 1e-2, "anneal": False, "max_iter": 5, "tol": 0, "divergence": divergence}
     frames = torch.as_tensor(Y, dtype=dtype)
     here, there = tl_nmf(frames, 4, **how), tl_nmf(frames.cuda(), 4, **how)
@@ -45,7 +45,7 @@ def test_the_default_reaches_the_objective_of_other_engines(Y):
 
 
 @pytest.mark.parametrize("engine", ["auto", "array"])
-def test_numpy_in_numpy_out(Y, engine):
+def test_arrays_of_numpy_give_arrays_of_numpy(Y, engine):
     result = tl_nmf(Y, 4, device="cuda", engine=engine, max_iter=8, tol=0, **HOW)
     assert all(isinstance(x, np.ndarray) for x in (result.Phi, result.W, result.H))
     alone = learn_transform(Y, Y**2 + 1, device="cuda", max_iter=3, tol=0)
@@ -70,7 +70,7 @@ def test_unmix_learns_on_the_gpu():
 def test_a_replayed_graph_gives_the_same_bits(Y, monkeypatch):
     frames = torch.as_tensor(Y).cuda()
     workspace.clear()
-    first, again = (tl_nmf(frames, 4, **HOW) for _ in range(2))  # the second one replays all
+    first, again = (tl_nmf(frames, 4, **HOW) for _ in range(2))  # the second one replays all graphs
     assert workspace.kept()
     workspace.clear()
     monkeypatch.setattr(graphs.Replay, "__call__", lambda self, name, work: work())
@@ -91,7 +91,7 @@ def test_restarts_in_a_batch_end_like_single_fits(Y):
 
 @pytest.mark.parametrize("how", [{"K": 130}, {"solver": LBFGS(memory_size=20)}], ids=str)
 def test_sizes_beyond_the_kernels_agree_with_the_cpu(how):
-    """Plain PyTorch computes them, recorded as a graph too."""
+    """Plain PyTorch computes them, and is recorded as a graph too."""
     Y = np.random.default_rng(0).standard_normal((140, 400))
     how = {"solver": "lbfgs", "K": 4} | how | HOW | {"max_iter": 6, "tol": 0}
     K = how.pop("K")
@@ -107,7 +107,7 @@ def test_transform_agrees_with_the_cpu(Y):
     assert model.score(X.cuda()) == pytest.approx(model.score(X.numpy()), rel=1e-8)
 
 
-def test_fits_in_two_threads(Y):
+def test_fits_in_two_threads_agree_with_one_alone(Y):
     frames = torch.as_tensor(Y).cuda()
     alone = tl_nmf(frames, 4, **HOW)
     found = {}
@@ -124,7 +124,7 @@ def test_fits_in_two_threads(Y):
         assert result.objective == pytest.approx(alone.objective, rel=5e-3)
 
 
-def test_too_little_memory_is_said_in_one_sentence():
+def test_too_little_memory_is_reported_in_one_sentence():
     frames = torch.rand(64, 2**17, device="cuda")
     workspace.clear()
     torch.cuda.empty_cache()
@@ -141,7 +141,7 @@ def test_too_little_memory_is_said_in_one_sentence():
     assert tl_nmf(frames, 4, max_iter=2, tol=0).objective > 0
 
 
-def test_all_stages_and_a_solver_object(Y):
+def test_a_fit_with_a_solver_object_goes_through_all_stages(Y):
     frames = torch.as_tensor(Y).cuda()
     solver = LBFGS(memory_size=3, metric="bound", retraction="exp")
     result = tl_nmf(frames, 4, solver=solver, **HOW)

@@ -1,10 +1,11 @@
-"""Every fused function equals the plain one, over the whole range of its arguments.
+"""Every fused function agrees with the plain one, over the whole range of its arguments.
 
-Each test goes through many shapes, both sides of each tile, and says which of them differ.
+Each test tries many shapes, below and above the size of each tile, and reports those that differ.
 """
 
 import itertools
 import random
+from dataclasses import fields
 
 import pytest
 
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 from phinmf.tensors import fused_nmf, operations, trial_run
-from phinmf.tensors.operations import Kind
+from phinmf.tensors.operations import Kind, Operations
 
 pytestmark = pytest.mark.gpu
 
@@ -20,15 +21,16 @@ ATOMS = [2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 440, 882,
 FRAMES = [1, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129, 511, 513, 1023, 1024, 1025, 2049,
           5418, 5424, 16_899, 70_000]  # fmt: skip
 TOLERANCE = {torch.float64: 1e-11, torch.float32: 5e-5}
-FUNCTIONS = tuple(vars(operations.fused()))
-OF_FRAMES = tuple(
-    name for module in ("fused_loss", "fused_nmf") for name in operations.FUSED[module]
-)
+OF_NMF = ("update_activations", "nmf_step")
+OF_FRAMES = ("loss", "loss_and_slope", "curvatures", *OF_NMF)
+OF_MEMORY = ("aim", "remember", "take", "combinations")
+FUNCTIONS = tuple(field.name for field in fields(Operations))
+assert {*OF_FRAMES, *OF_MEMORY} == set(FUNCTIONS)
 DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 
 
 def differences(kind, n_frames, restarts, functions=OF_FRAMES):
-    """Which functions differ for this kind of work, by the largest error over the mean."""
+    """Return the functions that differ for this kind of work, with the largest relative error."""
     questions = trial_run.Questions(kind, n_frames, restarts)
     fused, plain = operations.fused(kind.many), operations.plain()
     found = {}
@@ -48,7 +50,7 @@ def kind(dtype, M=100, K=10, C=1, gamma=1.0, kappa=1.0, equal=True, shared=True,
 
 
 def check(cases):
-    """Assert that no case differs; a case is (kind, frames, restarts) or has functions as well."""
+    """Assert that no case differs; a case is (kind, frames, restarts) and optionally functions."""
     tried, wrong = 0, []
     for case in cases:
         tried += 1
@@ -61,24 +63,24 @@ def check(cases):
 
 @DTYPES
 @pytest.mark.parametrize("many", [False, True])
-def test_all_numbers_of_components(dtype, many):
+def test_all_numbers_of_components_agree(dtype, many):
     check((kind(dtype, K=K, many=many), 1000, 1) for K in range(1, 129))
 
 
 @DTYPES
 @pytest.mark.parametrize("many", [False, True])
-def test_both_sides_of_every_tile_of_atoms(dtype, many):
+def test_numbers_of_atoms_around_every_tile_agree(dtype, many):
     check((kind(dtype, M=M, K=K, many=many), 700, 1) for M in ATOMS for K in (10, 16, 17, 32, 64))
 
 
 @DTYPES
 @pytest.mark.parametrize("many", [False, True])
-def test_both_sides_of_every_tile_of_frames(dtype, many):
+def test_numbers_of_frames_around_every_tile_agree(dtype, many):
     check((kind(dtype, M=130, K=K, many=many), N, 1) for N in FRAMES for K in (1, 10, 16, 24, 32))
 
 
 @DTYPES
-def test_channels_divergences_exponents_weights_and_restarts(dtype):
+def test_channels_divergences_exponents_weights_and_restarts_agree(dtype):
     """All combinations of them, in shapes drawn at random."""
     draw = random.Random(0)
     combinations = itertools.product(
@@ -95,7 +97,7 @@ def test_channels_divergences_exponents_weights_and_restarts(dtype):
 
 
 @DTYPES
-def test_shapes_drawn_at_random(dtype):
+def test_random_shapes_agree(dtype):
     draw = random.Random(1)
     check(
         (
@@ -109,14 +111,13 @@ def test_shapes_drawn_at_random(dtype):
 
 @DTYPES
 @pytest.mark.parametrize("B", [1, 3, 32])
-def test_memory_of_all_sizes(dtype, B):
-    names = operations.FUSED["fused_memory"]
+def test_memories_of_all_sizes_agree(dtype, B):
     check(
-        (kind(dtype, M=M, L=L), 8, B, names)
+        (kind(dtype, M=M, L=L), 8, B, OF_MEMORY)
         for M in (2, 3, 8, 31, 33, 100, 257)
-        for L in range(1, operations.MOST_PAIRS + 1)
+        for L in range(1, trial_run.MAX_PAIRS + 1)
     )
-    check((kind(dtype, M=M, L=5), 8, min(B, 3), names) for M in (440, 1024))
+    check((kind(dtype, M=M, L=5), 8, min(B, 3), OF_MEMORY) for M in (440, 1024))
 
 
 @DTYPES
@@ -124,13 +125,13 @@ def test_memory_of_all_sizes(dtype, B):
     (440, 5424, 1, 10), (440, 5424, 32, 10), (440, 5424, 1, 24), (440, 5424, 32, 24),
     (882, 20_008, 1, 16), (1764, 6000, 1, 64), (2048, 70_000, 1, 10), (4096, 4000, 1, 128),
 ])  # fmt: skip
-def test_real_sizes(dtype, M, N, B, K):
+def test_real_sizes_agree(dtype, M, N, B, K):
     how = {"M": M, "K": K, "many": B * N >= operations.MANY}
     check([(kind(dtype, **how), N, B, OF_FRAMES if B > 1 or M > 2048 else FUNCTIONS)])
 
 
-def test_a_floor_as_low_as_the_batch_takes():
-    """One division gives two reciprocals, and a product of four ratios has one logarithm."""
+def test_the_lowest_floor_of_a_batch_gives_finite_numbers():
+    """One division gives two reciprocals, and four ratios are multiplied before the logarithm."""
     from phinmf.fit.problem import LEAST_FLOOR_OF_BATCH
 
     of = kind(torch.float64)
@@ -156,7 +157,7 @@ def test_wrong_kernels_are_detected(monkeypatch):
         of = kind(torch.float64, M, K, C, gamma)
         different = differences(of, None, 2)
         used = trial_run.compared(of)
-        for name in operations.FUSED["fused_nmf"]:
+        for name in OF_NMF:
             replaced = getattr(used, name) is getattr(operations.plain(), name)
             if different.get(name, 0) > 1e-6:
                 assert replaced, (of, different)

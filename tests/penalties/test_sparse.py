@@ -17,7 +17,7 @@ from phinmf.penalties import Sparse
 def test_the_numbers_are_those_of_the_steps_to_the_bit(mu, dtype, engine):
     p, sparse = Problem(0, C=2, dtype=dtype, engine=engine), Sparse(mu)
     W = p.give(p.W)
-    assert sparse.cost(W, p.engine.activation_sums()) == Model(p.engine, sparse).sparsity(W)
+    assert sparse.cost(W, p.engine.activation_sums()) == Model(p.engine, sparse).penalty_of(W)
     powers = p.engine.powers()
     level = host(sparse.flat_level(powers)) * (p.M / p.K)
     flat = host(flat_activations(powers, p.M, p.K, sparse))

@@ -1,4 +1,4 @@
-"""Restarts in a batch of tensors: each does what Algorithm 1 does to it alone."""
+"""Each restart in a batch of tensors makes the same steps as the readable algorithm."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ from phinmf.tensors.memory import Memory, aim, remember
 
 
 def seeded(Y, seeds, K=3, mu=5.0, weights=None, kept=None, divergence="itakura-saito", **how):
-    """Data, frames, restarts and options as `tl_nmf` makes them, from these seeds."""
+    """Return data, frames, restarts and options as `tl_nmf` makes them from these seeds."""
     how = {"max_iter": 60, "tol": 1e-4, "max_time": None, "anneal": None} | how
     callbacks = how.pop("callbacks", [None] * len(seeds))
     init, solver = how.pop("init", "random"), how.pop("solver", LBFGS(retraction="exp"))
@@ -71,7 +71,7 @@ def run_batch(data, frames, restarts, options):
 
 
 def alone(data, restart, options, divergence="itakura-saito", kept=None):
-    """The same run by the readable algorithm, on NumPy."""
+    """Return the outcome of the same run by the readable algorithm, on NumPy."""
     chosen = DIVERGENCES[divergence]
     with engine_for("array", data.Y, chosen, options.penalty, 1, data.weights) as engine:
         model = Model(engine, options.penalty, kept=Kept(columns=kept))
@@ -88,7 +88,9 @@ def check_same(outcome, expected, rtol=1e-9, iterations=8, final=1e-3):
         np.testing.assert_allclose(ours, theirs, rtol=rtol * (1e4 if column == "gradient" else 1))
     for ours, theirs in zip(outcome.history.steps[:n], history.steps[:n], strict=True):
         assert ours == pytest.approx(theirs, rel=1e4 * rtol)
-    more = outcome.history.evaluations[:n] - history.evaluations[:n]  # with more squarings
+    more = (
+        outcome.history.evaluations[:n] - history.evaluations[:n]
+    )  # a trial is repeated if it needs more squarings
     assert ((more >= 0) & (more <= n)).all()
     np.testing.assert_allclose(outcome.history.objective[-1], history.objective[-1], rtol=final)
     assert outcome.status == status
@@ -105,11 +107,12 @@ def test_a_restart_makes_the_steps_of_the_readable_algorithm(divergence):
         np.testing.assert_allclose(Phi @ Phi.T, np.eye(len(Phi)), atol=1e-13)
 
 
-def test_sampled_frames_single_precision_and_channels():
-    """Every stage: a sample in float32, all frames in float32, then float64.
+def test_every_stage_agrees_with_the_readable_algorithm():
+    """A sample in float32, all frames in float32, then float64; with two channels.
 
-    Single precision makes 1e-7 at the first iteration, and each one amplifies it by ten or more:
-    by 1e-5 to 3e-3 at the fifth, depending on the seed. So four are compared, closely.
+    Single precision gives an error of 1e-7 in the first iteration, which grows by a factor of ten
+    or more in each one, to 1e-5 to 3e-3 in the fifth, depending on the seed. So only four
+    iterations are compared closely.
     """
     how = {"anneal": Anneal(length=4), "max_iter": 6, "tol": 0.0}
     Y = np.stack([notes(32, 40_000), notes(32, 40_000, seed=1)])
@@ -122,7 +125,7 @@ def test_sampled_frames_single_precision_and_channels():
         assert list(outcome.history.frames) == [96] * 3 + [Y.shape[2]] * 3
 
 
-def test_weights_and_kept_columns():
+def test_weights_and_fixed_columns_agree_with_the_readable_algorithm():
     weights = np.random.default_rng(0).integers(1, 4, notes().shape[1]).astype(float)
     kept = np.array([1])
     data, frames, restarts, options = seeded(notes(), [3], weights=weights, kept=kept)
@@ -132,14 +135,14 @@ def test_weights_and_kept_columns():
     np.testing.assert_array_equal(outcome.last.W.numpy()[:, 1], restarts[0].start.W[:, 1])
 
 
-def test_a_batch_gives_what_its_members_give_alone():
+def test_a_restart_in_a_batch_equals_a_batch_of_one():
     seeds = [4, 5, 6, 7]
     data, frames, restarts, options = seeded(notes(), seeds)
-    together = run_batch(data, frames, restarts, options)
+    outcomes = run_batch(data, frames, restarts, options)
     for number, seed in enumerate(seeds):
         data, frames, restarts, options = seeded(notes(), [seed])
         (single,) = run_batch(data, frames, restarts, options)
-        batched = together[number]
+        batched = outcomes[number]
         np.testing.assert_allclose(
             batched.history.objective[:8], single.history.objective[:8], rtol=1e-10
         )
@@ -149,7 +152,7 @@ def test_a_batch_gives_what_its_members_give_alone():
         assert batched.history.start == pytest.approx(single.history.start, rel=1e-12)
 
 
-def test_each_restart_has_its_own_end():
+def test_restarts_of_a_batch_end_at_different_iterations():
     seen = {0: [], 1: [], 2: []}
 
     def watch(number, last):
@@ -171,7 +174,7 @@ def test_each_restart_has_its_own_end():
         assert outcome.divergence + outcome.penalty <= outcome.history.start
 
 
-def test_an_interrupt_ends_all_with_what_there_is():
+def test_an_interrupt_ends_all_restarts_with_their_current_iterates():
     def interrupt(state):
         if state.iteration == 4:
             raise KeyboardInterrupt
@@ -183,8 +186,8 @@ def test_an_interrupt_ends_all_with_what_there_is():
     assert all(o.divergence + o.penalty <= o.history.start for o in outcomes)
 
 
-def test_a_start_that_cannot_be_bettered_is_handed_back():
-    """Annealed for one iteration from a good start: the result is not worse than the start."""
+def test_a_result_is_not_worse_than_a_good_start():
+    """One annealed iteration from the result of a long run."""
     data, frames, restarts, options = seeded(notes(), [0], max_iter=80)
     (good,) = run_batch(data, frames, restarts, options)
     data, frames, restarts, options = seeded(notes(), [0], max_iter=1)
@@ -194,11 +197,11 @@ def test_a_start_that_cannot_be_bettered_is_handed_back():
     assert outcome.divergence + outcome.penalty <= outcome.history.start * (1 + 1e-12)
 
 
-def test_far_steps_are_shortened_and_failed_searches_try_the_gradient(monkeypatch):
-    """Directions blown up beyond reach: the search comes back, and the loss never rises."""
-    from phinmf.tensors import batch as module
+def test_long_steps_are_shortened_and_failed_searches_try_the_gradient(monkeypatch):
+    """The loss never rises if directions are 40 times too long or point uphill."""
+    from phinmf.tensors import operations, trial_run
 
-    plain_aim = module.operations.plain().aim
+    plain_aim = operations.plain().aim
 
     def too_far(memory, g, farthest, E):
         slope, pairs = plain_aim(memory, g, farthest, E)
@@ -208,9 +211,8 @@ def test_far_steps_are_shortened_and_failed_searches_try_the_gradient(monkeypatc
         E.mul_(factor[:, None, None])
         return slope * factor, pairs
 
-    operations = module.operations.plain()
-    operations.aim = too_far
-    monkeypatch.setattr(module.operations, "best", lambda *_: operations)
+    functions = replace(operations.plain(), aim=too_far)
+    monkeypatch.setattr(trial_run, "best", lambda kind: functions)
     data, frames, restarts, options = seeded(notes(), [0, 1, 2], anneal=False, max_iter=6, tol=0.0)
     outcomes = run_batch(data, frames, restarts, options)
     for outcome in outcomes:
@@ -223,7 +225,7 @@ def test_far_steps_are_shortened_and_failed_searches_try_the_gradient(monkeypatc
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("norm", [1e-3, 0.5, 2.0, 15.0, 100.0])
-def test_exponential(rng, norm, dtype):
+def test_the_exponential_equals_scipy_s(rng, norm, dtype):
     E = rng.standard_normal((2, 24, 24))
     E = E - E.transpose(0, 2, 1)
     E *= norm / np.linalg.norm(E, 2, axis=(1, 2))[:, None, None]
@@ -239,7 +241,7 @@ def test_exponential(rng, norm, dtype):
     )
 
 
-def test_the_compact_form_is_the_two_loops(rng):
+def test_the_compact_form_gives_the_direction_of_the_two_loops(rng):
     M, B = 6, 2
     solver = LBFGS()
     upper = np.triu_indices(M, 1)
@@ -252,7 +254,7 @@ def test_the_compact_form_is_the_two_loops(rng):
         loop.curvature = c[upper]
     G = rng.standard_normal((B, M, M))
     G_here, g = tensor(G.copy()), tensor(G - G.transpose(0, 2, 1))
-    for step in range(8):  # more than there is room for
+    for step in range(8):  # more than the memory can hold
         E = torch.empty_like(g)
         slope, pairs = aim(memory, g, 100.0, E)
         for b, loop in enumerate(loops):
@@ -275,7 +277,7 @@ def test_the_compact_form_is_the_two_loops(rng):
 
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)
-def test_formulas_are_those_of_the_divergence(rng, divergence):
+def test_plain_functions_use_the_formulas_of_the_divergence(rng, divergence):
     d = DIVERGENCES[divergence]
     X = rng.standard_normal((2, 3, 5, 7))
     WH = rng.uniform(0.1, 2, (2, 5, 7))
@@ -304,15 +306,15 @@ def test_activations_start_flat(rng):
     assert not batch.H[0, :, N:].any()
 
 
-def test_memory_is_given_back():
+def test_no_batch_is_kept_on_the_cpu():
     workspace.clear()
     data, frames, restarts, options = seeded(notes(), [0], max_iter=3)
     run_batch(data, frames, restarts, options)
-    assert not workspace.kept()  # nothing is recorded on a processor, so nothing is kept
+    assert not workspace.kept()  # because no work is recorded there
 
 
 @pytest.mark.parametrize("entries", [2**24, 700])
-def test_frames_converge_as_in_the_engine(rng, monkeypatch, entries):
+def test_activations_converge_as_in_the_engine(rng, monkeypatch, entries):
     from phinmf.engines.array import ArrayEngine
     from phinmf.tensors import converging
 
@@ -335,8 +337,8 @@ def test_frames_converge_as_in_the_engine(rng, monkeypatch, entries):
 
 @pytest.mark.parametrize("where", ["go_to", "take_over", "begin", "nmf_step"])
 @pytest.mark.parametrize("after", [1, 2, 3])
-def test_an_interrupt_at_any_moment_leaves_a_good_result(monkeypatch, where, after):
-    """Also between two batches, of which neither stands anywhere."""
+def test_an_interrupt_at_any_moment_leaves_a_usable_result(monkeypatch, where, after):
+    """Also while one batch replaces another."""
     from phinmf.tensors import batch, memory
 
     owner = memory.Memory if where == "take_over" else batch.Batch
@@ -348,7 +350,7 @@ def test_an_interrupt_at_any_moment_leaves_a_good_result(monkeypatch, where, aft
 
     def interrupted(self, *args):
         calls.append(0)
-        if len(calls) == after + (where != "take_over"):  # the first ones are the start
+        if len(calls) == after + (where != "take_over"):  # the first call makes the start
             raise KeyboardInterrupt
         return plain(self, *args)
 
@@ -362,8 +364,8 @@ def test_an_interrupt_at_any_moment_leaves_a_good_result(monkeypatch, where, aft
         assert 0 < outcome.divergence + outcome.penalty <= outcome.history.start * (1 + 1e-12)
 
 
-def test_samples_of_different_lengths():
-    """Frames that stand for several may be drawn twice, and are then one in the sample."""
+def test_samples_of_different_lengths_agree_with_the_readable_algorithm():
+    """A frame of weight > 1 may be drawn twice, and is then in the sample once."""
     Y = notes(16, 6000)
     weights = np.random.default_rng(0).integers(5, 30, Y.shape[1]).astype(float)
     how = {"weights": weights, "anneal": Anneal(length=4), "max_iter": 5, "tol": 0.0}
@@ -375,7 +377,7 @@ def test_samples_of_different_lengths():
         check_same(outcome, alone(data, restart, options), rtol=2e-4, iterations=3, final=1e-2)
 
 
-def test_what_is_not_a_number_is_forgotten():
+def test_clear_removes_nan_from_the_memory():
     memory = Memory(2, 3, 4, torch.float64, torch.device("cpu"))
     memory.S.fill_(torch.nan)
     memory.Y.fill_(torch.inf)

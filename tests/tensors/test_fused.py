@@ -1,4 +1,4 @@
-"""The Triton kernels compute what the plain functions do: on a GPU, or in Triton's interpreter."""
+"""The Triton kernels agree with the plain functions, on a GPU or in Triton's interpreter."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def case(request):
     B, M, N = 3, 37, 75
     X = normal(B, C, M, N)
     weights = normal(rows, N, dtype=torch.float64).abs() + 0.5
-    if equal:  # but for frames that fill up
+    if equal:  # except for the padding
         weights[:] = 1.5
         weights[:, 70:], X[..., 70:] = 0, 0
     W, H = normal(B, M, K).abs(), normal(B, K, N).abs()
@@ -53,7 +53,7 @@ def close(ours, theirs, rtol):
     torch.testing.assert_close(ours, theirs, rtol=rtol, atol=rtol * scale)
 
 
-def test_loss_and_slope(case):
+def test_loss_and_slope_agree(case):
     X, WH = case["X"], case["W"] @ case["H"]
     common = case["weights"], case["equal"], case["eps"], case["kappa"]
     F, F_plain = torch.full_like(X, torch.nan), torch.empty_like(X)
@@ -63,19 +63,19 @@ def test_loss_and_slope(case):
     close(FUSED.loss(X, WH, *common), loss, 1e-14)
 
 
-def test_curvatures(case):
+def test_curvatures_agree(case):
     how = case["X"], case["W"] @ case["H"], case["weights"], case["eps"], case["kappa"]
     for ours, theirs in zip(FUSED.curvatures(*how), PLAIN.curvatures(*how), strict=True):
         close(ours, theirs, case["rtol"])
 
 
-def test_nmf_step(case):
+def test_an_nmf_step_agrees(case):
     free = torch.ones(case["W"].shape[2], dtype=torch.bool, device=DEVICE)
     free[1] = False
     results = []
     for operations_ in (FUSED, PLAIN):
         W, H = case["W"].clone(), case["H"].clone()
-        W[:, :, 0] = 0  # a component that is dead
+        W[:, :, 0] = 0  # a component of zeros
         rest = case["weights"], case["mu"], case["eps"], case["gamma"]
         operations_.update_activations(case["X"], W, H, *rest[1:])
         operations_.nmf_step(case["X"], W, H, *rest, free)
@@ -85,7 +85,7 @@ def test_nmf_step(case):
 
 
 @pytest.mark.parametrize("size", [1, 5, 9])
-def test_memory(case, size):
+def test_the_memory_agrees(case, size):
     B, M, dtype = 3, 11, case["X"].dtype
     memories = [Memory(B, size, M, dtype, torch.device(DEVICE)) for _ in range(2)]
     inverse = case["normal"](B, M * M).abs() + 0.1
@@ -114,7 +114,7 @@ def test_memory(case, size):
         close(memories[0].Y, memories[1].Y, case["rtol"])
 
 
-def test_take_and_combinations(case):
+def test_take_and_combinations_agree(case):
     X, other = case["X"], case["normal"](*case["X"].shape)
     accepted = torch.tensor([True, False, True], device=DEVICE)
     ours, theirs = X.clone(), X.clone()

@@ -1,4 +1,4 @@
-"""Tensors at the doors: the same fits as of arrays, on their device, and back as tensors."""
+"""Public functions accept tensors, agree with fits of arrays, and return tensors."""
 
 import itertools
 import sys
@@ -20,7 +20,7 @@ DTYPES = [np.float32, np.float64]
 
 @pytest.fixture(autouse=True)
 def _pytorch():
-    tensor(0.0)  # skips, or fails where it must be there
+    tensor(0.0)  # skips without PyTorch, or fails where it must be installed
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,12 @@ def sound():
     return phinmf.to_frames(example().mixture[:40_000], 64)
 
 
-#: the readable way, and the batch of tensors beside the same steps on arrays
+#: the readable engine, and a batch of tensors with a solver that makes the same steps on arrays
 WAYS = [{"engine": "array"}, {"solver": LBFGS(retraction="exp")}]
 
 
 def both(fit, *given):
-    """The same fit of arrays and of tensors."""
+    """Return the same fit of arrays and of tensors."""
     return fit(*given), fit(*(tensor(x) for x in given))
 
 
@@ -50,11 +50,13 @@ def objectives_agree(a, b, rel=1e-3):
 @pytest.mark.parametrize("solver", [*SOLVERS, LBFGS(retraction="exp"), None], ids=str)
 @pytest.mark.parametrize("divergence", ["itakura-saito", "gaussian"])
 def test_every_solver_ends_at_the_same_objective(sound, solver, divergence, dtype):
-    """At a floor whose walls are low: near 1e-8 rounding alone decides which are crossed."""
+    """At a high floor: near 1e-8 rounding decides which sign pattern a run ends in."""
     how = {"floor": 1e-2, "anneal": False, "max_iter": 12, "tol": 0, "random_state": 0}
     if solver == "lbfgs":
-        how["engine"] = "array"  # which takes its steps along the same curve
-    init = "dct" if solver == "jacobi" else "random"  # quarter turns are ties for rounding, too
+        how["engine"] = "array"  # a batch follows the exponential instead of the Cayley transform
+    init = (
+        "dct" if solver == "jacobi" else "random"
+    )  # from a random start rounding chooses between equal turns
     a, b = both(
         lambda Y: tl_nmf(Y, 5, solver=solver, divergence=divergence, init=init, **how),
         sound.astype(dtype),
@@ -87,7 +89,7 @@ def test_the_default_ends_at_the_same_objective(dtype):
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_channels_weights_masks_and_what_is_given(sound, rng, way):
+def test_channels_weights_masks_and_given_factors_agree(sound, rng, way):
     """At a high floor, where rounding is not amplified, even the factors agree."""
     Y = np.stack([sound, sound[::-1]])
     N = Y.shape[2]
@@ -103,7 +105,7 @@ def test_channels_weights_masks_and_what_is_given(sound, rng, way):
     ]
     for fit in fits:
         a, b = both(fit, Y, weights, mask, W, H, init)
-        exact = "engine" in way  # else the exponential of a step too far is rounded otherwise
+        exact = "engine" in way  # a batch rounds the exponential of a long step differently
         objectives_agree(a, b, rel=1e-8 if exact else 1e-6)
         for x, y in ((a.Phi, b.Phi), (a.W, b.W), (a.H, b.H)):
             atol = (1e-4 if exact else 5e-3) * np.abs(x).max()
@@ -113,7 +115,7 @@ def test_channels_weights_masks_and_what_is_given(sound, rng, way):
     assert np.array_equal(given_as_arrays.W[:, 1], W[:, 1])
 
 
-def test_a_floor_of_zero_and_silent_frames_that_are_left_out(sound):
+def test_a_floor_of_zero_agrees_if_silent_frames_are_masked(sound):
     Y = sound.copy()
     Y[:, 5] = 0
     silent = ~Y.any(axis=0)
@@ -126,7 +128,7 @@ def test_a_floor_of_zero_and_silent_frames_that_are_left_out(sound):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_the_transform_alone(sound, dtype, rng):
+def test_learn_transform_agrees(sound, dtype, rng):
     V_hat = np.repeat(rng.random((64, 1)), sound.shape[1], axis=1) * (sound**2).mean()
     how = {"floor": 1e-2, "anneal": False, "max_iter": 10, "init": "random", "random_state": 1}
     a, b = both(lambda Y, V: learn_transform(Y, V, **how), sound.astype(dtype), V_hat)
@@ -140,7 +142,7 @@ def test_the_transform_alone(sound, dtype, rng):
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_the_estimator(sound, dtype, way, tmp_path):
+def test_the_estimator_agrees(sound, dtype, way, tmp_path):
     X = np.ascontiguousarray(sound.T, dtype=dtype)
     how = {"n_components": 3, "floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
     how |= {"random_state": 0, "n_init": 2} | way
@@ -168,7 +170,7 @@ def test_the_estimator(sound, dtype, way, tmp_path):
     assert np.array_equal(loaded.transform(tensor(X)), found)
 
 
-def test_one_frame_is_transformed_as_among_others(sound):
+def test_activations_of_a_frame_do_not_depend_on_other_frames(sound):
     X = tensor(np.ascontiguousarray(sound.T))
     model = TLNMF(3, max_iter=5, tol=0, random_state=0).fit(X)
     H = model.transform(X)
@@ -190,7 +192,7 @@ def test_callbacks_see_tensors_and_can_stop(sound):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_checkpoint_goes_on_there_and_elsewhere(tmp_path, solver):
+def test_a_checkpoint_is_resumed_on_tensors_and_on_arrays(tmp_path, solver):
     Y, path = notes(n=6000), tmp_path / "run.npz"
     how = {"n_components": 3, "max_iter": 14, "tol": 0, "random_state": 5, "solver": solver}
     how |= {"floor": 1e-2, "engine": "array"}
@@ -202,13 +204,13 @@ def test_a_checkpoint_goes_on_there_and_elsewhere(tmp_path, solver):
     assert np.array_equal(resumed.Phi, straight.Phi)
     assert resumed.objective == straight.objective
     path.write_bytes(saved)
-    elsewhere = tl_nmf(Y, resume=path, **how)  # on tensors it began, and ends on arrays
+    elsewhere = tl_nmf(Y, resume=path, **how)  # begun on tensors, ended on arrays
     assert isinstance(elsewhere.Phi, np.ndarray)
     assert elsewhere.n_iter == 14
     assert elsewhere.objective == pytest.approx(straight.objective, rel=1e-6)
 
 
-def test_a_seed_means_the_same_start_everywhere(sound):
+def test_a_seed_gives_the_same_start_on_arrays_and_tensors(sound):
     how = {"init": "random", "random_state": 3, "max_iter": 0, "tol": 0, "anneal": False}
     a, b = both(lambda Y: tl_nmf(Y, 4, **how), sound)
     assert np.allclose(host(b.Phi), a.Phi, atol=1e-14)
@@ -225,7 +227,7 @@ def test_other_numbers_become_double_precision(kind):
     assert r.objective == tl_nmf(Y.to(torch.float64), **how).objective
 
 
-def test_gradients_are_left_alone(sound):
+def test_autograd_neither_records_a_fit_nor_is_changed(sound):
     Y = tensor(sound).requires_grad_()
     W = tensor(np.ones((64, 3))).requires_grad_()
     r = tl_nmf(2 * Y, 3, W=W, max_iter=2, tol=0)
@@ -235,8 +237,8 @@ def test_gradients_are_left_alone(sound):
         assert tl_nmf(tensor(sound), 3, max_iter=2, tol=0).objective > 0
 
 
-def test_nothing_of_the_caller_s_matters_or_changes(sound):
-    """A default device without numbers would break whatever does not say where it is made."""
+def test_defaults_of_torch_do_not_matter_and_do_not_change(sound):
+    """On the default device "meta", tensors that are made without a device have no numbers."""
     plain = tl_nmf(tensor(sound), 3, max_iter=6, tol=0, random_state=0)
     Y, before = tensor(sound), torch.random.get_rng_state()
     threads, default = torch.get_num_threads(), torch.get_default_dtype()
@@ -255,14 +257,14 @@ def test_nothing_of_the_caller_s_matters_or_changes(sound):
     assert np.array_equal(Y, sound)
 
 
-def test_importing_torch_is_left_to_those_who_have_tensors():
-    assert "torch" in sys.modules  # here; test_imports.py looks at a fresh process
+def test_tensors_are_told_from_arrays():
+    assert "torch" in sys.modules  # in this process; test_imports.py starts a new one
     assert not arrays.is_tensor(np.ones(3))
     assert arrays.is_tensor(tensor(np.ones(3)))
 
 
 class Syncs:
-    """Counts the times that the host waits for a number, and arrays that travel."""
+    """Counts how often the host waits for a number, and how many arrays are copied."""
 
     def __init__(self, monkeypatch):
         from torch.utils._python_dispatch import TorchDispatchMode
@@ -294,7 +296,7 @@ class Syncs:
 
 
 @pytest.mark.parametrize("how", [{}, {"anneal": False}, {"engine": "array"}, {**PAPER}], ids=str)
-def test_the_host_waits_for_a_loss_and_a_slope_per_trial(sound, monkeypatch, how):
+def test_the_host_waits_only_for_a_loss_and_a_slope_per_trial(sound, monkeypatch, how):
     syncs, seen = Syncs(monkeypatch), []
 
     def watch(state):
@@ -307,14 +309,14 @@ def test_the_host_waits_for_a_loss_and_a_slope_per_trial(sound, monkeypatch, how
         if (before.frames, before.floor > 2e-3) != (row.frames, row.floor > 2e-3):
             continue  # another stage
         evaluations = row.evaluations - before.evaluations
-        searches = len(row.steps) + row.search_failed + 1  # and one that began again
+        searches = len(row.steps) + row.search_failed + 1  # and one that was repeated without pairs
         assert waits_now - waits <= 2 * evaluations + 2 * searches + 4
         assert travels_now == travels
         compared += 1
     assert compared >= 8
 
 
-def test_frames_and_sounds_as_tensors(sound):
+def test_to_frames_from_frames_and_unmix_accept_tensors(sound):
     y = example().mixture[:4000]
     Y = phinmf.to_frames(tensor(y), 64)
     assert isinstance(Y, torch.Tensor)

@@ -16,8 +16,8 @@ from phinmf.algorithm.stopping import reason_to_stop, rose, rounding
 from phinmf.result import History, Row, State, Status
 
 REFRESH = 5  #: outer iterations after which Φ is made orthogonal again and X computed from it
-MORE_NMF_STEPS = 3  #: factor while the floor is high, where they pay and few frames serve
-LAST_NMF_STEPS = 5  #: at the target floor, at the end of an annealed run
+MORE_NMF_STEPS = 3  #: factor while the floor is high: steps on few frames are cheap and pay off
+LAST_NMF_STEPS = 5  #: at the end of an annealed run, at the target floor
 
 
 class Outcome(NamedTuple):
@@ -36,16 +36,16 @@ class Run:
 
     restart: Restart
     history: History
-    last: Iterate  #: where it ended; before that, where it started
-    status: Status | None = None  #: why it ended
+    last: Iterate  #: the start; after the run has ended, its last iterate
+    status: Status | None = None  #: why it ended; None while it runs
 
 
 def alternate(
     group: Group, restarts: Sequence[Restart], options: Options, schedule: Schedule
 ) -> list[Outcome]:
-    """Run Algorithm 1 for every restart of a group, from its start or from where it continues.
+    """Run Algorithm 1 for every restart of a group, from its start or from its checkpoint.
 
-    Restarts that continue have made the same number of outer iterations.
+    All restarts have made the same number of outer iterations before.
     """
     costs = group.begin(restarts)
     runs = [begun(restart, cost) for restart, cost in zip(restarts, costs, strict=True)]
@@ -77,7 +77,7 @@ def alternate(
 
 
 class Clock:
-    """Seconds since a run began, not counting those between its end and where it continues."""
+    """Seconds that a run has taken, including those before it was resumed."""
 
     def __init__(self, limit: float | None, runs: Sequence[Run]) -> None:
         before = max(run.history[-1].seconds if len(run.history) else 0.0 for run in runs)
@@ -85,7 +85,7 @@ class Clock:
         self.start = time.perf_counter() - before
 
     def seconds(self) -> float:
-        """Seconds until now."""
+        """Return the seconds until now."""
         return time.perf_counter() - self.start
 
     def is_up(self) -> bool:
@@ -94,7 +94,7 @@ class Clock:
 
 
 def begun(restart: Restart, cost: float) -> Run:
-    """A run at its start, whose objective is known, or where it continues."""
+    """Return a run at its start, which costs `cost`, or at its checkpoint."""
     at = restart.resumed
     if at is None:
         return Run(restart, History(cost), restart.start)
@@ -105,20 +105,20 @@ def record(group: Group, runs: Sequence[Run], phase: Phase, clock: Clock) -> Non
     """Add a row to the history of every running restart."""
     measured = group.measure()
     seconds = clock.seconds()
-    for number, seen in zip(group.running, measured, strict=True):
+    for number, found in zip(group.running, measured, strict=True):
         history = runs[number].history
-        evaluations = seen.evaluations + (history[-1].evaluations if len(history) else 0)
+        evaluations = found.evaluations + (history[-1].evaluations if len(history) else 0)
         history.rows.append(
             Row(
-                objective=seen.divergence + seen.penalty,
-                divergence=seen.divergence,
-                penalty=seen.penalty,
-                target_objective=seen.target_objective,
-                gradient=seen.gradient,
-                steps=seen.steps,
-                search_failed=seen.search_failed,
+                objective=found.divergence + found.penalty,
+                divergence=found.divergence,
+                penalty=found.penalty,
+                target_objective=found.target_objective,
+                gradient=found.gradient,
+                steps=found.steps,
+                search_failed=found.search_failed,
                 evaluations=evaluations,
-                frames=seen.frames,
+                frames=found.frames,
                 seconds=seconds,
                 floor=phase.floor,
             )
@@ -126,7 +126,7 @@ def record(group: Group, runs: Sequence[Run], phase: Phase, clock: Clock) -> Non
 
 
 def stop(group: Group, runs: Sequence[Run], phase: Phase, options: Options) -> None:
-    """End every restart that has a reason to."""
+    """End every restart that has a reason to stop."""
     dtype = stage_of(phase, group.dtype).dtype
     for number in group.running:
         run, history = runs[number], runs[number].history
@@ -134,7 +134,9 @@ def stop(group: Group, runs: Sequence[Run], phase: Phase, options: Options) -> N
         reason: Status | None
         if rose(history, phase, rounding(history[-1].objective, shape, dtype)):
             reason = Status.ROSE
-        elif run.restart.callback is not None and run.restart.callback(seen(group, number, run)):
+        elif run.restart.callback is not None and run.restart.callback(
+            state_of(group, number, run)
+        ):
             reason = Status.CALLBACK
         else:
             reason = reason_to_stop(history, options, phase, group.full_gradient)
@@ -145,14 +147,14 @@ def stop(group: Group, runs: Sequence[Run], phase: Phase, options: Options) -> N
         group.drop(ended)
 
 
-def seen(group: Group, number: int, run: Run) -> State:
-    """What a callback sees."""
+def state_of(group: Group, number: int, run: Run) -> State:
+    """Return the argument of a callback."""
     at, history = group.iterate(number), run.history
     return State(len(history), history[-1].objective, history, at.Phi, at.W)
 
 
 def keep(group: Group, runs: Sequence[Run]) -> None:
-    """Let every running restart write a checkpoint, if it keeps any."""
+    """Let every running restart write a checkpoint, if it was asked to and one is due."""
     for number in group.running:
         run = runs[number]
         if run.restart.keep is not None:
@@ -160,17 +162,17 @@ def keep(group: Group, runs: Sequence[Run]) -> None:
 
 
 def snapshot(group: Group, number: int, run: Run) -> Snapshot:
-    """Everything that a running restart is."""
+    """Return the complete state of a running restart."""
     return Snapshot(run.restart.start, run.history, group.position(number))
 
 
 def finish(
     group: Group, runs: Sequence[Run], options: Options, schedule: Schedule
 ) -> list[Outcome]:
-    """Take every restart to all frames at the target floor; none ends worse than it started.
+    """Evaluate every restart on all frames at the target floor; no result is worse than its start.
 
-    An annealed run takes a few NMF steps there, from its start if it was cut short and is worse.
-    If that is worse than the start as well, the start itself is the result.
+    An annealed run makes a few NMF steps there. If it is still worse than its start, the same steps
+    are made from the start; if that is worse too, the start itself is the result.
     """
     annealed = schedule.anneal is not None and options.max_iter > 0
     n_iter_nmf = LAST_NMF_STEPS if annealed else 0
@@ -188,7 +190,7 @@ def finish(
 
 
 def replace_worse(group: Group, found: list[Final], runs: Sequence[Run], n_iter_nmf: int) -> None:
-    """Replace what is worse than its start by the start, after some NMF steps."""
+    """Replace every restart that is worse than its start by the start after some NMF steps."""
     worse = [i for i, run in enumerate(runs) if not found[i].objective <= run.history.start]
     if worse:
         instead = group.finish([runs[i].restart.start for i in worse], n_iter_nmf)
@@ -197,7 +199,7 @@ def replace_worse(group: Group, found: list[Final], runs: Sequence[Run], n_iter_
 
 
 def far_worse(group: Group, found: Sequence[Final], runs: Sequence[Run]) -> list[bool]:
-    """Whether each is worse than its start by more than rounding explains."""
+    """Return whether each restart is worse than its start by more than rounding explains."""
     before = [run.history.start for run in runs]
     slack = [rounding(start, group.shape, group.dtype) for start in before]
     costs = (final.objective for final in found)

@@ -1,10 +1,10 @@
-"""Annealing the floor: walls between sign patterns are low at first, and rise as the fit settles.
+"""Annealing the floor: barriers between sign patterns are low at first and rise during the run.
 
-At a tiny floor every sign pattern of X is walled off by -log x² and holds its own local minimum.
-A high floor lets the transform pass, needs few frames to say where to go, and no more than
-single precision. So a run begins with a sample of the frames in float32, takes all frames
-as the floor falls, and ends at the target floor in the precision of the data. (A small problem
-has little to gain from either, and does without.)
+At a tiny floor the term -log x² makes a barrier around every sign pattern of X, and each has its
+own local minimum. At a high floor the transform can cross these barriers, a few frames are enough
+to find a direction, and so is single precision. So a run begins with a sample of the frames in
+float32, uses all frames as the floor falls, and ends at the target floor in the precision of the
+data. (Small problems are neither sampled nor computed in single precision: it would save no time.)
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from phinmf import checks
 
-TIME_SHARE = 0.7  #: of max_time by which the schedule has ended
-SINGLE_PAYS = 2**17  #: samples in all frames from which on single precision saves time
-SINGLE_SERVES = 1e-9  #: floor down to which single precision tells power from rounding
+TIME_SHARE = 0.7  #: share of max_time after which the floor is the target
+SINGLE_PAYS = 2**17  #: minimum number of samples for which single precision saves time
+SINGLE_SERVES = 1e-9  #: floor below which rounding in single precision matters
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Anneal:
     length : int
         Outer iterations from the start to the knee; compressed when max_iter or max_time is short.
     shape : float
-        1 is a geometric schedule; more stays high for longer and falls faster later.
+        1 is a geometric schedule; if larger, the floor stays high for longer, then falls faster.
     knee : float
-        Floor at which the schedule jumps to the target: below it little changes.
+        Floor from which the schedule jumps to the target, since little changes below it.
     sample : float
-        Frames of the sample, as a multiple of M, used while the floor is above `all_frames`;
-        0 uses all frames always.
+        Number of frames of the sample, as a multiple of M, while the floor is above `all_frames`;
+        0 always uses all frames.
     all_frames : float
         Floor below which all frames are used.
     """
@@ -57,20 +57,20 @@ class Anneal:
 
 
 class Phase(NamedTuple):
-    """What one outer iteration works with."""
+    """The floor of one outer iteration, and the frames and the precision that it uses."""
 
     floor: float
-    high: bool = False  #: the floor is high: more NMF steps pay, and a sample of the frames serves
+    high: bool = False  #: whether the floor is high: more NMF steps, on a sample of the frames
     n_frames: int | None = None  #: size of the sample; None: all frames
-    single: bool = False  #: in single precision
-    at_target: bool = False  #: at the target floor, where the stopping rule counts
+    single: bool = False  #: whether it is computed in single precision
+    at_target: bool = False  #: whether the floor is the target: only then the run may converge
 
 
 class Schedule:
     """The phase of each outer iteration.
 
-    `shape` is that of the frames, where a frame of weight 2 counts as two. A sample of frames can
-    be drawn only if weights are whole numbers.
+    `shape` is that of the frames; a frame of weight 2 counts as two. `may_sample` is False if
+    weights are not whole numbers: then no sample of frames can be drawn.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Schedule:
         self.single = math.prod(shape) >= SINGLE_PAYS
 
     def at(self, iteration: int, seconds: float) -> Phase:
-        """The phase of an outer iteration that begins after so many seconds."""
+        """Return the phase of an outer iteration that begins after this many seconds."""
         if not self.anneal:
             return Phase(self.target, at_target=True)
         progress = iteration / self.length

@@ -1,7 +1,7 @@
-"""The contract of a group: restarts that go through Algorithm 1 at the same time.
+"""The contract of a group: restarts that Algorithm 1 computes at the same time.
 
-One fit is a group of one (`single.py`). On tensors, several restarts are one batch
-(`phinmf.tensors.group`). `alternate` is written for groups.
+`alternate` runs over a group. A group of one restart (`single.py`) works on any engine; on tensors
+several restarts are one batch (`phinmf.tensors.group`).
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ Callback = Callable[[State], Any]
 
 
 class Stage(NamedTuple):
-    """How many frames an outer iteration works on (None: all), and in which precision."""
+    """The number of frames that an outer iteration uses (None: all), and its precision."""
 
     n_frames: int | None
     dtype: np.dtype[Any]
 
 
 def stage_of(phase: Phase, dtype: np.dtype[Any]) -> Stage:
-    """The stage of a phase, for data of some precision."""
+    """Return the stage of a phase, for data of this precision."""
     return Stage(phase.n_frames, np.dtype(np.float32) if phase.single else dtype)
 
 
 class Position(NamedTuple):
-    """Where a restart is between two outer iterations."""
+    """The iterate of a restart between two outer iterations, and what the next one needs."""
 
     last: Iterate
     memory: Mapping[str, Array]  #: of the solver
@@ -45,7 +45,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Everything that a restart is between two outer iterations; a checkpoint holds it."""
+    """The complete state of a restart between two outer iterations, as a checkpoint holds it."""
 
     start: Iterate
     history: History
@@ -54,17 +54,17 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Restart:
-    """What one restart is asked to do."""
+    """The input of one restart."""
 
     start: Iterate  #: the result is never worse than this
     rng: np.random.Generator  #: draws the sample of frames
     callback: Callback | None = None
     keep: Callable[[Callable[[], Snapshot]], None] | None = None  #: writes checkpoints
-    resumed: Snapshot | None = None  #: where it continues instead of at the start
+    resumed: Snapshot | None = None  #: where it continues; None: at the start
 
 
 class Measured(NamedTuple):
-    """What is measured of one restart after an outer iteration."""
+    """Measurements of one restart after an outer iteration."""
 
     divergence: float
     penalty: float
@@ -77,7 +77,7 @@ class Measured(NamedTuple):
 
 
 class Final(NamedTuple):
-    """A restart on all frames at the target floor, and what it costs there."""
+    """A restart on all frames at the target floor, and its costs there."""
 
     at: Iterate
     divergence: float
@@ -92,7 +92,7 @@ class Final(NamedTuple):
 class Group(ABC):
     """Restarts that share options, schedule and frames; each has its own iterate and history.
 
-    A restart is named by its number in the group.
+    A restart is identified by its number in the group.
     """
 
     shape: tuple[int, int, int]  #: of all frames: channels, window length, number
@@ -103,7 +103,7 @@ class Group(ABC):
 
     @abstractmethod
     def begin(self, restarts: Sequence[Restart]) -> list[float]:
-        """Go to the start of every restart, or to where it continues.
+        """Go to the start of every restart, or to its checkpoint.
 
         Return the objective of each start at the target floor.
         """
@@ -130,24 +130,24 @@ class Group(ABC):
 
     @abstractmethod
     def iterate(self, number: int) -> Iterate:
-        """A complete iterate of a running restart, whatever was interrupted."""
+        """Return a complete iterate of a running restart, also after an interrupt."""
 
     @abstractmethod
     def position(self, number: int) -> Position:
-        """Where a running restart is, just after `refresh`."""
+        """Return the position of a running restart; called just after `refresh`."""
 
     @abstractmethod
     def fits(self, memory: Mapping[str, Array]) -> bool:
-        """Whether arrays of NumPy, from a file, can be the memory of a position."""
+        """Whether arrays of NumPy, read from a file, can be the memory of a position."""
 
     @abstractmethod
     def drop(self, ended: Sequence[int]) -> None:
-        """Go on without these restarts."""
+        """Remove restarts that have ended."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give up the frames that are in use."""
+        """Free the frames that are in use."""
 
     @abstractmethod
     def finish(self, iterates: Sequence[Iterate], n_iter_nmf: int) -> list[Final]:
-        """Take iterates to all frames at the target floor, with some NMF steps there."""
+        """Evaluate iterates on all frames at the target floor, after some NMF steps there."""

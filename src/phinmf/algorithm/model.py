@@ -1,4 +1,4 @@
-"""Frames with what models their power: the problem of Algorithm 1, on all frames or on a sample."""
+"""The problem of Algorithm 1: frames and the model of their power, on all frames or a sample."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from phinmf.penalties import Penalty
 
 @dataclass(frozen=True)
 class Iterate:
-    """Φ, W and H at the end of an outer iteration: complete, whatever interrupts the next one."""
+    """Φ, W and H of the same moment, between two outer iterations."""
 
     Phi: Array
     W: Array
@@ -27,16 +27,17 @@ class Iterate:
 
 
 class Sample(NamedTuple):
-    """Some of the frames, and how many each stands for; on the host, where they are drawn."""
+    """Some of the frames, and how many frames each of them represents, as arrays of NumPy."""
 
     frames: Indices | slice
     weights: Array
 
 
 def draw(weights: Array, n: int, rng: np.random.Generator) -> Sample:
-    """Draw n frames that stand for all; a frame of weight 2 counts as two.
+    """Draw n frames that represent all; a frame of weight 2 counts as two.
 
-    The same ones whenever a run draws them, also after it was resumed.
+    The state of `rng` is not changed, so a run draws the same frames every time, also after it was
+    resumed.
     """
     ends = np.cumsum(weights)
     total = ends[-1]
@@ -46,7 +47,7 @@ def draw(weights: Array, n: int, rng: np.random.Generator) -> Sample:
 
 
 class Model:
-    """An engine with the weight of the penalty, and what is given and stays: V̂, columns of W, H."""
+    """An engine, the penalty, and what is not updated: V̂, columns of W, or H."""
 
     def __init__(
         self,
@@ -57,15 +58,15 @@ class Model:
         frames: Indices | slice | None = None,
     ) -> None:
         self.engine = engine
-        self.frames = frames  #: which of the whole these are, if not all
+        self.frames = frames  #: which of all frames these are; None: all
         self.penalty = penalty
         self.V_hat = V_hat
         self.kept = kept or Kept()
 
     def subset(self, sample: Sample | None, dtype: np.dtype[Any]) -> Model:
-        """The same model on a sample of the frames (None: all), in another precision.
+        """Return the same model on a sample of the frames (None: all), in this precision.
 
-        Return itself if nothing changes. The engine of all frames gives up its memory meanwhile.
+        Return itself if nothing changes; otherwise the engine of all frames frees its memory.
         """
         if sample is None:
             if dtype == self.engine.dtype:
@@ -81,27 +82,27 @@ class Model:
         return Model(engine, self.penalty, V_hat, kept, sample.frames)
 
     def objective(self, W: Array, eps: float) -> Objective:
-        """L(Φ) of (3)."""
+        """Return L(Φ) of (3)."""
         if self.V_hat is None:
             return self.engine.objective(W, eps)
         return self.engine.objective_of(self.V_hat, eps)
 
     def cost(self, W: Array, eps: float) -> float:
-        """C(Φ, W, H) of (2)."""
+        """Return C(Φ, W, H) of (2)."""
         return sum(self.costs(W, eps))
 
     def costs(self, W: Array, eps: float) -> tuple[float, float]:
-        """Its two terms, the divergence and the penalty."""
-        return self.objective(W, eps).loss(), self.sparsity(W)
+        """Return the two terms of C: the divergence and the penalty."""
+        return self.objective(W, eps).loss(), self.penalty_of(W)
 
-    def sparsity(self, W: Array) -> float:
-        """The penalty of W and the activations."""
+    def penalty_of(self, W: Array) -> float:
+        """Return the penalty of W and the activations."""
         return self.penalty.cost(W, self.engine.activation_sums())
 
     def nmf(
         self, W: Array, eps: float, gamma: float, n_iter: int, out_of_time: OutOfTime = never
     ) -> Array:
-        """Update the factors, if they are free; at least once, then while there is time."""
+        """Update the factors, unless V̂ is given; at least once, then while there is time."""
         for step in range(n_iter if self.V_hat is None else 0):
             if step and out_of_time():
                 break
@@ -109,7 +110,7 @@ class Model:
         return W
 
     def restore(self, at: Iterate, eps: float) -> Iterate:
-        """Go to an iterate, made orthogonal; frames without activations get them from W."""
+        """Go to an iterate and make Φ orthogonal; compute activations of frames that have none."""
         dtype = self.engine.dtype
         at = Iterate(
             exactly_orthogonal(at.Phi, dtype, self.engine.algebra), copied(at.W, dtype), at.H
@@ -120,10 +121,10 @@ class Model:
         return Iterate(at.Phi, at.W, self.engine.activations())
 
     def go_to(self, at: Iterate) -> None:
-        """Go to an iterate as it is."""
+        """Go to an iterate without changing it."""
         self.engine.rotate(at.Phi)
         H = at.H if self.kept.H is None else self.kept.H
-        if H.shape[1] > self.engine.shape[2]:  # those of the whole
+        if H.shape[1] > self.engine.shape[2]:  # activations of all frames
             assert self.frames is not None
             H = frames_of(H, self.frames)
         if H.shape[1] == self.engine.shape[2]:

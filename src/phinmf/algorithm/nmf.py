@@ -12,10 +12,10 @@ from phinmf.penalties import Penalty
 
 
 class Kept(NamedTuple):
-    """What an NMF step does not change."""
+    """The factors that an NMF step does not change."""
 
     columns: Indices | None = None  #: of W, on its device
-    H: Array | None = None  #: all activations; W then carries the scale and is not normalised
+    H: Array | None = None  #: all activations; then W is not normalised
 
 
 def nmf_step(
@@ -36,16 +36,16 @@ def nmf_step(
 def updated_dictionary(
     W: Array, sums: DictionarySums, pressure: Array, gamma: float, free: Array | None
 ) -> Array:
-    """W∘[PHᵀ/(QHᵀ+pressure)]^γ in the free columns; `pressure` (…, K) is that of the penalty."""
+    """Return W∘[PHᵀ/(QHᵀ+pressure)]^γ in free columns; the penalty gives `pressure` (…, K)."""
     denominator = sums.denominator + pressure[..., None, :]
     updated = multiply(W, sums.numerator, denominator, gamma)
     return updated if free is None else namespace(W).where(free, updated, W)
 
 
 def normalise(W: Array, free: Array | None = None) -> tuple[Array, Array]:
-    """Columns of W that sum to 1, and the factors s that H must take so that WH is unchanged."""
+    """Return W with columns of sum 1, and the factors s by which H is scaled to keep WH."""
     xp, s = namespace(W), W.sum(axis=-2)
-    kept = s == 0  # a column of zeros stays as it is
+    kept = s == 0  # a column of zeros is not changed
     if free is not None:
         kept = kept | xp.logical_not(free)
     s = xp.where(kept, xp.ones_like(s), s)
@@ -53,7 +53,7 @@ def normalise(W: Array, free: Array | None = None) -> tuple[Array, Array]:
 
 
 def free_columns(W: Array, kept: Indices | None) -> Array | None:
-    """(K,): whether each column of W may change; None if all may."""
+    """Return a mask (K,) of the columns of W that may change; None if all may."""
     if kept is None:
         return None
     xp = namespace(W)
@@ -63,7 +63,7 @@ def free_columns(W: Array, kept: Indices | None) -> Array | None:
 
 
 def flat_activations(powers: Array, M: int, K: int, penalty: Penalty) -> Array:
-    """Where H (…, K, N) starts: the best constant model of each frame, shared by the components."""
+    """Return the flat start of H (…, K, N): the best constant model of each frame."""
     xp = namespace(powers)
     level = penalty.flat_level(powers) * (M / max(K, 1))
     shared = (*powers.shape[:-1], K, powers.shape[-1])
@@ -71,7 +71,7 @@ def flat_activations(powers: Array, M: int, K: int, penalty: Penalty) -> Array:
 
 
 def activate(engine: Engine, W: Array, penalty: Penalty, eps: float, n_iter: int = 10) -> None:
-    """Give the engine activations for a known W: from the flat start, a few updates of H alone."""
+    """Compute activations for a known W: from the flat start, a few updates of H alone."""
     H = flat_activations(engine.powers(), len(W), W.shape[1], penalty)
     engine.set_activations(H)
     for _ in range(n_iter if W.shape[1] else 0):

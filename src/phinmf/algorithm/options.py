@@ -1,4 +1,4 @@
-"""What Algorithm 1 is asked to do, with the frames at unit power."""
+"""The options of Algorithm 1, for frames at unit power."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT_FLOOR = 1e-8
 
 @dataclass(frozen=True)
 class Options:
-    """Every number of Algorithm 1, checked; `tl_nmf` says what each of them means.
+    """The checked options of Algorithm 1; `tl_nmf` explains each of them.
 
     The defaults of the public functions and of the estimator are those of this class.
     """
@@ -51,14 +51,14 @@ class Options:
 
 
 def solver_named(solver: str | Solver | None) -> Solver | None:
-    """Return a solver by its name in the registry, or as it is."""
+    """Return the registered solver of this name; an object is returned unchanged."""
     if solver is None or isinstance(solver, Solver):
         return solver
     return SOLVERS[checks.known("solver", solver, [*SOLVERS, None])]()
 
 
 def annealing_for(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal | None:
-    """Return how the floor is annealed; by default as the solver declares."""
+    """Return the annealing schedule; by default the solver decides whether there is one."""
     if isinstance(anneal, Anneal):
         return anneal
     if anneal is None:
@@ -67,7 +67,7 @@ def annealing_for(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal
 
 
 def penalty_named(penalty: str | Penalty, weight: float) -> Penalty:
-    """Return a penalty by its name in the registry, with this weight, or as it is."""
+    """Return the registered penalty of this name and weight; an object is returned unchanged."""
     if isinstance(penalty, Penalty):
         return penalty
     return PENALTIES[checks.known("penalty", penalty, PENALTIES)](weight)  # type: ignore[call-arg]

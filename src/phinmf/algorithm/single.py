@@ -24,7 +24,7 @@ class Single(Group):
     """One restart: its iterate, the memory of its solver, and the frames in use."""
 
     def __init__(self, model: Model, options: Options) -> None:
-        self.whole = self.here = model  #: on all frames, and on those in use
+        self.whole = self.here = model  #: on all frames, and on the frames in use
         self.options = options
         self.shape, self.dtype = model.engine.shape, model.engine.dtype
         self.stage: Stage | None = None
@@ -85,14 +85,14 @@ class Single(Group):
 
     def measure(self) -> list[Measured]:
         here, step = self.here, self.step
-        sparsity = here.sparsity(self.W)
-        cost = step.loss + sparsity
+        penalty = here.penalty_of(self.W)
+        cost = step.loss + penalty
         target = cost if self.phase.at_target else here.cost(self.W, self.options.floor)
         gradient = float(namespace(step.G).linalg.norm(skew(step.G)))
         n_frames = here.engine.shape[2]
         return [
             Measured(
-                step.loss, sparsity, target, gradient, tuple(step.steps), step.failed,
+                step.loss, penalty, target, gradient, tuple(step.steps), step.failed,
                 self.evaluations, n_frames,
             )
         ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""When a run of Algorithm 1 ends."""
+"""Reasons to stop a run of Algorithm 1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUNDING = {"float32": 1e-4, "float64": 1e-8}  #: share of an objective that rou
 
 
 def rounding(objective: float, shape: tuple[int, ...], dtype: np.dtype[Any]) -> float:
-    """By how much rounding may raise an objective that is a sum over an array of this shape."""
+    """Return how much rounding may raise an objective that is a sum over an array of this shape."""
     entries = float(np.prod(shape, dtype=float))
     return ROUNDING[dtype.name] * abs(objective) + float(np.finfo(dtype).eps) * entries
 
@@ -27,9 +27,9 @@ def rose(history: History, phase: Phase, slack: float) -> bool:
 def reason_to_stop(
     history: History, options: Options, phase: Phase, full_gradient: float | None
 ) -> Status | None:
-    """The first reason to stop after an outer iteration, if there is one.
+    """Return the first reason to stop after an outer iteration, or None.
 
-    `full_gradient` is the scale of the gradient if nothing but the transform is learned.
+    `full_gradient` is the scale of the gradient if only the transform is learned, else None.
     """
     row, tol = history[-1], options.tol
     if phase.at_target:
@@ -43,7 +43,7 @@ def reason_to_stop(
 
 
 def previous_objective(history: History, phase: Phase) -> float:
-    """The objective that the last one must not exceed; infinite if the floor or frames changed."""
+    """Return the objective that must not be exceeded; infinite if the floor or frames changed."""
     if len(history) == 1:
         return history.start if phase.at_target else np.inf
     row, previous = history[-1], history[-2]

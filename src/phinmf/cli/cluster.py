@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from phinmf.cli.one_file import unmix_one
 from phinmf.cli.text import shown
 
 if TYPE_CHECKING:
@@ -23,22 +24,21 @@ if TYPE_CHECKING:
 def tasks(
     asked: list[Request], typed: argparse.Namespace
 ) -> Iterator[tuple[Request, Callable[[], FolderRecord]]]:
-    """Yield what to call for each file: all workers learn one file, or each worker takes some."""
+    """Yield a function for each file: all workers share one file, or each unmixes some files."""
     from phinmf.arrays.errands import Errand
     from phinmf.arrays.patience import Watch
-    from phinmf.cli.unmix import one
     from phinmf.engines.remote.connection import check_workers, connect
 
     with connect(typed.cluster) as client:
         for name in [*logging.root.manager.loggerDict]:
-            if name.startswith(("distributed", "asyncio")):  # our messages say more than theirs
+            if name.startswith(("distributed", "asyncio")):  # our own messages are clearer
                 logging.getLogger(name).setLevel(logging.CRITICAL)
         watch = Watch(client)
         check_workers(watch)
         asked = [absolute(request) for request in asked]
-        seen_by_all(watch, [request.path for request in asked])
+        check_readable(watch, [request.path for request in asked])
         if len(asked) == 1:
-            yield asked[0], partial(one, asked[0], typed.quiet, on_cluster=True)
+            yield asked[0], partial(unmix_one, asked[0], typed.quiet, on_cluster=True)
             return
         send = partial(client.submit, on_worker, pure=False)
         work = [Errand(watch, partial(send, request)) for request in asked]
@@ -47,7 +47,7 @@ def tasks(
 
 
 def absolute(request: Request) -> Request:
-    """Return the same request with paths that mean the same on every worker."""
+    """Return the same request with absolute paths, which are the same on every worker."""
     output, recording = request.output, request.recording
     return replace(
         request,
@@ -62,9 +62,8 @@ def absolute(request: Request) -> Request:
 
 
 def on_worker(request: Request) -> FolderRecord:
-    """Unmix a file on a worker, with its share of the processors: one file for each thread."""
+    """Unmix a file on a worker; its files share the processors, and each thread unmixes one."""
     from phinmf.arrays import lazy, threads
-    from phinmf.cli.unmix import one
 
     files = lazy.distributed().get_worker().state.nthreads
     n = request.options.n_threads or max(1, threads.available() // files)
@@ -73,33 +72,33 @@ def on_worker(request: Request) -> FolderRecord:
         recording=request.recording.on_this_machine(),
         options=replace(request.options, n_threads=n),
     )
-    return one(here, quiet=True)
+    return unmix_one(here, quiet=True)
 
 
 def outcome(request: Request, errand: Errand, quiet: bool) -> FolderRecord:
-    """Wait for a file that a worker unmixes."""
+    """Wait until a worker has unmixed a file, and return its record."""
     record: FolderRecord = errand.result()
     folder = request.output.folder
     if not folder.exists():
         raise RuntimeError(
-            f"a worker has written {folder}, which is not here: name an --output on a disk that"
-            " all machines share"
+            f"a worker has written {folder}, which does not exist on this machine: choose an"
+            " --output on a disk that all machines share"
         )
     if not quiet:
         K = len(record.components)
         text = f"{request.path.name}: {K} components in {folder}; {record.adds_up}"
-        print(shown(text), file=sys.stderr)  # standard output is for results only
+        print(shown(text), file=sys.stderr)  # standard output is only for results
     return record
 
 
-def seen_by_all(watch: Watch, paths: list[Path]) -> None:
-    """Refuse files that a worker cannot read."""
+def check_readable(watch: Watch, paths: list[Path]) -> None:
+    """Raise if a worker cannot find a file that exists here."""
     here = [path for path in paths if path.exists()]
     for address, absent in watch.ask(missing, here).items():
         for path in absent:
             raise FileNotFoundError(
-                f"{path} is not there for worker {address}: put it on a disk that all machines"
-                " share, at the same place"
+                f"{path} does not exist on worker {address}: put it on a disk that all machines"
+                " share, at the same path"
             )
 
 

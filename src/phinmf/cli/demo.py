@@ -1,4 +1,4 @@
-"""``phinmf demo``: the built-in example, unmixed and scored, and a page to listen to."""
+"""``phinmf demo``: unmix and score the built-in example, and write a page to listen to."""
 
 from __future__ import annotations
 
@@ -15,17 +15,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     folder, add = Path("out/demo"), parser.add_argument
     add("-o", "--output", type=values.path, default=folder, help=f"folder ({folder})")
-    add("-k", "--components", type=values.count, default=8, metavar="K", help="how many (8)")
+    add(
+        "-k",
+        "--components",
+        type=values.count,
+        default=8,
+        metavar="K",
+        help="number of components (8)",
+    )
     add("--max-time", type=values.duration, metavar="S", help="maximum seconds of learning")
 
 
 def run(typed: argparse.Namespace) -> int:
-    """Write the example and its stems, unmix it, score it, and say where everything is."""
+    """Write the example and its stems, unmix it, score it, and print where the page is."""
     from phinmf.audio import files
     from phinmf.audio.example import example
+    from phinmf.cli.one_file import patient
     from phinmf.cli.progress import Bar
     from phinmf.cli.text import plain_console, shown
-    from phinmf.cli.unmix import patient
     from phinmf.report.folder import write_report
     from phinmf.scores.files import score_files
     from phinmf.unmixing.folder import unmix_file
@@ -58,7 +65,7 @@ def run(typed: argparse.Namespace) -> int:
 
 
 def write_missing(sounds: dict[Path, Array], sample_rate: int) -> None:
-    """Write sounds to files that do not exist; those that exist must hold the same."""
+    """Write sounds to files that do not exist; existing files must have the same contents."""
     import soundfile
 
     from phinmf.unmixing.placing import NEW, uninterrupted, workshop

@@ -1,4 +1,4 @@
-"""How long each stage of an unmixing will take."""
+"""Estimates of how long each stage of an unmixing takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Stages(NamedTuple):
-    """Seconds of each stage; 0 for one that is left out."""
+    """Seconds of each stage; 0 if it is left out."""
 
     learning: float
     writing: float
@@ -27,7 +27,7 @@ class Expectation(NamedTuple):
 
 
 def words(seconds: float) -> str:
-    """Say a length of time in seconds or minutes."""
+    """Return a length of time as text, in seconds or minutes."""
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min"

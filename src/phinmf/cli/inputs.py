@@ -1,4 +1,4 @@
-"""What was named on the command line: recordings, and folders that are finished already."""
+"""The inputs on the command line: recordings, and folders that were unmixed before."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Inputs:
-    """What there is to do."""
+    """Recordings to unmix, and unmixed folders whose components are to be grouped."""
 
-    finished: list[Path] = field(default_factory=list)  #: folders of `phinmf unmix`, to be grouped
+    finished: list[Path] = field(default_factory=list)  #: folders that `phinmf unmix` wrote
     recordings: list[Path] = field(default_factory=list)
 
 
@@ -22,7 +22,7 @@ def sorted_inputs(
     grouped: bool,
     complain: Callable[[Exception], object],
 ) -> Inputs:
-    """Sort into recordings and finished folders; leave out what cannot be used, and say why."""
+    """Sort inputs into recordings and finished folders; report those that cannot be used."""
     inputs = Inputs()
     for text in given:
         try:
@@ -45,7 +45,7 @@ def sorted_inputs(
 
 
 def add(text: str, grouped: bool, inputs: Inputs) -> None:
-    """Add what one name on the command line stands for."""
+    """Add the recordings or the folder that one name on the command line refers to."""
     from phinmf.audio import files
 
     if not text:

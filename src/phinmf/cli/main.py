@@ -32,7 +32,7 @@ examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose messages are safe to print, whatever was typed."""
+    """A parser whose messages are safe to print for any input."""
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and a message, and exit."""

@@ -1,4 +1,4 @@
-"""Values of options; those that cannot be meant are refused in one sentence."""
+"""Parse the values of options; impossible values are refused in one sentence."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def count(text: str) -> int:
 
 
 def seed(text: str) -> int:
-    """Read the start of random numbers."""
+    """Read the seed of random numbers."""
     return whole(text, 0)
 
 

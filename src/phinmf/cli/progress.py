@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, elsewhere a line for every tenth."""
+"""Progress: a bar on a terminal; otherwise a line for every tenth of the work."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from phinmf.result import State
 
 T = TypeVar("T")
-SURE = 0.8  #: share of a stage that is shown as its planned time passes; the rest takes ever longer
+SURE = 0.8  #: share of a stage that is shown as done by the clock; after that, progress slows down
 FINISHING = "Finishing with what has been learned so far; Ctrl-C again leaves nothing behind."
 
 
 class Forecast:
-    """How much of the work is done and how long the rest takes, from what each stage should take.
+    """The share of the work that is done and the time left, from the expected time of each stage.
 
     The share that is done never falls. In learning it follows the clock, since the number of
     iterations is not known; in writing it follows what is written.
@@ -85,7 +85,7 @@ class Left(ProgressColumn):
         self.forecast = forecast
 
     def render(self, task: Task) -> Text:
-        """Draw it, and move the bar as time passes."""
+        """Return the time left, and move the bar as time passes."""
         task.completed = self.forecast.share()
         return Text(f"{words(self.forecast.left())} left")
 

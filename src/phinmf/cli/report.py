@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(typed: argparse.Namespace) -> int:
-    """Write report.html into the folder and say where it is."""
+    """Write report.html into the folder and print its path."""
     from phinmf.report.folder import write_report
     from phinmf.unmixing.folder import read_folder
 

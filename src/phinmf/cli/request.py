@@ -1,4 +1,4 @@
-"""What is asked of one recording, checked before anything is learned."""
+"""The request for one recording, checked before anything is learned."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Request:
 
 
 def request(path: Path, typed: argparse.Namespace, groups: Groups | int | None) -> Request:
-    """Look at a recording and check the options against it."""
+    """Open a recording and check that the options fit it."""
     recording = stretch_of(files.excerpt(path), typed)
     options = UnmixOptions(
         n_components=typed.components,
@@ -71,7 +71,7 @@ def request(path: Path, typed: argparse.Namespace, groups: Groups | int | None) 
 
 @cache
 def components_of(model: Path, sample_rate: int) -> int:
-    """Return how many components a model has; read once for all recordings of a sampling rate."""
+    """Return the number of components of a model; cached for recordings of one sampling rate."""
     return model_for(model, sample_rate).K
 
 
@@ -89,7 +89,7 @@ def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:
 
 
 def check_window(recording: Excerpt, options: UnmixOptions) -> None:
-    """Refuse windows and numbers of components that do not fit the stretch that is asked for."""
+    """Raise if the window or the number of components does not fit the stretch."""
     rate, length = recording.sample_rate, recording.length
     M = window_length(options.window, rate)
     if length < M:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 EPILOG = """\
-Components are grouped by an oracle that knows the sources: the score is the best that a listener
+Components are grouped with the help of the true sources: the score is the best that a listener
 could reach by grouping them. For comparison there are the scores of the mixture itself, of plain
 NMF in the DCT with as many components, and of an oracle mask, the upper limit of this kind of
 method.

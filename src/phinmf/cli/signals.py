@@ -47,7 +47,7 @@ def ended_by_signals() -> Iterator[None]:
         try:
             yield
         finally:
-            ended = True  # there is nothing left to end
+            ended = True  # the command has ended: ignore further signals
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def handled(numbers: list[int], handler: Callable[[int, FrameType | None], None]
         for number in numbers:
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 before[number] = signal.signal(number, handler)
-    except ValueError:  # not the main thread, which is the only one that can
+    except ValueError:  # only the main thread can set handlers
         pass
     try:
         yield

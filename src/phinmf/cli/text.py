@@ -1,4 +1,4 @@
-"""Text on a terminal: safe whatever it contains, in any encoding of the terminal."""
+"""Text on a terminal: any text is safe to print, in any encoding of the terminal."""
 
 from __future__ import annotations
 

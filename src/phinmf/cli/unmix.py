@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, TypeVar
 
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.cli import options as values
 from phinmf.cli.exit_codes import FAILED, OK
-from phinmf.cli.progress import Bar
-from phinmf.cli.signals import handled
+from phinmf.cli.one_file import unmix_one
 from phinmf.cli.text import only_errors, sentence, shown
 from phinmf.inits import INITS
 
 if TYPE_CHECKING:
-    from phinmf.cli.request import Request
     from phinmf.unmixing.groups import Groups
     from phinmf.unmixing.record import FolderRecord
 
@@ -50,17 +46,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="sound files, or folders of them")
-    add("-k", "--components", type=values.count, default=8, metavar="K", help="how many (8)")
+    add(
+        "-k",
+        "--components",
+        type=values.count,
+        default=8,
+        metavar="K",
+        help="number of components (8)",
+    )
     add("-o", "--output", type=values.path, default=Path("out"), metavar="DIR",
-        help="where to (out)")  # fmt: skip
+        help="folder for the results (out)")  # fmt: skip
     learning = parser.add_argument_group("learning").add_argument
-    learning("--window", default="40ms", help="length of a frame: 40ms, or samples (40ms)")
+    learning("--window", default="40ms", help="length of a frame, in ms or in samples (40ms)")
     learning(
         "--sparsity",
         type=values.weight,
         default=DEFAULT_SPARSITY,
         metavar="X",
-        help="how strongly each moment is explained by few components (10)",
+        help="higher values explain each moment by fewer components (10)",
     )
     learning("--solver", default="lbfgs", choices=SOLVERS, help="method of learning")
     learning("--init", default="dct", choices=INITS, help="where learning starts")
@@ -70,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     learning(
         "--fixed-transform",
         action="store_true",
-        help="learn no sounds, only components, to compare",
+        help="learn components only, in a fixed transform, for comparison",
     )
     learning("--model", type=values.path, metavar="NPZ", help="use a model.npz, learn nothing")
     learning("--threads", type=values.count, metavar="N", help="number of processors to use (all)")
@@ -78,8 +81,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     learning("--cluster", metavar="ADDRESS", help="scheduler of a Dask cluster to work on")
     stretch = parser.add_argument_group("which part of a recording").add_argument
     stretch("--start", type=values.seconds, default=0.0, metavar="S",
-            help="seconds to leave out first")  # fmt: skip
-    stretch("--duration", type=values.duration, metavar="S", help="seconds to unmix")
+            help="where to begin, in seconds (0)")  # fmt: skip
+    stretch(
+        "--duration",
+        type=values.duration,
+        metavar="S",
+        help="how many seconds to unmix (until the end)",
+    )
     stretch("--preview", action="store_true", help="30 s from the middle")
     written = parser.add_argument_group("what is written").add_argument
     written("--groups", type=values.count, metavar="N", help="also add components up to N groups")
@@ -90,14 +98,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     written("--gain", type=values.decibels, default=0.0, metavar="DB",
             help="the same for all components (0)")  # fmt: skip
     written("--overwrite", action="store_true", help="replace folders that phinmf wrote before")
-    written("--no-report", action="store_true", help="leave the page out")
-    written("--quiet", action="store_true", help="say nothing but errors")
+    written("--no-report", action="store_true", help="write no page")
+    written("--quiet", action="store_true", help="print only errors")
     written("--json", action="store_true", help="print the results as JSON")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one input."""
+    """The folder and the record of one input."""
 
     folder: Path
     record: FolderRecord
@@ -108,13 +116,13 @@ class Outcome:
 
 
 class Attempts:
-    """Does the same to each input in turn; an input that fails is reported, and the next begins."""
+    """Handles one input after the other; reports those that fail and continues with the next."""
 
     def __init__(self) -> None:
         self.failed = 0
 
     def complain(self, error: BaseException, path: Path | None = None) -> None:
-        """Say what is wrong, and with which input."""
+        """Print what is wrong, and with which input."""
         text = values.as_typed(sentence(error))
         if path is not None and str(path) not in text and path.name not in text:
             text = f"{path}: {text}"
@@ -168,7 +176,7 @@ def unmixed(
             attempt(folder, folder, partial(regroup, folder, groups))
     if typed.cluster is None:
         for one_request in asked:
-            work = partial(one, one_request, typed.quiet)
+            work = partial(unmix_one, one_request, typed.quiet)
             attempt(one_request.path, one_request.output.folder, work)
     elif asked:
         for sent, task in cluster.tasks(asked, typed):
@@ -177,7 +185,7 @@ def unmixed(
 
 
 def checked(typed: argparse.Namespace) -> Groups | int | None:
-    """Return the groups that are asked for; end the command if options contradict each other."""
+    """Return the groups that are asked for; exit if options contradict each other."""
     from phinmf.unmixing import groups as groupings
     from phinmf.unmixing.options import parsed_window
 
@@ -197,45 +205,3 @@ def checked(typed: argparse.Namespace) -> Groups | int | None:
     if typed.cluster == "":
         typed.parser.error("--cluster is empty: give the address of a scheduler, or leave it out")
     return groups
-
-
-def one(asked: Request, quiet: bool, on_cluster: bool = False) -> FolderRecord:
-    """Unmix one file into its folder."""
-    from phinmf.cli.estimates import expected
-    from phinmf.report.folder import write_report
-    from phinmf.unmixing.folder import unmix_file
-
-    folder = asked.output.folder
-    name = shown(asked.path.name)
-    expectation = expected(asked)
-    with Bar(name, quiet, expectation) as bar, patient(bar):
-        bar.say(f"{name}: {asked.recording.sound}")
-        bar.say(f"{name}: {expectation}")
-        record = unmix_file(
-            asked.recording, asked.output, asked.options, model=asked.model,
-            on_cluster=on_cluster, group=asked.groups, callback=bar.learning,
-            progress=bar.writing, finish=bar.page(write_report) if asked.page else None,
-        )  # fmt: skip
-        seconds, K = bar.forecast.seconds, len(record.components)
-        bar.say(f"{name}: {record.adds_up}")
-        if record.groups_add_up is not None:
-            bar.say(f"{name}: {record.groups_add_up}")
-        bar.say(f"{name}: {K} components in {shown(folder)}, {seconds:.0f} s")
-        if asked.page:
-            bar.say(f"{name}: listen to {shown(folder / 'report.html')}")
-    return record
-
-
-@contextmanager
-def patient(bar: Bar) -> Iterator[None]:
-    """Let the first Ctrl-C end learning, and the second one interrupt; ignore later ones."""
-    leave = signal.getsignal(signal.SIGINT)
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        if bar.stopped and callable(leave):
-            bar.left = True  # a library may swallow what is raised now: then the bar raises it
-            leave(number, frame)
-        bar.stopped = True  # the bar says so: printing is not safe inside a signal handler
-
-    with handled([signal.SIGINT], ask):
-        yield

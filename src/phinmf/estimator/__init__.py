@@ -1,1 +1,1 @@
-"""The estimator for scikit-learn."""
+"""TL-NMF as an estimator of scikit-learn."""

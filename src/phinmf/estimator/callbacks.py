@@ -23,7 +23,7 @@ Attributes = Callable[[], dict[str, Any]]
 
 
 class Task:
-    """A task that callbacks are told about: the fit, a restart or an outer iteration."""
+    """A task that callbacks are called for: the fit, a restart or an outer iteration."""
 
     def __init__(self, estimator: Any, X: Any, context: Any) -> None:
         self.estimator = estimator
@@ -33,7 +33,7 @@ class Task:
             context.call_on_fit_task_begin(estimator=estimator, X=X, y=X)
 
     @property
-    def heard(self) -> bool:
+    def has_callbacks(self) -> bool:
         """Whether any callback is registered."""
         return self.context is not None and bool(getattr(self.context, "_callbacks", True))
 
@@ -47,8 +47,8 @@ class Task:
             )
         return cls(estimator, X, context)
 
-    def part(self, name: str, number: int, n_subtasks: int = 0) -> Task:
-        """Begin one of its subtasks."""
+    def subtask(self, name: str, number: int, n_subtasks: int = 0) -> Task:
+        """Begin a subtask."""
         context = None
         if self.context is not None:
             context = self.context.subcontext(
@@ -57,14 +57,14 @@ class Task:
         return Task(self.estimator, self.X, context)
 
     def end(self, attributes: Attributes | None = None) -> bool:
-        """Tell the callbacks that the task has ended; return True if one asks the fit to stop."""
+        """Call the callbacks at the end of the task; return True if one asks the fit to stop."""
         if self.context is None:
             return False
         return bool(
             self.context.call_on_fit_task_end(
                 estimator=self.estimator,
                 X=self.X,
-                y=self.X,  # the target of a factorisation; without one nothing is scored
+                y=self.X,  # without a target, callbacks compute no score
                 reconstruction_attributes=attributes,
             )
         )

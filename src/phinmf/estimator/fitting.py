@@ -1,4 +1,4 @@
-"""How a TLNMF is fitted: from its parameters to its restarts, and to its attributes."""
+"""The fit of a TLNMF: from its parameters to restarts, and from results to attributes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from phinmf import arrays, checks
 from phinmf._types import Array
+from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import penalty_named
 from phinmf.arrays.lazy import dask, is_lazy, rows
 from phinmf.estimator.callbacks import Task, with_callbacks
@@ -31,8 +32,8 @@ from phinmf.result import Result, State
 
 
 @contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was if its fit fails."""
+def all_or_nothing(estimator: object) -> Iterator[None]:
+    """Restore the attributes of an estimator if its fit fails."""
     before = dict(vars(estimator))
     try:
         yield
@@ -44,7 +45,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 
 @with_callbacks  # type: ignore[untyped-decorator]
 def fit(estimator: Any, X: Any, weights: Array | None, activations: ArrayLike | None) -> Encoding:
-    """Fit a TLNMF to validated frames, and find their activations."""
+    """Fit a TLNMF to validated frames, and return their encoding."""
     place = Place("X", X, estimator.device)
     with place.enough_memory():
         return fit_here(estimator, place.take(X), place, weights, activations)
@@ -53,7 +54,7 @@ def fit(estimator: Any, X: Any, weights: Array | None, activations: ArrayLike | 
 def fit_here(
     estimator: Any, X: Array, place: Place, weights: Array | None, activations: ArrayLike | None
 ) -> Encoding:
-    """Fit to frames that are on the device; what is learned goes back to where they came from."""
+    """Fit to frames that are on the device, and move what is learned to where `X` was given."""
     problem = problem_for(estimator, X, weights, activations)
     task = Task.of_fit(estimator, place.given, checks.count("n_init", estimator.n_init, 1))
     results = restarts(estimator, problem, task, place)
@@ -81,7 +82,7 @@ def encoded(
     engine: str | None = None,
     n_threads: int | None = None,
 ) -> Encoding:
-    """Activations of frames by a fitted TLNMF, as arrays like the frames."""
+    """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
     place = Place("X", X, estimator.device)
     with place.enough_memory():
         found = encode(
@@ -100,28 +101,28 @@ def encoded(
 
 
 def found_back(found: Encoding, place: Place) -> Encoding:
-    """Activations where the frames came from."""
+    """Move an encoding to the device of the frames as they were given."""
     return found._replace(H=place.back(found.H), energies=place.back(found.energies))
 
 
 def encoded_lazily(estimator: Any, X: Any) -> Any:
-    """A dask array of the activations of one, each chunk by itself when it is asked for."""
+    """Return the activations of a dask array as a dask array, computed chunk by chunk on demand."""
     K = estimator.n_components_
-    as_it_is = copy.copy(estimator)  # whatever is fitted later
-    as_it_is.callback = None  # which may not travel
+    fitted = copy.copy(estimator)  # so that a later fit does not change it
+    fitted.callback = None  # it may not be possible to send it to a worker
     return X.map_blocks(
-        activations_of_rows, dask().delayed(as_it_is), dtype=X.dtype,
+        activations_of_rows, dask().delayed(fitted), dtype=X.dtype,
         chunks=(X.chunks[0], (K,)), meta=np.empty((0, 0), X.dtype),
     )  # fmt: skip
 
 
 def activations_of_rows(X: Array, estimator: Any) -> Array:
-    """Those of a chunk of frames, on one thread: chunks run side by side."""
+    """Return the activations of a chunk, by default on one thread: dask runs chunks in parallel."""
     return encoded(estimator, X, engine="auto", n_threads=estimator.n_threads or 1).H.T
 
 
-def options_of(estimator: Any, anneal: Any = None) -> FitOptions:
-    """The options of a fit with these parameters."""
+def options_of(estimator: Any, anneal: bool | Anneal | None = None) -> FitOptions:
+    """Return the checked options of a fit; `anneal` replaces that of the estimator."""
     e = estimator
     return fit_options(
         solver=e.solver, init=e.init, divergence=e.divergence, penalty=e.penalty,
@@ -133,12 +134,14 @@ def options_of(estimator: Any, anneal: Any = None) -> FitOptions:
 
 
 def problem_for(
-    estimator: Any, X: Any, weights: Array | None, activations: ArrayLike | None
+    estimator: Any, X: Array, weights: Array | None, activations: ArrayLike | None
 ) -> Problem:
-    """The problem of a fit to these frames, for all restarts."""
+    """Return the problem of a fit to these frames, which all restarts share."""
     K = checks.count("n_components", estimator.n_components, 1)
     options = options_of(estimator)
-    W: Array = np.zeros((0, X.shape[1]))  # an array, if empty: K may then be any number
+    W: Array = np.zeros(
+        (0, X.shape[1])
+    )  # not None, because K may be larger than M only if W is given
     H = None
     if estimator.components is not None:
         shape = checks.real_array("components", estimator.components).shape
@@ -157,7 +160,7 @@ def problem_for(
 
 
 def check_parameters(estimator: Any) -> None:
-    """Raise what a fit would raise for these parameters, whatever its frames are."""
+    """Raise what a fit would raise for these parameters with any frames."""
     e = estimator
     options_of(e)
     checks.function("callback", e.callback)
@@ -168,8 +171,8 @@ def check_parameters(estimator: Any) -> None:
     fixed_parts(e.fixed, e.n_components, has_H=True)
 
 
-def attributes(estimator: Any, Phi: Array, W: Any, scale: float) -> dict[str, Any]:
-    """What `transform` needs."""
+def attributes(estimator: Any, Phi: Array, W: Array, scale: float) -> dict[str, Any]:
+    """Return the fitted attributes that `transform` needs, by their names."""
     return {
         "transform_matrix_": Phi,
         "components_": arrays.contiguous(W.T),
@@ -187,25 +190,26 @@ def restarts(estimator: Any, problem: Problem, task: Task, place: Place) -> list
     if n > 1 and estimator.random_state is not None:
         random_states = spawn(estimator.random_state, n)
 
-    def told(at: State | Result) -> dict[str, Any]:
+    def attributes_at(at: State | Result) -> dict[str, Any]:
+        assert at.W is not None
         return attributes(estimator, place.back(at.Phi), place.back(at.W), at.scale)
 
     @functools.cache
-    def part_of(number: int) -> Task:  # made when the restart begins
-        return task.part("restart", number, problem.options.algorithm.max_iter)
+    def task_of(number: int) -> Task:  # it begins with the first iteration of the restart
+        return task.subtask("restart", number, problem.options.algorithm.max_iter)
 
     def watcher(number: int) -> Callable[[State], bool]:
         def watch(state: State) -> bool:
-            iteration = part_of(number).part("iteration", state.iteration - 1)
-            stop = iteration.end(lambda: told(state))
+            iteration = task_of(number).subtask("iteration", state.iteration - 1)
+            stop = iteration.end(lambda: attributes_at(state))
             return bool(callback is not None and callback(place.seen(state))) or stop
 
         return watch
 
     def ended(number: int, result: Result) -> None:
-        part_of(number).end(lambda: told(result))
+        task_of(number).end(lambda: attributes_at(result))
 
-    watched = callback is not None or task.heard
+    watched = callback is not None or task.has_callbacks
     callbacks = [watcher(number) if watched else None for number in range(n)]
     files = Files(estimator.checkpoint, estimator.checkpoint_every, estimator.resume)
     jobs = min(effective_n_jobs(estimator.n_jobs), n)
@@ -213,7 +217,7 @@ def restarts(estimator: Any, problem: Problem, task: Task, place: Place) -> list
 
 
 def validated(estimator: Any, X: Any, reset: bool = True) -> Any:
-    """Frames as scikit-learn wants them; a tensor or a dask array stays where it is."""
+    """Validate frames as scikit-learn does; a tensor or a dask array stays where it is."""
     if not (arrays.is_tensor(X) or is_lazy(X)):
         return validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)
     name = type(estimator).__name__

@@ -1,4 +1,4 @@
-"""A fitted model in one file: the transform, the components, and how they were learned."""
+"""A fitted model in one file: the transform, the components, the parameters and the history."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Model = TypeVar("Model")
 
 ARRAYS = ("transform_matrix_", "components_", "atom_energies_", "objectives_")
 NUMBERS = ("scale_", "floor_", "objective_", "reconstruction_err_", "n_iter_", "converged_")
-#: Classes of phinmf whose objects are written as their fields.
+#: Classes of phinmf whose objects are stored as their fields.
 WITH_FIELDS: dict[str, Any] = {"Anneal": Anneal}
 WITH_FIELDS |= {kind.__name__: kind for kind in SOLVERS.values()}
 WITH_FIELDS |= {kind.__name__: kind for kind in PENALTIES.values()}
 WITH_FIELDS |= {type(known).__name__: type(known) for known in DIVERGENCES.values()}
-#: Parameters that a fitted model does not need and that may be objects: left out of the file.
+#: Parameters that a fitted model does not need: left out of the file if JSON cannot hold them.
 OPTIONAL = ("init", "components", "fixed", "random_state", "callback", "device")
 
 
 def save(model: Any, path: str | os.PathLike[str], **more: Any) -> None:
-    """Write a fitted TLNMF; `more` is kept in the header."""
+    """Write a fitted TLNMF; `more` is added to the header."""
     parameters, left_out = {}, []
     for name, value in model.get_params(deep=False).items():
         try:
@@ -92,7 +92,7 @@ def load(
         if "feature_names_in_" in arrays:
             names = arrays["feature_names_in_"]
             if names.shape != (model.n_features_in_,) or names.dtype.kind != "U":
-                raise ValueError("the names of its features are not one for each")
+                raise ValueError("it does not have one name for each feature")
             model.feature_names_in_ = names.astype(object)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         why = storage.shortened(str(error))
@@ -101,12 +101,12 @@ def load(
 
 
 def registered_name(divergence: Any) -> Any:
-    """The name of a registered divergence; any other as it is."""
+    """Return the name of a registered divergence; any other divergence is returned unchanged."""
     return next((n for n, known in DIVERGENCES.items() if known == divergence), divergence)
 
 
 def known_divergence(label: Any, saved: Any, given: Any) -> Any:
-    """The divergence of a model: the saved one, or the given one if it is the same."""
+    """Return the divergence of a model: the saved one, or the given one if it is the same."""
     divergence = saved if given is None else given
     if divergence is None:
         own = storage.shown(label)
@@ -121,7 +121,7 @@ def known_divergence(label: Any, saved: Any, given: Any) -> Any:
 
 
 def check(model: Any) -> None:
-    """Raise if these cannot be the attributes of a fitted model."""
+    """Raise if the attributes cannot be those of a fitted model."""
     Phi, components = model.transform_matrix_, model.components_
     dtype = Phi.dtype
     K, M = components.shape
@@ -157,7 +157,7 @@ def check(model: Any) -> None:
 
 
 def in_json(value: Any) -> Any:
-    """A parameter as JSON, or a TypeError."""
+    """Return a parameter as a value for JSON, or raise a TypeError."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
@@ -174,7 +174,7 @@ def in_json(value: Any) -> Any:
 
 
 def from_json(value: Any) -> Any:
-    """The parameter that `in_json` wrote."""
+    """Return the parameter that `in_json` wrote."""
     if isinstance(value, list):
         return [from_json(v) for v in value]
     if not isinstance(value, dict):

@@ -23,11 +23,12 @@ from phinmf.fit.checkpoint import Files
 
 
 class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Nonnegative factorisation of the power of frames in a transform that is learned with it.
+    """Nonnegative factorisation of the power of frames in a transform that is learned too.
 
-    Each row of X is a frame y of M samples, of any sign. The transform Φ, orthogonal, and the
-    nonnegative components W are learned so that the power |Φy|² of every frame is near Wh + ε with
-    activations h of its own (`tl_nmf` has the mathematics). ``transform`` returns the activations.
+    Each row of X is a frame y of M samples of any sign. The orthogonal transform Φ and the
+    nonnegative components W are learned so that the power |Φy|² of every frame is close to Wh + ε,
+    where h are the activations of the frame (`tl_nmf` explains the mathematics). ``transform``
+    returns the activations.
 
     Parameters
     ----------
@@ -41,16 +42,16 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Where to compute, as in `tl_nmf`. Frames may be a tensor of PyTorch: what is learned and
         what is returned are then tensors on its device.
     components : array of shape (n_components, n_features), optional
-        Where the components start: Wᵀ of `tl_nmf`, or its first rows.
+        Start of the components: Wᵀ of `tl_nmf`, or its first rows.
     fixed : str, sequence or dict, optional
-        What stays as given: "Phi" (`init`), "W" (`components`, or some of them:
+        What is not updated: "Phi" (`init`), "W" (`components`, or some of them:
         ``{"W": [0, 1]}``), "H" (the activations given to `fit`).
     warm_start : bool
-        Whether `fit` starts where the last one ended, and anneals only if `anneal` says so.
+        Whether `fit` starts where the last one ended; then it anneals only if `anneal` is set.
     n_init : int
-        Number of restarts; the one of lowest objective is kept.
+        Number of restarts; the one with the lowest objective is kept.
     n_jobs : int, optional
-        Restarts that run at the same time, in threads that share the processors.
+        Number of restarts that run at the same time, in threads that share the processors.
     checkpoint, checkpoint_every, resume
         As in `tl_nmf`; with several restarts each has its own file, ``….0``, ``….1`` and so on.
 
@@ -69,11 +70,11 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     scale_, floor_ : float
         Root mean square of the training frames, and ε in the units of their power.
     n_iter_, history_, stop_reason_, converged_
-        Outer iterations, their story, why they ended, and whether because of convergence.
+        Number of outer iterations, their history, why they ended, and whether the fit converged.
     objectives_ : array of shape (n_init,)
-        What each restart ended at.
+        Final objective of each restart.
     n_components_, n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in other estimators of scikit-learn.
 
     Examples
     --------
@@ -158,15 +159,15 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Parameters
         ----------
         X : array of shape (n_frames, n_features)
-            Frames, as ``to_frames(...).T``; a dask array, chunked along frames, is fitted where
-            it is: on the workers of the current ``distributed.Client``, or from disk.
+            Frames, as ``to_frames(...).T``; a dask array, chunked along frames, is not loaded as a
+            whole: it is fitted on the workers of the current ``distributed.Client``, or from disk.
         y : ignored
         sample_weight : array of shape (n_frames,), optional
             How often each frame counts; 0 leaves it out.
         frame_mask : bool array of shape (n_frames,), optional
             True for frames to leave out.
         activations : array of shape (n_frames, n_components), optional
-            Where the activations start, in the units of X².
+            Start of the activations, in the units of X².
         """
         self.fit_transform(
             X, sample_weight=sample_weight, frame_mask=frame_mask, activations=activations
@@ -182,7 +183,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         frame_mask: ArrayLike | None = None,
         activations: ArrayLike | None = None,
     ) -> Array:
-        """Learn, and return the activations of the frames; the same as `fit`, then `transform`."""
+        """Learn and return the activations of the frames; the same as `fit`, then `transform`."""
         with fitting.all_or_nothing(self):
             frames = fitting.validated(self, X)
             others = {"sample_weight": sample_weight, "frame_mask": frame_mask}
@@ -193,18 +194,17 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
     def transform(self, X: ArrayLike) -> Array:
-        """Return the activations of frames, each found by itself with all else fixed.
+        """Return the activations of frames; the transform and the components are fixed.
 
         Parameters
         ----------
         X : array of shape (n_frames, n_features)
-            Frames, not scaled otherwise than those of the fit.
+            Frames, on the same scale as those of the fit.
 
         Returns
         -------
         array of shape (n_frames, n_components)
-            Activations, in the units of X²; of a dask array, a dask array that is computed when
-            it is asked for.
+            Activations, in the units of X²; a dask array if X is one, computed on demand.
         """
         check_is_fitted(self)
         frames = fitting.validated(self, X, reset=False)
@@ -213,10 +213,10 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return fitting.encoded(self, frames).H.T
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Return the power that activations stand for: what is expected of |Φy|² in each atom.
+        """Return the power that activations model: the expected |Φy|² of each atom.
 
-        The sign of a coefficient is not part of the model, so this is no frame; for the parts of a
-        recording, mask its coefficients by the share of each component in this power.
+        The model does not include the signs of coefficients, so this is not a frame. To take a
+        recording apart, multiply its coefficients by the share of each component in this power.
 
         Parameters
         ----------
@@ -256,10 +256,10 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, divergence: Any = None) -> TLNMF:
-        """Read a model that `save` wrote; a file that is not one is a ValueError.
+        """Read a model that `save` wrote; any other file raises a ValueError.
 
-        A divergence of your own is not in the file: pass it again as ``divergence``. It is
-        compared with that of the fit by its name and its values at a few entries.
+        A divergence of your own is not in the file: pass it again as ``divergence``. Its name and
+        its values at a few entries are compared with those of the fit.
         """
         return model_file.load(cls, path, fitting.check_parameters, divergence)
 

@@ -148,9 +148,9 @@ def read(
                 " frames and options"
             )
     try:
-        snapshot = snapshot_of(stored, start, sample_size, group.total_weight)
         if not group.fits(memory_of(stored)):
             raise ValueError("its memory is not one of this solver")
+        snapshot = snapshot_of(stored, start, sample_size, group.total_weight)
         check_start(snapshot, group)
         return snapshot
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

@@ -156,6 +156,8 @@ class Problem:
                     outcomes = self.run(group(), [restarts[i] for i in some])
                     for i, outcome in zip(some, outcomes, strict=True):
                         results[i] = finished(i, outcome)
+                    if any(outcome.status is Status.INTERRUPTED for outcome in outcomes):
+                        break
             if any(result.status is Status.INTERRUPTED for result in results.values()):
                 break
         return [results[number] for number in sorted(results)]

@@ -1,4 +1,4 @@
-"""The page: a template filled with what the other modules draw."""
+"""The page: a template, filled with the sections and sounds of a report."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def html(report: Report) -> str:
     Parameters
     ----------
     report : Report
-        What to show. Its texts are shown literally: whatever they contain, none of it is run.
+        What to show. Its texts are escaped: scripts in them are not run.
     """
     return _page(report, "page", LIMIT)
 
 
 def fragment(report: Report) -> str:
-    """Return the player alone, for a notebook: an element that holds a page of its own.
+    """Return only the player, for a notebook: an element that holds a separate page.
 
-    Since it is a page of its own, several of them in one notebook share no names, styles or keys.
+    Since it is a separate page, several of them in one notebook share no names, styles or keys.
     It has no links to files, since a notebook is not in the folder of the files.
 
     Parameters
@@ -113,7 +113,7 @@ def _filled(heard: Previews, kind: str, show: str) -> str:
 
 
 def _lede(report: Report) -> str:
-    """Say in a sentence what the page is about."""
+    """Return the introduction of the page."""
     K = len(report.components)
     components = f"{K} components that add" if K > 1 else "one component that adds"
     where = ""

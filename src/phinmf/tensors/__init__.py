@@ -1,1 +1,1 @@
-"""Restarts in lockstep on tensors, one or many at once: the fast way on a GPU."""
+"""Algorithm 1 for a batch of restarts on tensors of PyTorch; fast on a GPU."""

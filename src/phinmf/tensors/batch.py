@@ -1,17 +1,16 @@
-"""Restarts in one batch on the frames of one stage: what Algorithm 1 does to them, all at once.
+"""A batch of restarts on the frames of one stage: the steps of Algorithm 1, computed for all.
 
-Everything is held in memory that stays in place, so that the work can be recorded and replayed.
-Each method takes the batch from one consistent iterate to another.
+All arrays stay at the same place in memory, so that the work can be recorded and replayed. After
+each method Φ, W and H are a complete iterate, and X = ΦY.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
-from phinmf._types import Tensor
+from phinmf._types import Indices, Tensor
 from phinmf.algorithm.model import Iterate
 from phinmf.algorithm.nmf import flat_activations
 from phinmf.arrays import dtype_of
@@ -20,36 +19,28 @@ from phinmf.linalg.manifold import exactly_orthogonal, polish
 from phinmf.penalties import Penalty
 from phinmf.solvers.base import FARTHEST
 from phinmf.solvers.metric import floored
-from phinmf.tensors import operations
+from phinmf.tensors import operations, trial_run
 from phinmf.tensors.exponential import exponential
 from phinmf.tensors.graphs import Replay
+from phinmf.tensors.layout import Layout
 from phinmf.tensors.memory import Memory, set_metric
 
-ALIGNED = 8  #: rows are filled up to a multiple of so many frames, which speeds products up
-GRAPHS_PAY = 2**25  #: entries up to which the host, not the device, would set the pace
+ALIGNED = 8  #: rows are padded to a multiple of this many frames, which speeds up products
+GRAPHS_PAY = 2**25  #: entries up to which launching the kernels takes longer than running them
 
-#: Columns of the report that the host reads after each trial.
+#: Columns of the report, which is copied to the host after each trial.
 LOSS, SLOPE, TRIAL_LOSS, TRIAL_SLOPE, NORM, PAIRS, PENALTY, TARGET, GRADIENT = range(9)
 
 
 class Batch:
     """Memory for B restarts on the frames of a stage, and the steps on them."""
 
-    def __init__(
-        self,
-        shape: tuple[int, int, int, int, int],
-        dtype: torch.dtype,
-        device: torch.device,
-        shared: bool,
-        equal: bool,
-        kappa: float,
-        gamma: float,
-        metric: str,
-        memory_size: int,
-    ) -> None:
+    def __init__(self, layout: Layout) -> None:
+        shape, dtype, device, shared, equal, kappa, gamma, metric, memory_size = layout
         B, C, M, n_frames, K = shape
         N = -(-n_frames // ALIGNED) * ALIGNED
-        self.lengths = [n_frames] * B  #: frames of each restart; beyond, all is zero and stays so
+        self.layout = layout
+        self.lengths = [n_frames] * B  #: frames of each restart; the padding after them is zero
         self.shape = B, C, M, N, K
         self.dtype, self.kappa, self.gamma, self.exact = dtype, kappa, gamma, metric == "exact"
         self.equal = equal  # weights
@@ -61,7 +52,7 @@ class Batch:
         self.weights = empty(1 if shared else B, N, dtype=torch.float64)
         self.X, self.X_trial, self.F = (empty(B, C, M, N) for _ in range(3))
         kind = operations.kind_of(self.X, K, gamma, kappa, equal, shared, memory_size)
-        self.ops = operations.best(kind)
+        self.ops = trial_run.best(kind)
         self.WH, self.W, self.H = empty(B, M, N), empty(B, M, K), empty(B, K, N)
         self.Phi, self.T, self.E = (empty(B, M, M) for _ in range(3))
         self.G, self.g, self.G_trial = (empty(B, M, M) for _ in range(3))  # g = G - Gᵀ
@@ -73,12 +64,11 @@ class Batch:
         self.free = torch.ones(K, dtype=torch.bool, device=device)  # columns of W that may change
         self.replay = Replay(device.type == "cuda" and self.X.numel() <= GRAPHS_PAY)
 
-        self.key: Any = None  # by which the workspace knows it
         held = (v for owner in (self, self.memory) for v in vars(owner).values())
         self.nbytes = sum(v.numel() * v.element_size() for v in held if isinstance(v, torch.Tensor))
 
-    def set(self, penalty: Penalty, target: float, kept: Any) -> None:
-        """Take these options; there are no iterates and no frames yet."""
+    def set(self, penalty: Penalty, target: float, kept: Indices | None) -> None:
+        """Set the options of a fit, and remove the frames and the memory of the last one."""
         self.penalty = penalty
         self.mu.fill_(penalty.weight)
         self.target.fill_(target)
@@ -89,12 +79,12 @@ class Batch:
             stale.zero_()
 
     def load(self, place: int, Y: Tensor, weights: Tensor) -> None:
-        """Take frames (C, M, n) of these weights; what fills up the rows counts for nothing."""
+        """Copy frames (C, M, n) and their weights; the padding has weight 0."""
         self.Y[place, ..., : Y.shape[-1]] = Y
         self.weights[place, : Y.shape[-1]] = weights
 
     def go_to(self, at: Sequence[Iterate], floor: float) -> None:
-        """Go to iterates, made orthogonal; frames without activations get them from W."""
+        """Go to iterates and make Φ orthogonal; compute activations of frames that have none."""
         self.eps.fill_(floor)
         Phi = torch.stack([a.Phi for a in at])
         self.Phi.copy_(exactly_orthogonal(Phi, dtype_of(self.Phi)))
@@ -108,7 +98,7 @@ class Batch:
                 self.H[place, :, : self.lengths[place]] = a.H
 
     def continue_at(self, at: Sequence[Iterate]) -> None:
-        """Go to iterates as they are."""
+        """Go to iterates without changing them."""
         self.Phi.copy_(torch.stack([a.Phi for a in at]))
         self.W.copy_(torch.stack([a.W for a in at]))
         for place, a in enumerate(at):
@@ -116,12 +106,12 @@ class Batch:
         self.rotate()
 
     def iterate(self, place: int) -> Iterate:
-        """Where one restart stands, in memory of its own."""
+        """Return a copy of the iterate of one restart."""
         H = self.H[place, :, : self.lengths[place]]
         return Iterate(*map(torch.clone, (self.Phi[place], self.W[place], H)))
 
     def refresh(self) -> None:
-        """Polish Φ and make X afresh from it, so that rounding does not build up."""
+        """Make Φ orthogonal again and compute X = ΦY, so that rounding does not build up."""
         self.Phi.copy_(polish(self.Phi))
         self.rotate()
 
@@ -136,26 +126,26 @@ class Batch:
                 self.X[:, c] = product.view(B, M, N)
 
     def activate(self, n_iter: int = 10) -> None:
-        """Give every frame activations for W: from its best flat model, some updates of H alone."""
+        """Compute activations for W: from the flat start, a few updates of H alone."""
         _, _, M, _, K = self.shape
         self.H.copy_(flat_activations(torch.mean(power(self.Y), dim=-2), M, K, self.penalty))
         for _ in range(n_iter):
             self.ops.update_activations(self.X, self.W, self.H, self.mu, self.eps, 1.0)
 
     def nmf_step(self) -> None:
-        """Step ⋆."""
+        """Update W and H by step ⋆."""
         self.ops.nmf_step(
             self.X, self.W, self.H, self.weights, self.mu, self.eps, self.gamma, self.free
         )
 
     def begin(self) -> None:
-        """Fix the model; loss and gradient at X."""
+        """Compute WH, which is then fixed, and the loss and the gradient at X."""
         torch.matmul(self.W, self.H, out=self.WH)
         self.report[:, LOSS] = self.gradient(self.X, self.WH, self.weights, self.F, self.G)
         torch.sub(self.G, self.G.mT, out=self.g)
 
     def gradient(self, X: Tensor, WH: Tensor, weights: Tensor, F: Tensor, G: Tensor) -> Tensor:
-        """Loss at X; G receives (8)."""
+        """Return the loss at X and write (8) to G."""
         loss = self.ops.loss_and_slope(X, WH, weights, self.equal, self.eps, self.kappa, F)
         if X.shape[1] == 1:
             torch.matmul(F[:, 0], X[:, 0].mT, out=G)
@@ -164,7 +154,7 @@ class Batch:
         return loss
 
     def measure_curvature(self) -> None:
-        """The initial metric of L-BFGS, (9) floored at a share of (12), or (12) itself."""
+        """Compute the initial metric of L-BFGS: (9), at least a share of (12), or (12) itself."""
         exact, bound, V = self.ops.curvatures(self.X, self.WH, self.weights, self.eps, self.kappa)
         h = bound @ V.mT
         h = h + h.mT
@@ -173,14 +163,14 @@ class Batch:
         set_metric(self.memory, h)
 
     def aim(self) -> None:
-        """E ← the direction of L-BFGS, and its slope."""
+        """Compute the direction E of L-BFGS and its slope."""
         slope, pairs = self.ops.aim(self.memory, self.g, FARTHEST, self.E)
         self.report[:, SLOPE] = slope
         self.report[:, PAIRS] = pairs
         self.eta.fill_(1)
 
     def trial(self, squarings: int) -> None:
-        """Loss, slope and gradient at R(ηE)X for every restart."""
+        """Evaluate loss, slope and gradient at exp(ηE)X for every restart."""
         T, norm = exponential(self.eta * self.E, squarings, self.ops.combinations)
         self.T.copy_(T)
         torch.matmul(T[:, None], self.X, out=self.X_trial)
@@ -190,7 +180,7 @@ class Batch:
         self.report[:, NORM] = norm
 
     def trial_of(self, some: Tensor, squarings: int) -> None:
-        """The same for some of the restarts."""
+        """Evaluate the same for some of the restarts."""
         E, WH = self.E[some], self.WH[some]
         T, norm = exponential(self.eta[some] * E, squarings, self.ops.combinations)
         X = T[:, None] @ self.X[some]
@@ -203,7 +193,7 @@ class Batch:
         self.report[some, NORM] = norm
 
     def try_again(self, some: list[int], etas: list[float], squarings: int) -> None:
-        """Trials at other step lengths, for some of the restarts."""
+        """Evaluate some of the restarts at other step lengths."""
         index = torch.tensor(some, device=self.X.device)
         self.eta[index, 0, 0] = torch.tensor(etas, dtype=self.dtype, device=self.X.device)
         if len(some) == self.shape[0]:
@@ -212,22 +202,22 @@ class Batch:
             self.trial_of(index, squarings)
 
     def set_accepted(self, which: list[bool]) -> None:
-        """Say whose trial `accept` takes."""
+        """Set the restarts that `accept` moves to their trial."""
         if which != self._accepted:
             self.accepted.copy_(torch.tensor(which, device=self.X.device))
             self._accepted = which
 
     def accept(self) -> None:
-        """Move those restarts whose trial was accepted."""
+        """Move the restarts whose trial was accepted."""
         ops, report, accepted = self.ops, self.report, self.accepted
-        curved = report[:, TRIAL_SLOPE] > report[:, SLOPE]  # that is ⟨s|y⟩ > 0
+        curved = report[:, TRIAL_SLOPE] > report[:, SLOPE]  # the same as ⟨s|y⟩ > 0
         ops.remember(self.memory, self.g, self.G, self.G_trial, self.E, self.eta, accepted, curved)
         ops.take(self.Phi, self.T @ self.Phi, accepted)
         ops.take(self.X, self.X_trial, accepted)
         report[:, LOSS] = torch.where(accepted, report[:, TRIAL_LOSS], report[:, LOSS])
 
     def summarise(self) -> None:
-        """What the history wants to know at the end of an outer iteration."""
+        """Compute the other columns of the report at the end of an outer iteration."""
         self.report[:, PENALTY] = self.penalties()
         self.report[:, TARGET] = self.ops.loss(
             self.X, self.WH, self.weights, self.equal, self.target, self.kappa
@@ -235,11 +225,11 @@ class Batch:
         self.report[:, GRADIENT] = inner(self.g, self.g).sqrt() / 2
 
     def penalties(self) -> Tensor:
-        """μ Σ_k ‖w_k‖₁ ‖h_k‖₁."""
+        """Return μ Σ_k ‖w_k‖₁ ‖h_k‖₁ of each restart."""
         activation = (self.H * self.weights[:, None]).sum(dim=2)
         return self.mu * (self.W.sum(dim=1, dtype=torch.float64) * activation).sum(dim=1)
 
 
 def inner(A: Tensor, B: Tensor) -> Tensor:
-    """⟨A|B⟩ of each restart, summed in double precision."""
+    """Return ⟨A|B⟩ of each restart, summed in double precision."""
     return (A * B).sum(dim=(1, 2), dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Activations of many frames for a known dictionary, by the fused update."""
+"""Converge the activations of frames for a known dictionary, by the fused update."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from phinmf.engines import Engine, sums
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.converging import CHECK_EVERY, converged
 from phinmf.penalties import Penalty
-from phinmf.tensors import operations
+from phinmf.tensors import operations, trial_run
 
-ENTRIES = 2**24  #: of frames that converge at the same time, in double precision
+ENTRIES = 2**24  #: entries of the frames that are computed at the same time, in double precision
 
 
 def converge(
     engine: Engine, W: Tensor, penalty: Penalty, eps: float, tol: float, max_updates: int
 ) -> None:
-    """Do what `converge_activations` of the engine does, some frames at a time."""
-    assert isinstance(engine, ArrayEngine)  # the one that holds tensors
+    """Converge activations as the engine does, for a limited number of frames at a time."""
+    assert isinstance(engine, ArrayEngine)  # the only engine of tensors
     X: Tensor = engine.X
     H: Tensor = engine.activations()
     W = W.double().contiguous()
@@ -37,12 +37,12 @@ def converged_activations(
     X: Tensor, W: Tensor, H: Tensor, divergence: Divergence, penalty: Penalty, eps: float,
     tol: float, max_updates: int,
 ) -> Tensor:  # fmt: skip
-    """Activations of frames (C, M, n) in double precision."""
+    """Return the activations of frames (C, M, n), computed in double precision."""
     X = X.double().contiguous()
     number = {"dtype": torch.float64, "device": X.device}
     mu, floor = torch.tensor(penalty.weight, **number), torch.tensor(eps, **number)
     kind = operations.kind_of(X[None], W.shape[1], 1.0, 1.0, True, True, 0)
-    fused = operations.best(kind).update_activations
+    fused = trial_run.best(kind).update_activations
 
     def cost(frames: Tensor, H: Tensor) -> Tensor:
         losses = sums.frame_losses(divergence, sums.power(frames), W @ H + eps, eps)

@@ -1,22 +1,26 @@
-"""exp(E) of antisymmetric matrices by products alone, which is what a GPU does best.
+"""exp(E) of antisymmetric matrices by matrix products only, which are fast on a GPU.
 
 Bader, Blanes & Casas (Mathematics 7, 1174, 2019) evaluate the Taylor polynomial of degree 18 with
-five products. Scaling and squaring stretches its reach. Nothing is decided on the way: a bound of
-the norm is handed back, and the host compares it with `reach` when it looks at the loss anyway.
+five products. Scaling and squaring extends the norm up to which it is exact. No branch depends on
+the values: a bound of the norm is returned, and the caller compares it with `reach` later, when it
+reads the loss.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias
 
 import torch
 
 from phinmf._types import Tensor
 
-SQUARINGS = (1, 4, 8, 13, 18)  #: the first serves nearly always
+Combine: TypeAlias = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, ...]]
+
+SQUARINGS = (1, 4, 8, 13, 18)  #: numbers of squarings; nearly always the first is enough
 
 _A = (-0.10036558103014462001, -0.00802924648241156960, -0.00089213849804572995)
-_B = (  # of A, A², A³, A⁶; constants apart
+_B = (  # coefficients of A, A², A³ and A⁶
     (
         0.39784974949964507614,
         1.36783778460411719922,
@@ -36,12 +40,12 @@ _I = (-10.9676396052962062593, -0.09043168323908105619)
 
 
 def reach(dtype: torch.dtype, squarings: int) -> float:
-    """Norm up to which the exponential is exact to rounding."""
+    """Return the norm up to which the exponential is exact to rounding."""
     return (1.09 if dtype == torch.float64 else 3.01) * 2.0**squarings
 
 
 def combinations(A: Tensor, A2: Tensor, A3: Tensor, A6: Tensor) -> tuple[Tensor, ...]:
-    """B₁ … B₅ of the scheme."""
+    """Return B₁ … B₅ of the scheme."""
     B1 = _A[0] * A + _A[1] * A2 + _A[2] * A3
     B2, B3, B4, B5 = (a * A + b * A2 + c * A3 + d * A6 for a, b, c, d in _B)
     B3.diagonal(dim1=-2, dim2=-1).add_(_I[0])
@@ -49,8 +53,10 @@ def combinations(A: Tensor, A2: Tensor, A3: Tensor, A6: Tensor) -> tuple[Tensor,
     return B1, B2, B3, B4, B5
 
 
-def exponential(E: Tensor, squarings: int, combine: Any = combinations) -> tuple[Tensor, Tensor]:
-    """exp(E) of a batch (B, M, M), and a bound of the norm of each E."""
+def exponential(
+    E: Tensor, squarings: int, combine: Combine = combinations
+) -> tuple[Tensor, Tensor]:
+    """Return exp(E) of a batch (B, M, M), and an upper bound of the norm of each E."""
     A = E * 0.5**squarings
     A2 = A @ A
     A3 = A2 @ A

@@ -1,12 +1,10 @@
-"""The loss, its slope and its curvature as Triton kernels: one pass over memory for each question.
+"""The loss, its slope and its curvature as Triton kernels: each needs one pass over the data.
 
-The same functions as in `plain`, which they are tested against, for tensors on a GPU (or
-anywhere in Triton's interpreter). Sums run in a fixed order: the same input gives the same bits.
+The same functions as in `plain`, which they are tested against, for tensors on a GPU (or on any
+device in Triton's interpreter). Sums run in a fixed order: the same input gives the same bits.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 import triton
@@ -14,13 +12,13 @@ import triton.language as tl
 
 from phinmf._types import Tensor
 
-ENTRIES = 1024  #: of an elementwise program
-GROUP = 4  #: entries of equal weight whose product is taken before its logarithm
+ENTRIES = 1024  #: that a program of an elementwise kernel computes
+GROUP = 4  #: entries of equal weight whose logarithms are computed as that of their product
 
 
 @triton.jit
 def _entry(X, WH, weights, eps, place, b, MN, N, C: tl.constexpr, W_ROW):
-    """Power, model and weight of some entries of restart b."""
+    """Load power, model and weight of some entries of restart b."""
     inside = place < MN
     v = tl.load(X + b * C * MN + place, inside, 0.0)
     v = v * v
@@ -44,9 +42,9 @@ def _loss_kernel(
     X, WH, weights, EPS, F, parts, MN, N, W_ROW, C: tl.constexpr, IS: tl.constexpr,
     SLOPE: tl.constexpr, GROUP: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """One division gives both reciprocals; a logarithm of a product stands in for GROUP of them.
+    """Sum the loss: one division gives both reciprocals, GROUP entries share one logarithm.
 
-    Equal weights are those of frames that count; the others, of weight 0, fill up the rows.
+    If weights are equal, those of the padding are still 0.
     """
     b = tl.program_id(1).to(tl.int64)
     first = tl.program_id(0).to(tl.int64) * GROUP * BLOCK
@@ -66,7 +64,7 @@ def _loss_kernel(
         argument = tl.where(weight > 0, 1.0 / v_hat, 1.0).to(tl.float64)
         value = ratio.to(tl.float64)
     total = tl.sum(tl.where(inside, value * weight, 0.0))
-    if GROUP > 1:  # of equal weight
+    if GROUP > 1:  # weights are equal
         total -= tl.sum(tl.log(tl.reduce(argument, 0, _times))) * tl.load(weights + b * W_ROW)
     else:
         total -= tl.sum(tl.log(argument) * weight)
@@ -105,27 +103,30 @@ def _curvature_kernel(
     tl.store(V + b * MN + place, v, inside)
 
 
-def _entries(X: Tensor, weights: Tensor, block: int) -> tuple[Any, ...]:
+def _entries(X: Tensor, weights: Tensor, block: int) -> tuple[tuple[int, int], int, int, int, int]:
+    """Return the grid of an elementwise kernel, and its arguments MN, N, W_ROW and C."""
     B, C, M, N = X.shape
     grid = (triton.cdiv(M * N, block), B)
     return grid, M * N, N, N if len(weights) > 1 else 0, C
 
 
 def loss(X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float) -> Tensor:
-    """Weighted sum of f over all entries, of each restart, in double precision."""
+    """Return the weighted sum of f over all entries of each restart, in double precision."""
     return _losses(X, WH, weights, equal, eps, kappa, None)
 
 
 def loss_and_slope(
     X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float, F: Tensor
 ) -> Tensor:
-    """The loss; F receives the weighted f'(x)."""
+    """Return the loss and write the weighted f'(x) to F."""
     return _losses(X, WH, weights, equal, eps, kappa, F)
 
 
 def _losses(
-    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float, F: Any
-) -> Tensor:
+    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float,
+    F: Tensor | None,
+) -> Tensor:  # fmt: skip
+    """Return the loss; write the weighted f'(x) to F, unless it is None."""
     group = GROUP if equal else 1
     lanes = 256 if X.dtype == torch.float64 else 512
     grid, MN, N, row, C = _entries(X, weights, group * lanes)
@@ -140,7 +141,7 @@ def _losses(
 def curvatures(
     X: Tensor, WH: Tensor, weights: Tensor, eps: Tensor, kappa: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The weighted f''(x), its weighted bound b(x), and the power."""
+    """Return the weighted f''(x), its weighted bound b(x), and the power."""
     grid, MN, N, row, C = _entries(X, weights, ENTRIES)
     exact, bound, V = torch.empty_like(WH), torch.empty_like(WH), torch.empty_like(WH)
     _curvature_kernel[grid](

@@ -1,4 +1,7 @@
-"""The memory of L-BFGS and the exponential as Triton kernels; `memory` says what they compute."""
+"""The memory of L-BFGS and the sums of the exponential as Triton kernels.
+
+The same functions as in `memory` and `exponential`, which they are tested against.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from phinmf._types import Tensor
 from phinmf.tensors.exponential import _A, _B, _I
 from phinmf.tensors.memory import Memory
 
-ENTRIES = 1024  #: of an elementwise program
+ENTRIES = 1024  #: entries that a program of an elementwise kernel computes
 
 
 @triton.jit
 def _rows(V, g, oldest, place, inside, b, P, SIZE: tl.constexpr):
-    """A tile of the pairs, the oldest first, then the gradient, then zeros."""
+    """Load a tile of the pairs, the oldest first, then the gradient, then zeros."""
     i = tl.arange(0, 16)[:, None]
     row = b * SIZE + (oldest + i) % SIZE
     pairs = tl.load(V + row * P + place[None, :], (i < SIZE) & inside[None, :], 0.0)
@@ -30,9 +33,9 @@ def _gram_kernel(
     S, Y, g, inverse, OLDEST, parts, P, TILES: tl.constexpr, SIZE: tl.constexpr,
     ROWS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """⟨s_i|z_j⟩ and ⟨z_i|Dz_j⟩ over a part of the entries, z being the y and the gradient.
+    """Sum ⟨s_i|z_j⟩ and ⟨z_i|Dz_j⟩ over a part of the entries; z are the y and the gradient.
 
-    Every lane adds up its own entries, and lanes are added up once, at the end.
+    Every lane sums its own entries; the sums of the lanes are added once, at the end.
     """
     b = tl.program_id(1).to(tl.int64)
     oldest = tl.load(OLDEST + b)
@@ -62,7 +65,7 @@ def _gram_kernel(
 
 @triton.jit
 def _solve_kernel(grams, weights, PAIRS, SIZE: tl.constexpr):
-    """The small triangular systems; weights of the s, then of the Dz, for minus the direction."""
+    """Solve the small triangular systems for the weights of the s and of the Dz."""
     b = tl.program_id(0)
     k = tl.arange(0, 16)
     i, j = k[:, None], k[None, :]
@@ -170,7 +173,7 @@ def _combine_kernel(
 
 
 def aim(memory: Memory, g: Tensor, farthest: float, E: Tensor) -> tuple[Tensor, Tensor]:
-    """E ← minus the inverse Hessian times g, within reach; its slope, and the number of pairs."""
+    """Write minus the inverse Hessian times g, clamped, to E; return its slope and pair count."""
     B, size, P = memory.S.shape
     held: tuple[Any, ...] = (memory.S, memory.Y, g, memory.inverse, memory.oldest)
     rows, block = (8, 64) if size < 8 else (16, 16)
@@ -192,7 +195,7 @@ def remember(
     memory: Memory, g: Tensor, G: Tensor, G_trial: Tensor, E: Tensor, eta: Tensor,
     accepted: Tensor, curved: Tensor,
 ) -> None:  # fmt: skip
-    """Move to the trial where it was accepted; keep the pair where it curves upwards, too."""
+    """Move to the accepted trials; also store the pair (s, y) where its curvature is positive."""
     B, size, P = memory.S.shape
     _remember_kernel[(triton.cdiv(P, ENTRIES), B)](
         memory.S, memory.Y, memory.oldest, g, G, G_trial, E, eta, accepted, curved, g.shape[-1], P,
@@ -202,14 +205,14 @@ def remember(
 
 
 def take(target: Tensor, source: Tensor, accepted: Tensor) -> None:
-    """Target ← source, for those restarts whose trial was accepted."""
+    """Copy source to target for the restarts whose trial was accepted."""
     length = target[0].numel()
     grid = (triton.cdiv(length, 2 * ENTRIES), len(target))
     _take_kernel[grid](target, source, accepted, length, BLOCK=2 * ENTRIES)
 
 
 def combinations(A: Tensor, A2: Tensor, A3: Tensor, A6: Tensor) -> tuple[Tensor, ...]:
-    """B₁ … B₅ of the exponential."""
+    """Return B₁ … B₅ of the exponential."""
     outputs = [torch.empty_like(A) for _ in range(5)]
     M, MM = A.shape[-1], A.numel()
     b = tuple(x for row in _B for x in row)

@@ -1,12 +1,12 @@
-"""The NMF step as Triton kernels, and products by the library where components are many.
+"""The NMF step as Triton kernels, with the matrix products of PyTorch for many components.
 
 The same functions as in `plain`, which they are tested against. Sums run in a fixed order.
 
-In float32 the products of few components are made inside the kernels: one pass over memory for H,
-one for the sums that W needs. Elsewhere kernels compute P and Q, and the library multiplies: that
-is faster for many components, and what Triton 3.6 compiles from sums of products of float64 in a
-loop is wrong for many shapes. (Arguments of a kernel that are not whole numbers arrive in single
-precision: what must be exact is a constant.)
+In float32 and for few components, the kernels compute the products too: one pass over the data for
+H, one for the sums that W needs. Otherwise kernels compute P and Q, and PyTorch multiplies: this is
+faster for many components, and Triton 3.6 compiles sums of products of float64 in a loop wrongly
+for many shapes. (Triton passes floating-point arguments in single precision, so values that must be
+exact are constants.)
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from phinmf.linalg.multiplicative import LEAST
 from phinmf.tensors.fused_ratios import multiply, power_ratios
 
 ENTRIES = 1024  #: activations that a program scales at a time
-PROGRAMS = 528  #: that the sums over frames are shared out to
+PROGRAMS = 528  #: that share the sums over frames
 
-# atoms, frames and warps of a program, as measured on an H200
+# atoms, frames and warps of a program; the fastest ones on an H200
 UPDATE_TILE, SUMS_TILE, TILE_OF_MANY = (64, 16, 2), (32, 32, 2), (16, 64, 1)
 
 
 @triton.jit
 def _tile(X, m, n, b, M, N, C: tl.constexpr):
-    """Power of a tile of entries, and which of them exist."""
+    """Load the power of a tile of entries, and a mask of the entries that exist."""
     inside = (m[:, None] < M) & (n[None, :] < N)
     place = m[:, None].to(tl.int64) * N + n[None, :]
     v = tl.load(X + b * C * M * N + place, inside, 0.0)
@@ -112,7 +112,7 @@ def _dictionary_kernel(
     W, H, weights, sums, MU, FREE, M, N, K, W_ROW, least, GAMMA: tl.constexpr,
     TILES: tl.constexpr, BM: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ for one component, then the scale of W goes to H."""
+    """Update W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ for one component, then normalise it and scale H."""
     k = tl.program_id(0)
     b = tl.program_id(1).to(tl.int64)
     lanes = tl.arange(0, BLOCK)
@@ -146,7 +146,7 @@ def _dictionary_kernel(
 def update_activations(
     X: Tensor, W: Tensor, H: Tensor, mu: Tensor, eps: Tensor, gamma: float, many: bool = False
 ) -> None:
-    """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, in place; `many` frames have a tile of their own."""
+    """Update H ← H∘[WᵀP/(WᵀQ+μ)]^γ in place; `many` chooses the tile for many frames."""
     B, C, M, N = X.shape
     K = H.shape[1]
     if most_inside(X.dtype, many) < K:
@@ -162,7 +162,7 @@ def update_activations(
 def dictionary_sums(
     X: Tensor, W: Tensor, H: Tensor, weights: Tensor, eps: Tensor, many: bool = False
 ) -> Tensor:
-    """PHᵀ and QHᵀ, weighted: (B, 2, M, K)."""
+    """Return the weighted PHᵀ and QHᵀ as (B, 2, M, K)."""
     B, C, M, N = X.shape
     K = H.shape[1]
     if most_inside(X.dtype, many) < K:
@@ -185,7 +185,7 @@ def nmf_step(
     X: Tensor, W: Tensor, H: Tensor, weights: Tensor, mu: Tensor, eps: Tensor, gamma: float,
     free: Tensor, many: bool = False,
 ) -> None:  # fmt: skip
-    """Step ⋆: update H, then the free columns of W, then normalise both."""
+    """Step ⋆ in place: update H, then the free columns of W, then normalise both."""
     update_activations(X, W, H, mu, eps, gamma, many)
     sums = dictionary_sums(X, W, H, weights, eps, many)
     B, _, M, N = X.shape
@@ -197,17 +197,17 @@ def nmf_step(
 
 
 def most_inside(dtype: torch.dtype, many: bool) -> int:
-    """Components up to which products are made inside the kernels."""
+    """Return the number of components up to which kernels compute the products."""
     if dtype == torch.float64:
         return 0
     return 16 if many else 64
 
 
 def padded(K: int) -> int:
-    """A number of components that tiles can have."""
+    """Return the number of components rounded up to a size that tiles can have."""
     return max(16, triton.next_power_of_2(K))
 
 
 def row_of(weights: Tensor) -> int:
-    """From the weights of one restart to those of the next; 0 if all share them."""
+    """Return the stride from the weights of one restart to the next; 0 if all share them."""
     return weights.shape[1] if len(weights) > 1 else 0

@@ -1,8 +1,6 @@
-"""What is elementwise in an NMF step whose products the library makes, as Triton kernels."""
+"""Triton kernels for the elementwise part of an NMF step whose products PyTorch computes."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 import triton
@@ -11,14 +9,14 @@ import triton.language as tl
 from phinmf._types import Tensor
 from phinmf.linalg.multiplicative import LEAST
 
-ENTRIES = 1024  #: of a program
+ENTRIES = 1024  #: that a program computes
 
 
 @triton.jit
 def _power_ratios_kernel(
     X, WH, EPS, PQ, MN, N, ROW, Q, C: tl.constexpr, BLOCK: tl.constexpr
 ):  # fmt: skip
-    """P = (v+ε)/v̂² in rows of some length, and Q = 1/v̂ some way behind it."""
+    """Write P = (v+ε)/v̂² in rows of length ROW, and Q = 1/v̂ at an offset of Q entries."""
     b = tl.program_id(1).to(tl.int64)
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = place < MN
@@ -38,7 +36,7 @@ def _power_ratios_kernel(
 
 @triton.jit
 def _multiply_kernel(H, sums, MU, KN, N, least, GAMMA: tl.constexpr, BLOCK: tl.constexpr):
-    """H ← H∘[WᵀP/(WᵀQ+μ)]^γ from both products, side by side."""
+    """Update H ← H∘[WᵀP/(WᵀQ+μ)]^γ from both products, which stand side by side."""
     b = tl.program_id(1).to(tl.int64)
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = place < KN
@@ -55,18 +53,18 @@ def _multiply_kernel(H, sums, MU, KN, N, least, GAMMA: tl.constexpr, BLOCK: tl.c
 def power_ratios(
     X: Tensor, W: Tensor, H: Tensor, eps: Tensor, shape: tuple[int, int, int]
 ) -> Tensor:
-    """P = (v+ε)/v̂² and Q = 1/v̂, side by side (B, M, 2N) or one above the other (B, 2M, N)."""
+    """Return P = (v+ε)/v̂² and Q = 1/v̂, side by side (B, M, 2N) or stacked (B, 2M, N)."""
     B, C, M, N = X.shape
-    PQ: Any = torch.empty(shape, dtype=X.dtype, device=X.device)
-    behind = N if shape[2] > N else M * N
+    PQ = torch.empty(shape, dtype=X.dtype, device=X.device)
+    offset = N if shape[2] > N else M * N
     _power_ratios_kernel[(triton.cdiv(M * N, ENTRIES), B)](
-        X, W @ H, eps, PQ, M * N, N, shape[2], behind, C, BLOCK=ENTRIES
+        X, W @ H, eps, PQ, M * N, N, shape[2], offset, C, BLOCK=ENTRIES
     )
     return PQ
 
 
 def multiply(H: Tensor, sums: Tensor, mu: Tensor, gamma: float) -> None:
-    """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, in place, from both products side by side (B, K, 2N)."""
+    """Update H ← H∘[WᵀP/(WᵀQ+μ)]^γ in place, from both products side by side (B, K, 2N)."""
     B, K, N = H.shape
     _multiply_kernel[(triton.cdiv(K * N, ENTRIES), B)](
         H, sums, mu, K * N, N, LEAST, gamma, BLOCK=ENTRIES

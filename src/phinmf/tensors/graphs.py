@@ -1,4 +1,4 @@
-"""Work that is launched again and again, recorded once and replayed."""
+"""Record work that is launched many times as a CUDA graph, and replay it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _recording = threading.Lock()
 
 @functools.cache
 def _side_stream(device: int) -> Any:
-    """Where work is recorded: one for each device, as libraries keep memory for every stream."""
+    """Return the stream for recording: one per device, because libraries keep memory per stream."""
     return torch.cuda.Stream(device)
 
 
 class Replay:
-    """Runs work that acts on the same memory every time: on a GPU from its second time as a graph.
+    """Runs work on memory that stays in place; if enabled, from the second time on as a CUDA graph.
 
-    A CUDA graph launches all kernels of a piece of work at the cost of one. The work must neither
-    wait for the device nor keep what it allocates.
+    A graph launches all kernels of the work at the cost of one launch. The work must neither wait
+    for the device nor keep tensors that it allocates.
     """
 
     def __init__(self, enabled: bool) -> None:
@@ -32,18 +32,18 @@ class Replay:
         self._pool: Any = None
 
     def __call__(self, name: str, work: Callable[[], None]) -> None:
-        """Do the work known by this name."""
+        """Do the work that has this name."""
         if name in self._graphs:
             self._graphs[name].replay()
         elif not self.enabled or name not in self._seen:
             self._seen.add(name)
-            work()  # libraries set themselves up, kernels are compiled
+            work()  # the first time, libraries are initialised and kernels compiled
         else:
             self._graphs[name] = self._record(work)
             self._graphs[name].replay()
 
     def _record(self, work: Callable[[], None]) -> Any:
-        with _recording:  # one at a time, as they share the stream
+        with _recording:  # one at a time, because all share the stream
             return self._recorded(work)
 
     def _recorded(self, work: Callable[[], None]) -> Any:

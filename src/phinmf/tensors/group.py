@@ -1,7 +1,7 @@
-"""A group of restarts in one batch of tensors: what Algorithm 1 does, it does to all of them.
+"""A group of restarts that are one batch of tensors.
 
 Restarts share the schedule, so all of them are in the same stage. Each has its own start, sample
-of frames, step lengths, history and end. A restart that has ended leaves the batch.
+of frames, step lengths, history and reason to stop. A restart that has ended leaves the batch.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from phinmf.tensors import operations, workspace
 from phinmf.tensors.batch import GRADIENT, LOSS, PENALTY, TARGET, Batch
 from phinmf.tensors.descent import descend
 from phinmf.tensors.frames import BatchFrames
+from phinmf.tensors.layout import Layout
 from phinmf.tensors.memory import fits, packed, unpacked
 
 
 class BatchGroup(Group):
-    """Restarts with the batch that holds them, on all frames or on a sample for each."""
+    """Restarts and the batch that holds them, on all frames or on a sample of frames for each."""
 
     def __init__(self, frames: BatchFrames, options: Options, n_components: int) -> None:
         assert isinstance(options.solver, LBFGS)
@@ -36,7 +37,7 @@ class BatchGroup(Group):
         self.shape, self.dtype, self.K = (C, M, N), dtype_of(frames.Y), n_components
         self.total_weight = float(frames.weights.sum())
         self.running: list[int] = []  #: the restart in each place of the batch
-        self.resting: dict[int, Iterate] = {}  #: iterates while there is no batch
+        self.resting: dict[int, Iterate] = {}  #: iterates, used while one batch replaces another
         self.samples: list[Sample] | None = None  #: the frames in use; None: all
         self.stage = Stage(None, self.dtype)
         self.age = 0  #: updates of Φ since the start
@@ -125,7 +126,7 @@ class BatchGroup(Group):
         self.move(stay, samples, self.stage)
 
     def move(self, numbers: list[int], samples: list[Sample] | None, stage: Stage) -> None:
-        """Go on with some restarts in another batch; at any moment their iterates are known."""
+        """Continue some restarts in another batch; `iterate` works whenever this is interrupted."""
         old = self.batch
         assert old is not None
         places = [self.running.index(number) for number in numbers]
@@ -133,7 +134,7 @@ class BatchGroup(Group):
         memory = old.memory.of(places)
         self.batch = None
         workspace.give(old)
-        del old  # its memory is free before there is another batch
+        del old  # so that its memory is free before the next batch is allocated
         batch = None
         if numbers:
             at = [self.resting[number] for number in numbers]
@@ -154,7 +155,7 @@ class BatchGroup(Group):
     def opened(
         self, samples: list[Sample] | None, stage: Stage, n_restarts: int | None = None
     ) -> Batch:
-        """A batch on all frames, or on a sample for each restart, without iterates."""
+        """Return a batch on all frames, or on a sample for each restart, without iterates."""
         Y, options = self.frames.Y, self.options
         C, M, N = self.shape
         n = len(self.running) if n_restarts is None else n_restarts
@@ -163,11 +164,18 @@ class BatchGroup(Group):
             lengths = [len(sample.weights) for sample in samples]
         weights = [self.frames.weights] if samples is None else [s.weights for s in samples]
         batch = workspace.take(
-            (n, C, M, max(lengths), self.K),
-            getattr(torch, stage.dtype.name), Y.device, samples is None,
-            all(bool((w == w[0]).all()) for w in weights), self.frames.kappa,
-            options.nmf_exponent, self.solver.metric, self.solver.memory_size,
-        )  # fmt: skip
+            Layout(
+                shape=(n, C, M, max(lengths), self.K),
+                dtype=getattr(torch, stage.dtype.name),
+                device=Y.device,
+                shared=samples is None,
+                equal=all(bool((w == w[0]).all()) for w in weights),
+                kappa=self.frames.kappa,
+                gamma=options.nmf_exponent,
+                metric=self.solver.metric,
+                memory_size=self.solver.memory_size,
+            )
+        )
         batch.set(options.penalty, options.floor, self.frames.kept)
         for place, w in enumerate(weights):
             frames = Y if samples is None else Y[..., self.indices(samples[place])]
@@ -176,7 +184,7 @@ class BatchGroup(Group):
         return batch
 
     def indices(self, sample: Sample) -> Tensor:
-        """The frames of a sample, on the device."""
+        """Return the frames of a sample as indices on the device."""
         return torch.as_tensor(sample.frames, device=self.frames.Y.device)
 
     def finish(self, iterates: Sequence[Iterate], n_iter_nmf: int) -> list[Final]:
@@ -189,9 +197,9 @@ class BatchGroup(Group):
         return found
 
     def costs(self, batch: Batch) -> list[Final]:
-        """Every restart with its costs at the floor of the batch.
+        """Return every restart with its costs at the floor of the batch.
 
-        Computed by plain functions, because a kernel may be what went wrong.
+        The plain functions compute them, so that a wrong kernel cannot hide that a result is worse.
         """
         plain, found = operations.plain(), []
         for place, penalty in enumerate(batch.penalties().tolist()):

@@ -1,8 +1,8 @@
 """The pairs of L-BFGS for a batch of restarts, in the compact form of Byrd, Nocedal & Schnabel.
 
-The same direction as the two loops of `phinmf.solvers.lbfgs`, from two products with all pairs at
-once and a triangular system as small as the memory. Matrices are held whole: every inner product
-counts a pair of atoms twice, which cancels. Plain PyTorch, which `fused_memory` follows.
+The direction is that of the two loops of `phinmf.solvers.lbfgs`, computed by two products with all
+pairs and a small triangular system. Whole antisymmetric matrices are stored: every inner product
+counts each pair of atoms twice, which cancels. `fused_memory` computes the same on a GPU.
 """
 
 from __future__ import annotations
@@ -12,47 +12,50 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from phinmf._types import Tensor
 from phinmf.solvers.base import FARTHEST
 
+ROUNDED = 1e-3  #: share of ‖s‖‖y‖ by which ⟨s|y⟩ > 0 may be missed in single precision
+
 
 class Memory:
-    """Steps and changes of the gradient in a ring; empty places are zero."""
+    """Steps S and changes Y of the gradient in a ring buffer; empty places are zero."""
 
     def __init__(self, B: int, size: int, M: int, dtype: torch.dtype, device: torch.device) -> None:
         self.S = torch.zeros(B, size, M * M, dtype=dtype, device=device)
         self.Y = torch.zeros_like(self.S)
-        self.oldest = torch.zeros(B, dtype=torch.int64, device=device)  # to be replaced next
+        self.oldest = torch.zeros(B, dtype=torch.int64, device=device)  # is replaced next
         self.inverse = torch.zeros(B, M * M, dtype=dtype, device=device)  # of the metric
 
     def of(self, places: list[int]) -> dict[str, Tensor]:
-        """What some restarts remember, in memory of its own."""
+        """Return a copy of the memory of some restarts."""
         return {name: kept[places] for name, kept in vars(self).items()}
 
     def take_over(self, remembered: dict[str, Tensor]) -> None:
-        """Remember what the restarts of another memory did."""
+        """Copy what `of` returned for as many restarts."""
         for name, kept in vars(self).items():
             kept.copy_(remembered[name])
 
     def clear(self, which: Tensor) -> None:
-        """Forget the pairs of some restarts."""
+        """Remove the pairs of some restarts."""
         for kept in (self.S, self.Y):
             kept.masked_fill_(which[:, None, None], 0)
 
 
 def packed(remembered: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What `Memory.of` returns for one restart, as arrays for a checkpoint."""
+    """Return the arrays of a checkpoint, from what `Memory.of` returns for one restart."""
     return {name: kept[0] for name, kept in remembered.items()}
 
 
 def unpacked(restarts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """What `Memory.take_over` takes, from the checkpoints of several restarts."""
+    """Return the argument of `Memory.take_over`, from the checkpoints of several restarts."""
     return {name: torch.stack([kept[name] for kept in restarts]) for name in restarts[0]}
 
 
-def fits(arrays: Mapping[str, Any], size: int, M: int) -> bool:
-    """Whether arrays of NumPy, from a file, can be what one restart remembers."""
+def fits(arrays: Mapping[str, NDArray[Any]], size: int, M: int) -> bool:
+    """Whether arrays of NumPy, read from a file, can be the memory of one restart."""
     shapes = {"S": (size, M * M), "Y": (size, M * M), "oldest": (), "inverse": (M * M,)}
     if {name: array.shape for name, array in arrays.items()} != shapes:
         return False
@@ -60,19 +63,24 @@ def fits(arrays: Mapping[str, Any], size: int, M: int) -> bool:
     real = all(a.dtype in (np.float32, np.float64) and np.isfinite(a).all() for a in numbers)
     if not real or arrays["oldest"].dtype != np.int64 or (arrays["inverse"] < 0).any():
         return False
-    far = abs(arrays["S"]).max(initial=0) <= 1.01 * FARTHEST
-    curved = (np.einsum("im,im->i", arrays["S"], arrays["Y"]) >= 0).all()
-    return bool(far and curved and 0 <= arrays["oldest"] < size)
+    S, Y, inverse = (array.astype(np.float64) for array in numbers)
+    with np.errstate(all="ignore"):
+        metric = np.einsum("im,m,im->i", Y, inverse, Y)
+        lengths = np.sqrt(np.einsum("im,im->i", S, S) * np.einsum("im,im->i", Y, Y))
+        curved = np.einsum("im,im->i", S, Y) >= -ROUNDED * lengths
+    near = abs(S).max(initial=0) <= 1.01 * FARTHEST
+    usable = np.isfinite(metric).all() and curved.all()
+    return bool(near and usable and 0 <= arrays["oldest"] < size)
 
 
 def set_metric(memory: Memory, curvature: Tensor) -> None:
-    """Weigh by the curvature of each pair of atoms; 0 where that is 0."""
+    """Set the inverse metric to 1/curvature of each pair of atoms, 0 where that is not positive."""
     inverse = torch.where(curvature > 0, 1 / curvature, 0)
     memory.inverse.copy_(inverse.flatten(1))
 
 
 def aim(memory: Memory, g: Tensor, farthest: float, E: Tensor) -> tuple[Tensor, Tensor]:
-    """E ← minus the inverse Hessian times g, within reach; its slope, and the number of pairs."""
+    """Write minus the inverse Hessian times g, clamped, to E; return its slope and pair count."""
     size = memory.S.shape[1]
     order = (memory.oldest[:, None] + torch.arange(size, device=g.device)) % size
     S, Y = (x.gather(1, order[:, :, None].expand_as(x)) for x in (memory.S, memory.Y))
@@ -80,7 +88,7 @@ def aim(memory: Memory, g: Tensor, farthest: float, E: Tensor) -> tuple[Tensor, 
     DZ = memory.inverse[:, None] * Z
     SZ, ZDZ = (S @ Z.mT).double(), (Z @ DZ.mT).double()
     SY, Sg, YDY, YDg = SZ[:, :, :-1], SZ[:, :, -1:], ZDZ[:, :-1, :-1], ZDZ[:, :-1, -1:]
-    sy = SY.diagonal(dim1=-2, dim2=-1)  # 0 where there is no pair, else positive
+    sy = SY.diagonal(dim1=-2, dim2=-1)  # 0 for an empty place, else positive
     newest, yDy = sy[:, -1], YDY[:, -1, -1]
     scale = torch.where((newest > 0) & (yDy > 0), newest / yDy, 1)[:, None, None]
     R = torch.triu(SY) + torch.diag_embed((sy == 0).double())
@@ -97,7 +105,7 @@ def remember(
     memory: Memory, g: Tensor, G: Tensor, G_trial: Tensor, E: Tensor, eta: Tensor,
     accepted: Tensor, curved: Tensor,
 ) -> None:  # fmt: skip
-    """Move to the trial where it was accepted; keep the pair where it curves upwards, too."""
+    """Move to the accepted trials; also store the pair (s, y) where its curvature is positive."""
     chosen = accepted[:, None, None]
     g_trial = G_trial - G_trial.mT
     size = memory.S.shape[1]
@@ -111,6 +119,6 @@ def remember(
 
 
 def take(target: Tensor, source: Tensor, accepted: Tensor) -> None:
-    """Target ← source, for those restarts whose trial was accepted."""
+    """Copy source to target for the restarts whose trial was accepted."""
     chosen = accepted.view(-1, *(1 for _ in target.shape[1:]))
     target.copy_(torch.where(chosen, source, target))

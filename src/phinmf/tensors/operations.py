@@ -1,32 +1,40 @@
-"""Which implementation of the work on a batch is used: fused kernels on a GPU, else plain ones."""
+"""The functions that a batch is computed with: plain PyTorch, or fused Triton kernels on a GPU."""
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
 
-MOST_PAIRS = 15  #: that fit, with the gradient, into a tile of the fused memory
-MANY = 2**16  #: frames of all restarts, from which on there is work for every processor
+from phinmf._types import Tensor
+from phinmf.tensors import exponential, memory
+from phinmf.tensors import plain as formulas
+from phinmf.tensors.memory import Memory
 
-PLAIN = {
-    "plain": ("loss", "loss_and_slope", "curvatures", "update_activations", "nmf_step"),
-    "memory": ("aim", "remember", "take"),
-    "exponential": ("combinations",),
-}
-FUSED = {
-    "fused_loss": ("loss", "loss_and_slope", "curvatures"),
-    "fused_nmf": ("update_activations", "nmf_step"),
-    "fused_memory": ("aim", "remember", "take", "combinations"),
-}
+MANY = 2**16  #: frames of all restarts from which on every processor of the device has work
+
+
+@dataclass(frozen=True)
+class Operations:
+    """One implementation of each function; `plain` and `memory` document the arguments."""
+
+    loss: Callable[[Tensor, Tensor, Tensor, bool, Tensor, float], Tensor]
+    loss_and_slope: Callable[[Tensor, Tensor, Tensor, bool, Tensor, float, Tensor], Tensor]
+    curvatures: Callable[[Tensor, Tensor, Tensor, Tensor, float], tuple[Tensor, Tensor, Tensor]]
+    update_activations: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, float], None]
+    nmf_step: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, float, Tensor], None]
+    aim: Callable[[Memory, Tensor, float, Tensor], tuple[Tensor, Tensor]]
+    remember: Callable[[Memory, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], None]
+    take: Callable[[Tensor, Tensor, Tensor], None]
+    combinations: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, ...]]
 
 
 class Kind(NamedTuple):
-    """All that decides which kernels a batch is compiled to."""
+    """Everything that decides which kernels are compiled for a batch."""
 
     device: torch.device
     dtype: torch.dtype
@@ -35,17 +43,17 @@ class Kind(NamedTuple):
     K: int
     gamma: float
     kappa: float
-    equal: bool  #: weights
-    shared: bool  #: weights of all restarts
-    many: bool  #: frames
-    aligned: bool  #: N is a multiple of 16
+    equal: bool  #: whether all weights are equal
+    shared: bool  #: whether all restarts have the same weights
+    many: bool  #: whether there are many frames
+    aligned: bool  #: whether N is a multiple of 16
     pairs: int  #: of L-BFGS; 0 if only activations are updated
 
 
 def kind_of(
-    X: torch.Tensor, K: int, gamma: float, kappa: float, equal: bool, shared: bool, pairs: int
+    X: Tensor, K: int, gamma: float, kappa: float, equal: bool, shared: bool, pairs: int
 ) -> Kind:
-    """The kind of work on these frames (B, C, M, N)."""
+    """Return the kind of work on frames (B, C, M, N)."""
     B, C, M, N = X.shape
     many, aligned = B * N >= MANY, N % 16 == 0
     return Kind(
@@ -53,38 +61,41 @@ def kind_of(
     )  # fmt: skip
 
 
-def plain() -> Any:
-    """The readable functions, for any device."""
-    return _collected(PLAIN)
+def plain() -> Operations:
+    """Return the readable functions, which run on any device."""
+    return Operations(
+        loss=formulas.loss,
+        loss_and_slope=formulas.loss_and_slope,
+        curvatures=formulas.curvatures,
+        update_activations=formulas.update_activations,
+        nmf_step=formulas.nmf_step,
+        aim=memory.aim,
+        remember=memory.remember,
+        take=memory.take,
+        combinations=exponential.combinations,
+    )
 
 
-def fused(many: bool = False) -> Any:
-    """The Triton kernels, with the tiles of many frames or of few; ImportError without Triton."""
-    functions = _collected(FUSED)
-    for name in FUSED["fused_nmf"]:
-        setattr(functions, name, partial(getattr(functions, name), many=many))
-    return functions
+def fused(many: bool = False) -> Operations:
+    """Return the Triton kernels, with tiles for many or for few frames.
 
+    ImportError without Triton.
+    """
+    from phinmf.tensors import fused_loss, fused_memory, fused_nmf
 
-def _collected(modules: dict[str, tuple[str, ...]]) -> Any:
-    functions: dict[str, Any] = {}
-    for module, names in modules.items():
-        source = importlib.import_module(f"phinmf.tensors.{module}")
-        functions |= {name: getattr(source, name) for name in names}
-    return SimpleNamespace(**functions)
-
-
-def best(kind: Kind) -> Any:
-    """The fastest functions for this kind of work that were found to be right."""
-    if kind.device.type == "cuda" and kind.pairs <= MOST_PAIRS:
-        try:
-            importlib.import_module("triton")
-        except ImportError:
-            return plain()
-        return importlib.import_module("phinmf.tensors.trial_run").trusted(kind)
-    return plain()
+    return Operations(
+        loss=fused_loss.loss,
+        loss_and_slope=fused_loss.loss_and_slope,
+        curvatures=fused_loss.curvatures,
+        update_activations=partial(fused_nmf.update_activations, many=many),
+        nmf_step=partial(fused_nmf.nmf_step, many=many),
+        aim=fused_memory.aim,
+        remember=fused_memory.remember,
+        take=fused_memory.take,
+        combinations=fused_memory.combinations,
+    )
 
 
 def current(device: torch.device) -> AbstractContextManager[Any]:
-    """Kernels are launched on the current device: make it this one for a while."""
+    """Make this device the current one, on which kernels are launched."""
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()

@@ -1,15 +1,17 @@
-"""Compiled kernels are compared with the plain functions before they are used.
+"""Compare compiled kernels with the plain functions before they are used.
 
-What a compiler makes of a kernel depends on the device, its own version, the precision and the
-shapes, and no test suite sees them all. So the first time a process meets a kind of work, each
-kernel runs on a small problem of that kind, whose frames are enough for every loop to run more than
-once. A kernel that differs, or does not compile, is replaced by the plain function.
+Whether a kernel is compiled correctly depends on the device, the version of the compiler, the
+precision and the shapes, and no test suite covers all of them. So the first time that a process
+meets a kind of work, each kernel runs on a small problem of that kind, with enough frames for every
+loop to run more than once. A kernel that gives other results, or does not compile, is replaced by
+the plain function.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
 from typing import Any
 
 import torch
@@ -17,21 +19,35 @@ import torch
 from phinmf._types import Tensor
 from phinmf.tensors import operations
 from phinmf.tensors.memory import Memory
-from phinmf.tensors.operations import Kind
+from phinmf.tensors.operations import Kind, Operations
 from phinmf.warn import warn
 
-FEW_FRAMES = 17 * 128  #: two programs of every kernel that goes through frames, and more
+FEW_FRAMES = 17 * 128  #: enough for at least two programs of every kernel that loops over frames
+MAX_PAIRS = 15  #: of L-BFGS: with the gradient they fit into a tile of the fused memory
 TOLERANCE = {torch.float32: 2e-4, torch.float64: 1e-9}
 
-_trusted: dict[Kind, Any] = {}
+Function = Callable[..., Any]  #: one of `Operations`
+
+_trusted: dict[Kind, Operations] = {}
 _replaced: set[str] = set()  #: kernels that a warning has named
 _lock = threading.Lock()
 
 
-def trusted(kind: Kind) -> Any:
-    """Fused functions where they agree with the plain ones for this kind of work, else those.
+def best(kind: Kind) -> Operations:
+    """Return the fastest functions for this kind of work that give the right results."""
+    if kind.device.type != "cuda" or kind.pairs > MAX_PAIRS:
+        return operations.plain()
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        return operations.plain()
+    return trusted(kind)
 
-    Where there is no memory to compare them, plain ones.
+
+def trusted(kind: Kind) -> Operations:
+    """Return the fused functions that agree with the plain ones, and plain ones for the others.
+
+    Only plain ones if the device has too little memory to compare them.
     """
     with _lock, operations.current(kind.device):
         if kind not in _trusted:
@@ -42,19 +58,18 @@ def trusted(kind: Kind) -> Any:
         return _trusted[kind]
 
 
-def compared(kind: Kind, fused: Any = None) -> Any:
-    """The fused functions, with a plain one in place of each that differs from it."""
+def compared(kind: Kind, fused: Operations | None = None) -> Operations:
+    """Return the fused functions, each one that differs replaced by the plain one."""
     fused, plain = fused or operations.fused(kind.many), operations.plain()
     questions = Questions(kind)
-    wrong = []
-    for name in vars(fused):
+    wrong: dict[str, Function] = {}
+    for name in (field.name for field in fields(Operations)):
         if kind.pairs == 0 and name != "update_activations":
-            continue
-        ask = getattr(questions, name)
-        if not same(ask, getattr(fused, name), getattr(plain, name), TOLERANCE[kind.dtype]):
-            setattr(fused, name, getattr(plain, name))
-            wrong.append(name)
-    if new := sorted(set(wrong) - _replaced):
+            continue  # not used for this kind of work
+        ask, right = getattr(questions, name), getattr(plain, name)
+        if not same(ask, getattr(fused, name), right, TOLERANCE[kind.dtype]):
+            wrong[name] = right
+    if new := sorted(wrong.keys() - _replaced):
         _replaced.update(new)
         warn(
             f"{', '.join(new)}: the fused kernels give wrong results on"
@@ -63,30 +78,35 @@ def compared(kind: Kind, fused: Any = None) -> Any:
             " is used instead, which is slower",
             RuntimeWarning,
         )
-    return fused
+    return replace(fused, **wrong)
 
 
-def same(ask: Callable[[Any], Iterator[Tensor]], fused: Any, plain: Any, tolerance: float) -> bool:
-    """Whether both functions give the same answers; one that cannot be compiled gives none."""
-    theirs = list(ask(plain))
+def same(
+    ask: Callable[[Function], Iterator[Tensor]], fused: Function, plain: Function, tolerance: float
+) -> bool:
+    """Whether both functions return the same; False if the fused one cannot be compiled."""
+    expected = list(ask(plain))
     try:
-        ours = list(ask(fused))
+        found = list(ask(fused))
     except (torch.OutOfMemoryError, KeyboardInterrupt):
         raise
     except Exception:
         return False
-    return all(close(a, b, tolerance) for a, b in zip(ours, theirs, strict=True))
+    return all(close(a, b, tolerance) for a, b in zip(found, expected, strict=True))
 
 
-def close(ours: Tensor, theirs: Tensor, tolerance: float) -> bool:
-    """Whether no entry differs by more than this share of itself and of the mean."""
-    ours, theirs = ours.double(), theirs.double()
-    limit = tolerance * (theirs.abs() + theirs.abs().mean())
-    return bool(((ours - theirs).abs() <= limit).all())  # NaN is never close
+def close(found: Tensor, expected: Tensor, tolerance: float) -> bool:
+    """Whether no entry differs by more than `tolerance` times itself plus the mean."""
+    found, expected = found.double(), expected.double()
+    limit = tolerance * (expected.abs() + expected.abs().mean())
+    return bool(((found - expected).abs() <= limit).all())  # NaN is never close
 
 
 class Questions:
-    """A small random problem, and what each function is asked about it."""
+    """A small random problem, and a method that calls each function on it.
+
+    The methods have the names of the fields of `Operations` and yield all that a function computes.
+    """
 
     def __init__(self, kind: Kind, n_frames: int | None = None, restarts: int = 2) -> None:
         self.kind, self.restarts = kind, restarts
@@ -101,56 +121,56 @@ class Questions:
         self.weights = torch.ones(1 if kind.shared else B, N, **self.number)
         if not kind.equal:
             self.weights += self.normal(*self.weights.shape).abs().double()
-        self.weights[:, N - N // 20 :] = 0  # frames that fill up a row
+        self.weights[:, N - N // 20 :] = 0  # as of the frames that pad a row
         self.free = torch.ones(K, dtype=torch.bool, device=kind.device)
         self.free[1:2] = False
         self.eps, self.mu = torch.tensor(1e-3, **self.number), torch.tensor(0.3, **self.number)
 
     def normal(self, *shape: int) -> Tensor:
-        """Normal numbers of this kind."""
+        """Draw normal numbers of the device and precision of this kind."""
         kind = self.kind
         return torch.randn(
             shape, dtype=kind.dtype, device=kind.device, generator=self.generator
         )  # fmt: skip
 
     def enough_frames(self) -> int:
-        """Frames for which a program of the sums over frames has more than one tile."""
+        """Return how many frames give every program of the sums over frames more than one tile."""
         from phinmf.tensors import fused_nmf
 
         BM, BN, _ = fused_nmf.TILE_OF_MANY if self.kind.many else fused_nmf.SUMS_TILE
         programs = -(-fused_nmf.PROGRAMS // (2 * -(-self.kind.M // BM)))
         return max(FEW_FRAMES, -(-3 * programs * BN // 32) * 16)
 
-    def loss(self, function: Any) -> Iterator[Tensor]:
-        """The loss."""
+    def loss(self, function: Function) -> Iterator[Tensor]:
+        """Yield the loss."""
         kind = self.kind
         yield function(self.X, self.WH, self.weights, kind.equal, self.eps, kind.kappa)
 
-    def loss_and_slope(self, function: Any) -> Iterator[Tensor]:
-        """The loss, and the slope that F receives."""
+    def loss_and_slope(self, function: Function) -> Iterator[Tensor]:
+        """Yield the loss, and the slope that is written to F."""
         kind, F = self.kind, torch.full_like(self.X, torch.nan)
         yield function(self.X, self.WH, self.weights, kind.equal, self.eps, kind.kappa, F)
         yield F
 
-    def curvatures(self, function: Any) -> Iterator[Tensor]:
-        """Both curvatures, and the power."""
+    def curvatures(self, function: Function) -> Iterator[Tensor]:
+        """Yield both curvatures and the power."""
         yield from function(self.X, self.WH, self.weights, self.eps, self.kind.kappa)
 
-    def update_activations(self, function: Any) -> Iterator[Tensor]:
-        """The next H."""
+    def update_activations(self, function: Function) -> Iterator[Tensor]:
+        """Yield the updated H."""
         H = self.H.clone()
         function(self.X, self.W, H, self.mu, self.eps, self.kind.gamma)
         yield H
 
-    def nmf_step(self, function: Any) -> Iterator[Tensor]:
-        """The next W and H."""
+    def nmf_step(self, function: Function) -> Iterator[Tensor]:
+        """Yield the updated W and H."""
         W, H = self.W.clone(), self.H.clone()
         function(self.X, W, H, self.weights, self.mu, self.eps, self.kind.gamma, self.free)
         yield W
         yield H
 
     def memory(self) -> tuple[Memory, Tensor]:
-        """A full memory whose pairs curve upwards, and a gradient."""
+        """Return a full memory whose pairs have positive curvature, and a gradient."""
         kind, B = self.kind, self.restarts
         memory = Memory(B, kind.pairs, kind.M, kind.dtype, kind.device)
         self.generator.manual_seed(1)
@@ -161,32 +181,32 @@ class Questions:
         memory.oldest.fill_(kind.pairs - 1)
         return memory, steps[:, 0]
 
-    def aim(self, function: Any) -> Iterator[Tensor]:
-        """A direction with its slope, from a full memory."""
+    def aim(self, function: Function) -> Iterator[Tensor]:
+        """Yield the slope, the number of pairs and the direction, from a full memory."""
         memory, G = self.memory()
         E = torch.empty_like(G)
         slope, pairs = function(memory, (G - G.mT).contiguous(), 2.0, E)
         yield from (slope, pairs, E)
 
-    def remember(self, function: Any) -> Iterator[Tensor]:
-        """The memory and the gradients after a step of some restarts."""
+    def remember(self, function: Function) -> Iterator[Tensor]:
+        """Yield the memory and the gradients after a step of some restarts."""
         memory, G = self.memory()
         G, G_trial, E = (self.normal(*G.shape) for _ in range(3))
         g, eta = (G - G.mT).contiguous(), self.normal(self.restarts, 1, 1)
         function(memory, g, G, G_trial, E, eta, self.some(0), self.some(0))
         yield from (memory.S, memory.Y, memory.oldest, g, G)
 
-    def take(self, function: Any) -> Iterator[Tensor]:
-        """Where restarts are after some of them moved."""
+    def take(self, function: Function) -> Iterator[Tensor]:
+        """Yield the target after some restarts were copied."""
         target = self.X.clone()
         function(target, self.X + 1, self.some(0))
         yield target
 
     def some(self, first: int) -> Tensor:
-        """Which restarts are meant: every other one, from this one on."""
+        """Return a mask of every other restart, beginning with this one."""
         return torch.arange(self.restarts, device=self.kind.device) % 2 == first
 
-    def combinations(self, function: Any) -> Iterator[Tensor]:
-        """The sums that the exponential multiplies."""
+    def combinations(self, function: Function) -> Iterator[Tensor]:
+        """Yield the matrices B₁ … B₅ of the exponential."""
         self.generator.manual_seed(2)
         yield from function(*(self.normal(self.restarts, *[self.kind.M] * 2) for _ in range(4)))

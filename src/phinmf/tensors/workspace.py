@@ -1,48 +1,44 @@
-"""Batches that are kept from one fit to the next, with all that was recorded on their memory."""
+"""Batches that are kept for the next fit of the same layout, with the work recorded on them."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Any
 
 import torch
 
 from phinmf.tensors.batch import Batch
+from phinmf.tensors.layout import Layout
 
-KEEP = 2**30  #: bytes of device memory that may be kept
-_kept: OrderedDict[Any, Batch] = OrderedDict()
+KEEP = 2**30  #: maximum bytes of device memory that are kept
+_kept: OrderedDict[Layout, Batch] = OrderedDict()
 _lock = threading.Lock()
 
 
-def take(shape: tuple[int, ...], dtype: Any, device: Any, *how: Any) -> Batch:
-    """A batch of this shape, all one's own until it is given back; its contents are undefined."""
-    key = (shape, dtype, device, *how)
+def take(layout: Layout) -> Batch:
+    """Return a batch that only the caller uses until `give`; its contents are undefined."""
     with _lock:
-        batch = _kept.pop(key, None)
-    if batch is None:
-        batch = Batch(shape, dtype, device, *how)  # type: ignore[arg-type]
-        batch.key = key
-    return batch
+        batch = _kept.pop(layout, None)
+    return Batch(layout) if batch is None else batch
 
 
 def give(batch: Batch) -> None:
-    """Give a batch back; it is kept if it is small and recorded on."""
+    """Keep a batch if its work is recorded; beyond `KEEP` bytes, drop the oldest ones."""
     if not batch.replay.enabled:
         return
     with _lock:
-        _kept[batch.key] = batch
+        _kept[batch.layout] = batch
         while sum(kept.nbytes for kept in _kept.values()) > KEEP:
             _kept.popitem(last=False)
 
 
 def kept() -> list[Batch]:
-    """What is kept for the next fit."""
+    """Return the batches that are kept."""
     return list(_kept.values())
 
 
 def clear() -> None:
-    """Give back the memory that is kept for the next fit."""
+    """Free the memory of all batches that are kept."""
     with _lock:
         _kept.clear()
     if torch.cuda.is_available():

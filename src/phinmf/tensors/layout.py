@@ -1,0 +1,21 @@
+"""What the memory of a batch, and the work that is recorded on it, depend on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+
+class Layout(NamedTuple):
+    """Sizes, precision, device and constants of a batch; batches of one layout are the same."""
+
+    shape: tuple[int, int, int, int, int]  #: restarts, channels, window length, frames, components
+    dtype: torch.dtype
+    device: torch.device
+    shared: bool  #: whether all restarts have the same frames and weights
+    equal: bool  #: whether all weights are equal
+    kappa: float  #: of the divergence
+    gamma: float  #: exponent of an NMF step
+    metric: str  #: of L-BFGS
+    memory_size: int  #: pairs of L-BFGS
