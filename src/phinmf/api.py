@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
+from phinmf._types import AnyArray, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
@@ -37,7 +38,7 @@ PAPER: dict[str, Any] = {
 
 @devices.door
 def tl_nmf(
-    Y: Any,
+    Y: AnyArray,
     n_components: int,
     *,
     solver: str | Solver | None = "lbfgs",
@@ -55,16 +56,16 @@ def tl_nmf(
     tol: float = Options.tol,
     W: ArrayLike | None = None,
     H: ArrayLike | None = None,
-    fixed: Any = None,
+    fixed: Fixed = None,
     sample_weight: ArrayLike | None = None,
     frame_mask: ArrayLike | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
     callback: Callback | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = Files.every,
     resume: str | os.PathLike[str] | bool = False,
     engine: str = "auto",
-    device: Any = None,
+    device: Device = None,
     n_threads: int | None = None,
 ) -> Result:
     """Learn an orthogonal transform Φ together with the factors W and H of the power of ΦY.
@@ -200,10 +201,10 @@ def learn_transform(
     max_iter: int = 200,
     max_time: float | None = None,
     tol: float = 1e-6,
-    random_state: Any = None,
+    random_state: RandomState = None,
     callback: Callback | None = None,
     engine: str = "auto",
-    device: Any = None,
+    device: Device = None,
     n_threads: int | None = None,
 ) -> Result:
     """Learn Φ alone, so that the power of ΦY fits a given model V̂: the paper's first experiments.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array, RandomState
 from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy, lazy_array, unchunked
 
@@ -47,7 +47,7 @@ def tensor(name: str, given: Any) -> Any:
     return given.detach()
 
 
-def frames(Y: Any) -> Any:
+def frames(Y: AnyArray) -> Any:
     """Return frames of shape (C, M, N); a dask array stays one, its values are looked at later."""
     array = lazy_array("Y", Y) if is_lazy(Y) else real_array("Y", Y)
     if array.ndim not in (2, 3):
@@ -119,7 +119,7 @@ def known(name: str, given: Any, names: Iterable[Any]) -> Any:
     return given
 
 
-def generator(random_state: Any) -> np.random.Generator:
+def generator(random_state: RandomState) -> np.random.Generator:
     """Return a Generator from None, an int, a RandomState or a Generator."""
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31, size=4)

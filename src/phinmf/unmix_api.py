@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import Array
+from phinmf._types import Array, Device, RandomState
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.audio.frames import real_signal
@@ -169,11 +169,11 @@ def unmix(
     sparsity: float = DEFAULT_SPARSITY,
     solver: str | Solver | None = "lbfgs",
     init: str = "dct",
-    seed: Any = None,
+    seed: RandomState = None,
     max_time: float | None = None,
     learn_on: int | None = None,
     n_threads: int | None = None,
-    device: Any = None,
+    device: Device = None,
     model: UnmixModel | str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
 ) -> Unmixing:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phinmf._types import Array
+from phinmf._types import Array, Precision
 from phinmf.algorithm.annealing import Phase
 from phinmf.algorithm.model import Iterate, Sample
 from phinmf.engines.base import OutOfTime
@@ -26,10 +26,10 @@ class Stage(NamedTuple):
     """The number of frames that an outer iteration uses (None: all), and its precision."""
 
     n_frames: int | None
-    dtype: np.dtype[Any]
+    dtype: Precision
 
 
-def stage_of(phase: Phase, dtype: np.dtype[Any]) -> Stage:
+def stage_of(phase: Phase, dtype: Precision) -> Stage:
     """Return the stage of a phase, for data of this precision."""
     return Stage(phase.n_frames, np.dtype(np.float32) if phase.single else dtype)
 
@@ -96,7 +96,7 @@ class Group(ABC):
     """
 
     shape: tuple[int, int, int]  #: of all frames: channels, window length, number
-    dtype: np.dtype[Any]  #: of the data
+    dtype: Precision  #: of the data
     total_weight: float  #: of all frames
     running: list[int]  #: the restarts that have not ended
     full_gradient: float | None = None  #: scale of the gradient if nothing but Φ is learned

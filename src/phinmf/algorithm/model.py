@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from phinmf._types import Array, Indices
+from phinmf._types import Array, Indices, Precision
 from phinmf.algorithm.nmf import Kept, activate, nmf_step
 from phinmf.arrays import copied, frames_contiguous, frames_of
 from phinmf.engines import Engine, Objective
@@ -63,7 +63,7 @@ class Model:
         self.V_hat = V_hat
         self.kept = kept or Kept()
 
-    def subset(self, sample: Sample | None, dtype: np.dtype[Any]) -> Model:
+    def subset(self, sample: Sample | None, dtype: Precision) -> Model:
         """Return the same model on a sample of the frames (None: all), in this precision.
 
         Return itself if nothing changes; otherwise the engine of all frames frees its memory.

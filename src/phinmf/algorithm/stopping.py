@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from phinmf._types import Precision
 from phinmf.algorithm.annealing import Phase
 from phinmf.algorithm.options import Options
 from phinmf.result import History, Status
@@ -13,7 +12,7 @@ from phinmf.result import History, Status
 ROUNDING = {"float32": 1e-4, "float64": 1e-8}  #: share of an objective that rounding may change
 
 
-def rounding(objective: float, shape: tuple[int, ...], dtype: np.dtype[Any]) -> float:
+def rounding(objective: float, shape: tuple[int, ...], dtype: Precision) -> float:
     """Return how much rounding may raise an objective that is a sum over an array of this shape."""
     entries = float(np.prod(shape, dtype=float))
     return ROUNDING[dtype.name] * abs(objective) + float(np.finfo(dtype).eps) * entries

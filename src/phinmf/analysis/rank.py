@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import checks
-from phinmf._types import Array, Indices
+from phinmf._types import Array, Indices, RandomState
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.api import tl_nmf
 from phinmf.divergences import Gaussian
@@ -52,7 +52,7 @@ def rank_path(
     ranks: Sequence[int],
     *,
     share: float = 0.2,
-    random_state: Any = None,
+    random_state: RandomState = None,
     **how: Any,
 ) -> RankPath:
     """Fit with each number of components, and predict held-out frames with it.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array
 from phinmf.arrays import lazy
 from phinmf.arrays.patience import ClusterWorkers, Lost, Watch, address_of
 
@@ -75,7 +75,7 @@ class Errand:
         return bool(stuck & found.silent) or not self.watch.executing(self.all(), stuck)
 
 
-def compute(Y: Any, tasks: list[Any]) -> list[Any]:
+def compute(Y: AnyArray, tasks: list[Any]) -> list[Any]:
     """Compute delayed tasks on a dask array Y where dask computes now, and return their results."""
     client = lazy.current_client()
     if client is None:
@@ -88,12 +88,12 @@ def compute(Y: Any, tasks: list[Any]) -> list[Any]:
     return found
 
 
-def in_memory(Y: Any) -> Array:
+def in_memory(Y: AnyArray) -> Array:
     """Compute a dask array (C, M, N) that is chunked along frames alone."""
     return np.concatenate(compute(Y, list(Y.to_delayed().ravel())), axis=2)
 
 
-def afresh(client: Any, Y: Any, tasks: list[Any], **where: Any) -> list[Any]:
+def afresh(client: Any, Y: AnyArray, tasks: list[Any], **where: Any) -> list[Any]:
     """Submit lost tasks again, each under a new key and with everything that it depends on.
 
     So no task waits for a result that the scheduler believes to be on another worker, unless the

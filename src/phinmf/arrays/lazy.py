@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from phinmf._types import AnyArray
+
 HINT = 'pip install "phinmf[dask]"'
 
 
-def is_lazy(Y: Any) -> bool:
+def is_lazy(Y: AnyArray) -> bool:
     """Whether this is a dask array, without importing dask."""
     return type(Y).__module__.startswith("dask.array")
 
@@ -31,7 +33,7 @@ def lazy_array(name: str, given: Any) -> Any:
     return given if given.dtype in (np.float32, np.float64) else given.astype(np.float64)
 
 
-def unchunked(name: str, Y: Any, frames: int) -> Any:
+def unchunked(name: str, Y: AnyArray, frames: int) -> Any:
     """Return frames (C, M, N) chunked along N alone, from a dask array with this axis of frames."""
     sample_axis = Y.ndim - 2 if frames == Y.ndim - 1 else Y.ndim - 1
     if Y.numblocks[sample_axis] > 1:
@@ -66,7 +68,7 @@ def extra(module: str, name: str) -> Any:
     return importlib.import_module(name)
 
 
-def rows(X: Any) -> Any:
+def rows(X: AnyArray) -> Any:
     """Check a dask array of frames (n_frames, M), the shape that scikit-learn has, and return it.
 
     Its numbers are float32 or float64, and every frame is in one chunk.
@@ -78,7 +80,7 @@ def rows(X: Any) -> Any:
     return X
 
 
-def like(H: Any, X: Any) -> Any:
+def like(H: Any, X: AnyArray) -> Any:
     """Return activations (n_frames, K) as a dask array with the chunks of the frames X."""
     return dask().array.from_array(H, chunks=(X.chunks[0], -1))
 

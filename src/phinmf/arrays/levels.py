@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from phinmf import arrays
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array
 from phinmf.arrays import errands, lazy
 from phinmf.arrays.lazy import is_lazy
 
@@ -36,7 +36,7 @@ class Levels(NamedTuple):
 
 
 def each(
-    function: Callable[[Array], Out], Y: Any, stretches: list[slice] | None = None
+    function: Callable[[Array], Out], Y: AnyArray, stretches: list[slice] | None = None
 ) -> list[Out]:
     """Apply a function to every stretch of frames, and return the results in order.
 
@@ -65,7 +65,7 @@ def energies(Y: Array, exponents: Any = 0) -> Array:
     return np.concatenate(found)
 
 
-def levels(Y: Any) -> Levels:
+def levels(Y: AnyArray) -> Levels:
     """Return the levels of all frames; those of a tensor, which must be finite, on its device."""
     if arrays.is_tensor(Y):
         xp = arrays.namespace(Y)

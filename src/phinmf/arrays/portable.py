@@ -14,27 +14,27 @@ import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array, Indices
+from phinmf._types import AnyArray, Array, Device, Indices, Precision
 
 
-def is_tensor(x: Any) -> bool:
+def is_tensor(x: AnyArray) -> bool:
     """Whether this is a tensor of PyTorch."""
     return is_torch_array(x)
 
 
-def namespace(x: Any) -> Any:
+def namespace(x: AnyArray) -> Any:
     """The functions of the array API for an array; those of NumPy for anything but a tensor."""
     return np if isinstance(x, np.ndarray) or not is_torch_array(x) else array_namespace(x)
 
 
-def dtype_of(x: Any) -> np.dtype[Any]:
+def dtype_of(x: AnyArray) -> Precision:
     """The precision of an array, in NumPy's words."""
     if isinstance(x, np.ndarray):
         return x.dtype
     return np.dtype(str(x.dtype).removeprefix("torch."))
 
 
-def cast(x: Any, dtype: DTypeLike) -> Array:
+def cast(x: AnyArray, dtype: DTypeLike) -> Array:
     """The array in another precision; itself if that is no change."""
     if isinstance(x, np.ndarray):
         return x.astype(dtype, copy=False)
@@ -42,7 +42,7 @@ def cast(x: Any, dtype: DTypeLike) -> Array:
     return xp.astype(x, getattr(xp, np.dtype(dtype).name), copy=False)
 
 
-def copied(x: Any, dtype: DTypeLike | None = None) -> Array:
+def copied(x: AnyArray, dtype: DTypeLike | None = None) -> Array:
     """A copy of an array, in another precision if one is named."""
     if isinstance(x, np.ndarray):
         return x.astype(x.dtype if dtype is None else dtype)
@@ -50,19 +50,19 @@ def copied(x: Any, dtype: DTypeLike | None = None) -> Array:
     return xp.astype(x, getattr(xp, np.dtype(dtype or dtype_of(x)).name), copy=True)
 
 
-def to_numpy(x: Any) -> Any:
+def to_numpy(x: AnyArray) -> Any:
     """The same numbers on the host; an array of NumPy is handed back as it is."""
     return x.detach().cpu().numpy() if is_torch_array(x) else np.asarray(x)
 
 
-def on_device(x: Any, device: Any) -> Any:
+def on_device(x: AnyArray, device: Device) -> Any:
     """The same numbers as a tensor; of an array in memory it may share what it can."""
     if isinstance(x, np.ndarray) and (not x.flags.writeable or min(x.strides, default=0) < 0):
         x = x.copy()  # PyTorch wants them otherwise
     return importlib.import_module("array_api_compat.torch").asarray(x, device=device)
 
 
-def like(x: Any, other: Any, dtype: DTypeLike | None = None) -> Any:
+def like(x: AnyArray, other: Any, dtype: DTypeLike | None = None) -> Any:
     """The same numbers as an array of the kind and on the device of another."""
     wanted = on_device(x, other.device) if is_torch_array(other) else to_numpy(x)
     return wanted if dtype is None else cast(wanted, dtype)
@@ -89,7 +89,7 @@ def indices(which: Indices | slice, other: Any) -> Any:
     return which if isinstance(which, slice) else like(which, other)
 
 
-def frames_of(x: Any, which: Indices | slice) -> Array:
+def frames_of(x: AnyArray, which: Indices | slice) -> Array:
     """Some of the frames, which are the last axis; indices are on the host."""
     return x[..., indices(which, x)]
 
@@ -113,7 +113,7 @@ def divided(numerator: Any, denominator: Any, otherwise: Any) -> Array:
     return cast(ratio, dtype_of(otherwise))
 
 
-def at_most(x: Any, largest: float) -> Array:
+def at_most(x: AnyArray, largest: float) -> Array:
     """min(x, largest), entry by entry."""
     return np.minimum(x, largest) if isinstance(x, np.ndarray) else x.clip(max=largest)
 
@@ -146,7 +146,7 @@ def channels_apart(Y: Array) -> Array:
     return room
 
 
-def times_power_of_two(Y: Any, exponent: int) -> Array:
+def times_power_of_two(Y: AnyArray, exponent: int) -> Array:
     """2^exponent Y, a copy: exact where nothing leaves the range of numbers.
 
     Arrays of NumPy have their frames contiguous, as the blocked engine wants them, and tensors
@@ -164,7 +164,7 @@ def times_power_of_two(Y: Any, exponent: int) -> Array:
     return copy
 
 
-def frame_energies(Y: Any) -> Array:
+def frame_energies(Y: AnyArray) -> Array:
     """(N,): Σ_cm y²_cmn in double precision."""
     if isinstance(Y, np.ndarray):
         return np.einsum("cmn,cmn->n", Y, Y, dtype=np.float64)
@@ -172,7 +172,7 @@ def frame_energies(Y: Any) -> Array:
     return xp.sum(Y * Y, axis=(0, 1), dtype=xp.float64)
 
 
-def contiguous(x: Any) -> Array:
+def contiguous(x: AnyArray) -> Array:
     """The same numbers, rows contiguous in memory."""
     return np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x.contiguous()
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array, Indices
+from phinmf._types import Array, Indices, Precision
 from phinmf.divergences import Divergence, is_compiled
 from phinmf.linalg.algebra import Algebra
 from phinmf.penalties import Penalty
@@ -88,7 +87,7 @@ class Engine(ABC):
     #: number of channels, window length, number of frames
     shape: tuple[int, int, int]
 
-    dtype: np.dtype[Any]
+    dtype: Precision
     algebra: Algebra
     weights: Array  #: (N,): how many frames each frame counts for in every sum; on the host
 

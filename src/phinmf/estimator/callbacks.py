@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from phinmf._types import AnyArray
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn < 1.9
@@ -25,7 +27,7 @@ Attributes = Callable[[], dict[str, Any]]
 class Task:
     """A task that callbacks are called for: the fit, a restart or an outer iteration."""
 
-    def __init__(self, estimator: Any, X: Any, context: Any) -> None:
+    def __init__(self, estimator: Any, X: AnyArray, context: Any) -> None:
         self.estimator = estimator
         self.X = X
         self.context = context
@@ -38,7 +40,7 @@ class Task:
         return self.context is not None and bool(getattr(self.context, "_callbacks", True))
 
     @classmethod
-    def of_fit(cls, estimator: Any, X: Any, n_subtasks: int) -> Task:
+    def of_fit(cls, estimator: Any, X: AnyArray, n_subtasks: int) -> Task:
         """Begin the task of a whole fit."""
         context = None
         if hasattr(estimator, "_init_callback_context"):

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from phinmf import arrays, checks
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import penalty_named
 from phinmf.arrays.lazy import dask, is_lazy, rows
@@ -44,7 +44,9 @@ def all_or_nothing(estimator: object) -> Iterator[None]:
 
 
 @with_callbacks  # type: ignore[untyped-decorator]
-def fit(estimator: Any, X: Any, weights: Array | None, activations: ArrayLike | None) -> Encoding:
+def fit(
+    estimator: Any, X: AnyArray, weights: Array | None, activations: ArrayLike | None
+) -> Encoding:
     """Fit a TLNMF to validated frames, and return their encoding."""
     place = Place("X", X, estimator.device)
     with place.enough_memory():
@@ -77,7 +79,7 @@ def fit_here(
 
 def encoded(
     estimator: Any,
-    X: Any,
+    X: AnyArray,
     weights: Array | None = None,
     engine: str | None = None,
     n_threads: int | None = None,
@@ -105,7 +107,7 @@ def found_back(found: Encoding, place: Place) -> Encoding:
     return found._replace(H=place.back(found.H), energies=place.back(found.energies))
 
 
-def encoded_lazily(estimator: Any, X: Any) -> Any:
+def encoded_lazily(estimator: Any, X: AnyArray) -> Any:
     """Return the activations of a dask array as a dask array, computed chunk by chunk on demand."""
     K = estimator.n_components_
     fitted = copy.copy(estimator)  # so that a later fit does not change it
@@ -216,7 +218,7 @@ def restarts(estimator: Any, problem: Problem, task: Task, place: Place) -> list
     return problem.solve(random_states, callbacks, jobs, files, ended)
 
 
-def validated(estimator: Any, X: Any, reset: bool = True) -> Any:
+def validated(estimator: Any, X: AnyArray, reset: bool = True) -> Any:
     """Validate frames as scikit-learn does; a tensor or a dask array stays where it is."""
     if not (arrays.is_tensor(X) or is_lazy(X)):
         return validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from phinmf import arrays, checks
-from phinmf._types import Array
+from phinmf._types import Array, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
 from phinmf.arrays import lazy
@@ -104,17 +104,17 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         max_time: float | None = Options.max_time,
         tol: float = Options.tol,
         components: Any = None,
-        fixed: Any = None,
+        fixed: Fixed = None,
         warm_start: bool = False,
         n_init: int = 1,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         callback: Any = None,
         checkpoint: Any = None,
         checkpoint_every: float = Files.every,
         resume: Any = False,
         engine: str = "auto",
-        device: Any = None,
+        device: Device = None,
         n_threads: int | None = None,
     ) -> None:
         self.n_components = n_components

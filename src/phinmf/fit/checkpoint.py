@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from phinmf import arrays, checks
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array
 from phinmf.algorithm.group import Group, Restart, Snapshot
 from phinmf.algorithm.model import Iterate
 from phinmf.algorithm.stopping import rounding
@@ -208,7 +208,7 @@ def digest(*given: Array | None) -> str:
     return text.hexdigest()
 
 
-def digest_of_frames(Y: Any, weights: Array | None) -> str:
+def digest_of_frames(Y: AnyArray, weights: Array | None) -> str:
     """The same for frames (C, M, N), block by block: of any chunks, here or on a cluster."""
     text = hashlib.blake2b(digest(weights).encode(), digest_size=12)
     for block in each(digest, Y, blocks_of(Y.shape[2])):

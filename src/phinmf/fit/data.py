@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import Array, Indices
+from phinmf._types import AnyArray, Array, Indices
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.options import Options
 from phinmf.arrays import lazy
@@ -25,10 +24,10 @@ from phinmf.fit.weights import checked, in_own_unit
 class Data:
     """Frames as they were given, and as Algorithm 1 sees them."""
 
-    frames: Any  #: (C, M, N) as given, an array, a tensor or a dask array
+    frames: AnyArray  #: (C, M, N) as given, an array, a tensor or a dask array
     frame_weights: Array | None  #: (N,) as given
     unit: float  #: what sums must be multiplied by to be in the unit of the given weights
-    Y: Any  #: (C, M, n): the frames of the fit, at unit power
+    Y: AnyArray  #: (C, M, n): the frames of the fit, at unit power
     scale: float  #: root mean square that they had
     weights: Array | None  #: (n,), all positive; None: all are 1
     used: Indices | slice  #: which of the given frames have a weight
@@ -50,7 +49,7 @@ class Data:
 
 
 def data_of(
-    Y: Any,
+    Y: AnyArray,
     options: Options,
     *,
     sample_weight: ArrayLike | None = None,

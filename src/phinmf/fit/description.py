@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from phinmf import checks, inits
-from phinmf._types import Array
+from phinmf._types import Array, RandomState
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.fit.checkpoint import digest, digest_of_frames
 from phinmf.fit.data import Data
@@ -26,7 +26,7 @@ FORMULAS = ("value", "slope", "curvature", "bound", "nmf_split")
 ENTRIES = np.array([1e-3, 0.7, 40.0]), np.array([1e-2, 0.3, 7.0]), 1e-2
 
 
-def seed_of(random_state: Any) -> Seed:
+def seed_of(random_state: RandomState) -> Seed:
     """The seed, or a text that identifies the state of a generator."""
     if random_state is None or isinstance(random_state, (int, np.integer)):
         return None if random_state is None else int(random_state)

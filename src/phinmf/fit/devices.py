@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec
 
 from phinmf import arrays, checks
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array, Device
 from phinmf.arrays.lazy import is_lazy
 from phinmf.result import Result, State
 
@@ -21,7 +21,7 @@ P = ParamSpec("P")
 class Place:
     """Where a fit of frames computes; its results go back to where the frames came from."""
 
-    def __init__(self, name: str, given: Any, device: Any = None) -> None:
+    def __init__(self, name: str, given: Any, device: Device = None) -> None:
         self.name = name
         self.given = given
         known = None if device is None else str(device)
@@ -42,11 +42,11 @@ class Place:
             return self.device is not None
         return bool(self.device != self.given.device)
 
-    def take(self, x: Any) -> Array:
+    def take(self, x: AnyArray) -> Array:
         """The same numbers where they are computed with."""
         return arrays.on_device(x, self.device) if self.away else x
 
-    def back(self, x: Any) -> Any:
+    def back(self, x: AnyArray) -> Any:
         """The same numbers as an array like the frames; None is None."""
         return arrays.like(x, self.given) if self.away and x is not None else x
 
@@ -91,7 +91,7 @@ def size(n: int) -> str:
     return f"{n / 2**30:.2g} GiB" if n < 100 * 2**30 else f"{n / 2**30:.0f} GiB"
 
 
-def free_memory(device: Any) -> int | None:
+def free_memory(device: Device) -> int | None:
     """Bytes that are free on a device, where PyTorch can say it."""
     if device is None or device.type != "cuda":
         return None
@@ -100,7 +100,7 @@ def free_memory(device: Any) -> int | None:
     return int(torch.cuda.mem_get_info(device)[0] + unused)
 
 
-def torch_device(device: Any) -> Any:
+def torch_device(device: Device) -> Any:
     """The device of PyTorch by this name, checked to be there."""
     try:
         torch = importlib.import_module("torch")

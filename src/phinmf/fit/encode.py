@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from phinmf import arrays, checks
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Divergence, is_compiled
@@ -37,7 +37,7 @@ class Encoding(NamedTuple):
 
 
 def encode(
-    Y: Any,
+    Y: AnyArray,
     Phi: Array,
     W: Array,
     *,

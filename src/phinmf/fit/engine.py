@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from phinmf import arrays, checks
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array
 from phinmf.arrays.lazy import is_lazy
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
@@ -14,7 +12,7 @@ from phinmf.penalties import Penalty
 
 def engine_for(
     name: str,
-    Y: Any,
+    Y: AnyArray,
     divergence: Divergence,
     penalty: Penalty,
     n_threads: int | None,

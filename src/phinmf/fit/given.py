@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import Array, Indices
+from phinmf._types import Array, Fixed, Indices, Precision
 from phinmf.algorithm.nmf import Kept, flat_activations, normalise
 from phinmf.fit import power
 from phinmf.fit.data import Data
@@ -23,7 +23,7 @@ class Given:
     """What the caller gave; double precision, H at unit power and for the frames of the fit."""
 
     shape: tuple[int, int, int]  #: M, number of frames of the fit, K
-    dtype: np.dtype[Any]
+    dtype: Precision
     W: Array  #: (M, n): the first n ≤ K columns
     H: Array | None
     H_as_given: Array | None  #: for all frames, in the units of the data
@@ -77,7 +77,7 @@ class Given:
 
 
 def given_factors(
-    W: ArrayLike | None, H: ArrayLike | None, fixed: Any, n_components: int, data: Data
+    W: ArrayLike | None, H: ArrayLike | None, fixed: Fixed, n_components: int, data: Data
 ) -> Given:
     """Check the factors that were given for all frames, some of which are used."""
     M, K, N = data.Y.shape[1], n_components, data.frames.shape[2]

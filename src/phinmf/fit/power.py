@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from phinmf import arrays
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array
 from phinmf.arrays import dtype_of, namespace
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import Levels, each, levels
@@ -69,7 +69,7 @@ def check_kept_columns(W: Array, scale: float, dtype: Any) -> None:
 
 
 def unit_power(
-    Y: Any, weights: Array | None = None, known: Levels | None = None
+    Y: AnyArray, weights: Array | None = None, known: Levels | None = None
 ) -> tuple[Any, float]:
     """Return a copy of Y at mean power 1, in the engines' layout, and the root mean square it had.
 
@@ -102,7 +102,7 @@ def at_scale(Y: Array, exponent: int, rms: float) -> Array:
     return scaled
 
 
-def check_entries(Phi: Array, Y: Any, learned: bool) -> None:
+def check_entries(Phi: Array, Y: AnyArray, learned: bool) -> None:
     """Raise for a floor of 0 if an entry of ΦY is zero, or if learning Φ can make one zero."""
     xp, M = namespace(Phi), len(Phi)
     instead = "which costs infinitely much: set floor to a small number such as 1e-8"

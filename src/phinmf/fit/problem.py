@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array, Fixed, RandomState
 from phinmf.algorithm.alternate import Outcome, alternate
 from phinmf.algorithm.group import Callback, Group, Restart
 from phinmf.algorithm.model import Iterate, Model
@@ -46,7 +45,7 @@ class Problem:
 
     def solve(
         self,
-        random_states: Sequence[Any],
+        random_states: Sequence[RandomState],
         callbacks: Sequence[Callback | None],
         jobs: int = 1,
         files: Files | None = None,
@@ -96,7 +95,7 @@ class Problem:
 
     def _alone(
         self,
-        random_state: Any,
+        random_state: RandomState,
         callback: Callback | None,
         files: Files,
         seed: Seed,
@@ -115,7 +114,7 @@ class Problem:
 
     def _in_batches(
         self,
-        random_states: Sequence[Any],
+        random_states: Sequence[RandomState],
         callbacks: Sequence[Callback | None],
         seeds: Sequence[Seed],
         files: Files,
@@ -167,7 +166,9 @@ class Problem:
         options = self.options.algorithm
         return alternate(group, restarts, options, self.data.schedule(options))
 
-    def restart(self, random_state: Any, callback: Callback | None, powers: Array) -> Restart:
+    def restart(
+        self, random_state: RandomState, callback: Callback | None, powers: Array
+    ) -> Restart:
         """What one restart is asked to do, given the power of each frame."""
         rng_Phi, rng_W, rng_frames = spawn(random_state, 3)
         seen = in_units(callback, self.data.unit, self.data.scale)
@@ -223,13 +224,13 @@ class Problem:
 
 
 def problem_of(
-    Y: Any,
+    Y: AnyArray,
     n_components: int,
     options: FitOptions,
     *,
     W: ArrayLike | None = None,
     H: ArrayLike | None = None,
-    fixed: Any = None,
+    fixed: Fixed = None,
     sample_weight: ArrayLike | None = None,
     frame_mask: ArrayLike | None = None,
 ) -> Problem:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from phinmf import arrays
-from phinmf._types import Indices
+from phinmf._types import Indices, Precision
 from phinmf.algorithm.group import Position, Snapshot, Stage
 from phinmf.algorithm.model import Iterate, Sample
 from phinmf.fit.storage import Stored, shown
@@ -53,7 +53,7 @@ def memory_of(stored: Stored) -> dict[str, Any]:
 
 
 def iterate(
-    stored: Stored, prefix: str, start: Iterate, n_frames: int, dtype: np.dtype[Any]
+    stored: Stored, prefix: str, start: Iterate, n_frames: int, dtype: Precision
 ) -> Iterate:
     """Return Φ, W and H, which have the shapes of the start except for the number of frames."""
     M, K = start.W.shape

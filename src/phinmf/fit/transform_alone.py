@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array, RandomState
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.group import Callback, Restart
 from phinmf.algorithm.model import Iterate, Model
@@ -34,7 +33,7 @@ class TransformProblem:
     options: FitOptions
 
     @classmethod
-    def of(cls, Y: Any, V_hat: ArrayLike, options: FitOptions) -> TransformProblem:
+    def of(cls, Y: AnyArray, V_hat: ArrayLike, options: FitOptions) -> TransformProblem:
         """Check the arguments of `learn_transform`."""
         data, floor = data_of(Y, options.algorithm, may_merge=False), options.algorithm.floor
         _, M, N = data.Y.shape
@@ -50,7 +49,7 @@ class TransformProblem:
             options = options.keeping_Phi()
         return cls(data, unit, options)
 
-    def solve(self, random_state: Any, callback: Callback | None) -> Result:
+    def solve(self, random_state: RandomState, callback: Callback | None) -> Result:
         """Learn Φ from one start."""
         data, options = self.data, self.options
         Y, floor = data.Y, options.algorithm.floor

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array
 
 
 @dataclass(frozen=True)
 class Frames:
     """The frames of a fit, which an init may look at."""
 
-    Y: Any  #: (C, M, N) at unit power: an array, a tensor or a dask array
+    Y: AnyArray  #: (C, M, N) at unit power: an array, a tensor or a dask array
     weights: Array | None = None  #: (N,), on the host: how often each frame counts; None is 1
 
     @property

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array
 from phinmf.arrays import cast, contiguous, errands, lazy, like, namespace
 from phinmf.arrays.lazy import is_lazy
 from phinmf.engines.blocked.summation import Node, blocks_of, total
@@ -60,7 +59,7 @@ def covariance(frames: Frames) -> Array:
     return errands.compute(Y, [found])[0] if is_lazy(Y) else found
 
 
-def _products(Y: Any, weights: Array | None) -> Array:
+def _products(Y: AnyArray, weights: Array | None) -> Array:
     """Σ_n w_n Σ_c y_cn y_cnᵀ / C of one block of frames, whatever its layout in memory."""
     Y = contiguous(cast(Y, np.float64))
     weighted = Y if weights is None else Y * like(weights, Y)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from phinmf._types import Array, Indices
+from phinmf._types import Array, Indices, Precision
 from phinmf.arrays import cast, diagonal, double_sum, dtype_of, identity, indices, like, namespace
 from phinmf.linalg.algebra import Algebra, algebra_of
 
@@ -81,7 +79,7 @@ def exactly_orthogonal(Phi: Array, dtype: DTypeLike, algebra: Algebra | None = N
     return cast(polish(polish(cast(Phi, np.float64), algebra), algebra), dtype)
 
 
-def nearly_orthogonal(Phi: Array, dtype: np.dtype[Any]) -> bool:
+def nearly_orthogonal(Phi: Array, dtype: Precision) -> bool:
     """Whether Φ is orthogonal up to the rounding of a precision, estimated from four vectors.
 
     For normal v the mean of ‖(ΦᵀΦ - I)v‖² is ‖ΦᵀΦ - I‖². This takes M² operations, far fewer than

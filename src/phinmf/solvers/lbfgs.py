@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from phinmf._types import Array, Indices
+from phinmf._types import Array, Indices, Precision
 from phinmf.arrays import cast, copied, divided, dtype_of, like, namespace, zeros
 from phinmf.engines import Objective
 from phinmf.linalg.line_search import Origin, strong_wolfe
@@ -24,7 +24,7 @@ class Pair(NamedTuple):
     y: Array
     rho: float  #: 1 / ⟨s|y⟩
 
-    def to(self, dtype: np.dtype[Any]) -> Pair:
+    def to(self, dtype: Precision) -> Pair:
         """Return the pair in another precision."""
         return Pair(cast(self.s, dtype), cast(self.y, dtype), self.rho)
 
@@ -38,7 +38,7 @@ class Memory:
     curvature: Array | None = field(default=None, repr=False)  #: the initial metric
     age: int = 0  #: updates since the metric was computed
 
-    def stale(self, metric_every: int, dtype: np.dtype[Any]) -> bool:
+    def stale(self, metric_every: int, dtype: Precision) -> bool:
         """Whether the metric must be computed again: it is too old or of another precision."""
         c = self.curvature
         return c is None or dtype_of(c) != dtype or self.age % metric_every == 0

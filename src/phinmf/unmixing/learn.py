@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import checks
-from phinmf._types import Array, Indices
+from phinmf._types import AnyArray, Array, Indices
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.api import tl_nmf
@@ -45,7 +44,7 @@ def learn(
     source: Source,
     options: UnmixOptions,
     callback: Callback | None = None,
-    frames: Any = None,
+    frames: AnyArray = None,
 ) -> UnmixModel:
     """Learn a model of a recording.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from phinmf import checks
+from phinmf._types import Device, RandomState
 from phinmf.algorithm.options import DEFAULT_SPARSITY, solver_named
 from phinmf.inits import INITS
 from phinmf.solvers import Solver
@@ -30,11 +31,11 @@ class UnmixOptions:
     sparsity: float = DEFAULT_SPARSITY
     solver: str | Solver | None = "lbfgs"
     init: str = "dct"
-    seed: Any = None
+    seed: RandomState = None
     max_time: float | None = None
     learn_on: int | None = None
     n_threads: int | None = None
-    device: Any = None
+    device: Device = None
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be meant, whether or not they are used."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from phinmf._types import Array, Indices
+from phinmf._types import Array, Indices, Precision
 from phinmf.arrays import levels, room_for_frames
 from phinmf.arrays.threads import Workers, no_fork
 from phinmf.divergences import Divergence, compiled_family
@@ -30,7 +30,7 @@ class CompiledShard(Shard):
     def __init__(
         self, Y: Array, stretch: Stretch, workers: Workers, scratch: Scratch | None = None
     ) -> None:
-        self.dtype: np.dtype[Any] = Y.dtype
+        self.dtype: Precision = Y.dtype
         self.divergence = stretch.divergence
         self.kappa = self.dtype.type(kappa_of(stretch.divergence))
         self.weights = stretch.weights

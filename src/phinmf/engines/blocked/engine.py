@@ -8,12 +8,11 @@ the bits agree. In memory three arrays as large as the frames are held: Y, X and
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array, Indices
+from phinmf._types import Array, Indices, Precision
 from phinmf.arrays import channels_apart
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
@@ -36,7 +35,7 @@ class ShardedEngine(Engine):
     def __init__(
         self,
         shape: tuple[int, int, int],
-        dtype: np.dtype[Any],
+        dtype: Precision,
         divergence: Divergence,
         weights: Array | None,
         workers: Workers,

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 from numba.core.compiler_lock import global_compiler_lock
 
+from phinmf._types import AnyArray
 from phinmf.arrays.threads import no_fork
 
 with no_fork:
@@ -38,7 +39,7 @@ def reassociated(function: Callable[..., Any]) -> Any:
 
 
 @compiled
-def frame_power(X: Any, i: int, v: Any) -> None:
+def frame_power(X: AnyArray, i: int, v: Any) -> None:
     """v_m = mean over channels of x²_cm in frame i."""
     C, _, M = X.shape
     for m in range(M):
@@ -54,7 +55,7 @@ def frame_power(X: Any, i: int, v: Any) -> None:
 
 @compiled
 def loss_and_slope(
-    X: Any, WH: Any, weights: Any, equal: bool, eps: Any, kappa: Any, F: Any
+    X: AnyArray, WH: Any, weights: Any, equal: bool, eps: Any, kappa: Any, F: Any
 ) -> float:
     """Weighted sum of f over a block; F receives the weighted f'(x).
 
@@ -101,7 +102,7 @@ def loss_and_slope(
 
 @compiled
 def curvatures(
-    X: Any, WH: Any, weights: Any, eps: Any, kappa: Any, exact: bool, B: Any, V: Any
+    X: AnyArray, WH: Any, weights: Any, eps: Any, kappa: Any, exact: bool, B: Any, V: Any
 ) -> None:
     """B receives the weighted bound b(x), or the exact f''(x); V the power."""
     _, n, M = X.shape
@@ -118,7 +119,7 @@ def curvatures(
 
 
 @compiled
-def split(X: Any, first: int, WH: Any, eps: Any, P: Any, Q: Any) -> None:
+def split(X: AnyArray, first: int, WH: Any, eps: Any, P: Any, Q: Any) -> None:
     """P = (v+ε)/v̂² and Q = 1/v̂ for as many frames as WH has, from `first` on."""
     _, _, M = X.shape
     one = X.dtype.type(1)
@@ -133,7 +134,7 @@ def split(X: Any, first: int, WH: Any, eps: Any, P: Any, Q: Any) -> None:
 
 @compiled
 def nmf_block(
-    X: Any, weights: Any, H: Any, W: Any, Wt: Any, mu: Any, eps: Any, gamma: Any, least: Any,
+    X: AnyArray, weights: Any, H: Any, W: Any, Wt: Any, mu: Any, eps: Any, gamma: Any, least: Any,
     PH: Any, QH: Any, H1: Any,
 ) -> None:  # fmt: skip
     """Update the activations H (frames, K) of a block, then add to (PHᵀ)ᵀ, (QHᵀ)ᵀ and H1.
@@ -199,7 +200,7 @@ def frame_cost(a: Any, v_hat: Any, h: Any, mu: float) -> float:
 
 @reassociated
 def converge_block(
-    X: Any,
+    X: AnyArray,
     H: Any,
     Wt: Any,
     mu: float,

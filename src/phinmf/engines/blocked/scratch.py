@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Any
 
 import numpy as np
 
-from phinmf._types import Array
+from phinmf._types import Array, Precision
 
 
 class Scratch:
     """Named arrays, different ones in each thread."""
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
+    def __init__(self, dtype: Precision) -> None:
         self.dtype = dtype
         self._of_thread = threading.local()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from phinmf._types import Array
+from phinmf._types import Array, Precision
 from phinmf.arrays.threads import Workers
 from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.engines.blocked.shard import Shard
@@ -32,7 +32,7 @@ class ShardActor:
         self,
         parts: list[Array] | None,
         shape: tuple[int, int, int],
-        dtype: np.dtype[Any],
+        dtype: Precision,
         n_threads: int,
         stretch: Stretch,
     ) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from phinmf._types import Precision
 from phinmf.arrays import errands, lazy, patience
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.patience import ClusterWorkers, Lost, Watch
@@ -37,7 +38,7 @@ class ClusterShards(Shards):
         self,
         watch: Watch,
         source: Any,
-        dtype: np.dtype[Any],
+        dtype: Precision,
         stretches: list[Stretch],
         n_blocks: int,
     ) -> None:

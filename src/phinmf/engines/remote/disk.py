@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from phinmf._types import Array
+from phinmf._types import Array, Precision
 from phinmf.arrays import room_for_frames
 from phinmf.arrays.threads import Workers
 from phinmf.engines.blocked.compiled_shard import CompiledShard
@@ -90,7 +90,7 @@ class DiskShards(Shards):
         self,
         load: Callable[[slice], Array],
         size: tuple[int, int],
-        dtype: np.dtype[Any],
+        dtype: Precision,
         stretches: list[Stretch],
         n_blocks: int,
         workers: Workers,
@@ -131,6 +131,6 @@ class DiskShards(Shards):
         self._remove()
 
 
-def no_frames(shape: tuple[int, int, int], dtype: np.dtype[Any]) -> Array:
+def no_frames(shape: tuple[int, int, int], dtype: Precision) -> Array:
     """Return an array (C, 0, M) in place of frames (C, n, M)."""
     return np.zeros((shape[0], 0, shape[2]), dtype)

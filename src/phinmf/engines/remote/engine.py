@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array, Indices
+from phinmf._types import AnyArray, Array, Indices
 from phinmf.arrays import errands, lazy, patience
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
@@ -36,7 +36,7 @@ class DaskEngine(ShardedEngine):
 
     def __init__(
         self,
-        Y: Any,
+        Y: AnyArray,
         divergence: Divergence,
         n_threads: int | None = None,
         weights: Array | None = None,

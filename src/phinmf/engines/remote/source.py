@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-from phinmf._types import Array
+from phinmf._types import AnyArray, Array, Precision
 from phinmf.arrays import room_for_frames
 from phinmf.arrays.lazy import is_lazy
 
 
-def pieces(Y: Any, frames: slice) -> list[Any]:
+def pieces(Y: AnyArray, frames: slice) -> list[Any]:
     """Cut frames (C, M, N) where chunks end: into delayed arrays, or one view of an array."""
     if not is_lazy(Y):
         return [Y[:, :, frames]]
     return list(Y[:, :, frames].to_delayed().ravel())
 
 
-def joined(parts: Iterable[Array], shape: tuple[int, int, int], dtype: np.dtype[Any]) -> Array:
+def joined(parts: Iterable[Array], shape: tuple[int, int, int], dtype: Precision) -> Array:
     """Copy pieces (C, M, …), which may be computed one at a time, into one array (C, n, M)."""
     Y = room_for_frames(shape, dtype)
     at = 0
@@ -30,7 +28,7 @@ def joined(parts: Iterable[Array], shape: tuple[int, int, int], dtype: np.dtype[
     return Y
 
 
-def load(Y: Any, frames: slice, dtype: np.dtype[Any]) -> Array:
+def load(Y: AnyArray, frames: slice, dtype: Precision) -> Array:
     """Return a copy (C, n, M) of some frames, computed in this process."""
     cut = pieces(Y, frames)
     parts = (p.compute() for p in cut) if is_lazy(Y) else iter(cut)
