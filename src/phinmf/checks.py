@@ -121,9 +121,9 @@ def known(name: str, given: Any, names: Iterable[Any]) -> Any:
 
 def generator(random_state: RandomState) -> np.random.Generator:
     """Return a Generator from None, an int, a RandomState or a Generator."""
-    if isinstance(random_state, np.random.RandomState):
-        random_state = random_state.randint(2**31, size=4)
     try:
+        if isinstance(random_state, np.random.RandomState):
+            return np.random.default_rng(random_state.randint(2**31, size=4))
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise TypeError(
