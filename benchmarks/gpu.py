@@ -25,6 +25,7 @@ except ImportError:
     raise SystemExit(0) from None
 
 from phinmf.algorithm.model import Iterate
+from phinmf.penalties import Sparse
 from phinmf.tensors import trial_run, workspace
 from phinmf.tensors.batch import Batch
 from phinmf.tensors.exponential import SQUARINGS, exponential
@@ -64,11 +65,11 @@ def pieces(B: int, M: int, N: int, K: int, dtype: torch.dtype, repeats: int) -> 
 
     batch = Batch(Layout((B, 1, M, N, K), dtype, device, True, True, 1.0, 1.0, "exact", 5))
     weights = torch.ones(1, N, dtype=torch.float64)
-    batch.set(MU, EPS, EPS, None)
+    batch.set(Sparse(MU), EPS, None)
     batch.load(0, normal(1, M, N), weights[0])
     Phi = torch.linalg.qr(normal(M, M).double())[0].expand(B, M, M)
     none = normal(K, 0)
-    batch.stand_at([Iterate(Phi[0], normal(M, K).abs(), none) for _ in range(B)])
+    batch.go_to([Iterate(Phi[0], normal(M, K).abs(), none) for _ in range(B)], EPS)
 
     batch.begin()
     E = normal(B, M, M) * (0.3 / M**0.5)

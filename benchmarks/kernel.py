@@ -13,10 +13,10 @@ from _common import DEFAULTS, machine, median, save, sklearn_nmf, timed, write_c
 from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
-from phinmf import checks
 from phinmf.algorithm.nmf import flat_activations, nmf_step
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.blocked.engine import BlockedEngine
+from phinmf.fit import power
 from phinmf.linalg.manifold import Cayley, random_orthogonal, skew
 
 K, MU, EPS = 10, 150.0, DEFAULTS["floor"]
@@ -26,7 +26,7 @@ SIZES = ((128, 20000), (256, 10000), (440, 5418), (882, 4000), (1764, 4000), (20
 def measure(M: int, N: int, dtype: type, threads: int, repeats: int) -> dict:
     """Medians over rounds in which every candidate is timed once."""
     rng = np.random.default_rng(0)
-    Y, _ = checks.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
+    Y, _ = power.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
     engine = BlockedEngine(Y, DIVERGENCES["itakura-saito"], threads)
     W = rng.random((M, K)).astype(dtype)
     W /= W.sum(axis=0)
@@ -79,7 +79,7 @@ def nmf_to_sklearn(dtype: type, repeats: int = 5) -> float:
     """One NMF step compared with one iteration of scikit-learn's, for the size of the recording."""
     rng = np.random.default_rng(0)
     M, N = 440, 5418
-    Y, _ = checks.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
+    Y, _ = power.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
     W = np.full((M, K), 1 / M, dtype)
     engine, theirs = BlockedEngine(Y, DIVERGENCES["itakura-saito"], 2), sklearn_nmf(Y[0], K)
     ratios = []

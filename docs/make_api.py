@@ -10,10 +10,19 @@ PAGE = Path(__file__).with_name("api.md")
 MODULES = {
     "phinmf": "The public functions and classes.",
     "phinmf.analysis": "Properties of a learned transform.",
+    "phinmf.divergences": "Measures of fit; pass an instance as `divergence`.",
+    "phinmf.penalties": "Costs of the factors; pass an instance as `penalty`.",
+    "phinmf.inits": "Where the transform starts; pass an instance as `init`.",
     "phinmf.solvers": "Ways to update the transform; pass an instance as `solver`.",
     "phinmf.linalg.manifold": "Orthogonal matrices.",
 }
-SOLVERS = ("LBFGS", "QuasiNewton", "ProjectedGradient", "Jacobi")
+#: The classes of these modules that a caller makes or subclasses; of other modules all names.
+CLASSES = {
+    "phinmf.divergences": ("ItakuraSaito", "Gaussian"),
+    "phinmf.penalties": ("Penalty", "Sparse"),
+    "phinmf.inits": ("Init", "DCT", "RandomOrthogonal", "KLT"),
+    "phinmf.solvers": ("Solver", "LBFGS", "QuasiNewton", "ProjectedGradient", "Jacobi"),
+}
 
 
 def page() -> str:
@@ -32,9 +41,9 @@ def page() -> str:
 
 
 def names(module) -> list[str]:
-    """Public names of a module; of the solvers the classes that a caller makes."""
-    if module.__name__ == "phinmf.solvers":
-        return list(SOLVERS)
+    """Return the public names of a module that the page lists."""
+    if module.__name__ in CLASSES:
+        return list(CLASSES[module.__name__])
     listed = getattr(module, "__all__", None) or [
         name
         for name, value in vars(module).items()

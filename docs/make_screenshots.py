@@ -1,4 +1,4 @@
-"""Photograph the report of ``phinmf demo`` for the documentation; needs Chromium and selenium."""
+"""Take screenshots of the report of ``phinmf demo`` for the docs; needs Chromium and selenium."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ SIZES = {"report.png": (1200, 1160), "report_phone.png": (390, 1200)}
 
 
 def main() -> None:
+    """Write one picture for each size of the window."""
     with tempfile.TemporaryDirectory() as folder:
         phinmf(["demo", "-o", folder])
         options = webdriver.ChromeOptions()
@@ -29,7 +30,7 @@ def main() -> None:
             for name, size in SIZES.items():
                 driver.set_window_size(*size)
                 driver.get((Path(folder) / "example" / "report.html").as_uri())
-                time.sleep(2)  # until everything is decoded and drawn
+                time.sleep(2)  # until all sounds are decoded and drawn
                 driver.save_screenshot(str(IMAGES / name))
         finally:
             driver.quit()

@@ -1,4 +1,4 @@
-"""Print size and use of Any of source trees: ``python docs/measure_source.py [FOLDER ...]``."""
+"""Print the size of source trees and how often they use Any: ``python docs/measure_source.py``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Longest:
-    """Something with a name and a number of lines."""
+    """A function or a file, and its number of lines."""
 
     lines: int
     name: str
@@ -24,12 +24,12 @@ class Longest:
 
 @dataclass(frozen=True)
 class Measures:
-    """What is printed, one row each."""
+    """The measurements, which are printed one per row."""
 
     files: int
     lines: int
     functions: int
-    any: int  #: uses of Any, imports aside
+    any: int  #: uses of Any without its imports
     dict_str_any: int
     longest_function: Longest
     longest_body: Longest  #: without its signature and docstring
@@ -60,23 +60,23 @@ def measure(folder: Path) -> Measures:
 
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
-    """All functions and methods, those inside others too."""
+    """Return all functions and methods, nested ones included."""
     return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
 def body_lines(function: ast.FunctionDef) -> int:
-    """Lines of a function after its signature and docstring."""
+    """Return the number of lines of a function after its signature and docstring."""
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     return body[-1].end_lineno - body[0].lineno + 1 if body else 0
 
 
 def is_any(node: ast.AST) -> bool:
-    """Whether a node is the name Any."""
+    """Return whether a node is the name Any."""
     return isinstance(node, ast.Name) and node.id == "Any"
 
 
 def subscripts(nodes: list[ast.AST]) -> Iterator[ast.Subscript]:
-    """Nodes such as ``dict[str, int]``."""
+    """Return nodes such as ``dict[str, int]``."""
     return (node for node in nodes if isinstance(node, ast.Subscript))
 
 

@@ -1,6 +1,8 @@
-"""Follow "How to add …" of ARCHITECTURE.md to the letter: a few lines, and the contracts hold."""
+"""Add a class of docs/extending.md to each registry: the contracts hold without a new test."""
 
+import inspect
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -175,3 +177,9 @@ def test_a_new_name_is_listed_where_a_wrong_one_is_refused(argument, registry, m
     monkeypatch.setitem(registry, "toy", None)
     with pytest.raises(ValueError, match=f"{argument} is 'other', which is not known.*'toy'"):
         phinmf.tl_nmf(notes(), **HOW | {argument: "other"})
+
+
+@pytest.mark.parametrize("kind", [Euclidean, Gentle, Samples, Gradient, Counting])
+def test_the_page_shows_the_same_code(kind):
+    page = Path(__file__).parents[1] / "docs" / "extending.md"
+    assert inspect.getsource(kind) in page.read_text()

@@ -1,6 +1,8 @@
 """A warning names the line of the caller, through every public function and from every thread."""
 
 import inspect
+import subprocess
+import sys
 import warnings
 from dataclasses import replace
 
@@ -115,3 +117,13 @@ def test_a_line_is_pinned_for_threads_only():
         warnings.simplefilter("always")
         warn("here", UserWarning)
     assert [w.lineno for w in seen] == [inspect.currentframe().f_lineno - 1]
+
+
+def test_where_the_caller_has_no_file():
+    """As in ``python -c`` and at a prompt: the loader of such a module has no source."""
+    code = (
+        "import numpy as np, phinmf;"
+        "phinmf.tl_nmf(np.random.default_rng(0).standard_normal((8, 40)), 2, max_iter=2)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "<string>:1: ConvergenceWarning: not converged" in done.stderr

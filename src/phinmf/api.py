@@ -109,7 +109,7 @@ def tl_nmf(
     nmf_exponent : float
         0.5 for majorisation-minimisation (the paper), 1 for the faster majorisation-equalisation.
     max_iter : int
-        Most outer iterations; the annealing schedule takes 40 of them.
+        Maximum number of outer iterations; the annealing schedule takes 40 of them.
     max_time : float, optional
         Seconds after which no further outer iteration is begun.
     tol : float
@@ -136,18 +136,19 @@ def tl_nmf(
     checkpoint : path, optional
         File to keep the state of the run in; the one before it is kept as ``….previous``.
     checkpoint_every : float
-        Least number of seconds between two checkpoints, which are taken between outer
-        iterations, at every fifth.
+        Minimum number of seconds between two checkpoints, which are taken after every fifth
+        outer iteration at most.
     resume : path or bool
-        Continue from a checkpoint of a run with the same frames, settings, start and random
+        Continue from a checkpoint of a run with the same frames, options, start and random
         state: the result has the same bits as without the interruption. True means `checkpoint`
         itself, if it exists.
     engine : {"auto", "blocked", "array", "dask"}
         How frames are held: "blocked" is the fast one, "array" its readable reference, "dask" on
         the workers of the current ``distributed.Client``, or within the memory that
         ``dask.config.set({"phinmf.memory": "2GB"})`` allows; with the bits of "blocked".
-        For tensors, "array" is the readable way, and "auto" a faster one wherever it can be: with
-        L-BFGS (along the exponential), a floor, H not fixed and no checkpoint.
+        For tensors, "array" is the readable one, and "auto" a faster batch where that is possible:
+        with L-BFGS (along the exponential), a floor, H not fixed, and a divergence and a penalty
+        that the kernels know.
     device : str, optional
         Where to compute: "cuda", "cuda:1" or another device of PyTorch; by default where Y is. Y
         may be a tensor: Φ, W and H are then tensors on its device. An array of NumPy is moved to
@@ -216,7 +217,7 @@ def learn_transform(
     solver, init, divergence, floor, anneal, n_iter_transform, max_time, random_state, callback
         As in `tl_nmf`.
     max_iter : int
-        Most outer iterations, of `n_iter_transform` solver steps each.
+        Maximum number of outer iterations, of `n_iter_transform` solver steps each.
     tol : float
         Stop when the gradient or the decrease of an outer iteration, both relative, is below.
     engine, device, n_threads

@@ -1,4 +1,4 @@
-"""Errors at the doors: one sentence that says what was given, what is needed and what to do."""
+"""Checks of arguments: an error is one sentence that says what is given, needed and to be done."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays
 from phinmf._types import Array
-from phinmf.arrays import dtype_of, namespace
+from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy, lazy_array, unchunked
-from phinmf.arrays.levels import Levels, each, levels
-
-QUIETEST = 1e-30  #: power of a frame, relative to the mean, that can do without a floor
 
 
 def real_array(name: str, given: ArrayLike) -> Array:
@@ -67,114 +64,19 @@ def frames(Y: Any) -> Any:
     return array if array.ndim == 3 else array[None]
 
 
-def audible(known: Levels) -> Levels:
-    """Refuse frames of a dask array that other frames are refused for at once."""
-    if known.bad:
-        raise ValueError(f"Y has {known.bad} NaN or infinite values: remove or replace them")
-    if known.silent.all():
-        raise ValueError("Y is all zero: there is nothing to learn from silence")
-    return known
-
-
-def floor_of(floor: float, known: Levels, dtype: Any) -> None:
-    """Raise if the floor is lost in rounding, or if a frame is exactly zero and the floor, too."""
-    silent = int(known.silent.sum())
-    if floor == 0 and silent:
+def factor(name: str, given: ArrayLike, shape: tuple[int, int], dtype: Any) -> Array:
+    """Return a copy of a nonnegative factor of the right shape."""
+    array = real_array(name, given)
+    if tuple(array.shape) != shape:
+        raise ValueError(f"{name} has shape {tuple(array.shape)}, but {shape} is needed")
+    xp = namespace(array)
+    if xp.any(array < 0):
+        least = float(xp.min(array))
         raise ValueError(
-            f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
-            " set floor to a small number such as 1e-8, or leave these frames out"
+            f"{name} has {int(xp.sum(array < 0))} negative values, the least {least:.3g}:"
+            " factors are nonnegative"
         )
-    least = 100 * float(np.finfo(dtype).eps) ** 2  # of the rounding of |ΦY|², and some
-    if floor < least and not (floor == 0 and dtype == np.float64):
-        raise ValueError(
-            f"floor is {floor:g}, but in {dtype} at least {least:.2g} is needed to be more than"
-            " rounding: raise it, or pass Y as float64"
-        )
-
-
-def largest_power(dtype: Any) -> float:
-    """The largest number that can still be squared."""
-    return float(np.finfo(dtype).max) ** 0.5
-
-
-def in_range(dtype: Any, **given: float) -> None:
-    """Raise if a setting, at unit power, cannot be computed with in the precision of the data."""
-    for name, value in given.items():
-        if not value < largest_power(dtype):
-            raise ValueError(
-                f"{name} is {value:g}, but at most {largest_power(dtype):.2g} can be computed with"
-                f" in {dtype}"
-            )
-
-
-def kept_columns(W: Array, scale: float, dtype: Any) -> None:
-    """Raise if W is to keep columns in a unit in which activations leave the range of numbers."""
-    reach = math.log2(float(np.finfo(dtype).max)) - 64  # room for large and small activations
-    for s in arrays.to_numpy(namespace(W).sum(W, axis=0)).tolist():
-        unit = 0 if s == 0 else 2 * math.log2(scale) - math.log2(s)
-        if not (abs(unit) < reach and s < largest_power(dtype)):
-            raise ValueError(
-                f"a fixed column of W has sum {s:.3g}, for which activations of frames of root mean"
-                f" square {scale:.3g} leave the range of {dtype}: scale it nearer to 1"
-            )
-
-
-def unit_power(
-    Y: Any, weights: Array | None = None, known: Levels | None = None
-) -> tuple[Any, float]:
-    """Return a copy of Y at mean power 1, in the engines' layout, and the root mean square it had.
-
-    Scaling by a power of two first avoids overflow and makes the result the same, to the bit,
-    for every power-of-two multiple of Y.
-    """
-    known = known or levels(Y)
-    energies, exponent, dtype = known.energies, known.exponent, dtype_of(Y)
-    shares = None if weights is None else arrays.like(weights / weights.sum(), energies)
-    mean = float(energies.mean() if shares is None else energies @ shares)
-    rms = math.sqrt(mean / (Y.shape[0] * Y.shape[1]))
-    root = math.ldexp(rms, exponent)
-    largest = largest_power(dtype)
-    # of a frame, which its activations add up to
-    loudest = math.log2(float(energies.max())) / 2 + exponent
-    if not 1 / largest < root or loudest > math.log2(largest) - 2:
-        raise ValueError(
-            f"Y has root mean square {root:.3g}, whose square leaves the range of {dtype}:"
-            " scale Y nearer to 1"
-        )
-    if is_lazy(Y):
-        return Y.map_blocks(at_scale, exponent, rms, dtype=Y.dtype), root
-    return at_scale(Y, exponent, rms), root
-
-
-def at_scale(Y: Array, exponent: int, rms: float) -> Array:
-    """Y · 2^-exponent / rms, in the engines' layout."""
-    scaled = arrays.times_power_of_two(Y, -exponent)
-    scaled /= float(dtype_of(Y).type(rms))
-    return scaled
-
-
-def entries(Phi: Array, Y: Any, learned: bool) -> None:
-    """Refuse a floor of 0 if an entry of ΦY at unit power has none, or a learned Φ may take it."""
-    xp, M = namespace(Phi), len(Phi)
-    instead = "which costs infinitely much: set floor to a small number such as 1e-8"
-    silent = sum(each(lambda y: int(xp.sum(~xp.any((Phi @ y) ** 2, axis=0))), Y))
-    if silent:
-        raise ValueError(f"floor is 0 but {silent} entries of ΦY are zero at the start, {instead}")
-    least = min(each(lambda y: float(xp.min(xp.mean(y * y, axis=(0, 1)))), Y))
-    if least < QUIETEST:
-        raise ValueError(
-            f"floor is 0 but a frame has {least:.2g} of the mean power, zero but for rounding,"
-            f" {instead}"
-        )
-    if learned and M > 1:
-        products = each(lambda y: arrays.to_numpy(xp.sum(y @ y.mT, axis=0)), Y)
-        energies = np.linalg.eigvalsh(sum(products))
-        rank = int((energies > M * np.finfo(np.float64).eps * energies[-1]).sum())
-        if rank < M:
-            raise ValueError(
-                f"floor is 0 but the frames have rank {rank}, and the transform of {M} samples"
-                f" can make entries zero, {instead}"
-            )
+    return arrays.copied(array, dtype)
 
 
 def number(name: str, given: Any, least: float, strict: bool = False) -> float:
@@ -228,18 +130,3 @@ def generator(random_state: Any) -> np.random.Generator:
             f"random_state is {random_state!r}, but None, a whole number ≥ 0, a RandomState or a"
             " Generator is needed"
         ) from None
-
-
-def factor(name: str, given: ArrayLike, shape: tuple[int, int], dtype: Any) -> Array:
-    """Return a copy of a nonnegative factor of the right shape."""
-    array = real_array(name, given)
-    if tuple(array.shape) != shape:
-        raise ValueError(f"{name} has shape {tuple(array.shape)}, but {shape} is needed")
-    xp = namespace(array)
-    if xp.any(array < 0):
-        least = float(xp.min(array))
-        raise ValueError(
-            f"{name} has {int(xp.sum(array < 0))} negative values, the least {least:.3g}:"
-            " factors are nonnegative"
-        )
-    return arrays.copied(array, dtype)

@@ -195,7 +195,7 @@ def unmix(
         components. 0 is no penalty.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is learned, as in `tl_nmf`; None keeps the transform: plain NMF in it.
-    init : {"dct", "random"}
+    init : {"dct", "random", "klt"}
         Transform that learning starts from.
     seed : int, RandomState, Generator or None
         Start of everything random; the same number gives the same result.

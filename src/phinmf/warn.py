@@ -42,7 +42,6 @@ def warn(message: str, category: type[Warning]) -> None:
         at.lineno,
         module=at.globals.get("__name__"),
         registry=at.globals.setdefault("__warningregistry__", {}),
-        module_globals=at.globals,
     )
 
 

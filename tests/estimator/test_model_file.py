@@ -12,6 +12,7 @@ from problems import notes
 from phinmf import TLNMF, Anneal, tl_nmf
 from phinmf.divergences import DIVERGENCES, Gaussian
 from phinmf.fit import storage
+from phinmf.penalties import Sparse
 from phinmf.solvers import QuasiNewton
 from phinmf.unmixing.model import UnmixModel
 
@@ -302,3 +303,9 @@ def test_folders_and_pipes_are_not_replaced(tmp_path, model, X):
         assert "phinmf" in str(caught.traceback[-1].path)
     assert fifo.is_fifo()
     assert [p.name for p in tmp_path.iterdir()] == ["fifo"]
+
+
+def test_a_penalty_of_phinmf_is_saved(tmp_path, X):
+    path = tmp_path / "m.npz"
+    TLNMF(2, penalty=Sparse(3.0), max_iter=2, tol=0).fit(X).save(path)
+    assert TLNMF.load(path).penalty == Sparse(3.0)

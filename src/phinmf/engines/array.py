@@ -24,7 +24,7 @@ from phinmf.arrays import (
 from phinmf.divergences import Divergence
 from phinmf.engines import sums
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
-from phinmf.engines.converging import converged
+from phinmf.engines.converging import CHECK_EVERY, converged
 from phinmf.engines.sums import power
 from phinmf.linalg.algebra import algebra_of
 from phinmf.penalties import Penalty
@@ -103,10 +103,12 @@ class ArrayEngine(Engine):
             losses = sums.frame_losses(self.divergence, v, W @ H + eps, eps)
             return losses + penalty.frame_costs(H)
 
-        def update(v: Array, H: Array) -> Array:
-            return self.updated(v, W, H, penalty, eps, gamma=1.0)
+        def updated(v: Array, H: Array) -> Array:
+            for _ in range(CHECK_EVERY):
+                H = self.updated(v, W, H, penalty, eps, gamma=1.0)
+            return H
 
-        H = converged(V, cast(self.H, np.float64), cost, update, tol * len(V), max_updates)
+        H = converged(V, cast(self.H, np.float64), cost, updated, tol * len(V), max_updates)
         self.H = cast(H, self.dtype)
 
     def objective(self, W: Array, eps: float) -> Objective:

@@ -19,6 +19,7 @@ from phinmf.fit.checkpoint import File
 from phinmf.fit.description import divergence_label
 from phinmf.fit.stored_run import history_of, is_number
 from phinmf.linalg.manifold import orthogonality_error
+from phinmf.penalties import PENALTIES
 from phinmf.solvers import SOLVERS
 
 Model = TypeVar("Model")
@@ -28,6 +29,7 @@ NUMBERS = ("scale_", "floor_", "objective_", "reconstruction_err_", "n_iter_", "
 #: Classes of phinmf whose objects are stored as their fields.
 WITH_FIELDS: dict[str, Any] = {"Anneal": Anneal}
 WITH_FIELDS |= {kind.__name__: kind for kind in SOLVERS.values()}
+WITH_FIELDS |= {kind.__name__: kind for kind in PENALTIES.values()}
 WITH_FIELDS |= {type(known).__name__: type(known) for known in DIVERGENCES.values()}
 #: Parameters that a fitted model does not need: left out of the file if JSON cannot hold them.
 OPTIONAL = ("init", "components", "fixed", "random_state", "callback", "device")

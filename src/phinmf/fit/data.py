@@ -17,6 +17,7 @@ from phinmf.arrays import lazy
 from phinmf.arrays.errands import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
+from phinmf.fit import power
 from phinmf.fit.weights import checked, in_own_unit
 
 
@@ -60,7 +61,7 @@ def data_of(
     frames = checks.frames(Y)
     frame_weights = checked(sample_weight, frame_mask, frames.shape[2])
     floor = options.floor
-    checks.in_range(arrays.dtype_of(frames), sparsity=options.penalty.weight, floor=floor)
+    power.check_range(arrays.dtype_of(frames), sparsity=options.penalty.weight, floor=floor)
     weights, unit = in_own_unit(frame_weights)
     used: Indices | slice = slice(None)
     place: Indices | slice = slice(None)
@@ -71,13 +72,13 @@ def data_of(
     known = levels(Y)
     if not isinstance(used, slice) and known.silent.all():
         raise ValueError("the frames that are not masked are all zero: nothing can be learned")
-    checks.floor_of(floor, checks.audible(known), arrays.dtype_of(Y))
+    power.check_floor(floor, power.check_audible(known), arrays.dtype_of(Y))
     if may_merge and math.prod(Y.shape) < SINGLE_PAYS:
         few = in_memory(Y) if is_lazy(Y) else Y
         few, weights, place = merge(few, weights)
         known = levels(few)
         Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
-    Y, scale = checks.unit_power(Y, weights, known)
+    Y, scale = power.unit_power(Y, weights, known)
     return Data(frames, frame_weights, unit, Y, scale, weights, used, place)
 
 

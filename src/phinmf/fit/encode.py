@@ -12,6 +12,7 @@ from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Divergence, is_compiled
 from phinmf.engines import ENGINES
+from phinmf.fit import power
 from phinmf.fit.engine import divergence_of, engine_for
 from phinmf.fit.weights import in_own_unit
 from phinmf.penalties import Penalty
@@ -58,7 +59,7 @@ def encode(
     checks.known("engine", engine, ["auto", *ENGINES])
     weights, weight_unit = in_own_unit(weights)
     dtype = arrays.dtype_of(Y)
-    checks.in_range(dtype, sparsity=penalty.weight, floor=floor)
+    power.check_range(dtype, sparsity=penalty.weight, floor=floor)
     Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
     known = levels(Y)
     if known.bad:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import arrays
 from phinmf.algorithm.alternate import Outcome
 from phinmf.algorithm.options import Options
+from phinmf.fit.data import Data
+from phinmf.fit.encode import encode
+from phinmf.fit.options import FitOptions
 from phinmf.result import Result, Status
 from phinmf.warn import warn
 
@@ -31,3 +37,27 @@ def result_of(outcome: Outcome, options: Options, scale: float) -> Result:
         floor=options.floor * scale**2,
         scale=scale,
     )
+
+
+def with_the_other_frames(result: Result, data: Data, options: FitOptions) -> Result:
+    """The result with activations of all frames: those that were left out are encoded."""
+    assert result.W is not None
+    assert result.H is not None
+    assert not isinstance(data.used, slice)
+    N = data.frames.shape[2]
+    others = np.setdiff1d(np.arange(N), data.used)
+    H = arrays.zeros((len(result.H), N), result.H)
+    H[:, arrays.indices(data.used, H)] = result.H
+    found = encode(
+        arrays.frames_of(data.frames, others),
+        result.Phi,
+        result.W,
+        scale=result.scale,
+        penalty=options.algorithm.penalty,
+        floor=options.algorithm.floor,
+        divergence=options.divergence,
+        engine=options.engine,
+        n_threads=options.n_threads,
+    )
+    H[:, arrays.indices(others, H)] = found.H
+    return replace(result, H=H)

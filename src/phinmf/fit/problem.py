@@ -17,15 +17,15 @@ from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.single import Single
 from phinmf.arrays.threads import Workers, available
 from phinmf.divergences import compiled_family, is_compiled
+from phinmf.fit import power
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import Seed, description, seed_of
 from phinmf.fit.devices import free_memory
-from phinmf.fit.encode import encode
 from phinmf.fit.engine import engine_for
 from phinmf.fit.given import Given, given_factors
 from phinmf.fit.options import FitOptions
-from phinmf.fit.outcome import result_of
+from phinmf.fit.outcome import result_of, with_the_other_frames
 from phinmf.fit.restarts import equally_far, in_threads, in_turn, stopping_with
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
@@ -182,7 +182,7 @@ class Problem:
         Phi = arrays.like(self.options.init.start(seen, rng_Phi, self.given.dtype), data.Y)
         if options.floor == 0:
             learned = options.solver is not None
-            checks.entries(Phi, arrays.frames_of(data.Y, data.place), learned)
+            power.check_entries(Phi, arrays.frames_of(data.Y, data.place), learned)
         start = Iterate(Phi, *self.given.start(powers, options.penalty, rng_W))
         if options.floor == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(
@@ -245,27 +245,3 @@ def problem_of(
     if given.keeps_Phi or M == 1:  # a 1×1 transform has nothing to learn
         options = options.keeping_Phi()
     return Problem(data, given, K, options)
-
-
-def with_the_other_frames(result: Result, data: Data, options: FitOptions) -> Result:
-    """The result with activations of all frames: those that were left out are encoded."""
-    assert result.W is not None
-    assert result.H is not None
-    assert not isinstance(data.used, slice)
-    N = data.frames.shape[2]
-    others = np.setdiff1d(np.arange(N), data.used)
-    H = arrays.zeros((len(result.H), N), result.H)
-    H[:, arrays.indices(data.used, H)] = result.H
-    found = encode(
-        arrays.frames_of(data.frames, others),
-        result.Phi,
-        result.W,
-        scale=result.scale,
-        penalty=options.algorithm.penalty,
-        floor=options.algorithm.floor,
-        divergence=options.divergence,
-        engine=options.engine,
-        n_threads=options.n_threads,
-    )
-    H[:, arrays.indices(others, H)] = found.H
-    return replace(result, H=H)

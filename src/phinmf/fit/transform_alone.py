@@ -14,6 +14,7 @@ from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.group import Callback, Restart
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.single import Single
+from phinmf.fit import power
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.options import FitOptions
@@ -56,7 +57,7 @@ class TransformProblem:
         rng_Phi, rng_frames = spawn(random_state, 2)
         Phi = arrays.like(options.init.start(Frames(Y), rng_Phi, arrays.dtype_of(Y)), Y)
         if floor == 0:
-            checks.entries(Phi, Y, learned=True)
+            power.check_entries(Phi, Y, learned=True)
         factors = arrays.zeros((Y.shape[1], 0), Y), arrays.zeros((0, Y.shape[2]), Y)
         seen = in_units(callback, data.unit, data.scale)
         restart = Restart(Iterate(Phi, *factors), rng_frames, seen)

@@ -8,7 +8,7 @@ from phinmf._types import Tensor
 from phinmf.divergences import Divergence
 from phinmf.engines import Engine, sums
 from phinmf.engines.array import ArrayEngine
-from phinmf.engines.converging import converged
+from phinmf.engines.converging import CHECK_EVERY, converged
 from phinmf.penalties import Penalty
 from phinmf.tensors import operations, trial_run
 
@@ -48,9 +48,11 @@ def converged_activations(
         losses = sums.frame_losses(divergence, sums.power(frames), W @ H + eps, eps)
         return losses + penalty.frame_costs(H)
 
-    def update(frames: Tensor, H: Tensor) -> Tensor:
-        H = H.clone(memory_format=torch.contiguous_format)  # the kernels write in place
-        fused(frames.contiguous()[None], W[None], H[None], mu, floor, 1.0)
+    def updated(frames: Tensor, H: Tensor) -> Tensor:
+        frames = frames.contiguous()[None]  # as the kernels need them
+        H = H.clone(memory_format=torch.contiguous_format)
+        for _ in range(CHECK_EVERY):
+            fused(frames, W[None], H[None], mu, floor, 1.0)  # in place
         return H
 
-    return converged(X, H.double(), cost, update, tol * len(W), max_updates)
+    return converged(X, H.double(), cost, updated, tol * len(W), max_updates)

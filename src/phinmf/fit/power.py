@@ -1,0 +1,126 @@
+"""How loud frames are: what can be computed with in their precision, and their scaling."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from phinmf import arrays
+from phinmf._types import Array
+from phinmf.arrays import dtype_of, namespace
+from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.levels import Levels, each, levels
+
+QUIETEST = 1e-30  #: power of a frame, relative to the mean, below which it needs a floor
+
+
+def check_audible(known: Levels) -> Levels:
+    """Raise for frames with values that are not finite, or without any sound; return the levels."""
+    if known.bad:
+        raise ValueError(f"Y has {known.bad} NaN or infinite values: remove or replace them")
+    if known.silent.all():
+        raise ValueError("Y is all zero: there is nothing to learn from silence")
+    return known
+
+
+def check_floor(floor: float, known: Levels, dtype: Any) -> None:
+    """Raise if the floor is below rounding, or if it is 0 and a frame is exactly zero."""
+    silent = int(known.silent.sum())
+    if floor == 0 and silent:
+        raise ValueError(
+            f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
+            " set floor to a small number such as 1e-8, or leave these frames out"
+        )
+    least = 100 * float(np.finfo(dtype).eps) ** 2  # of the rounding of |ΦY|², and some
+    if floor < least and not (floor == 0 and dtype == np.float64):
+        raise ValueError(
+            f"floor is {floor:g}, but in {dtype} at least {least:.2g} is needed to be more than"
+            " rounding: raise it, or pass Y as float64"
+        )
+
+
+def largest_power(dtype: Any) -> float:
+    """The largest number that can still be squared."""
+    return float(np.finfo(dtype).max) ** 0.5
+
+
+def check_range(dtype: Any, **given: float) -> None:
+    """Raise if an option, at unit power, is too large for the precision of the data."""
+    for name, value in given.items():
+        if not value < largest_power(dtype):
+            raise ValueError(
+                f"{name} is {value:g}, but at most {largest_power(dtype):.2g} can be computed with"
+                f" in {dtype}"
+            )
+
+
+def check_kept_columns(W: Array, scale: float, dtype: Any) -> None:
+    """Raise if fixed columns of W have a scale for which activations leave the range of numbers."""
+    reach = math.log2(float(np.finfo(dtype).max)) - 64  # room for large and small activations
+    for s in arrays.to_numpy(namespace(W).sum(W, axis=0)).tolist():
+        unit = 0 if s == 0 else 2 * math.log2(scale) - math.log2(s)
+        if not (abs(unit) < reach and s < largest_power(dtype)):
+            raise ValueError(
+                f"a fixed column of W has sum {s:.3g}, for which activations of frames of root mean"
+                f" square {scale:.3g} leave the range of {dtype}: scale it nearer to 1"
+            )
+
+
+def unit_power(
+    Y: Any, weights: Array | None = None, known: Levels | None = None
+) -> tuple[Any, float]:
+    """Return a copy of Y at mean power 1, in the engines' layout, and the root mean square it had.
+
+    Scaling by a power of two first avoids overflow and makes the result the same, to the bit,
+    for every power-of-two multiple of Y.
+    """
+    known = known or levels(Y)
+    energies, exponent, dtype = known.energies, known.exponent, dtype_of(Y)
+    shares = None if weights is None else arrays.like(weights / weights.sum(), energies)
+    mean = float(energies.mean() if shares is None else energies @ shares)
+    rms = math.sqrt(mean / (Y.shape[0] * Y.shape[1]))
+    root = math.ldexp(rms, exponent)
+    largest = largest_power(dtype)
+    # of a frame, which its activations add up to
+    loudest = math.log2(float(energies.max())) / 2 + exponent
+    if not 1 / largest < root or loudest > math.log2(largest) - 2:
+        raise ValueError(
+            f"Y has root mean square {root:.3g}, whose square leaves the range of {dtype}:"
+            " scale Y nearer to 1"
+        )
+    if is_lazy(Y):
+        return Y.map_blocks(at_scale, exponent, rms, dtype=Y.dtype), root
+    return at_scale(Y, exponent, rms), root
+
+
+def at_scale(Y: Array, exponent: int, rms: float) -> Array:
+    """Y · 2^-exponent / rms, in the engines' layout."""
+    scaled = arrays.times_power_of_two(Y, -exponent)
+    scaled /= float(dtype_of(Y).type(rms))
+    return scaled
+
+
+def check_entries(Phi: Array, Y: Any, learned: bool) -> None:
+    """Raise for a floor of 0 if an entry of ΦY is zero, or if learning Φ can make one zero."""
+    xp, M = namespace(Phi), len(Phi)
+    instead = "which costs infinitely much: set floor to a small number such as 1e-8"
+    silent = sum(each(lambda y: int(xp.sum(~xp.any((Phi @ y) ** 2, axis=0))), Y))
+    if silent:
+        raise ValueError(f"floor is 0 but {silent} entries of ΦY are zero at the start, {instead}")
+    least = min(each(lambda y: float(xp.min(xp.mean(y * y, axis=(0, 1)))), Y))
+    if least < QUIETEST:
+        raise ValueError(
+            f"floor is 0 but a frame has {least:.2g} of the mean power, zero but for rounding,"
+            f" {instead}"
+        )
+    if learned and M > 1:
+        products = each(lambda y: arrays.to_numpy(xp.sum(y @ y.mT, axis=0)), Y)
+        energies = np.linalg.eigvalsh(sum(products))
+        rank = int((energies > M * np.finfo(np.float64).eps * energies[-1]).sum())
+        if rank < M:
+            raise ValueError(
+                f"floor is 0 but the frames have rank {rank}, and the transform of {M} samples"
+                f" can make entries zero, {instead}"
+            )
