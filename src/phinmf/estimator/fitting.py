@@ -141,9 +141,7 @@ def problem_for(
     """Return the problem of a fit to these frames, which all restarts share."""
     K = checks.count("n_components", estimator.n_components, 1)
     options = options_of(estimator)
-    W: Array = np.zeros(
-        (0, X.shape[1])
-    )  # not None, because K may be larger than M only if W is given
+    W: Array = np.zeros((0, X.shape[1]))  # not None: K may be larger than M only if W is given
     H = None
     if estimator.components is not None:
         shape = checks.real_array("components", estimator.components).shape

@@ -13,8 +13,9 @@ import sklearn
 
 from phinmf.algorithm.annealing import Anneal
 from phinmf.arrays import to_numpy
-from phinmf.divergences import DIVERGENCES
+from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.fit import storage
+from phinmf.fit.checkpoint import File
 from phinmf.fit.description import divergence_label
 from phinmf.fit.stored_run import history_of, is_number
 from phinmf.linalg.manifold import orthogonality_error
@@ -34,7 +35,7 @@ WITH_FIELDS |= {type(known).__name__: type(known) for known in DIVERGENCES.value
 OPTIONAL = ("init", "components", "fixed", "random_state", "callback", "device")
 
 
-def save(model: Any, path: str | os.PathLike[str], **more: Any) -> None:
+def save(model: Any, path: File, **more: object) -> None:
     """Write a fitted TLNMF; `more` is added to the header."""
     parameters, left_out = {}, []
     for name, value in model.get_params(deep=False).items():
@@ -66,9 +67,9 @@ def save(model: Any, path: str | os.PathLike[str], **more: Any) -> None:
 
 def load(
     cls: type[Model],
-    path: str | os.PathLike[str],
+    path: File,
     check_parameters: Callable[[Any], None],
-    divergence: Any = None,
+    divergence: str | Divergence | None = None,
 ) -> Model:
     """Read a model; everything in the file is checked before it is used.
 
@@ -100,12 +101,14 @@ def load(
     return model
 
 
-def registered_name(divergence: Any) -> Any:
+def registered_name(divergence: str | Divergence) -> str | Divergence:
     """Return the name of a registered divergence; any other divergence is returned unchanged."""
     return next((n for n, known in DIVERGENCES.items() if known == divergence), divergence)
 
 
-def known_divergence(label: Any, saved: Any, given: Any) -> Any:
+def known_divergence(
+    label: object, saved: str | Divergence | None, given: str | Divergence | None
+) -> str | Divergence:
     """Return the divergence of a model: the saved one, or the given one if it is the same."""
     divergence = saved if given is None else given
     if divergence is None:

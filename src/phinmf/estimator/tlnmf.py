@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,17 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from phinmf import arrays, checks
 from phinmf._types import Array, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
+from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
 from phinmf.arrays import lazy
+from phinmf.divergences import Divergence
 from phinmf.estimator import fitting, model_file
 from phinmf.estimator.callbacks import CallbackSupportMixin
 from phinmf.fit import devices, weights
-from phinmf.fit.checkpoint import Files
+from phinmf.fit.checkpoint import File, Files
+from phinmf.inits import Init
+from phinmf.penalties import Penalty
+from phinmf.solvers import Solver
 
 
 class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -90,10 +94,10 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self,
         n_components: int = 10,
         *,
-        solver: Any = "lbfgs",
-        init: Any = "dct",
-        divergence: Any = "itakura-saito",
-        penalty: Any = "sparse",
+        solver: str | Solver | None = "lbfgs",
+        init: str | Init | ArrayLike = "dct",
+        divergence: str | Divergence = "itakura-saito",
+        penalty: str | Penalty = "sparse",
         sparsity: float = DEFAULT_SPARSITY,
         floor: float = Options.floor,
         anneal: bool | Anneal | None = None,
@@ -103,16 +107,16 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         max_iter: int = Options.max_iter,
         max_time: float | None = Options.max_time,
         tol: float = Options.tol,
-        components: Any = None,
+        components: ArrayLike | None = None,
         fixed: Fixed = None,
         warm_start: bool = False,
         n_init: int = 1,
         n_jobs: int | None = None,
         random_state: RandomState = None,
-        callback: Any = None,
-        checkpoint: Any = None,
+        callback: Callback | None = None,
+        checkpoint: File | None = None,
         checkpoint_every: float = Files.every,
-        resume: Any = False,
+        resume: File | bool = False,
         engine: str = "auto",
         device: Device = None,
         n_threads: int | None = None,
@@ -186,8 +190,13 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Learn and return the activations of the frames; the same as `fit`, then `transform`."""
         with fitting.all_or_nothing(self):
             frames = fitting.validated(self, X)
-            others = {"sample_weight": sample_weight, "frame_mask": frame_mask}
-            others |= {"activations": activations, "components": self.components, "init": self.init}
+            others: dict[str, object] = {
+                "sample_weight": sample_weight,
+                "frame_mask": frame_mask,
+                "activations": activations,
+                "components": self.components,
+                "init": self.init,
+            }
             devices.together("X", frames, others)
             known = weights.checked(sample_weight, frame_mask, len(frames))
             H = fitting.fit(self, frames, known, activations).H.T
@@ -249,13 +258,13 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         frames = fitting.validated(self, X, reset=False)
         return -fitting.encoded(self, frames).divergence / math.prod(frames.shape)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: File) -> None:
         """Write the fitted model to one .npz file, without pickle; `load` reads it."""
         check_is_fitted(self)
         model_file.save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, divergence: Any = None) -> TLNMF:
+    def load(cls, path: File, *, divergence: str | Divergence | None = None) -> TLNMF:
         """Read a model that `save` wrote; any other file raises a ValueError.
 
         A divergence of your own is not in the file: pass it again as ``divergence``. Its name and

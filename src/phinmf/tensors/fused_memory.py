@@ -5,8 +5,6 @@ The same functions as in `memory` and `exponential`, which they are tested again
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
@@ -175,7 +173,7 @@ def _combine_kernel(
 def aim(memory: Memory, g: Tensor, farthest: float, E: Tensor) -> tuple[Tensor, Tensor]:
     """Write minus the inverse Hessian times g, clamped, to E; return its slope and pair count."""
     B, size, P = memory.S.shape
-    held: tuple[Any, ...] = (memory.S, memory.Y, g, memory.inverse, memory.oldest)
+    held: tuple[Tensor, ...] = (memory.S, memory.Y, g, memory.inverse, memory.oldest)
     rows, block = (8, 64) if size < 8 else (16, 16)
     tiles = triton.cdiv(P, block * max(32, 264 // B))
     n = triton.cdiv(P, tiles * block)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -13,7 +12,7 @@ _recording = threading.Lock()
 
 
 @functools.cache
-def _side_stream(device: int) -> Any:
+def _side_stream(device: int) -> torch.cuda.Stream:
     """Return the stream for recording: one per device, because libraries keep memory per stream."""
     return torch.cuda.Stream(device)
 
@@ -28,8 +27,8 @@ class Replay:
     def __init__(self, enabled: bool) -> None:
         self.enabled = enabled
         self._seen: set[str] = set()
-        self._graphs: dict[str, Any] = {}
-        self._pool: Any = None
+        self._graphs: dict[str, torch.cuda.CUDAGraph] = {}
+        self._pool: tuple[int, int] | None = None
 
     def __call__(self, name: str, work: Callable[[], None]) -> None:
         """Do the work that has this name."""
@@ -42,11 +41,11 @@ class Replay:
             self._graphs[name] = self._record(work)
             self._graphs[name].replay()
 
-    def _record(self, work: Callable[[], None]) -> Any:
+    def _record(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
         with _recording:  # one at a time, because all share the stream
             return self._recorded(work)
 
-    def _recorded(self, work: Callable[[], None]) -> Any:
+    def _recorded(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
         if self._pool is None:
             self._pool = torch.cuda.graph_pool_handle()

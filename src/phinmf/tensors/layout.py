@@ -8,7 +8,7 @@ import torch
 
 
 class Layout(NamedTuple):
-    """Sizes, precision, device and constants of a batch; batches of one layout are the same."""
+    """Sizes, precision, device and constants; fits of the same layout can use the same batch."""
 
     shape: tuple[int, int, int, int, int]  #: restarts, channels, window length, frames, components
     dtype: torch.dtype

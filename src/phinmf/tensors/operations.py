@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -96,6 +96,6 @@ def fused(many: bool = False) -> Operations:
     )
 
 
-def current(device: torch.device) -> AbstractContextManager[Any]:
+def current(device: torch.device) -> AbstractContextManager[object]:
     """Make this device the current one, on which kernels are launched."""
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
