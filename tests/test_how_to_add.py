@@ -17,7 +17,7 @@ from phinmf.engines.array import ArrayEngine
 from phinmf.inits import INITS, Init
 from phinmf.linalg.line_search import Origin, backtracking
 from phinmf.linalg.manifold import RETRACTIONS, inner, skew
-from phinmf.penalties import PENALTIES, Penalty
+from phinmf.penalties import PENALTIES, Penalty, Sparse
 from phinmf.solvers import SOLVERS, Descent, Solver
 from phinmf.solvers.base import curve, within_reach
 
@@ -86,6 +86,8 @@ def test_a_penalty(monkeypatch):
     assert by_name.objective == phinmf.tl_nmf(notes(), penalty=Gentle(8.0), **HOW).objective
     as_sparse = phinmf.tl_nmf(notes(), sparsity=2.0, engine="array", **HOW)
     assert by_name.objective == pytest.approx(as_sparse.objective, rel=1e-9)
+    inherited = type("Inherited", (Sparse,), dict(vars(Gentle)) | {"compiled": True})(8.0)
+    assert phinmf.tl_nmf(notes(), penalty=inherited, **HOW).objective == by_name.objective
     with pytest.raises(ValueError, match="engine 'blocked' does not compute this penalty"):
         phinmf.tl_nmf(notes(), penalty="toy", engine="blocked", **HOW)
     for weight in (0.0, 0.3, 20.0):

@@ -24,8 +24,8 @@ from phinmf.penalties import Penalty
 from phinmf.result import Result
 from phinmf.solvers import Solver
 
-#: The paper's setting: ``tl_nmf(Y, 10, sparsity=150, **PAPER)``. The floor is not in the paper.
-#: Descent cannot cross the walls of a much smaller one: at 1e-16 it stalls where the authors' does.
+#: The paper's setting: ``tl_nmf(Y, 10, sparsity=150, **PAPER)``. The floor is not in the paper: at
+#: a much smaller one descent stalls, at 1e-16 at the objective of the authors' code.
 PAPER: dict[str, Any] = {
     "solver": "quasi-newton",
     "nmf_exponent": 0.5,
@@ -36,7 +36,7 @@ PAPER: dict[str, Any] = {
 }
 
 
-@devices.door
+@devices.computed_on_device
 def tl_nmf(
     Y: AnyArray,
     n_components: int,
@@ -103,7 +103,8 @@ def tl_nmf(
         frames must have rank M.
     anneal : bool or Anneal, optional
         Begin at a high floor and lower it to `floor`, which leads to far better minima from any
-        start. True with "lbfgs" unless said otherwise; an `Anneal` sets the schedule.
+        start. The default is True for L-BFGS and False for other solvers; an `Anneal` sets the
+        schedule.
     n_iter_nmf, n_iter_transform : int
         NMF updates and transform steps (the paper's L) per outer iteration; while the floor is
         annealed and still high, three times as many NMF updates.
@@ -187,7 +188,7 @@ def tl_nmf(
     return result
 
 
-@devices.door
+@devices.computed_on_device
 def learn_transform(
     Y: ArrayLike,
     V_hat: ArrayLike,

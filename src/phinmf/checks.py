@@ -113,7 +113,7 @@ def function(name: str, given: Any) -> Any:
 def known(name: str, given: Any, names: Iterable[Any]) -> Any:
     """Return a name that is in a registry."""
     names = list(names)
-    if given not in names:
+    if np.ndim(given) or given not in names:
         listed = ", ".join(repr(n) for n in names)
         raise ValueError(f"{name} is {given!r}, which is not known: choose one of {listed}")
     return given

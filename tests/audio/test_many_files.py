@@ -14,7 +14,7 @@ from phinmf.cli import main
 needs_dask()
 import dask
 
-from phinmf.arrays.patience import Watch
+from phinmf.arrays.cluster_watch import Watch
 from phinmf.engines.remote import connection
 
 

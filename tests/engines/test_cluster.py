@@ -15,7 +15,7 @@ from clusters import cluster, needs_dask, worker_process
 from problems import Problem
 
 from phinmf import tl_nmf
-from phinmf.arrays import errands
+from phinmf.arrays import cluster_tasks
 from phinmf.engines.remote.engine import DaskEngine
 from phinmf.linalg.manifold import random_orthogonal
 
@@ -203,7 +203,7 @@ def test_chunks_that_wait_for_a_paused_worker_are_computed_on_another():
         victim = list(client.scheduler_info()["workers"])[:1]
         timer = threading.Timer(0.5, client.run, (paused,), {"workers": victim})
         timer.start()
-        found = errands.in_memory(lazily)
+        found = cluster_tasks.in_memory(lazily)
         timer.join()
     assert np.array_equal(found, Y)
 

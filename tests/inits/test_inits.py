@@ -6,7 +6,7 @@ from problems import notes
 from tensor_problems import host, tensor
 
 from phinmf import TLNMF, tl_nmf
-from phinmf.inits import DCT, INITS, KLT, Frames, Given, RandomOrthogonal, init_of
+from phinmf.inits import DCT, INITS, KLT, Frames, GivenTransform, RandomOrthogonal, init_of
 from phinmf.linalg.manifold import dct, random_orthogonal
 
 FRAMES = Frames(np.ones((1, 8, 3)))
@@ -20,7 +20,7 @@ def test_names_objects_and_arrays(rng):
     for given in (Phi, Phi.tolist(), tensor(Phi)):
         found = init_of(given).start(FRAMES, rng, np.float32)
         assert np.array_equal(host(found), Phi.astype(np.float32))
-    given = Given(Phi).start(FRAMES, rng, np.float64)
+    given = GivenTransform(Phi).start(FRAMES, rng, np.float64)
     given[0] = 0
     assert Phi[0].any()
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from phinmf._types import Array, Indices, Precision
 from phinmf.algorithm.nmf import Kept, activate, nmf_step
-from phinmf.arrays import copied, frames_contiguous, frames_of
+from phinmf.arrays import copied, frames_contiguous, take_frames
 from phinmf.engines import Engine, Objective
 from phinmf.engines.base import OutOfTime, never
 from phinmf.linalg.manifold import exactly_orthogonal
@@ -75,9 +75,9 @@ class Model:
         self.engine.rest()
         V_hat, kept = self.V_hat, self.kept
         if V_hat is not None:
-            V_hat = frames_contiguous(frames_of(V_hat, sample.frames), dtype)
+            V_hat = frames_contiguous(take_frames(V_hat, sample.frames), dtype)
         if kept.H is not None:
-            kept = kept._replace(H=frames_of(kept.H, sample.frames))
+            kept = kept._replace(H=take_frames(kept.H, sample.frames))
         engine = self.engine.subset(sample.frames, dtype, sample.weights)
         return Model(engine, self.penalty, V_hat, kept, sample.frames)
 
@@ -126,6 +126,6 @@ class Model:
         H = at.H if self.kept.H is None else self.kept.H
         if H.shape[1] > self.engine.shape[2]:  # activations of all frames
             assert self.frames is not None
-            H = frames_of(H, self.frames)
+            H = take_frames(H, self.frames)
         if H.shape[1] == self.engine.shape[2]:
             self.engine.set_activations(H)

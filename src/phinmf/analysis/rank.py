@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from phinmf import checks
 from phinmf._types import Array, Indices, RandomState
-from phinmf.algorithm.options import DEFAULT_SPARSITY
+from phinmf.algorithm.options import DEFAULT_SPARSITY, penalty_named
 from phinmf.api import tl_nmf
 from phinmf.divergences import Gaussian
 from phinmf.fit.encode import encode
-from phinmf.penalties import Sparse
+from phinmf.result import Result
 
 STRETCH = 16  #: consecutive frames that are held out, because neighbours overlap
 #: Variances of what no component explains; the best one is used.
@@ -98,7 +98,7 @@ def rank_path(
     return RankPath(tried, np.array(fit), np.array(predicted))
 
 
-def held_out_frames(N: int, share: float, rng: np.random.Generator) -> Any:
+def held_out_frames(N: int, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return a mask of random stretches of frames."""
     wanted = round(share * N)
     starts = np.arange(0, N, min(STRETCH, wanted))
@@ -110,19 +110,24 @@ def held_out_frames(N: int, share: float, rng: np.random.Generator) -> Any:
     return out
 
 
-def prediction_error(result: Any, Y: Array, halves: list[Indices], how: dict[str, Any]) -> float:
+def prediction_error(
+    result: Result, Y: Array, halves: list[Indices], how: Mapping[str, Any]
+) -> float:
     """Negative log-likelihood per entry of each half of the coefficients, given the other half."""
-    X = result.Phi @ Y
+    X, W = result.Phi @ Y, result.W
+    assert W is not None
     floor = result.floor / result.scale**2
-    penalty = Sparse(how.get("sparsity", DEFAULT_SPARSITY))
+    penalty = penalty_named(how.get("penalty", "sparse"), how.get("sparsity", DEFAULT_SPARSITY))
+    divergence = how.get("divergence", "itakura-saito")
     totals = np.zeros(len(NOISE))
     for seen, unseen in (halves, halves[::-1]):
         identity = np.eye(len(seen), dtype=X.dtype)
         H = encode(
-            X[:, seen], identity, result.W[seen], scale=result.scale, penalty=penalty, floor=floor
-        ).H
+            X[:, seen], identity, W[seen], scale=result.scale, penalty=penalty, floor=floor,
+            divergence=divergence,
+        ).H  # fmt: skip
         v = np.square(X[:, unseen], dtype=np.float64).mean(axis=0) / result.scale**2
-        WH = result.W[unseen] @ H.astype(np.float64) / result.scale**2
+        WH = W[unseen] @ H.astype(np.float64) / result.scale**2
         for i, eps in enumerate(NOISE):
             totals[i] += Gaussian().value(v, WH + eps, 0.0).sum()
     return float(totals.min()) / X[0].size

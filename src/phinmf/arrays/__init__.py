@@ -3,7 +3,6 @@
 from phinmf.arrays.portable import (
     at_most,
     cast,
-    channels_apart,
     contiguous,
     copied,
     diagonal,
@@ -12,7 +11,6 @@ from phinmf.arrays.portable import (
     dtype_of,
     frame_energies,
     frames_contiguous,
-    frames_of,
     identity,
     indices,
     is_tensor,
@@ -20,15 +18,16 @@ from phinmf.arrays.portable import (
     namespace,
     on_device,
     room_for_frames,
+    take_frames,
     times_power_of_two,
     to_numpy,
+    with_separate_channels,
     zeros,
 )
 
 __all__ = [
     "at_most",
     "cast",
-    "channels_apart",
     "contiguous",
     "copied",
     "diagonal",
@@ -37,7 +36,6 @@ __all__ = [
     "dtype_of",
     "frame_energies",
     "frames_contiguous",
-    "frames_of",
     "identity",
     "indices",
     "is_tensor",
@@ -45,7 +43,9 @@ __all__ = [
     "namespace",
     "on_device",
     "room_for_frames",
+    "take_frames",
     "times_power_of_two",
     "to_numpy",
+    "with_separate_channels",
     "zeros",
 ]

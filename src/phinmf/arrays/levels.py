@@ -13,7 +13,7 @@ import numpy as np
 
 from phinmf import arrays
 from phinmf._types import AnyArray, Array
-from phinmf.arrays import errands, lazy
+from phinmf.arrays import cluster_tasks, lazy
 from phinmf.arrays.lazy import is_lazy
 
 FRAMES = 1024  #: that are processed at a time
@@ -50,7 +50,7 @@ def each(
         ends = np.cumsum(Y.chunks[2])
         stretches = [slice(b - n, b) for n, b in zip(Y.chunks[2], ends.tolist(), strict=True)]
     asked = lazy.dask().delayed(function)
-    return errands.compute(Y, [asked(Y[:, :, s]) for s in stretches])
+    return cluster_tasks.compute(Y, [asked(Y[:, :, s]) for s in stretches])
 
 
 def energies(Y: Array, exponents: Any = 0) -> Array:

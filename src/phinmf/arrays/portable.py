@@ -1,8 +1,8 @@
-"""Arrays of NumPy and tensors of PyTorch, told apart here and nowhere else.
+"""Functions that work on arrays of NumPy and on tensors of PyTorch.
 
-Formulas are written with the array API (`namespace`), which both know. What it does not say, or
-what has another best way on a processor, is a function here. Nothing imports PyTorch: only those
-who have it can have a tensor. Precisions are spoken of as NumPy dtypes, whatever the array.
+Formulas are written with the array API (`namespace`), which both libraries have. What it lacks, or
+what is faster in another way with NumPy, is a function here. PyTorch is imported in `on_device`
+only. Precisions are NumPy dtypes, also those of tensors.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def to_numpy(x: AnyArray) -> Any:
 def on_device(x: AnyArray, device: Device) -> Any:
     """The same numbers as a tensor; of an array in memory it may share what it can."""
     if isinstance(x, np.ndarray) and (not x.flags.writeable or min(x.strides, default=0) < 0):
-        x = x.copy()  # PyTorch wants them otherwise
+        x = x.copy()  # PyTorch needs writable arrays with positive strides
     return importlib.import_module("array_api_compat.torch").asarray(x, device=device)
 
 
@@ -89,7 +89,7 @@ def indices(which: Indices | slice, other: Any) -> Any:
     return which if isinstance(which, slice) else like(which, other)
 
 
-def frames_of(x: AnyArray, which: Indices | slice) -> Array:
+def take_frames(x: AnyArray, which: Indices | slice) -> Array:
     """Some of the frames, which are the last axis; indices are on the host."""
     return x[..., indices(which, x)]
 
@@ -135,7 +135,7 @@ def room_for_frames(shape: tuple[int, ...], dtype: DTypeLike) -> Array:
     return np.empty((C, n + 1, M), dtype)[:, :n]
 
 
-def channels_apart(Y: Array) -> Array:
+def with_separate_channels(Y: Array) -> Array:
     """The same frames (C, n, M) in such an array; themselves if they are."""
     C, _, M = Y.shape
     apart = C == 1 or not Y.flags.c_contiguous

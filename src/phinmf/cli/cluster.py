@@ -15,8 +15,8 @@ from phinmf.cli.one_file import unmix_one
 from phinmf.cli.text import shown
 
 if TYPE_CHECKING:
-    from phinmf.arrays.errands import Errand
-    from phinmf.arrays.patience import Watch
+    from phinmf.arrays.cluster_tasks import ClusterTask
+    from phinmf.arrays.cluster_watch import Watch
     from phinmf.cli.request import Request
     from phinmf.unmixing.record import FolderRecord
 
@@ -25,8 +25,8 @@ def tasks(
     asked: list[Request], typed: argparse.Namespace
 ) -> Iterator[tuple[Request, Callable[[], FolderRecord]]]:
     """Yield a function for each file: all workers share one file, or each unmixes some files."""
-    from phinmf.arrays.errands import Errand
-    from phinmf.arrays.patience import Watch
+    from phinmf.arrays.cluster_tasks import ClusterTask
+    from phinmf.arrays.cluster_watch import Watch
     from phinmf.engines.remote.connection import check_workers, connect
 
     with connect(typed.cluster) as client:
@@ -41,7 +41,7 @@ def tasks(
             yield asked[0], partial(unmix_one, asked[0], typed.quiet, on_cluster=True)
             return
         send = partial(client.submit, on_worker, pure=False)
-        work = [Errand(watch, partial(send, request)) for request in asked]
+        work = [ClusterTask(watch, partial(send, request)) for request in asked]
         for request, errand in zip(asked, work, strict=True):
             yield request, partial(outcome, request, errand, typed.quiet)
 
@@ -75,7 +75,7 @@ def on_worker(request: Request) -> FolderRecord:
     return unmix_one(here, quiet=True)
 
 
-def outcome(request: Request, errand: Errand, quiet: bool) -> FolderRecord:
+def outcome(request: Request, errand: ClusterTask, quiet: bool) -> FolderRecord:
     """Wait until a worker has unmixed a file, and return its record."""
     record: FolderRecord = errand.result()
     folder = request.output.folder

@@ -18,13 +18,13 @@ from phinmf.cli.exit_codes import FAILED, OK
 from phinmf.cli.one_file import unmix_one
 from phinmf.cli.text import only_errors, sentence, shown
 from phinmf.inits import INITS
+from phinmf.solvers import SOLVERS
 
 if TYPE_CHECKING:
     from phinmf.unmixing.groups import Groups
     from phinmf.unmixing.record import FolderRecord
 
 T = TypeVar("T")
-SOLVERS = ("lbfgs", "quasi-newton", "projected-gradient", "jacobi")
 EPILOG = """\
 Each recording gets a folder of its own: component_01.wav and so on, the strongest first, in the
 format of the recording; result.json; model.npz, to be used on other recordings; report.html, a page

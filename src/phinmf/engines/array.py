@@ -14,10 +14,10 @@ from phinmf.arrays import (
     cast,
     copied,
     dtype_of,
-    frames_of,
     indices,
     like,
     namespace,
+    take_frames,
     to_numpy,
     zeros,
 )
@@ -55,7 +55,9 @@ class ArrayEngine(Engine):
         self.algebra = algebra_of(Y)
 
     def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> ArrayEngine:
-        return ArrayEngine(copied(frames_of(self.Y, frames), dtype), self.divergence, None, weights)
+        return ArrayEngine(
+            copied(take_frames(self.Y, frames), dtype), self.divergence, None, weights
+        )
 
     def rest(self) -> None:
         self.X = self.Y

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from numpy.typing import DTypeLike
 
+from phinmf import penalties
 from phinmf._types import Array, Indices, Precision
 from phinmf.divergences import Divergence, is_compiled
 from phinmf.linalg.algebra import Algebra
@@ -104,7 +105,7 @@ class Engine(ABC):
     @classmethod
     def supports(cls, divergence: Divergence, penalty: Penalty | None = None) -> bool:
         """Whether this engine can compute with a divergence and a penalty."""
-        known = is_compiled(divergence) and (penalty is None or penalty.compiled)
+        known = is_compiled(divergence) and (penalty is None or penalties.is_compiled(penalty))
         return known or not cls.compiled_only
 
     def __enter__(self) -> Engine:

@@ -21,13 +21,13 @@ from phinmf.algorithm.options import penalty_named
 from phinmf.arrays.lazy import dask, is_lazy, rows
 from phinmf.estimator.callbacks import Task, with_callbacks
 from phinmf.fit.checkpoint import Files
-from phinmf.fit.devices import Place
-from phinmf.fit.encode import Encoding, encode
+from phinmf.fit.devices import ComputeDevice
+from phinmf.fit.encode import EncodedFrames, encode
 from phinmf.fit.given import fixed_parts
 from phinmf.fit.options import FitOptions, fit_options
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
-from phinmf.inits import Given
+from phinmf.inits import GivenTransform
 from phinmf.result import Result, State
 
 
@@ -46,16 +46,20 @@ def all_or_nothing(estimator: object) -> Iterator[None]:
 @with_callbacks  # type: ignore[untyped-decorator]
 def fit(
     estimator: Any, X: AnyArray, weights: Array | None, activations: ArrayLike | None
-) -> Encoding:
+) -> EncodedFrames:
     """Fit a TLNMF to validated frames, and return their encoding."""
-    place = Place("X", X, estimator.device)
+    place = ComputeDevice("X", X, estimator.device)
     with place.enough_memory():
         return fit_here(estimator, place.take(X), place, weights, activations)
 
 
 def fit_here(
-    estimator: Any, X: Array, place: Place, weights: Array | None, activations: ArrayLike | None
-) -> Encoding:
+    estimator: Any,
+    X: Array,
+    place: ComputeDevice,
+    weights: Array | None,
+    activations: ArrayLike | None,
+) -> EncodedFrames:
     """Fit to frames that are on the device, and move what is learned to where `X` was given."""
     problem = problem_for(estimator, X, weights, activations)
     task = Task.of_fit(estimator, place.given, checks.count("n_init", estimator.n_init, 1))
@@ -83,9 +87,9 @@ def encoded(
     weights: Array | None = None,
     engine: str | None = None,
     n_threads: int | None = None,
-) -> Encoding:
+) -> EncodedFrames:
     """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
-    place = Place("X", X, estimator.device)
+    place = ComputeDevice("X", X, estimator.device)
     with place.enough_memory():
         found = encode(
             place.take(X).T[None],
@@ -102,7 +106,7 @@ def encoded(
         return found_back(found, place)
 
 
-def found_back(found: Encoding, place: Place) -> Encoding:
+def found_back(found: EncodedFrames, place: ComputeDevice) -> EncodedFrames:
     """Move an encoding to the device of the frames as they were given."""
     return found._replace(H=place.back(found.H), energies=place.back(found.energies))
 
@@ -151,7 +155,7 @@ def problem_for(
         W = estimator.components_
         H = encoded(estimator, X).H
         options = options_of(estimator, False if estimator.anneal is None else None)
-        options = replace(options, init=Given(arrays.like(estimator.transform_matrix_, X)))
+        options = replace(options, init=GivenTransform(arrays.like(estimator.transform_matrix_, X)))
     if activations is not None:
         H = arrays.like(checks.factor("activations", activations, (len(X), K), np.float64).T, X)
     return problem_of(
@@ -182,7 +186,7 @@ def attributes(estimator: Any, Phi: Array, W: Array, scale: float) -> dict[str, 
     }
 
 
-def restarts(estimator: Any, problem: Problem, task: Task, place: Place) -> list[Result]:
+def restarts(estimator: Any, problem: Problem, task: Task, place: ComputeDevice) -> list[Result]:
     """Fit from `n_init` starts, whose random states are independent."""
     n = estimator.n_init
     callback = checks.function("callback", estimator.callback)
@@ -202,7 +206,7 @@ def restarts(estimator: Any, problem: Problem, task: Task, place: Place) -> list
         def watch(state: State) -> bool:
             iteration = task_of(number).subtask("iteration", state.iteration - 1)
             stop = iteration.end(lambda: attributes_at(state))
-            return bool(callback is not None and callback(place.seen(state))) or stop
+            return bool(callback is not None and callback(place.for_callback(state))) or stop
 
         return watch
 

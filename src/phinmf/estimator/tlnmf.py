@@ -197,7 +197,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 "components": self.components,
                 "init": self.init,
             }
-            devices.together("X", frames, others)
+            devices.check_same_device("X", frames, others)
             known = weights.checked(sample_weight, frame_mask, len(frames))
             H = fitting.fit(self, frames, known, activations).H.T
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H

@@ -13,7 +13,7 @@ from phinmf._types import AnyArray, Array, Indices
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.options import Options
 from phinmf.arrays import lazy
-from phinmf.arrays.errands import in_memory
+from phinmf.arrays.cluster_tasks import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
 from phinmf.fit import power
@@ -31,7 +31,7 @@ class Data:
     scale: float  #: root mean square that they had
     weights: Array | None  #: (n,), all positive; None: all are 1
     used: Indices | slice  #: which of the given frames have a weight
-    place: Indices | slice  #: where each of those is in Y
+    columns: Indices | slice  #: of Y, for each of those frames
 
     @property
     def n_used(self) -> int:
@@ -63,22 +63,22 @@ def data_of(
     power.check_range(arrays.dtype_of(frames), sparsity=options.penalty.weight, floor=floor)
     weights, unit = in_own_unit(frame_weights)
     used: Indices | slice = slice(None)
-    place: Indices | slice = slice(None)
+    columns: Indices | slice = slice(None)
     Y = frames
     if weights is not None and not weights.all():
         used = np.flatnonzero(weights)
-        Y, weights = arrays.frames_of(Y, used), weights[used]
+        Y, weights = arrays.take_frames(Y, used), weights[used]
     known = levels(Y)
     if not isinstance(used, slice) and known.silent.all():
         raise ValueError("the frames that are not masked are all zero: nothing can be learned")
     power.check_floor(floor, power.check_audible(known), arrays.dtype_of(Y))
     if may_merge and math.prod(Y.shape) < SINGLE_PAYS:
         few = in_memory(Y) if is_lazy(Y) else Y
-        few, weights, place = merge(few, weights)
+        few, weights, columns = merge(few, weights)
         known = levels(few)
         Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
     Y, scale = power.unit_power(Y, weights, known)
-    return Data(frames, frame_weights, unit, Y, scale, weights, used, place)
+    return Data(frames, frame_weights, unit, Y, scale, weights, used, columns)
 
 
 def merge(Y: Array, weights: Array | None) -> tuple[Array, Array | None, Indices]:
@@ -94,4 +94,4 @@ def merge(Y: Array, weights: Array | None) -> tuple[Array, Array | None, Indices
     place = place.ravel()
     joint = np.bincount(place, weights=weights)
     weights = None if (joint == 1).all() else joint.astype(np.float64)
-    return arrays.frames_of(Y, first), weights, place
+    return arrays.take_frames(Y, first), weights, place

@@ -14,7 +14,7 @@ from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.fit.checkpoint import digest, digest_of_frames
 from phinmf.fit.data import Data
 from phinmf.fit.engine import divergence_of
-from phinmf.fit.given import Given
+from phinmf.fit.given import GivenFactors
 from phinmf.fit.options import FitOptions
 from phinmf.inits import Init
 
@@ -35,7 +35,7 @@ def seed_of(random_state: RandomState) -> Seed:
 
 
 def description(
-    options: FitOptions, data: Data, given: Given, K: int, seed: Seed, in_batch: bool
+    options: FitOptions, data: Data, given: GivenFactors, K: int, seed: Seed, in_batch: bool
 ) -> dict[str, Any]:
     """What a checkpoint must agree with, in values for JSON.
 
@@ -66,7 +66,7 @@ def description(
 
 def init_label(init: Init) -> str:
     """The name of a registered init, or a text that identifies another one."""
-    if isinstance(init, inits.Given):
+    if isinstance(init, inits.GivenTransform):
         return label(init.Phi)
     named = (name for name, kind in inits.INITS.items() if type(init) is kind and init == kind())
     return next(named, None) or object_label("init", init)

@@ -1,4 +1,4 @@
-"""Where a fit computes: what `device` means at the doors, and what can be wrong with it."""
+"""The `device` argument of the public functions: where a fit computes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from phinmf.result import Result, State
 P = ParamSpec("P")
 
 
-class Place:
+class ComputeDevice:
     """Where a fit of frames computes; its results go back to where the frames came from."""
 
     def __init__(self, name: str, given: Any, device: Device = None) -> None:
@@ -50,7 +50,7 @@ class Place:
         """The same numbers as an array like the frames; None is None."""
         return arrays.like(x, self.given) if self.away and x is not None else x
 
-    def seen(self, state: State) -> State:
+    def for_callback(self, state: State) -> State:
         """What a callback of the caller sees."""
         if not self.away:
             return state
@@ -64,9 +64,9 @@ class Place:
         except RuntimeError as error:  # PyTorch has its own, of this kind
             if type(error).__name__ != "OutOfMemoryError":
                 raise
-            raise MemoryError(self.sentence()) from error
+            raise MemoryError(self.memory_message()) from error
 
-    def sentence(self) -> str:
+    def memory_message(self) -> str:
         """How much is needed, how much is free, and what to do."""
         shape = tuple(self.given.shape)
         itemsize = 4 if str(self.given.dtype).endswith("float32") else 8
@@ -137,7 +137,7 @@ def torch_device(device: Device) -> Any:
     return found
 
 
-def together(name: str, given: Any, others: Mapping[str, Any]) -> None:
+def check_same_device(name: str, given: Any, others: Mapping[str, Any]) -> None:
     """Raise if a tensor is on another device than the frames; arrays of NumPy are moved."""
     here = str(given.device) if arrays.is_tensor(given) else "cpu"
     for other, value in others.items():
@@ -148,26 +148,26 @@ def together(name: str, given: Any, others: Mapping[str, Any]) -> None:
             )
 
 
-def door(function: Callable[P, Result]) -> Callable[P, Result]:
+def computed_on_device(function: Callable[P, Result]) -> Callable[P, Result]:
     """Let a function of frames Y compute on `device`, and hand its result back where Y is."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)
-    def enter(*args: P.args, **how: P.kwargs) -> Result:
+    def wrapper(*args: P.args, **how: P.kwargs) -> Result:
         bound = signature.bind(*args, **how)
         given = bound.arguments
         Y, device = given["Y"], given.pop("device", None)
         if device is None and not any(map(arrays.is_tensor, given.values())):
             return function(*args, **how)
-        together("Y", Y, given)
-        place = Place("Y", Y if arrays.is_tensor(Y) else checks.frames(Y), device)
+        check_same_device("Y", Y, given)
+        place = ComputeDevice("Y", Y if arrays.is_tensor(Y) else checks.frames(Y), device)
         with place.enough_memory():
             given["Y"] = place.take(place.given)
             callback = checks.function("callback", given.get("callback"))
             if callback is not None:
-                given["callback"] = lambda state: callback(place.seen(state))
+                given["callback"] = lambda state: callback(place.for_callback(state))
             result = function(*bound.args, **bound.kwargs)
             factors = {name: place.back(getattr(result, name)) for name in ("Phi", "W", "H")}
             return dataclasses.replace(result, **factors)
 
-    return enter
+    return wrapper

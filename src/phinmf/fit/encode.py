@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from phinmf import arrays, checks
+from phinmf import arrays, checks, penalties
 from phinmf._types import AnyArray, Array
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
@@ -21,7 +21,7 @@ TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an
 MAX_UPDATES = 1000
 
 
-class Encoding(NamedTuple):
+class EncodedFrames(NamedTuple):
     """Activations, and how well they explain the frames."""
 
     H: Array  #: (K, N), in the units of Y²
@@ -29,11 +29,13 @@ class Encoding(NamedTuple):
     penalty: float
     energies: Array  #: (M,): of each atom, weighted, at unit power
 
-    def times(self, unit: float) -> Encoding:
+    def times(self, unit: float) -> EncodedFrames:
         """The same in another unit of the weights."""
         if unit == 1:
             return self
-        return Encoding(self.H, unit * self.divergence, unit * self.penalty, unit * self.energies)
+        return EncodedFrames(
+            self.H, unit * self.divergence, unit * self.penalty, unit * self.energies
+        )
 
 
 def encode(
@@ -48,12 +50,12 @@ def encode(
     weights: Array | None = None,
     engine: str = "auto",
     n_threads: int | None = None,
-) -> Encoding:
+) -> EncodedFrames:
     """Find the activations of frames Y (C, M, N), given Φ, W and the scale they were learned at.
 
-    Each frame starts from its own best flat model and stops by its own convergence: the result
-    for a frame does not depend on which other frames there are, but for rounding: a product of
-    matrices may round a column otherwise beside other columns.
+    Each frame starts from its own best flat model and stops when it has converged. So its result
+    does not depend on the other frames, up to rounding, which depends on the number of columns of
+    a product.
     """
     divergence = divergence_of(divergence)
     checks.known("engine", engine, ["auto", *ENGINES])
@@ -65,10 +67,10 @@ def encode(
     if known.bad:
         raise ValueError(f"the frames have {known.bad} NaN or infinite values: remove them")
     heard = ~known.silent
-    if floor == 0 and not heard.all():  # silence is explained by nothing
+    if floor == 0 and not heard.all():  # a silent frame gets activations 0
         H = arrays.zeros((W.shape[1], Y.shape[2]), W, dtype)
         if not heard.any():
-            return Encoding(H, 0.0, 0.0, arrays.zeros((len(W),), W, dtype))
+            return EncodedFrames(H, 0.0, 0.0, arrays.zeros((len(W),), W, dtype))
         some = None if weights is None else weights[arrays.to_numpy(heard)]
         found = encode(
             Y[:, :, heard], Phi, W, scale=scale, penalty=penalty, floor=floor,
@@ -89,7 +91,7 @@ def encode(
     with engine_for(engine, unit, divergence, penalty, n_threads, weights) as held:
         held.rotate(Phi)
         held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], penalty))
-        compiled = is_compiled(divergence) and penalty.compiled and floor > 0
+        compiled = is_compiled(divergence) and penalties.is_compiled(penalty) and floor > 0
         if compiled and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
             from phinmf.tensors.converging import converge  # needs PyTorch, which is there
 
@@ -99,4 +101,4 @@ def encode(
         fit = held.objective(arrays.cast(columns, dtype), floor).loss()
         H = held.activations() * (float(dtype.type(scale) ** 2) / arrays.cast(s, dtype))[:, None]
         sparse = penalty.cost(columns, held.activation_sums())
-        return Encoding(H, fit, sparse, held.energies()).times(weight_unit)
+        return EncodedFrames(H, fit, sparse, held.energies()).times(weight_unit)

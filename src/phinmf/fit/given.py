@@ -19,7 +19,7 @@ from phinmf.result import Result
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenFactors:
     """What the caller gave; double precision, H at unit power and for the frames of the fit."""
 
     shape: tuple[int, int, int]  #: M, number of frames of the fit, K
@@ -67,7 +67,7 @@ class Given:
         assert result.W is not None
         assert result.H is not None
         columns = self.kept.columns
-        W, H = arrays.copied(result.W), arrays.frames_of(result.H, place)
+        W, H = arrays.copied(result.W), arrays.take_frames(result.H, place)
         if columns is not None:
             W[:, columns] = arrays.cast(self.W[:, columns], self.dtype)
             if self.kept.H is None:
@@ -78,7 +78,7 @@ class Given:
 
 def given_factors(
     W: ArrayLike | None, H: ArrayLike | None, fixed: Fixed, n_components: int, data: Data
-) -> Given:
+) -> GivenFactors:
     """Check the factors that were given for all frames, some of which are used."""
     M, K, N = data.Y.shape[1], n_components, data.frames.shape[2]
     columns = arrays.zeros((M, 0), data.Y, np.float64)
@@ -90,14 +90,14 @@ def given_factors(
     if H is not None:
         activations = arrays.like(checks.factor("H", H, (K, N), np.float64), data.Y)
         with np.errstate(over="ignore"):  # looked for at the start
-            unit = arrays.frames_of(activations, data.used) / data.scale**2
+            unit = arrays.take_frames(activations, data.used) / data.scale**2
     keeps_Phi, kept_columns, keeps_H = fixed_parts(fixed, columns.shape[1], H is not None)
     if kept_columns is not None:
         kept_columns = arrays.indices(kept_columns, data.Y)
         power.check_kept_columns(columns[:, kept_columns], data.scale, arrays.dtype_of(data.Y))
     kept = Kept(kept_columns, unit if keeps_H else None)
     shape = (M, data.Y.shape[2], K)
-    return Given(shape, arrays.dtype_of(data.Y), columns, unit, activations, keeps_Phi, kept)
+    return GivenFactors(shape, arrays.dtype_of(data.Y), columns, unit, activations, keeps_Phi, kept)
 
 
 def fixed_parts(given: Any, n_columns: int, has_H: bool) -> tuple[bool, Indices | None, bool]:

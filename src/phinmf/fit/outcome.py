@@ -39,7 +39,7 @@ def result_of(outcome: Outcome, options: Options, scale: float) -> Result:
     )
 
 
-def with_the_other_frames(result: Result, data: Data, options: FitOptions) -> Result:
+def with_left_out_frames(result: Result, data: Data, options: FitOptions) -> Result:
     """The result with activations of all frames: those that were left out are encoded."""
     assert result.W is not None
     assert result.H is not None
@@ -49,7 +49,7 @@ def with_the_other_frames(result: Result, data: Data, options: FitOptions) -> Re
     H = arrays.zeros((len(result.H), N), result.H)
     H[:, arrays.indices(data.used, H)] = result.H
     found = encode(
-        arrays.frames_of(data.frames, others),
+        arrays.take_frames(data.frames, others),
         result.Phi,
         result.W,
         scale=result.scale,

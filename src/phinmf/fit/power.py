@@ -33,7 +33,7 @@ def check_floor(floor: float, known: Levels, dtype: Any) -> None:
             f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
             " set floor to a small number such as 1e-8, or leave these frames out"
         )
-    least = 100 * float(np.finfo(dtype).eps) ** 2  # of the rounding of |ΦY|², and some
+    least = 100 * float(np.finfo(dtype).eps) ** 2  # 100 times the rounding error of |ΦY|²
     if floor < least and not (floor == 0 and dtype == np.float64):
         raise ValueError(
             f"floor is {floor:g}, but in {dtype} at least {least:.2g} is needed to be more than"

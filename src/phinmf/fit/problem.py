@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import arrays, checks
+from phinmf import arrays, checks, penalties
 from phinmf._types import AnyArray, Array, Fixed, RandomState
 from phinmf.algorithm.alternate import Outcome, alternate
 from phinmf.algorithm.group import Callback, Group, Restart
@@ -22,9 +22,9 @@ from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import Seed, description, seed_of
 from phinmf.fit.devices import free_memory
 from phinmf.fit.engine import engine_for
-from phinmf.fit.given import Given, given_factors
+from phinmf.fit.given import GivenFactors, given_factors
 from phinmf.fit.options import FitOptions
-from phinmf.fit.outcome import result_of, with_the_other_frames
+from phinmf.fit.outcome import result_of, with_left_out_frames
 from phinmf.fit.restarts import equally_far, in_threads, in_turn, stopping_with
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
@@ -39,7 +39,7 @@ class Problem:
     """Frames, a number of components, and how they are learned."""
 
     data: Data
-    given: Given
+    given: GivenFactors
     n_components: int
     options: FitOptions
 
@@ -89,7 +89,7 @@ class Problem:
             and solver.fits_a_batch
             and self.given.kept.H is None
             and is_compiled(self.options.divergence)
-            and self.options.algorithm.penalty.compiled
+            and penalties.is_compiled(self.options.algorithm.penalty)
             and self.options.algorithm.floor >= LEAST_FLOOR_OF_BATCH
         )
 
@@ -183,7 +183,7 @@ class Problem:
         Phi = arrays.like(self.options.init.start(seen, rng_Phi, self.given.dtype), data.Y)
         if options.floor == 0:
             learned = options.solver is not None
-            power.check_entries(Phi, arrays.frames_of(data.Y, data.place), learned)
+            power.check_entries(Phi, arrays.take_frames(data.Y, data.columns), learned)
         start = Iterate(Phi, *self.given.start(powers, options.penalty, rng_W))
         if options.floor == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(
@@ -207,7 +207,7 @@ class Problem:
         """The result in the units of what was given, and for all of its frames."""
         data, given, options = self.data, self.given, self.options
         result = result_of(outcome, options.algorithm, data.scale)
-        result = given.in_its_units(result, data.place)
+        result = given.in_its_units(result, data.columns)
         if data.unit != 1:
             result = replace(
                 result,
@@ -220,7 +220,7 @@ class Problem:
             return result
         if given.kept.H is not None:
             return replace(result, H=given.H_as_given)
-        return with_the_other_frames(result, data, options)
+        return with_left_out_frames(result, data, options)
 
 
 def problem_of(

@@ -1,4 +1,7 @@
-"""Several restarts, in turn or in threads; an interrupt ends with those that have begun."""
+"""Several restarts, in turn or in threads.
+
+After an interrupt, running restarts stop and no new one starts.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from phinmf.algorithm.group import Callback, Restart
 from phinmf.result import Result, State, Status
 from phinmf.warn import pinned
 
-One = Callable[[int, Callable[[], bool]], Result]  #: runs a restart until it ends or is told to
+One = Callable[[int, Callable[[], bool]], Result]  #: runs a restart until it ends or `stopped()`
 
 
 def in_turn(one: One, n: int) -> list[Result]:

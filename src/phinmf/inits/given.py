@@ -16,7 +16,7 @@ from phinmf.linalg.manifold import orthogonality_error
 
 
 @dataclass(frozen=True, eq=False)
-class Given(Init):
+class GivenTransform(Init):
     """An orthogonal array or tensor, checked when this object is made.
 
     Parameters

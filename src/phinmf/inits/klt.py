@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import AnyArray, Array
-from phinmf.arrays import cast, contiguous, errands, lazy, like, namespace
+from phinmf.arrays import cast, cluster_tasks, contiguous, lazy, like, namespace
 from phinmf.arrays.lazy import is_lazy
 from phinmf.engines.blocked.summation import Node, blocks_of, total
 from phinmf.inits.base import Frames, Init
@@ -56,7 +56,7 @@ def covariance(frames: Frames) -> Array:
         return Node(i, i + 1, [product(Y[:, :, blocks[i]], w)])
 
     (found,) = total(len(blocks), map(node, range(len(blocks))))
-    return errands.compute(Y, [found])[0] if is_lazy(Y) else found
+    return cluster_tasks.compute(Y, [found])[0] if is_lazy(Y) else found
 
 
 def _products(Y: AnyArray, weights: Array | None) -> Array:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from phinmf._types import Array
+from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.audio import files
 from phinmf.scores.measures import described
 from phinmf.scores.table import ScoreTable, score_components
@@ -19,7 +20,7 @@ def score_files(
     *,
     mixture: str | os.PathLike[str] | None = None,
     window: float = 0.04,
-    sparsity: float = 10.0,
+    sparsity: float = DEFAULT_SPARSITY,
     baseline: bool = True,
 ) -> ScoreTable:
     """Score sound files against the files of the true sources; see `score_components`.

@@ -13,7 +13,7 @@ from phinmf._types import Array
 from phinmf.algorithm.options import DEFAULT_FLOOR
 from phinmf.api import tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
-from phinmf.inits import Given
+from phinmf.inits import GivenTransform
 from phinmf.linalg.manifold import dct
 from phinmf.result import Result
 from phinmf.scores.measures import signals
@@ -42,7 +42,7 @@ def oracle_mask(
         Estimates of the sources, which add up to the mixture. Channels share the mask.
     """
     truths = signals("references", references)
-    transform = dct(M) if Phi is None else Given(Phi).of_length(M, float)
+    transform = dct(M) if Phi is None else GivenTransform(Phi).of_length(M, float)
     powers = [np.square(transform @ to_frames(one, M)).mean(axis=0) for one in truths]
     total = np.sum(powers, axis=0)
     mixture = transform @ to_frames(truths.sum(axis=0), M)

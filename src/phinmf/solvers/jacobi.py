@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from phinmf import checks
 from phinmf._types import Array, Indices
 from phinmf.engines import Objective
 from phinmf.linalg.manifold import givens
@@ -32,6 +33,9 @@ class Jacobi(Solver):
     """
 
     n_refine: int = 9
+
+    def __post_init__(self) -> None:
+        checks.count("n_refine", self.n_refine, 1)
 
     def fits(self, arrays: dict[str, Array], M: int) -> bool:
         """Whether the memory is a number of rounds."""

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from phinmf import checks
 from phinmf._types import Array, Indices, Precision
 from phinmf.arrays import cast, copied, divided, dtype_of, like, namespace, zeros
 from phinmf.engines import Objective
@@ -103,6 +104,12 @@ class LBFGS(Solver):
     metric: Literal["bound", "exact"] = "exact"
     metric_every: int = 3
     retraction: Literal["exp", "cayley"] | None = None
+
+    def __post_init__(self) -> None:
+        checks.count("memory_size", self.memory_size, 0)
+        checks.known("metric", self.metric, ("bound", "exact"))
+        checks.count("metric_every", self.metric_every, 1)
+        checks.known("retraction", self.retraction, (*RETRACTIONS, None))
 
     anneals_by_default = True
 

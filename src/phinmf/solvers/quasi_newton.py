@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from phinmf import checks
 from phinmf._types import Array
 from phinmf.engines import Objective
 from phinmf.linalg.line_search import Origin, strong_wolfe
@@ -29,6 +30,10 @@ class QuasiNewton(Solver):
 
     metric: Literal["bound", "exact", "printed"] = "bound"
     retraction: Literal["exp", "cayley"] = "exp"
+
+    def __post_init__(self) -> None:
+        checks.known("metric", self.metric, (*METRICS, "printed"))
+        checks.known("retraction", self.retraction, RETRACTIONS)
 
     def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
         """Make at most `n_iter` quasi-Newton steps."""

@@ -37,7 +37,7 @@ class BatchGroup(Group):
         self.shape, self.dtype, self.K = (C, M, N), dtype_of(frames.Y), n_components
         self.total_weight = float(frames.weights.sum())
         self.running: list[int] = []  #: the restart in each place of the batch
-        self.resting: dict[int, Iterate] = {}  #: iterates, used while one batch replaces another
+        self.saved: dict[int, Iterate] = {}  #: iterates, used while one batch replaces another
         self.samples: list[Sample] | None = None  #: the frames in use; None: all
         self.stage = Stage(None, self.dtype)
         self.age = 0  #: updates of Φ since the start
@@ -105,7 +105,7 @@ class BatchGroup(Group):
 
     def iterate(self, number: int) -> Iterate:
         if self.batch is None:
-            return self.resting[number]
+            return self.saved[number]
         return self.batch.iterate(self.running.index(number))
 
     def position(self, number: int) -> Position:
@@ -130,14 +130,14 @@ class BatchGroup(Group):
         old = self.batch
         assert old is not None
         places = [self.running.index(number) for number in numbers]
-        self.resting = {n: old.iterate(place) for n, place in zip(numbers, places, strict=True)}
+        self.saved = {n: old.iterate(place) for n, place in zip(numbers, places, strict=True)}
         memory = old.memory.of(places)
         self.batch = None
         workspace.give(old)
         del old  # so that its memory is free before the next batch is allocated
         batch = None
         if numbers:
-            at = [self.resting[number] for number in numbers]
+            at = [self.saved[number] for number in numbers]
             if self.samples is None and samples is not None:
                 chosen = zip(at, map(self.indices, samples), strict=True)
                 at = [replace(a, H=a.H[:, frames]) for a, frames in chosen]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Indices, Precision
-from phinmf.arrays import channels_apart
+from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums, Engine, Objective
@@ -120,7 +120,7 @@ class BlockedEngine(ShardedEngine):
         workers: Workers | None = None,
     ) -> None:
         super().__init__(Y.shape, Y.dtype, divergence, weights, workers or Workers(n_threads))
-        self.Y = channels_apart(Y.transpose(0, 2, 1))
+        self.Y = with_separate_channels(Y.transpose(0, 2, 1))
         (stretch,) = self.stretches(1)
         self._shards = LocalShards(CompiledShard(self.Y, stretch, self.workers), self.n_blocks)
 

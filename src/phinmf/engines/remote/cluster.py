@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import Precision
-from phinmf.arrays import errands, lazy, patience
+from phinmf.arrays import cluster_tasks, cluster_watch, lazy
+from phinmf.arrays.cluster_watch import ClusterWorkers, Lost, Watch
 from phinmf.arrays.lazy import is_lazy
-from phinmf.arrays.patience import ClusterWorkers, Lost, Watch
 from phinmf.engines.blocked.shards import Call, Shards
 from phinmf.engines.blocked.stretch import Stretch
 from phinmf.engines.remote.actor import Failure, ShardActor
@@ -111,18 +111,18 @@ class ClusterShards(Shards):
 
     def _wait(self, i: int, answer: Future[Any]) -> Any:
         """Wait for what a shard returns, unless its worker is lost."""
-        return self.watch.result(answer, patience.without(self.at[i]))
+        return self.watch.result(answer, cluster_watch.without(self.at[i]))
 
     # making shards
 
-    def _submit(self, i: int, afresh: bool = False) -> Any:
-        """Let a worker make a shard; afresh: compute its frames again, under new keys."""
+    def _submit(self, i: int, resubmit: bool = False) -> Any:
+        """Let a worker make a shard; resubmit: compute its frames again, under new keys."""
         frames, where = self.stretches[i].frames, [self.at[i]]
         parts: Any = None
         if is_lazy(self.source):
             compute = self.client.compute
-            if afresh:
-                compute = partial(errands.afresh, self.client, self.source)
+            if resubmit:
+                compute = partial(cluster_tasks.resubmit, self.client, self.source)
             parts = compute(pieces(self.source, frames), workers=where, allow_other_workers=True)
         C, M, _ = self.source.shape
         shape = C, frames.stop - frames.start, M
@@ -147,7 +147,7 @@ class ClusterShards(Shards):
         except Lost:
             if not others or self.watch.unready(self.at[i], self.watch.look()):
                 raise
-            self.actors[i] = self._submit(i, afresh=True)
+            self.actors[i] = self._submit(i, resubmit=True)
             self._finish(i)
             return
         failed = actor.exception() if actor.status == "error" else None
@@ -168,13 +168,13 @@ class ClusterShards(Shards):
         self.at[i] = min(others, key=lambda address: (self.at.count(address), address))
         log.warning("worker %s is lost: its frames go to %s", gone, self.at[i])
         check_workers(self.watch)
-        self.actors[i] = self._submit(i, afresh=True)
+        self.actors[i] = self._submit(i, resubmit=True)
         self._finish(i)
 
     def _remake(self, i: int, unanswered: list[Call], lost: Lost) -> Any:
         """Make a lost shard again, repeat the calls of the journal, and return the last answer."""
         frames, answer = self.stretches[i].frames, None
-        for _ in range(errands.ATTEMPTS):
+        for _ in range(cluster_tasks.ATTEMPTS):
             try:
                 self._make_elsewhere(i)
                 for call in [*self.journal.calls, *unanswered]:
@@ -183,7 +183,7 @@ class ClusterShards(Shards):
                 lost = error
             else:
                 return answer
-        raise errands.too_often(self.client, lost)
+        raise cluster_tasks.too_often(self.client, lost)
 
 
 def of_a_lost_worker(error: BaseException) -> bool:

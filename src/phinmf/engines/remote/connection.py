@@ -8,7 +8,7 @@ from typing import Any
 
 import phinmf
 from phinmf.arrays import lazy
-from phinmf.arrays.patience import Watch
+from phinmf.arrays.cluster_watch import Watch
 
 CONNECT = 10.0  #: maximum number of seconds to wait for a scheduler
 

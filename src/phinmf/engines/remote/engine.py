@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import AnyArray, Array, Indices
-from phinmf.arrays import errands, lazy, patience
+from phinmf.arrays import cluster_tasks, cluster_watch, lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.blocked.compiled_shard import CompiledShard
@@ -69,12 +69,12 @@ class DaskEngine(ShardedEngine):
             return DaskEngine(Y, self.divergence, None, weights, self.workers)
         sample = self.source[:, :, few]
         if lazy.is_lazy(sample):
-            sample = errands.in_memory(sample)
+            sample = cluster_tasks.in_memory(sample)
         return BlockedEngine(sample.astype(dtype), self.divergence, None, weights, self.workers)
 
     def _on_cluster(self, client: Any) -> Shards:
         """Make one shard for each worker of a cluster."""
-        watch = patience.Watch(client)
+        watch = cluster_watch.Watch(client)
         check_workers(watch)
         stretches = self.stretches(len(watch.ready()))
         return cluster.ClusterShards(watch, self.source, self.dtype, stretches, self.n_blocks)

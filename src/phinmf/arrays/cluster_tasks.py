@@ -12,13 +12,13 @@ import numpy as np
 
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import lazy
-from phinmf.arrays.patience import ClusterWorkers, Lost, Watch, address_of
+from phinmf.arrays.cluster_watch import ClusterWorkers, Lost, Watch, address_of
 
 log = logging.getLogger("phinmf")
 ATTEMPTS = 10  #: maximum number of times that the same work is started
 
 
-class Errand:
+class ClusterTask:
     """Work on a cluster, which is started again if it waits for a worker that is silent or paused.
 
     If a worker has left the cluster, the scheduler itself gives its work to another one.
@@ -82,9 +82,9 @@ def compute(Y: AnyArray, tasks: list[Any]) -> list[Any]:
         return list(lazy.dask().compute(*tasks))
 
     def submit(**where: Any) -> Any:
-        return afresh(client, Y, tasks, **where) if where else client.compute(tasks)
+        return resubmit(client, Y, tasks, **where) if where else client.compute(tasks)
 
-    found: list[Any] = Errand(Watch(client), submit).result()
+    found: list[Any] = ClusterTask(Watch(client), submit).result()
     return found
 
 
@@ -93,7 +93,7 @@ def in_memory(Y: AnyArray) -> Array:
     return np.concatenate(compute(Y, list(Y.to_delayed().ravel())), axis=2)
 
 
-def afresh(client: Any, Y: AnyArray, tasks: list[Any], **where: Any) -> list[Any]:
+def resubmit(client: Any, Y: AnyArray, tasks: list[Any], **where: Any) -> list[Any]:
     """Submit lost tasks again, each under a new key and with everything that it depends on.
 
     So no task waits for a result that the scheduler believes to be on another worker, unless the
