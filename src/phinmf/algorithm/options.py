@@ -32,6 +32,11 @@ class Options:
     tol: float = 2e-4
 
     def __post_init__(self) -> None:
+        kinds = {"solver": (Solver, None), "anneal": (Anneal, None), "penalty": (Penalty, ...)}
+        for name, (kind, absent) in kinds.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind) and value is not absent:
+                raise TypeError(f"{name} is {value!r}, but a {kind.__name__} is needed")
         checked = {
             "floor": checks.number("floor", self.floor, 0),
             "n_iter_nmf": checks.count("n_iter_nmf", self.n_iter_nmf, 0),
