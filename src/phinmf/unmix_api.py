@@ -198,7 +198,7 @@ def unmix(
     init : {"dct", "random", "klt"}
         Transform that learning starts from.
     seed : int, RandomState, Generator or None
-        Start of everything random; the same number gives the same result.
+        Random seed; the same number gives the same result.
     max_time : float, optional
         Maximum seconds of learning. If they are few, it learns from fewer frames, or keeps the
         transform.

@@ -192,5 +192,5 @@ def test_control_c(here, times):
         assert "callback" in result["stop_reason"]
     else:
         assert code == 1
-        assert "nothing was left half-written" in rest
+        assert "no incomplete files remain" in rest
         assert not list(here.glob("out/*"))

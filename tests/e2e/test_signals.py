@@ -54,7 +54,7 @@ def test_a_signal_at_any_time_leaves_nothing(here, monkeypatch, capsys, name, ow
     before = {number: signal.getsignal(number) for number in placing.SIGNALS}
     after(monkeypatch, owner, where, *[number] * (2 if name == "SIGINT" else 1))
     assert main(["unmix", "song.wav", *QUICK]) == CODES[name]
-    assert "nothing was left half-written" in capsys.readouterr().err
+    assert "no incomplete files remain" in capsys.readouterr().err
     assert [p.name for p in here.iterdir()] == ["song.wav"]
     assert {number: signal.getsignal(number) for number in placing.SIGNALS} == before
 

@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return attempt(sys.argv[1:] if argv is None else argv)
         except Ended as end:
-            print(f"phinmf: {end}; nothing was left half-written", file=sys.stderr)
+            print(f"phinmf: {end}; no incomplete files remain", file=sys.stderr)
             return end.status
 
 

@@ -37,7 +37,7 @@ examples:
   phinmf unmix song.wav --preview                            thirty seconds, to try options
   phinmf unmix album/ -o out/ --seed 1                       every recording in a folder
   phinmf unmix live.wav --model out/song/model.npz -o out/   what was learned from another one
-  phinmf unmix out/song --group "drums=1,4 bass=2"           add components up; nothing is learned
+  phinmf unmix out/song --group "drums=1,4 bass=2"           join components; nothing is learned
   phinmf unmix tapes/ --cluster tcp://10.0.0.1:8786          a file on each worker of a Dask cluster
 """
 
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     learning("--solver", default="lbfgs", choices=SOLVERS, help="method of learning")
     learning("--init", default="dct", choices=INITS, help="where learning starts")
-    learning("--seed", type=values.seed, default=0, help="start of everything random (0)")
+    learning("--seed", type=values.seed, default=0, help="random seed (0)")
     learning("--max-time", type=values.duration, metavar="S",
              help="maximum number of seconds of learning")  # fmt: skip
     learning(
@@ -90,8 +90,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     stretch("--preview", action="store_true", help="30 s from the middle")
     written = parser.add_argument_group("what is written").add_argument
-    written("--groups", type=values.count, metavar="N", help="also add components up to N groups")
-    written("--group", metavar="TEXT", help='also add up by name: "drums=1,4 bass=2"')
+    written("--groups", type=values.count, metavar="N", help="also join components into N groups")
+    written("--group", metavar="TEXT", help='also join by name: "drums=1,4 bass=2"')
     written("--format", help="WAV, FLAC, OGG, MP3, OPUS ... (as the recording; lossy ones: WAV)")
     written("--subtype", help="PCM_16, PCM_24, FLOAT ... (as the recording)")
     written("--filename", default=None, help="template: component_{number:02d}, {track}-{number}")

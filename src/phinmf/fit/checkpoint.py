@@ -169,7 +169,10 @@ def check_start(snapshot: Snapshot, group: Group) -> None:
 
 
 def refuse_other_files(path: str | os.PathLike[str]) -> None:
-    """Raise if a checkpoint would replace another file; a damaged one has a previous one."""
+    """Raise if a checkpoint would replace a file of another kind.
+
+    A damaged checkpoint is accepted if its `.previous` is valid.
+    """
     before = storage.previous(path)
     for place in (before, Path(path)):
         if (

@@ -46,7 +46,7 @@ class Penalty(ABC):
 
     @abstractmethod
     def flat_level(self, powers: Array) -> Array:
-        """Return the best constant model of each frame, where H starts.
+        """Return the constant model of each frame where H starts: the best one for Itakura–Saito.
 
         For a frame of mean power p it minimises p/s + log s + the penalty of s over s. It depends
         on that frame alone.

@@ -1,4 +1,4 @@
-"""What ``make demo`` shows: the transform of the built-in example, learned and fixed."""
+"""Draw the built-in example in the fixed and in the learned transform, for docs/images."""
 
 from __future__ import annotations
 

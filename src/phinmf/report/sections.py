@@ -72,7 +72,7 @@ def player_sections(report: Report, preview: Transformed) -> Iterator[str]:
          f"Each row is one shape of sound, {kind}.",
          f"Power of the recording over time in the {kind} transform, ordered by frequency"),
         ("As an ordinary spectrogram", pictures.spectrogram(report, preview),
-         "Each row is one frequency, given.",
+         "Each row is one frequency of a fixed grid.",
          "Ordinary spectrogram of the recording"),
     )  # fmt: skip
     figures_ = "".join(_picture(report, *what) for what in both)

@@ -1,7 +1,7 @@
 """Which files of a folder this program wrote: its result.json lists them, with checksums.
 
 Only those are ever removed or replaced. What is not listed, is a link, or was changed since it was
-written belongs to somebody else.
+written is never removed or replaced.
 """
 
 from __future__ import annotations
