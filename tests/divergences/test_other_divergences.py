@@ -83,8 +83,8 @@ def test_the_transform_alone_and_activations_alone_follow_the_formulas(d):
             < learn_transform(given, V_hat, divergence=d, **how | {"max_iter": 0}).objective
         )
         W = np.random.default_rng(1).random((len(Y), 3))
-        how = {"scale": 1.0, "penalty": Sparse(0), "floor": 1e-2, "divergence": d}
-        found = encode(given[None], r.Phi, W, **how)
+        known = {"scale": 1.0, "penalty": Sparse(0), "floor": 1e-2, "divergence": d}
+        found = encode(given[None], r.Phi, W, **known)
         v_hat = W @ host(found.H) + 1e-2
         assert found.divergence == pytest.approx(d.value(v, v_hat, 1e-2).sum(), rel=1e-10)
 

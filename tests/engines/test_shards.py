@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.blocked.compiled_shard import CompiledShard
@@ -38,7 +39,7 @@ class Numbers:
 
     def __init__(self, seed=0):
         self.rng = np.random.default_rng(seed)
-        self.Y = self.rng.standard_normal((C, N, M))
+        self.Y = with_separate_channels(self.rng.standard_normal((C, N, M)))  # as in engines
         self.weights = self.rng.integers(1, 3, N).astype(float)
 
     def stretch(self, blocks):
@@ -252,7 +253,7 @@ def test_shards_on_disk_answer_as_one_in_memory(chosen, number):
     local = LocalShards(numbers.shard(), n_blocks)
 
     def load(frames):
-        return numbers.Y[:, frames].copy()
+        return with_separate_channels(numbers.Y[:, frames].copy())
 
     disk = DiskShards(load, (C, M), np.dtype(float), stretches, n_blocks, Workers(1), None)
     for call in sequence(numbers, chosen):
