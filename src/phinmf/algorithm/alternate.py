@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 from phinmf.algorithm.annealing import Phase, Schedule
@@ -72,8 +71,14 @@ def alternate(
     for number, run in enumerate(runs):
         if run.status is None:
             run.last, run.status = group.iterate(number), status
+    if status is Status.INTERRUPTED:
+        runs[-1].status = status  # also if all had just ended
     group.close()
-    return finish(group, runs, options, schedule)
+    try:
+        return finish(group, runs, options, schedule)
+    except KeyboardInterrupt:
+        runs[-1].status = Status.INTERRUPTED
+        return finish(group, runs, options, schedule)
 
 
 class Clock:
@@ -154,16 +159,13 @@ def state_of(group: Group, number: int, run: Run) -> State:
 
 
 def keep(group: Group, runs: Sequence[Run]) -> None:
-    """Let every running restart write a checkpoint, if it was asked to and one is due."""
-    for number in group.running:
-        run = runs[number]
-        if run.restart.keep is not None:
-            run.restart.keep(partial(snapshot, group, number, run))
-
-
-def snapshot(group: Group, number: int, run: Run) -> Snapshot:
-    """Return the complete state of a running restart."""
-    return Snapshot(run.restart.start, run.history, group.position(number))
+    """Write checkpoints of all running restarts, at the same iteration, if one of them is due."""
+    kept = [(n, runs[n], runs[n].restart.keep) for n in group.running]
+    if any(keeper is not None and keeper.due() for _, _, keeper in kept):
+        for number, run, keeper in kept:
+            if keeper is not None:
+                at = group.position(number)
+                keeper.write(Snapshot(run.restart.start, run.history, at))
 
 
 def finish(

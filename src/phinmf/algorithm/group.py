@@ -52,6 +52,18 @@ class Snapshot:
     position: Position
 
 
+class Keeper(ABC):
+    """Writes snapshots of one restart to a file."""
+
+    @abstractmethod
+    def due(self) -> bool:
+        """Whether it is time for another one."""
+
+    @abstractmethod
+    def write(self, snapshot: Snapshot) -> None:
+        """Write a snapshot."""
+
+
 @dataclass(frozen=True)
 class Restart:
     """The input of one restart."""
@@ -59,7 +71,7 @@ class Restart:
     start: Iterate  #: the result is never worse than this
     rng: np.random.Generator  #: draws the sample of frames
     callback: Callback | None = None
-    keep: Callable[[Callable[[], Snapshot]], None] | None = None  #: writes checkpoints
+    keep: Keeper | None = None  #: writes checkpoints
     resumed: Snapshot | None = None  #: where it continues; None: at the start
 
 

@@ -17,7 +17,7 @@ DEFAULT_FLOOR = 1e-8
 class Options:
     """The checked options of Algorithm 1; `tl_nmf` explains each of them.
 
-    The defaults of the public functions and of the estimator are those of this class.
+    The defaults of `tl_nmf` and `TLNMF` are those of this class.
     """
 
     solver: Solver | None
@@ -32,11 +32,13 @@ class Options:
     tol: float = 2e-4
 
     def __post_init__(self) -> None:
-        kinds = {"solver": (Solver, None), "anneal": (Anneal, None), "penalty": (Penalty, ...)}
-        for name, (kind, absent) in kinds.items():
-            value = getattr(self, name)
-            if not isinstance(value, kind) and value is not absent:
-                raise TypeError(f"{name} is {value!r}, but a {kind.__name__} is needed")
+        if self.solver is not None and not isinstance(self.solver, Solver):
+            raise TypeError(f"solver is {self.solver!r}, but a Solver or None is needed")
+        if self.anneal is not None and not isinstance(self.anneal, Anneal):
+            raise TypeError(f"anneal is {self.anneal!r}, but an Anneal or None is needed")
+        if not isinstance(self.penalty, Penalty):
+            raise TypeError(f"penalty is {self.penalty!r}, but a Penalty is needed")
+        checks.number("the weight of the penalty", getattr(self.penalty, "weight", None), 0)
         checked = {
             "floor": checks.number("floor", self.floor, 0),
             "n_iter_nmf": checks.count("n_iter_nmf", self.n_iter_nmf, 0),
@@ -47,7 +49,7 @@ class Options:
         }
         if self.max_time is not None:
             checked["max_time"] = checks.number("max_time", self.max_time, 0)
-        if self.nmf_exponent > 1:
+        if float(self.nmf_exponent) > 1:
             raise ValueError(
                 f"nmf_exponent is {self.nmf_exponent}, but updates are monotone only up to 1: use 1"
             )
@@ -73,6 +75,7 @@ def annealing_for(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal
 
 def penalty_named(penalty: str | Penalty, weight: float) -> Penalty:
     """Return the registered penalty of this name and weight; an object is returned unchanged."""
+    weight = checks.number("sparsity", weight, 0)
     if isinstance(penalty, Penalty):
         return penalty
     return PENALTIES[checks.known("penalty", penalty, PENALTIES)](weight)  # type: ignore[call-arg]

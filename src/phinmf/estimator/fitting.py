@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -61,9 +60,11 @@ def fit_here(
     activations: ArrayLike | None,
 ) -> EncodedFrames:
     """Fit to frames that are on the device, and move what is learned to where `X` was given."""
+    n_init = checks.count("n_init", estimator.n_init, 1)
     problem = problem_for(estimator, X, weights, activations)
-    task = Task.of_fit(estimator, place.given, checks.count("n_init", estimator.n_init, 1))
+    task = Task.of_fit(estimator, place.given, n_init)
     results = restarts(estimator, problem, task, place)
+    del problem  # it holds a copy of the frames
     best = min(results, key=lambda result: result.objective)
     learned = attributes(estimator, place.back(best.Phi), place.back(best.W), best.scale)
     for name, value in learned.items():
@@ -198,26 +199,28 @@ def restarts(estimator: Any, problem: Problem, task: Task, place: ComputeDevice)
         assert at.W is not None
         return attributes(estimator, place.back(at.Phi), place.back(at.W), at.scale)
 
-    @functools.cache
-    def task_of(number: int) -> Task:  # it begins with the first iteration of the restart
-        return task.subtask("restart", number, problem.options.algorithm.max_iter)
+    tasks: dict[int, Task] = {}
+
+    def began(number: int) -> None:
+        max_iter = problem.options.algorithm.max_iter
+        tasks[number] = task.subtask("restart", number, max_iter)
 
     def watcher(number: int) -> Callable[[State], bool]:
         def watch(state: State) -> bool:
-            iteration = task_of(number).subtask("iteration", state.iteration - 1)
+            iteration = tasks[number].subtask("iteration", state.iteration - 1)
             stop = iteration.end(lambda: attributes_at(state))
             return bool(callback is not None and callback(place.for_callback(state))) or stop
 
         return watch
 
     def ended(number: int, result: Result) -> None:
-        task_of(number).end(lambda: attributes_at(result))
+        tasks[number].end(lambda: attributes_at(result))
 
     watched = callback is not None or task.has_callbacks
     callbacks = [watcher(number) if watched else None for number in range(n)]
     files = Files(estimator.checkpoint, estimator.checkpoint_every, estimator.resume)
     jobs = min(effective_n_jobs(estimator.n_jobs), n)
-    return problem.solve(random_states, callbacks, jobs, files, ended)
+    return problem.solve(random_states, callbacks, jobs, files, began, ended)
 
 
 def validated(estimator: Any, X: AnyArray, reset: bool = True) -> Any:

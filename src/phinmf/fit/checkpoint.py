@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,9 @@ from typing import Any
 import numpy as np
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array
-from phinmf.algorithm.group import Group, Restart, Snapshot
+from phinmf.algorithm.group import Group, Keeper, Restart, Snapshot
 from phinmf.algorithm.model import Iterate
 from phinmf.algorithm.stopping import rounding
-from phinmf.arrays.levels import each
-from phinmf.engines.blocked.summation import blocks_of
 from phinmf.fit import storage
 from phinmf.fit.stored_run import memory_of, snapshot_of
 
@@ -39,7 +35,8 @@ class Files:
     resume: File | bool = False
 
     def __post_init__(self) -> None:
-        checks.number("checkpoint_every", self.every, 0)
+        every = checks.number("checkpoint_every", self.every, 0)
+        object.__setattr__(self, "every", every)
         if not isinstance(self.resume, (bool, str, os.PathLike)):
             raise TypeError(
                 f"resume is {self.resume!r}, but True, False or the path of a file is needed"
@@ -75,12 +72,12 @@ class Files:
                 )
             refuse_other_files(self.checkpoint)
             storage.writable(self.checkpoint)
-            keep = Keeper(self.checkpoint, self.every, known)
+            keep = FileKeeper(self.checkpoint, self.every, known)
         source = self.source
-        resumed = None
-        if source is not None:
-            resumed = read(source, known, restart.start, group, sample_size)
-        return dataclasses.replace(restart, keep=keep, resumed=resumed)
+        if source is None:
+            return dataclasses.replace(restart, keep=keep)
+        resumed = read(source, known, restart.start, group, sample_size)
+        return dataclasses.replace(restart, start=resumed.start, keep=keep, resumed=resumed)
 
     @property
     def source(self) -> File | None:
@@ -91,7 +88,7 @@ class Files:
         return path if self.resume and path is not None and found(path) else None
 
 
-class Keeper:
+class FileKeeper(Keeper):
     """Writes a checkpoint when `every` seconds have passed since the last one."""
 
     def __init__(self, path: File, every: float, known: Description) -> None:
@@ -100,11 +97,14 @@ class Keeper:
         self.known = known
         self.last = time.perf_counter()
 
-    def __call__(self, snapshot: Callable[[], Snapshot]) -> None:
-        """Write a checkpoint if it is due."""
-        if time.perf_counter() - self.last >= self.every:
-            write(self.path, snapshot(), self.known)
-            self.last = time.perf_counter()
+    def due(self) -> bool:
+        """Whether `every` seconds have passed."""
+        return time.perf_counter() - self.last >= self.every
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Write a checkpoint."""
+        write(self.path, snapshot, self.known)
+        self.last = time.perf_counter()
 
 
 def write(path: File, snapshot: Snapshot, known: Description) -> None:
@@ -198,22 +198,3 @@ def is_checkpoint(path: Path) -> bool:
 def found(path: str | os.PathLike[str]) -> bool:
     """Whether a checkpoint or its previous one exists."""
     return Path(path).exists() or storage.previous(path).exists()
-
-
-def digest(*given: Array | None) -> str:
-    """A short text that identifies the contents of arrays, on any device."""
-    text = hashlib.blake2b(digest_size=12)
-    for array in given:
-        if array is not None:
-            array = arrays.to_numpy(array)
-            text.update(f"{array.shape} {array.dtype}".encode())
-            text.update(np.ascontiguousarray(array.T).data)
-    return text.hexdigest()
-
-
-def digest_of_frames(Y: AnyArray, weights: Array | None) -> str:
-    """The same for frames (C, M, N), block by block: of any chunks, here or on a cluster."""
-    text = hashlib.blake2b(digest(weights).encode(), digest_size=12)
-    for block in each(digest, Y, blocks_of(Y.shape[2])):
-        text.update(block.encode())
-    return text.hexdigest()

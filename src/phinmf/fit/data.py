@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,7 @@ from phinmf.arrays.cluster_tasks import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
 from phinmf.fit import power
+from phinmf.fit.digest import digest_of_frames
 from phinmf.fit.weights import checked, in_own_unit
 
 
@@ -37,6 +39,11 @@ class Data:
     def n_used(self) -> int:
         """Number of given frames that have a weight."""
         return self.frames.shape[2] if isinstance(self.used, slice) else len(self.used)
+
+    @cached_property
+    def digest(self) -> str:
+        """A text that identifies the frames and their weights as they were given."""
+        return digest_of_frames(self.frames, self.frame_weights)
 
     def schedule(self, options: Options) -> Schedule:
         """The schedule of a run on these frames."""

@@ -11,8 +11,8 @@ import numpy as np
 from phinmf import checks, inits
 from phinmf._types import Array, RandomState
 from phinmf.divergences import DIVERGENCES, Divergence
-from phinmf.fit.checkpoint import digest, digest_of_frames
 from phinmf.fit.data import Data
+from phinmf.fit.digest import digest
 from phinmf.fit.engine import divergence_of
 from phinmf.fit.given import GivenFactors
 from phinmf.fit.options import FitOptions
@@ -45,7 +45,7 @@ def description(
     kept, o = given.kept, options.algorithm
     columns = None if kept.columns is None else kept.columns.tolist()
     return {
-        "frames": digest_of_frames(data.frames, data.frame_weights),
+        "frames": data.digest,
         "n_components": K,
         "divergence": divergence_label(options.divergence),
         "penalty": object_label("penalty", o.penalty),

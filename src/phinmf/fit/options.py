@@ -37,7 +37,7 @@ class FitOptions:
     def __post_init__(self) -> None:
         checks.known("engine", self.engine, ["auto", *ENGINES])
         if self.n_threads is not None:
-            checks.count("n_threads", self.n_threads, 1)
+            object.__setattr__(self, "n_threads", checks.count("n_threads", self.n_threads, 1))
 
     def keeping_Phi(self) -> FitOptions:
         """The same without a solver; only one that was asked for anneals."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,32 +50,35 @@ class Problem:
         callbacks: Sequence[Callback | None],
         jobs: int = 1,
         files: Files | None = None,
-        ended: Callable[[int, Result], None] | None = None,
+        began: Callable[[int], object] | None = None,
+        ended: Callable[[int, Result], object] | None = None,
     ) -> list[Result]:
         """Run one restart for each random state.
 
         On tensors they are one batch where that is possible; else they run in `jobs` threads, or
-        one after the other. `ended` is called with the number and the result of each.
+        one after the other. `began` is called with the number of a restart when it begins,
+        `ended` with its number and its result.
         """
         n, files = len(random_states), files or Files()
         seeds = [seed_of(state) if files.used else None for state in random_states]
-
-        def finished(number: int, outcome: Outcome) -> Result:
-            result = self.result(outcome)
-            if ended is not None:
-                ended(number, result)
-            return result
-
+        told = [in_units(callback, self.data.unit, self.data.scale) for callback in callbacks]
+        began = began or (lambda number: None)
+        ended = ended or (lambda number, result: None)
         if self.fits_a_batch:
-            return self._in_batches(random_states, callbacks, seeds, files, finished)
-        n_threads = self.options.n_threads
-        if jobs > 1 and n_threads is None:
+            return self._in_batches(random_states, told, seeds, files, began, ended)
+        problem = self
+        if jobs > 1 and self.options.n_threads is None:
             n_threads = max(1, available() // jobs)
+            problem = replace(self, options=replace(self.options, n_threads=n_threads))
 
         def one(number: int, stopped: Callable[[], bool]) -> Result:
-            callback = stopping_with(callbacks[number], stopped)
-            own = files.of_restart(number, n), seeds[number]
-            return finished(number, self._alone(random_states[number], callback, *own, n_threads))
+            began(number)
+            callback = told[number] if jobs == 1 else stopping_with(told[number], stopped)
+            own = files.of_restart(number, n)
+            outcome = problem._alone(random_states[number], callback, own, seeds[number])
+            result = problem.result(outcome)
+            ended(number, result)
+            return result
 
         return in_threads(one, n, jobs) if jobs > 1 else in_turn(one, n)
 
@@ -99,13 +103,12 @@ class Problem:
         callback: Callback | None,
         files: Files,
         seed: Seed,
-        n_threads: int | None,
     ) -> Outcome:
         """Run one restart by itself, on any engine."""
         data, options = self.data, self.options
         penalty = options.algorithm.penalty
         with engine_for(
-            options.engine, data.Y, options.divergence, penalty, n_threads, data.weights
+            options.engine, data.Y, options.divergence, penalty, options.n_threads, data.weights
         ) as engine:
             model = Model(engine, penalty, kept=self.given.kept)
             group = Single(model, options.algorithm)
@@ -118,12 +121,12 @@ class Problem:
         callbacks: Sequence[Callback | None],
         seeds: Sequence[Seed],
         files: Files,
-        finished: Callable[[int, Outcome], Result],
+        began: Callable[[int], object],
+        ended: Callable[[int, Result], object],
     ) -> list[Result]:
         """Run restarts on tensors, as many at a time as the device has memory for."""
-        from phinmf.tensors.frames import (
-            BatchFrames,  # needs PyTorch, which is there if Y is a tensor
-        )
+        # these need PyTorch, which is there if Y is a tensor
+        from phinmf.tensors.frames import BatchFrames
         from phinmf.tensors.group import BatchGroup
         from phinmf.tensors.operations import current
 
@@ -139,6 +142,7 @@ class Problem:
             return BatchGroup(frames, options.algorithm, self.n_components)
 
         def begin(number: int) -> Restart:
+            began(number)
             return self.restart(random_states[number], callbacks[number], powers)
 
         for first in range(0, n, most):
@@ -154,7 +158,8 @@ class Problem:
                 for some in equally_far(restarts):
                     outcomes = self.run(group(), [restarts[i] for i in some])
                     for i, outcome in zip(some, outcomes, strict=True):
-                        results[i] = finished(i, outcome)
+                        results[i] = self.result(outcome)
+                        ended(i, results[i])
                     if any(outcome.status is Status.INTERRUPTED for outcome in outcomes):
                         break
             if any(result.status is Status.INTERRUPTED for result in results.values()):
@@ -171,16 +176,14 @@ class Problem:
     ) -> Restart:
         """What one restart is asked to do, given the power of each frame."""
         rng_Phi, rng_W, rng_frames = spawn(random_state, 3)
-        seen = in_units(callback, self.data.unit, self.data.scale)
-        return Restart(self.start(rng_Phi, rng_W, powers), rng_frames, seen)
+        return Restart(self.start(rng_Phi, rng_W, powers), rng_frames, callback)
 
     def start(
         self, rng_Phi: np.random.Generator, rng_W: np.random.Generator, powers: Array
     ) -> Iterate:
         """Where one restart begins, given the power of each frame."""
         data, options = self.data, self.options.algorithm
-        seen = Frames(data.Y, data.weights)
-        Phi = arrays.like(self.options.init.start(seen, rng_Phi, self.given.dtype), data.Y)
+        Phi = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_Phi
         if options.floor == 0:
             learned = options.solver is not None
             power.check_entries(Phi, arrays.take_frames(data.Y, data.columns), learned)
@@ -191,6 +194,17 @@ class Problem:
                 " much: set floor to a small number such as 1e-8"
             )
         return start
+
+    def start_of_Phi(self, rng: np.random.Generator | None) -> Array:
+        """Where Φ starts, on the device of the frames."""
+        frames = Frames(self.data.Y, self.data.weights)
+        rng = rng or np.random.default_rng(0)
+        return arrays.like(self.options.init.start(frames, rng, self.given.dtype), self.data.Y)
+
+    @cached_property
+    def common_Phi(self) -> Array:
+        """Where Φ starts in all restarts, if nothing is drawn."""
+        return self.start_of_Phi(None)
 
     def with_files(self, restart: Restart, files: Files, seed: Seed, group: Group) -> Restart:
         """Let a restart keep checkpoints, and continue from one."""

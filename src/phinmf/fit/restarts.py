@@ -22,7 +22,12 @@ def in_turn(one: One, n: int) -> list[Result]:
     """Run n restarts one after the other."""
     results: list[Result] = []
     for number in range(n):
-        results.append(one(number, lambda: False))
+        try:
+            results.append(one(number, lambda: False))
+        except KeyboardInterrupt:  # before its first iteration
+            if not results:
+                raise
+            break
         if results[-1].status is Status.INTERRUPTED:
             break
     return results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -25,7 +26,15 @@ class Frames:
 
 
 class Init(ABC):
-    """A way to choose the orthogonal M×M transform that a fit starts from."""
+    """A way to choose the orthogonal M×M transform that a fit starts from.
+
+    Attributes
+    ----------
+    draws : bool
+        Whether it draws random numbers; if not, all restarts share one start.
+    """
+
+    draws: ClassVar[bool] = True
 
     @abstractmethod
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:

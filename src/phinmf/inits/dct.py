@@ -16,6 +16,8 @@ from phinmf.linalg.manifold import dct
 class DCT(Init):
     """The orthogonal DCT-II: atoms are cosines, the lowest frequency first."""
 
+    draws = False
+
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
         """Return the DCT-II of M samples."""
         return dct(frames.M, dtype)

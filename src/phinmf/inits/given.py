@@ -26,6 +26,7 @@ class GivenTransform(Init):
     """
 
     Phi: Any = field(repr=False)
+    draws = False
 
     def __post_init__(self) -> None:
         Phi = checks.real_array("init", self.Phi)

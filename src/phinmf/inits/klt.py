@@ -18,6 +18,8 @@ from phinmf.inits.base import Frames, Init
 class KLT(Init):
     """Eigenvectors of the covariance of the frames: no transform has more energy in n atoms."""
 
+    draws = False
+
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
         """Return the eigenvectors as rows, strongest first, where the frames are."""
         return karhunen_loeve(frames, dtype)

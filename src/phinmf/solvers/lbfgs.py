@@ -106,7 +106,7 @@ class LBFGS(Solver):
     retraction: Literal["exp", "cayley"] | None = None
 
     def __post_init__(self) -> None:
-        checks.count("memory_size", self.memory_size, 0)
+        object.__setattr__(self, "memory_size", checks.count("memory_size", self.memory_size, 0))
         checks.known("metric", self.metric, ("bound", "exact"))
         checks.count("metric_every", self.metric_every, 1)
         checks.known("retraction", self.retraction, (*RETRACTIONS, None))

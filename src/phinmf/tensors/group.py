@@ -145,7 +145,7 @@ class BatchGroup(Group):
             batch.go_to(at, self.floor)
             batch.memory.take_over(memory)
         self.samples, self.stage, self.running = samples, stage, numbers
-        self.batch = batch
+        self.batch, self.saved = batch, {}
 
     def close(self) -> None:
         if self.batch is not None:

@@ -76,6 +76,7 @@ def fits(arrays: Mapping[str, NDArray[Any]], size: int, M: int) -> bool:
 def set_metric(memory: Memory, curvature: Tensor) -> None:
     """Set the inverse metric to 1/curvature of each pair of atoms, 0 where that is not positive."""
     inverse = torch.where(curvature > 0, 1 / curvature, 0)
+    inverse = torch.where(torch.isfinite(inverse), inverse, 0)  # of next to no curvature
     memory.inverse.copy_(inverse.flatten(1))
 
 

@@ -1,0 +1,106 @@
+"""What `Problem.solve` does around a run: files, interrupts, threads, callbacks."""
+
+import numpy as np
+import pytest
+from problems import notes
+from tensor_problems import tensor
+
+import phinmf
+from phinmf import TLNMF, Status, tl_nmf
+from phinmf.algorithm.single import Single
+from phinmf.fit import outcome, weights
+from phinmf.fit.options import fit_options
+from phinmf.fit.problem import problem_of
+
+Y = notes(M=16, n=2000)
+
+
+@pytest.mark.parametrize("give", [np.asarray, tensor])
+def test_a_run_without_a_seed_is_resumed_again_and_again(tmp_path, give):
+    path = tmp_path / "run.npz"
+    how = {"checkpoint": path, "checkpoint_every": 0, "resume": True, "tol": 0}
+    for max_iter in (10, 20, 30):
+        r = tl_nmf(give(Y), 3, max_iter=max_iter, **how)
+        assert len(r.history) == max_iter
+        assert r.objective <= r.history.start
+
+
+def test_an_interrupt_in_the_last_steps_keeps_the_result(monkeypatch):
+    finish, calls = Single.finish, []
+
+    def interrupted(self, *args):
+        calls.append(0)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return finish(self, *args)
+
+    monkeypatch.setattr(Single, "finish", interrupted)
+    r = tl_nmf(Y, 3, random_state=0, max_iter=8, tol=0)
+    assert r.status is Status.INTERRUPTED
+    monkeypatch.undo()
+    assert r.objective == tl_nmf(Y, 3, random_state=0, max_iter=8, tol=0).objective
+
+
+def test_an_interrupt_before_a_later_restart_begins_keeps_the_earlier_ones(monkeypatch):
+    begin, calls = Single.begin, []
+
+    def interrupted(self, *args):
+        calls.append(0)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return begin(self, *args)
+
+    monkeypatch.setattr(Single, "begin", interrupted)
+    model = TLNMF(3, n_init=4, random_state=0, max_iter=3, tol=0).fit(Y.T)
+    assert len(model.objectives_) == 2
+
+
+def test_histories_are_scaled_to_the_unit_of_weights_only_for_a_callback(monkeypatch):
+    scaled, calls = weights.weighted, []
+    monkeypatch.setattr(weights, "weighted", lambda *args: calls.append(0) or scaled(*args))
+    how = {"sample_weight": np.linspace(1e-13, 2e-13, Y.shape[1]), "max_iter": 5, "tol": 0}
+    tl_nmf(Y, 3, **how)
+    assert not calls
+    tl_nmf(Y, 3, callback=lambda state: None, **how)
+    assert len(calls) == 5
+
+
+def test_frames_that_were_left_out_are_encoded_on_the_threads_of_a_job(monkeypatch):
+    encode, threads = outcome.encode, []
+    monkeypatch.setattr(
+        outcome, "encode", lambda *a, **how: threads.append(how["n_threads"]) or encode(*a, **how)
+    )
+    monkeypatch.setattr("phinmf.fit.problem.available", lambda: 4)
+    mask = np.arange(Y.shape[1]) % 3 == 0
+    problem = problem_of(Y, 3, fit_options(max_iter=2, tol=0), frame_mask=mask)
+    problem.solve([0, 1], [None, None], jobs=2)
+    assert threads == [2, 2]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_restart_is_announced_before_its_first_iteration(jobs):
+    seen = []
+    problem = problem_of(Y, 3, fit_options(max_iter=2, tol=0))
+    problem.solve(
+        [0, 1],
+        [lambda state, i=i: seen.append(("iteration", i)) for i in range(2)],
+        jobs,
+        began=lambda i: seen.append(("began", i)),
+        ended=lambda i, result: seen.append(("ended", i)),
+    )
+    for i in range(2):
+        own = [what for what, number in seen if number == i]
+        assert own == ["began", "iteration", "iteration", "ended"]
+
+
+def test_an_init_that_draws_nothing_is_computed_once(monkeypatch):
+    calls = []
+    start = phinmf.inits.KLT.start
+    monkeypatch.setattr(phinmf.inits.KLT, "start", lambda *args: calls.append(0) or start(*args))
+    TLNMF(3, init="klt", n_init=3, max_iter=2, tol=0).fit(Y.T)
+    assert len(calls) == 1
+
+
+def test_numbers_given_as_text_are_numbers(tmp_path):
+    how = {"checkpoint": tmp_path / "run.npz", "checkpoint_every": "0", "nmf_exponent": "1"}
+    assert tl_nmf(Y, 3, max_iter=6, tol=0, **how).n_iter == 6
