@@ -113,7 +113,7 @@ def tl_nmf(
     max_iter : int
         Maximum number of outer iterations; the annealing schedule takes 40 of them.
     max_time : float, optional
-        Seconds after which no further outer iteration is begun.
+        Seconds after which no further step is made; it is looked at after every step.
     tol : float
         Stop when an outer iteration lowers the objective by less than this share of it.
     W : array of shape (M, K), optional
@@ -138,8 +138,8 @@ def tl_nmf(
     checkpoint : path, optional
         File to keep the state of the run in; the one before it is kept as ``….previous``.
     checkpoint_every : float
-        Minimum number of seconds between two checkpoints, which are taken after every fifth
-        outer iteration at most.
+        Minimum number of seconds between two checkpoints. They are taken after every fifth outer
+        iteration, or after any if Φ is not learned.
     resume : path or bool
         Continue from a checkpoint of a run with the same frames, options, start and random
         state: the result has the same bits as without the interruption. True means `checkpoint`

@@ -82,7 +82,10 @@ def alternate(
 
 
 class Clock:
-    """Seconds that a run has taken, including those before it was resumed."""
+    """Seconds since the runs of a group began, including those before they were resumed.
+
+    If these differ, the largest counts.
+    """
 
     def __init__(self, limit: float | None, runs: Sequence[Run]) -> None:
         before = max(run.history[-1].seconds if len(run.history) else 0.0 for run in runs)

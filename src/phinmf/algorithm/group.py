@@ -146,7 +146,7 @@ class Group(ABC):
 
     @abstractmethod
     def position(self, number: int) -> Position:
-        """Return the position of a running restart; called just after `refresh`."""
+        """Where a running restart is; only valid while X = ΦY: after `refresh`, or without a solver."""
 
     @abstractmethod
     def fits(self, memory: Mapping[str, Array]) -> bool:

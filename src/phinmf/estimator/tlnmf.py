@@ -58,6 +58,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Number of restarts that run at the same time, in threads that share the processors.
     checkpoint, checkpoint_every, resume
         As in `tl_nmf`; with several restarts each has its own file, ``….0``, ``….1`` and so on.
+        Restarts of a batch on tensors agree up to rounding if some had ended before.
 
     Attributes
     ----------

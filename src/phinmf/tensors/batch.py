@@ -1,7 +1,7 @@
 """A batch of restarts on the frames of one stage: the steps of Algorithm 1, computed for all.
 
-All arrays stay at the same place in memory, so that the work can be recorded and replayed. After
-each method Φ, W and H are a complete iterate, and X = ΦY.
+All arrays stay at the same place in memory, so that the work can be recorded and replayed. Φ, W
+and H are a complete iterate after each step, and X = ΦY up to rounding.
 """
 
 from __future__ import annotations
