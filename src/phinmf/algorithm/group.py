@@ -146,7 +146,7 @@ class Group(ABC):
 
     @abstractmethod
     def position(self, number: int) -> Position:
-        """Where a running restart is; only valid while X = ΦY: after `refresh`, or without a solver."""
+        """Where a running restart is, while X = ΦY: after `refresh`, or without a solver."""
 
     @abstractmethod
     def fits(self, memory: Mapping[str, Array]) -> bool:
