@@ -25,6 +25,24 @@ def engine_kind(engine):
     return ENGINES[engine.removesuffix(ON_TENSORS)]
 
 
+class LogCosh(Divergence):
+    """f(x) = log cosh x: it has no model v̂ of the power, and so no NMF."""
+
+    has_nmf_split = False
+
+    def value(self, v, v_hat, eps):
+        return np.log(np.cosh(np.sqrt(v)))
+
+    def slope(self, v, v_hat, eps):
+        return np.tanh(np.sqrt(v)) / np.sqrt(v)
+
+    def curvature(self, v, v_hat, eps):
+        return 1 / np.cosh(np.sqrt(v)) ** 2
+
+    def bound(self, v, v_hat, eps):
+        return np.ones_like(v)
+
+
 @dataclass(frozen=True)
 class LogShare(Divergence):
     """(v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1): unlike κ = 0 and 1, κ = ½ is known to no kernel."""

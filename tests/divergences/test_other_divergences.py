@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from problems import LogShare, notes
+from problems import LogCosh, LogShare, notes
 from tensor_problems import host, tensor
 
 from phinmf import TLNMF, Divergence, learn_transform, tl_nmf
@@ -134,30 +134,12 @@ def test_a_declaration_that_does_not_belong_to_its_formulas_is_not_believed(kind
     assert not is_compiled(type("Undeclared", (kind,), {"family": None})())
 
 
-class TransformOnly(Divergence):
-    """log cosh x, the density of ICA, which models no power."""
-
-    has_nmf_split = False
-
-    def value(self, v, v_hat, eps):
-        return np.log(np.cosh(np.sqrt(v)))
-
-    def slope(self, v, v_hat, eps):
-        return np.tanh(np.sqrt(v)) / np.sqrt(v)
-
-    def curvature(self, v, v_hat, eps):
-        return 1 / np.cosh(np.sqrt(v)) ** 2
-
-    def bound(self, v, v_hat, eps):
-        return np.ones_like(v)
-
-
 def test_without_an_nmf_split_only_the_transform_is_learned():
     Y = notes()
-    assert learn_transform(Y, Y**2, divergence=TransformOnly(), **HOW).n_iter == 6
+    assert learn_transform(Y, Y**2, divergence=LogCosh(), **HOW).n_iter == 6
     with pytest.raises(ValueError, match="has no nmf_split and serves learn_transform only"):
-        tl_nmf(Y, 3, divergence=TransformOnly(), **HOW)
-    undeclared = type("Forgetful", (TransformOnly,), {"has_nmf_split": True})()
+        tl_nmf(Y, 3, divergence=LogCosh(), **HOW)
+    undeclared = type("Forgetful", (LogCosh,), {"has_nmf_split": True})()
     with pytest.raises(TypeError, match="Forgetful has no nmf_split: write it, or declare"):
         tl_nmf(Y, 3, divergence=undeclared, **HOW)
 

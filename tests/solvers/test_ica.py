@@ -2,27 +2,10 @@
 
 import numpy as np
 from picard import picard
+from problems import LogCosh
 
 import phinmf
 from phinmf.solvers import LBFGS
-
-
-class LogCosh(phinmf.Divergence):
-    """f(x) = log cosh x: it has no model v̂ of the power, and so no NMF."""
-
-    has_nmf_split = False
-
-    def value(self, v, v_hat, eps):
-        return np.log(np.cosh(np.sqrt(v)))
-
-    def slope(self, v, v_hat, eps):
-        return np.tanh(np.sqrt(v)) / np.sqrt(v)
-
-    def curvature(self, v, v_hat, eps):
-        return 1 / np.cosh(np.sqrt(v)) ** 2
-
-    def bound(self, v, v_hat, eps):
-        return np.ones_like(v)
 
 
 def test_the_same_rotation_as_picard(rng):
