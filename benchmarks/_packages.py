@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -53,12 +54,26 @@ def wheel(package: str) -> Path:
     return folder
 
 
-def program(name: str) -> str:
-    """Path of a program that must be installed."""
-    found = shutil.which(name)
-    if found is None:
-        raise Missing(f"{name} is not installed: apt-get install {name}")
-    return found
+def run(name: str, packages: list[str], arguments: list[str]) -> None:
+    """Run a program that is installed, or is in Debian packages together with its libraries."""
+    command, environment = shutil.which(name), dict(os.environ)
+    if command is None:
+        folders = [debian(package) for package in packages]
+        command = str(folders[0] / "usr/bin" / name)
+        places = [str(place) for folder in folders for place in folder.glob("usr/lib/*-linux-gnu")]
+        environment["LD_LIBRARY_PATH"] = ":".join(places)
+    try:
+        subprocess.run([command, *arguments], env=environment, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise Missing(f"{name} does not run: apt-get install {name}") from None
+
+
+def library(package: str, name: str) -> ctypes.CDLL:
+    """A shared library of a Debian package."""
+    found = list(debian(package).glob(f"usr/lib/*-linux-gnu/{name}"))
+    if not found:
+        raise Missing(f"{package} has no {name}")
+    return ctypes.CDLL(str(found[0]))
 
 
 def _call(command: list[str], package: str) -> None:

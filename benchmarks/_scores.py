@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
 import zipfile
@@ -12,8 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 import soundfile
-from _packages import program
+from _packages import run
 
+#: Debian packages of the program and of the libraries that it needs.
+FLUIDSYNTH = [
+    "fluidsynth", "libfluidsynth3", "libinstpatch-1.0-2", "libjack-jackd2-0", "libsamplerate0",
+    "libsdl2-2.0-0", "libdecor-0-0",
+]  # fmt: skip
 TICKS = 480  # per quarter note
 SEMITONES = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 
@@ -87,9 +91,8 @@ def play(
     with tempfile.TemporaryDirectory() as folder:
         score, sound = Path(folder, "part.mid"), Path(folder, "part.wav")
         score.write_bytes(midi(notes, instrument, tempo))
-        command = [program("fluidsynth"), "-ni", "-R", "0", "-C", "0", "-g", "0.5"]
-        command += ["-r", str(rate), "-T", "wav", "-O", "float", "-F", str(sound)]
-        done = [*command, str(soundfont), str(score)]
-        subprocess.run(done, check=True, capture_output=True)
+        options = ["-ni", "-R", "0", "-C", "0", "-g", "0.5"]
+        options += ["-r", str(rate), "-T", "wav", "-O", "float", "-F", str(sound)]
+        run("fluidsynth", FLUIDSYNTH, [*options, str(soundfont), str(score)])
         y, _ = soundfile.read(sound)
     return y.mean(axis=1)
