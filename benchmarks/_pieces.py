@@ -1,8 +1,8 @@
-"""Short pieces with exact stems: rendered chorales, real piano notes, drum loops, the example."""
+"""Short pieces with exact stems: chorales, piano notes, drums, the example, tracker modules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ import soundfile
 import soxr
 from _packages import Missing, debian, npm, wheel
 from _scores import parts, play
+from _trackers import CHANNELS, FULL, sound
 
 from phinmf.audio.example import example
 
@@ -24,7 +25,13 @@ class Piece(NamedTuple):
 
     kind: str
     name: str
-    stems: dict[str, np.ndarray]
+    stems: dict[str, np.ndarray]  #: each (n,) or (n, channels)
+    rate: int = RATE
+
+    def cut(self, seconds: float) -> Piece:
+        """The first seconds of it."""
+        n = round(seconds * self.rate)
+        return self._replace(stems={name: y[:n] for name, y in self.stems.items()})
 
 
 TEMPO = 97.0  # quarter notes per minute
@@ -115,14 +122,73 @@ def built_in() -> Iterator[Piece]:
     yield Piece("example", "string, bars, drums", dict(example().stems))
 
 
-def pieces() -> Iterator[Piece]:
-    """All pieces that are available; print a sentence for each that is not."""
-    makers: list[Callable[[], Iterator[Piece]]] = [chorales, pianos, drums, built_in]
-    for make in makers:
+class Excerpt(NamedTuple):
+    """Where a stretch of a module starts, and the channels (from 1) of its three loudest stems."""
+
+    start: float
+    loudest: tuple[set[int], set[int], set[int]]
+
+
+# Channels that play mostly the same instrument are one stem; the channels beside the three loudest
+# stems are the fourth. Stretches are from the first minute, where all four are well heard.
+MODULES = {
+    "heroes-sound-tracks": {
+        "heroes02.xm": Excerpt(20, ({2, 3}, {1}, {5, 7})),
+        "heroes05.xm": Excerpt(5, ({5}, {1}, {6})),
+        "heroes10.xm": Excerpt(25, ({1}, {3}, {6})),
+    },
+    "pekka-kana-2-data": {
+        "song09.xm": Excerpt(0, ({8}, {7}, {9, 10})),
+        "song12.xm": Excerpt(40, ({1, 2, 3, 4}, {5}, {6})),
+        "song13.xm": Excerpt(30, ({3}, {1, 8, 11}, {4, 5, 6, 7})),
+    },
+    "pingus-data": {
+        "pingus-6.it": Excerpt(20, ({3}, {6}, {8, 9})),
+        "pingus-7.it": Excerpt(25, ({1}, {4, 5}, {2})),
+    },
+}
+MODULE_RATE = 44_100
+
+
+def arrangements() -> Iterator[Piece]:
+    """Game music in stereo; levels and places are those of the arrangement."""
+    for package, excerpts in MODULES.items():
+        folder = debian(package)
+        for name, excerpt in excerpts.items():
+            (module,) = folder.rglob(name)
+            mixture, stems = played(module, excerpt)
+            # libxmp rounds each sample down to 16 bits
+            if np.abs(mixture - sum(stems.values())).max() * FULL >= len(stems):
+                print(f"no {name}: its stems do not add up", flush=True)
+            else:
+                yield Piece("arrangement", module.stem, stems, MODULE_RATE)
+
+
+def played(module: Path, excerpt: Excerpt) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """All channels of a module together, and its stems alone."""
+    first, end = round(excerpt.start * MODULE_RATE), excerpt.start + SECONDS
+    parts = {" ".join(map(str, sorted(part))): part for part in excerpt.loudest}
+    parts["others"] = set(range(1, CHANNELS + 1)) - set.union(*excerpt.loudest)
+    stems = {name: sound(module, end, MODULE_RATE, part)[first:] for name, part in parts.items()}
+    return sound(module, end, MODULE_RATE)[first:], stems
+
+
+MAKERS: dict[str, Callable[[], Iterator[Piece]]] = {
+    "chorale": chorales,
+    "piano": pianos,
+    "drums": drums,
+    "example": built_in,
+    "arrangement": arrangements,
+}
+
+
+def pieces(kinds: Iterable[str] = MAKERS) -> Iterator[Piece]:
+    """All pieces of these kinds that are available; print a sentence for each that is not."""
+    for kind in kinds:
         try:
-            yield from make()
+            yield from MAKERS[kind]()
         except Missing as missing:
-            print(f"no {make.__name__}: {missing}", flush=True)
+            print(f"no {kind}: {missing}", flush=True)
 
 
 def _read(path: Path, stretch: float = 1.0) -> np.ndarray:
