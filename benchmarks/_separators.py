@@ -1,8 +1,10 @@
-"""Three ways to separate a mixture with the same window, number of components and sparsity."""
+"""Ways to separate a mixture with the same window, number of components and sparsity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +31,25 @@ class Setting(NamedTuple):
     divergence: str = "itakura-saito"
     from_dct: bool = True  #: W and H start from the NMF in the DCT, not at random
     learn: bool = True  #: False keeps the DCT, as a control
+    n_atoms: float | int | None = None  #: atoms that are learned; None: as is the default
+
+    @property
+    def atoms(self) -> dict[str, Any]:
+        """The option that says how many atoms are learned."""
+        return {} if self.n_atoms is None else {"n_atoms": self.n_atoms}
+
+
+class Mixture(NamedTuple):
+    """What is separated, and into how many components."""
+
+    y: np.ndarray  #: (n,) or (n, channels)
+    rate: int
+    M: int
+    K: int
+
+    @property
+    def frames(self) -> np.ndarray:
+        return phinmf.to_frames(self.y, self.M)
 
 
 class Separation(NamedTuple):
@@ -39,19 +60,22 @@ class Separation(NamedTuple):
     seconds: float
 
 
+Separator = Callable[[Mixture, Setting, int], Separation]  #: the number is the seed
+
+
 def even(seconds: float, rate: int) -> int:
     return 2 * round(seconds * rate / 2)
 
 
-def in_the_dct(y: np.ndarray, M: int, K: int, setting: Setting, seed: int) -> Separation:
-    Y = phinmf.to_frames(y, M)
-    fit, seconds = _fit_in_the_dct(Y, K, setting.sparsity, seed)
-    return _separation(Y, fit, len(y), seconds)
+def in_the_dct(mixture: Mixture, setting: Setting, seed: int) -> Separation:
+    Y = mixture.frames
+    fit, seconds = _fit_in_the_dct(Y, mixture.K, setting.sparsity, seed)
+    return _separation(Y, fit, len(mixture.y), seconds)
 
 
-def learned(y: np.ndarray, M: int, K: int, setting: Setting, seed: int) -> Separation:
+def learned(mixture: Mixture, setting: Setting, seed: int) -> Separation:
     """Learning starts from the NMF in the DCT, whose seconds are included."""
-    Y = phinmf.to_frames(y, M)
+    Y, K = mixture.frames, mixture.K
     how: dict[str, Any] = {"sparsity": setting.sparsity, "random_state": seed, "floor": FLOOR}
     before = 0.0
     if setting.from_dct:
@@ -61,6 +85,7 @@ def learned(y: np.ndarray, M: int, K: int, setting: Setting, seed: int) -> Separ
         how["fixed"] = "Phi"
     schedule = phinmf.Anneal(start=setting.start, length=setting.length) if setting.start else False
     learning = {"anneal": schedule, "max_iter": setting.max_iter, "divergence": setting.divergence}
+    learning |= setting.atoms
     fit, seconds = timed(lambda: phinmf.tl_nmf(Y, K, **learning, **how))
     how |= {
         "solver": None,
@@ -69,7 +94,21 @@ def learned(y: np.ndarray, M: int, K: int, setting: Setting, seed: int) -> Separ
         "H": fit.H,
     }  # the last fit is of the factors alone
     fit, after = timed(lambda: phinmf.tl_nmf(Y, K, **how))
-    return _separation(Y, fit, len(y), before + seconds + after)
+    return _separation(Y, fit, len(mixture.y), before + seconds + after)
+
+
+def unmixed(mixture: Mixture, setting: Setting, seed: int) -> Separation:
+    """What users get. The schedule of the setting is not used: `unmix` has its own."""
+    y, rate, M, K = mixture
+    how = {"window": M, "sparsity": setting.sparsity, "seed": seed, **setting.atoms}
+    found, seconds = timed(lambda: phinmf.unmix(y, rate, K, **how))
+    atoms = int(atoms_for_energy(found.Phi, mixture.frames)[1])
+    return Separation(found.components, atoms, seconds)
+
+
+def unmixed_with(n_atoms: float | int) -> Separator:
+    """`unmix` with this number of atoms, or atoms for this share of the energy."""
+    return lambda mixture, setting, seed: unmixed(mixture, setting._replace(n_atoms=n_atoms), seed)
 
 
 _fits: dict[Any, tuple[phinmf.Result, float]] = {}  # shared by two methods and many settings
@@ -81,20 +120,29 @@ def _fit_in_the_dct(
     key = (hash(Y.tobytes()), K, sparsity, seed)
     if key not in _fits:
         how = {"sparsity": sparsity, "random_state": seed, **NMF}
-        _fits[key] = timed(lambda: phinmf.tl_nmf(Y, K, **how))
+        fit, seconds = timed(lambda: phinmf.tl_nmf(Y, K, **how))
+        _fits[key] = replace(fit, Phi=_one_dct(Y.shape[-2])), seconds
     return _fits[key]
 
 
-def in_the_stft(y: np.ndarray, M: int, K: int, setting: Setting, seed: int) -> Separation:
-    """Real and imaginary parts are two channels: they share masks, and their mean is the power."""
-    spectrum = np.fft.rfft(phinmf.to_frames(y, M), axis=0, norm="ortho")
-    Z = np.stack([spectrum.real, spectrum.imag])
-    how = {"init": np.eye(len(spectrum)), "sparsity": setting.sparsity, "random_state": seed}
+@cache
+def _one_dct(M: int) -> np.ndarray:
+    """The DCT, kept once: 25 MB at 44.1 kHz."""
+    return dct(M)
+
+
+def in_the_stft(mixture: Mixture, setting: Setting, seed: int) -> Separation:
+    """Real and imaginary parts are channels: they share masks, and their mean is the power."""
+    y, _, M, K = mixture
+    spectrum = np.fft.rfft(phinmf.to_frames(y.reshape(len(y), -1), M), axis=1, norm="ortho")
+    C, F, _ = spectrum.shape
+    Z = np.concatenate([spectrum.real, spectrum.imag])
+    how = {"init": np.eye(F), "sparsity": setting.sparsity, "random_state": seed}
     fit, seconds = timed(lambda: phinmf.tl_nmf(Z, K, **how, **NMF))
     parts = component_frames(Z, fit.Phi, fit.W, fit.H, FLOOR * fit.scale**2)
     components = [
-        phinmf.from_frames(np.fft.irfft(re + 1j * im, M, axis=0, norm="ortho"), len(y))
-        for re, im in parts
+        phinmf.from_frames(np.fft.irfft(part[:C] + 1j * part[C:], M, axis=1, norm="ortho"), len(y))
+        for part in parts
     ]
     return Separation(np.stack(components), None, seconds)
 
@@ -105,13 +153,9 @@ def _separation(Y: np.ndarray, fit: phinmf.Result, length: int, seconds: float) 
 
 
 LEARNED, DCT, STFT = "TL-NMF", "DCT IS-NMF", "STFT IS-NMF"
-METHODS: dict[str, Callable[[np.ndarray, int, int, Setting, int], Separation]] = {
-    LEARNED: learned,
-    DCT: in_the_dct,
-    STFT: in_the_stft,
-}
+METHODS: dict[str, Separator] = {LEARNED: learned, DCT: in_the_dct, STFT: in_the_stft}
 
 
-def dct_atoms(y: np.ndarray, M: int) -> int:
+def dct_atoms(mixture: Mixture) -> int:
     """Atoms that the DCT needs for 95 % of the energy."""
-    return int(atoms_for_energy(dct(M), phinmf.to_frames(y, M))[1])
+    return int(atoms_for_energy(_one_dct(mixture.M), mixture.frames)[1])
