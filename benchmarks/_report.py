@@ -100,6 +100,13 @@ TABLES = {
         "example": "example", "paired snr": "all, SNR", "paired sdr": "all, SI-SDR",
         "snr": "SNR itself", "fewer atoms": "fewer atoms", "seconds": "s",
     },
+    "few_atoms": {
+        "method": "", "kind": "sound", "pieces": "pieces", "all snr": "all atoms, SNR",
+        "few snr": "few atoms, SNR", "paired snr": "few less all, SNR",
+        "by piece snr": "p over pieces", "paired sdr": "few less all, SI-SDR",
+        "by piece sdr": "p over pieces", "all seconds": "all atoms, s",
+        "few seconds": "few atoms, s",
+    },
     "unmix": {
         "minutes": "minutes of 44.1 kHz stereo", "seconds": "s in all",
         "share_of_its_length": "share of its length", "learning": "learning, s",
@@ -175,8 +182,13 @@ OTHER_PAGES = {
     "separation_snr": "docs/separation.md",
     "separation_sdr": "docs/separation.md",
     "separation_settings": "docs/separation.md",
+    "few_atoms": "docs/separation.md",
 }
-SAME_FILE = {"separation_snr": "separation_summary", "separation_sdr": "separation_summary"}
+SAME_FILE = {
+    "separation_snr": "separation_summary",
+    "separation_sdr": "separation_summary",
+    "few_atoms": "few_atoms_summary",
+}
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from phinmf.scores.measures import Scores, score
 from phinmf.scores.oracles import oracle_mask
 
 COMPONENTS = {"chorale": 24, "piano": 12, "drums": 12, "example": 12, "arrangement": 16}
-LARGE = "arrangement"  # the kind of sound that takes ten times as long
+LARGE = "arrangement"  # the kind of sound that takes the longest
 LARGE_SEEDS = 2  # at most
 QUICK = 3.0  # seconds
 CHOSEN = Setting()  # the defaults of unmix
