@@ -46,6 +46,7 @@ def tl_nmf(
     divergence: str | Divergence = "itakura-saito",
     penalty: str | Penalty = "sparse",
     sparsity: float = DEFAULT_SPARSITY,
+    n_atoms: int | float | None = None,
     floor: float = Options.floor,
     anneal: bool | Anneal | None = None,
     n_iter_nmf: int = Options.n_iter_nmf,
@@ -97,6 +98,11 @@ def tl_nmf(
     sparsity : float
         Weight of the penalty for a recording of unit power: μ = sparsity / mean(Y²).
         `sparsity_from_lambda` converts the paper's λ.
+    n_atoms : int or float, optional
+        Learn only so many atoms, inside the subspace that holds the most energy (the leading
+        eigenvectors of the covariance of the frames); a float such as 0.999 is the share of the
+        energy that they must hold. Φ stays an orthogonal M×M matrix: its other rows are the other
+        eigenvectors. The cost grows with the square of the number of atoms. By default all.
     floor : float
         ε relative to the mean power: ε = floor · mean(Y²). 1e-8 is -80 dB. At least 1.4e-12 in
         float32; 0 only in float64, where nothing may be exactly silent and, if Φ is learned, the
@@ -111,7 +117,7 @@ def tl_nmf(
     nmf_exponent : float
         0.5 for majorisation-minimisation (the paper), 1 for the faster majorisation-equalisation.
     max_iter : int
-        Maximum number of outer iterations; the annealing schedule takes 40 of them.
+        Maximum number of outer iterations; the annealing schedule takes 30 of them.
     max_time : float, optional
         Seconds after which no further step is made; it is looked at after every step.
     tol : float
@@ -175,9 +181,9 @@ def tl_nmf(
     """
     options = fit_options(
         solver=solver, init=init, divergence=divergence, penalty=penalty, sparsity=sparsity,
-        floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf, n_iter_transform=n_iter_transform,
-        nmf_exponent=nmf_exponent, max_iter=max_iter, max_time=max_time, tol=tol, engine=engine,
-        n_threads=n_threads,
+        n_atoms=n_atoms, floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf,
+        n_iter_transform=n_iter_transform, nmf_exponent=nmf_exponent, max_iter=max_iter,
+        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
     )  # fmt: skip
     problem = problem_of(
         Y, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight,
@@ -196,6 +202,7 @@ def learn_transform(
     solver: str | Solver = "lbfgs",
     init: str | Init | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
+    n_atoms: int | float | None = None,
     floor: float = Options.floor,
     anneal: bool | Anneal | None = None,
     n_iter_transform: int = 5,
@@ -218,6 +225,9 @@ def learn_transform(
         The model of |ΦY|², in the units of Y²; the floor is added to it.
     solver, init, divergence, floor, anneal, n_iter_transform, max_time, random_state, callback
         As in `tl_nmf`.
+    n_atoms : int or float, optional
+        As in `tl_nmf`. The strongest rows of V̂ are fitted by the atoms that are learned, the others
+        by the other eigenvectors, both by falling power.
     max_iter : int
         Maximum number of outer iterations, of `n_iter_transform` solver steps each.
     tol : float
@@ -233,9 +243,10 @@ def learn_transform(
     if solver is None:
         raise ValueError("solver is None, which leaves Φ alone: name a solver to learn it")
     options = fit_options(
-        solver=solver, init=init, divergence=divergence, sparsity=0.0, floor=floor, anneal=anneal,
-        n_iter_nmf=0, n_iter_transform=n_iter_transform, nmf_exponent=1.0, max_iter=max_iter,
-        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads, for_nmf=False,
+        solver=solver, init=init, divergence=divergence, sparsity=0.0, n_atoms=n_atoms, floor=floor,
+        anneal=anneal, n_iter_nmf=0, n_iter_transform=n_iter_transform, nmf_exponent=1.0,
+        max_iter=max_iter, max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
+        for_nmf=False,
     )  # fmt: skip
     problem = TransformProblem.of(Y, V_hat, options)
     return problem.solve(random_state, checks.function("callback", callback))

@@ -41,7 +41,8 @@ class Row(NamedTuple):
     """Measurements of one outer iteration."""
 
     #: C at the floor in use: divergence + penalty. It may rise while the floor falls, because the
-    #: same fit costs more at a lower floor; it never rises while floor and frames stay the same.
+    #: same fit costs more at a lower floor; it never rises while floor, frames and
+    #: atoms stay the same.
     objective: float
     divergence: float  #: first term of the objective
     penalty: float  #: second term of the objective
@@ -52,6 +53,7 @@ class Row(NamedTuple):
     search_failed: bool  #: whether its last line search found no lower point
     evaluations: int  #: of loss and gradient, since the start of the run
     frames: int  #: number of frames in use; sums over a sample are scaled to all frames
+    atoms: int  #: number of atoms in use: objectives and gradient are sums over these alone
     seconds: float  #: since the start of the run
     floor: float  #: the floor in use, relative to the mean power
 
@@ -141,6 +143,11 @@ class Result:
         The floor ε in the units of Y²: the model of the power is WH + ε.
     scale : float
         Root mean square of Y.
+    n_atoms : int
+        Number of atoms that were learned. If it is less than M, they are the first rows of Φ, and
+        the others are the rest of the Karhunen–Loève transform, strongest first.
+    energy : float
+        Share of the energy of the frames that these atoms hold.
     """
 
     Phi: Array
@@ -153,6 +160,8 @@ class Result:
     status: Status
     floor: float
     scale: float
+    n_atoms: int
+    energy: float = 1.0
 
     @property
     def converged(self) -> bool:

@@ -11,12 +11,13 @@ from phinmf.algorithm.annealing import Phase, Schedule
 from phinmf.algorithm.group import Final, Group, Restart, Snapshot, stage_of
 from phinmf.algorithm.model import Iterate
 from phinmf.algorithm.options import Options
-from phinmf.algorithm.stopping import reason_to_stop, rose, rounding
+from phinmf.algorithm.stopping import floor_jumps, reason_to_stop, rose, rounding
 from phinmf.result import History, Row, State, Status
 
 REFRESH = 5  #: outer iterations after which Φ is made orthogonal again and X computed from it
 MORE_NMF_STEPS = 3  #: factor while the floor is high: steps on few frames are cheap and pay off
 LAST_NMF_STEPS = 5  #: at the end of an annealed run, at the target floor
+LAST_STEPS_OF_FEW = 15  #: the same if few atoms are learned: the others begin here
 
 
 class Outcome(NamedTuple):
@@ -53,7 +54,9 @@ def alternate(
     try:
         for t in range(len(runs[0].history), options.max_iter):
             phase = schedule.at(t, clock.seconds())
-            group.open(phase)  # frames, precision, floor
+            group.open(phase)  # floor, frames, atoms, precision
+            if floor_jumps(runs[group.running[0]].history, phase):
+                group.forget()
             more = MORE_NMF_STEPS if phase.high else 1
             group.nmf(more * options.n_iter_nmf, clock.is_up)  # step ⋆: W and H
             group.descend(options.n_iter_transform, clock.is_up)  # Φ ← A(V̂, Y, Φ, L), V̂ = WH
@@ -127,6 +130,7 @@ def record(group: Group, runs: Sequence[Run], phase: Phase, clock: Clock) -> Non
                 search_failed=found.search_failed,
                 evaluations=evaluations,
                 frames=found.frames,
+                atoms=found.atoms,
                 seconds=seconds,
                 floor=phase.floor,
             )
@@ -138,7 +142,7 @@ def stop(group: Group, runs: Sequence[Run], phase: Phase, options: Options) -> N
     dtype = stage_of(phase, group.dtype).dtype
     for number in group.running:
         run, history = runs[number], runs[number].history
-        shape = (*group.shape[:2], history[-1].frames)
+        shape = (group.shape[0], history[-1].atoms, history[-1].frames)
         reason: Status | None
         if rose(history, phase, rounding(history[-1].objective, shape, dtype)):
             reason = Status.ROSE
@@ -176,13 +180,16 @@ def finish(
 ) -> list[Outcome]:
     """Evaluate every restart on all frames at the target floor; no result is worse than its start.
 
-    An annealed run makes a few NMF steps there. If it is still worse than its start, the same steps
-    are made from the start; if that is worse too, the start itself is the result.
+    A run that is annealed or learns few atoms makes a few NMF steps there. If it is still worse
+    than its start, the same steps are made from the start; if that is worse too, the start itself
+    is the result.
     """
     annealed = schedule.anneal is not None and options.max_iter > 0
     n_iter_nmf = LAST_NMF_STEPS if annealed else 0
+    if schedule.n_atoms is not None:
+        n_iter_nmf = LAST_STEPS_OF_FEW
     found = group.finish([run.last for run in runs], n_iter_nmf)
-    if annealed:
+    if n_iter_nmf:
         replace_worse(group, found, runs, n_iter_nmf)
     failed = far_worse(group, found, runs)
     replace_worse(group, found, runs, 0)

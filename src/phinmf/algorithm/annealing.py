@@ -2,9 +2,11 @@
 
 At a tiny floor the term -log x² makes a barrier around every sign pattern of X, and each has its
 own local minimum. At a high floor the transform can cross these barriers, a few frames are enough
-to find a direction, and so is single precision. So a run begins with a sample of the frames in
-float32, uses all frames as the floor falls, and ends at the target floor in the precision of the
-data. (Small problems are neither sampled nor computed in single precision: it would save no time.)
+to find a direction, and so is single precision. Atoms whose power is far below the floor are not
+seen at all. So a run begins with a sample of the frames in float32 and with the strongest atoms of
+their Karhunen–Loève transform, uses all frames and more and more atoms as the floor falls, and ends
+at the target floor with all of them, in the precision of the data. (Small problems are neither
+sampled nor computed in single precision: it would save no time.)
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from phinmf import checks
+from phinmf.algorithm.subspace import Subspace
 
 TIME_SHARE = 0.7  #: share of max_time after which the floor is the target
+STAGES = 8  #: numbers of atoms that a run may go through: M, M/√2, M/2, … M/11
 SINGLE_PAYS = 2**17  #: minimum number of samples for which single precision saves time
 SINGLE_SERVES = 1e-9  #: floor below which rounding in single precision matters
 
@@ -39,19 +43,24 @@ class Anneal:
         0 always uses all frames.
     all_frames : float
         Floor below which all frames are used.
+    coarse : float
+        Only atoms of the Karhunen–Loève transform whose mean power is at least this multiple of
+        the floor are learned, up to the knee; 0 always learns all of them. A run that starts from
+        a given transform, W or H does so anyway.
     """
 
-    start: float = 0.05
-    length: int = 40
-    shape: float = 2.0
+    start: float = 0.02
+    length: int = 30
+    shape: float = 3.0
     knee: float = 1e-6
     sample: float = 3.0
     all_frames: float = 2e-3
+    coarse: float = 60.0
 
     def __post_init__(self) -> None:
         for name in ("start", "shape", "knee"):
             checks.number(name, getattr(self, name), 0, strict=True)
-        for name in ("sample", "all_frames"):
+        for name in ("sample", "all_frames", "coarse"):
             checks.number(name, getattr(self, name), 0)
         checks.count("length", self.length, 1)
 
@@ -62,6 +71,7 @@ class Phase(NamedTuple):
     floor: float
     high: bool = False  #: whether the floor is high: more NMF steps, on a sample of the frames
     n_frames: int | None = None  #: size of the sample; None: all frames
+    n_atoms: int | None = None  #: number of atoms that are learned; None: all
     single: bool = False  #: whether it is computed in single precision
     at_target: bool = False  #: whether the floor is the target: only then the run may converge
 
@@ -70,7 +80,8 @@ class Schedule:
     """The phase of each outer iteration.
 
     `shape` is that of the frames; a frame of weight 2 counts as two. `may_sample` is False if
-    weights are not whole numbers: then no sample of frames can be drawn.
+    weights are not whole numbers: then no sample of frames can be drawn. At most `n_atoms` atoms
+    are learned, in the subspace; without one, always all.
     """
 
     def __init__(
@@ -81,8 +92,13 @@ class Schedule:
         max_iter: int,
         max_time: float | None,
         may_sample: bool = True,
+        subspace: Subspace | None = None,
+        n_atoms: int | None = None,
     ) -> None:
         _, M, N = shape
+        self.M, self.subspace = M, subspace
+        self.n_atoms = None if n_atoms == M else n_atoms
+        self.sizes = sorted({math.ceil(M * 2 ** (-stage / 2)) for stage in range(STAGES)})
         self.anneal = anneal if anneal and anneal.start > target else None
         self.target = target
         self.max_time = max_time
@@ -96,15 +112,24 @@ class Schedule:
     def at(self, iteration: int, seconds: float) -> Phase:
         """Return the phase of an outer iteration that begins after this many seconds."""
         if not self.anneal:
-            return Phase(self.target, at_target=True)
+            return Phase(self.target, n_atoms=self.n_atoms, at_target=True)
         progress = iteration / self.length
         if self.max_time:
             progress = max(progress, seconds / (TIME_SHARE * self.max_time))
         if progress >= 1:
-            return Phase(self.target, at_target=True)
+            return Phase(self.target, n_atoms=self.n_atoms, at_target=True)
         start = self.anneal.start
         knee = min(start, max(self.anneal.knee, self.target))
         floor = max(start * (knee / start) ** (progress**self.anneal.shape), self.target)
         high = floor > self.anneal.all_frames
         single = self.single and floor > SINGLE_SERVES
-        return Phase(floor, high, self.sample_size if high else None, single)
+        n_frames = self.sample_size if high else None
+        return Phase(floor, high, n_frames, self.atoms_at(floor), single)
+
+    def atoms_at(self, floor: float) -> int | None:
+        """Return the number of atoms to learn at a floor above the target; None: all."""
+        most = self.n_atoms or self.M
+        if self.anneal and self.anneal.coarse and self.subspace is not None:
+            seen = self.subspace.count(self.anneal.coarse * floor)
+            most = min(most, next(size for size in self.sizes if size >= seen))
+        return most if most < self.M else None

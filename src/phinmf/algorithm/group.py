@@ -23,15 +23,17 @@ Callback = Callable[[State], Any]
 
 
 class Stage(NamedTuple):
-    """The number of frames that an outer iteration uses (None: all), and its precision."""
+    """What an outer iteration uses: how many frames and atoms (None: all), and its precision."""
 
     n_frames: int | None
     dtype: Precision
+    n_atoms: int | None = None
 
 
 def stage_of(phase: Phase, dtype: Precision) -> Stage:
     """Return the stage of a phase, for data of this precision."""
-    return Stage(phase.n_frames, np.dtype(np.float32) if phase.single else dtype)
+    used = np.dtype(np.float32) if phase.single else dtype
+    return Stage(phase.n_frames, used, phase.n_atoms)
 
 
 class Position(NamedTuple):
@@ -41,6 +43,7 @@ class Position(NamedTuple):
     memory: Mapping[str, Array]  #: of the solver
     sample: Sample | None  #: the frames in use; None: all
     stage: Stage
+    basis: Array | None = None  #: of the subspace, if only some atoms are learned
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ class Measured(NamedTuple):
     search_failed: bool
     evaluations: int  #: made in this outer iteration
     frames: int  #: in use
+    atoms: int  #: that are learned
 
 
 class Final(NamedTuple):
@@ -125,6 +129,10 @@ class Group(ABC):
         """Take the frames, the precision and the floor of an outer iteration."""
 
     @abstractmethod
+    def forget(self) -> None:
+        """Let the solver forget what it knows of the objective, which has changed abruptly."""
+
+    @abstractmethod
     def nmf(self, n_iter: int, out_of_time: OutOfTime) -> None:
         """Update W and H by step ⋆; at least once, then while there is time."""
 
@@ -149,8 +157,8 @@ class Group(ABC):
         """Where a running restart is, while X = ΦY: after `refresh`, or without a solver."""
 
     @abstractmethod
-    def fits(self, memory: Mapping[str, Array]) -> bool:
-        """Whether arrays of NumPy, read from a file, can be the memory of a position."""
+    def fits(self, memory: Mapping[str, Array], n_atoms: int) -> bool:
+        """Whether arrays of NumPy, read from a file, can be the memory of so many atoms."""
 
     @abstractmethod
     def drop(self, ended: Sequence[int]) -> None:

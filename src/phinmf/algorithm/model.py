@@ -63,22 +63,25 @@ class Model:
         self.V_hat = V_hat
         self.kept = kept or Kept()
 
-    def subset(self, sample: Sample | None, dtype: Precision) -> Model:
+    def subset(self, sample: Sample | None, dtype: Precision, atoms: Array | None = None) -> Model:
         """Return the same model on a sample of the frames (None: all), in this precision.
+
+        If orthogonal atoms (P, M) are given, its frames are the products of these with the frames.
 
         Return itself if nothing changes; otherwise the engine of all frames frees its memory.
         """
         if sample is None:
-            if dtype == self.engine.dtype:
+            if dtype == self.engine.dtype and atoms is None:
                 return self
             sample = Sample(slice(None), self.engine.weights)
         self.engine.rest()
         V_hat, kept = self.V_hat, self.kept
         if V_hat is not None:
-            V_hat = frames_contiguous(take_frames(V_hat, sample.frames), dtype)
+            rows = V_hat if atoms is None else V_hat[: len(atoms)]
+            V_hat = frames_contiguous(take_frames(rows, sample.frames), dtype)
         if kept.H is not None:
             kept = kept._replace(H=take_frames(kept.H, sample.frames))
-        engine = self.engine.subset(sample.frames, dtype, sample.weights)
+        engine = self.engine.subset(sample.frames, dtype, sample.weights, atoms)
         return Model(engine, self.penalty, V_hat, kept, sample.frames)
 
     def objective(self, W: Array, eps: float) -> Objective:

@@ -13,6 +13,7 @@ from phinmf.algorithm.annealing import Phase
 from phinmf.algorithm.group import Final, Group, Measured, Position, Restart, Stage, stage_of
 from phinmf.algorithm.model import Iterate, Model, Sample, draw
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import namespace
 from phinmf.engines import Objective
 from phinmf.engines.base import OutOfTime
@@ -23,9 +24,9 @@ from phinmf.solvers import Descent
 class Single(Group):
     """One restart: its iterate, the memory of its solver, and the frames in use."""
 
-    def __init__(self, model: Model, options: Options) -> None:
+    def __init__(self, model: Model, options: Options, subspace: Subspace | None = None) -> None:
         self.whole = self.here = model  #: on all frames, and on the frames in use
-        self.options = options
+        self.options, self.subspace = options, subspace
         self.shape, self.dtype = model.engine.shape, model.engine.dtype
         self.stage: Stage | None = None
         self.total_weight = float(model.engine.weights.sum())
@@ -41,10 +42,14 @@ class Single(Group):
         if at is None:
             self.last = self.whole.restore(start, self.options.floor)
             return [self.whole.cost(start.W, self.options.floor)]
-        self.last, memory, self.sample, self.stage = at.position
+        self.last, memory, self.sample, self.stage, basis = at.position
+        if basis is not None:
+            assert self.subspace is not None
+            self.subspace = replace(self.subspace, basis=basis)
         if self.options.solver is not None:
             self.memory = self.options.solver.unpack(dict(memory), self.last.Phi)
-        self.here = self.whole.subset(self.sample, self.stage.dtype)
+        atoms = self.leading(self.stage.n_atoms)
+        self.here = self.whole.subset(self.sample, self.stage.dtype, atoms)
         self.here.go_to(self.last)
         return [at.history.start]
 
@@ -52,11 +57,35 @@ class Single(Group):
         self.phase = phase
         wanted = stage_of(phase, self.dtype)
         if self.stage != wanted:
-            self.stage, n = wanted, wanted.n_frames
+            n = wanted.n_frames
             weights = self.whole.engine.weights
             self.sample = None if n is None else draw(weights, n, self.restart.rng)
-            self.here = self.whole.subset(self.sample, wanted.dtype)
-            self.last = self.here.restore(self.last, phase.floor)
+            at = self.with_atoms(wanted.n_atoms)
+            self.here = self.whole.subset(self.sample, wanted.dtype, self.leading(wanted.n_atoms))
+            self.last, self.stage = self.here.restore(at, phase.floor), wanted
+
+    def leading(self, n_atoms: int | None) -> Array | None:
+        """Return the first atoms of the subspace; None stands for all."""
+        if n_atoms is None:
+            return None
+        assert self.subspace is not None
+        return self.subspace.basis[:n_atoms]
+
+    def with_atoms(self, wanted: int | None) -> Iterate:
+        """Return the iterate with another number of atoms (None: all)."""
+        P, solver = wanted or self.shape[1], self.options.solver
+        before = len(self.last.Phi)
+        if before == P:
+            return self.last
+        assert self.subspace is not None
+        at = self.subspace.with_atoms(self.last, P, keeps_scale=self.whole.kept.H is not None)
+        if solver is not None and before < P:
+            self.memory = solver.grown(self.memory, P, at.Phi)
+        return at
+
+    def forget(self) -> None:
+        if self.options.solver is not None:
+            self.memory = self.options.solver.forget(self.memory)
 
     def nmf(self, n_iter: int, out_of_time: OutOfTime) -> None:
         exponent = self.options.nmf_exponent
@@ -89,26 +118,33 @@ class Single(Group):
         cost = step.loss + penalty
         target = cost if self.phase.at_target else here.cost(self.W, self.options.floor)
         gradient = float(namespace(step.G).linalg.norm(skew(step.G)))
-        n_frames = here.engine.shape[2]
+        _, n_atoms, n_frames = here.engine.shape
         return [
             Measured(
                 step.loss, penalty, target, gradient, tuple(step.steps), step.failed,
-                self.evaluations, n_frames,
+                self.evaluations, n_frames, n_atoms,
             )
         ]  # fmt: skip
 
     def iterate(self, number: int) -> Iterate:
-        return self.last
+        if len(self.last.Phi) == self.shape[1]:
+            return self.last
+        assert self.subspace is not None
+        return self.subspace.complete(self.last)
 
     def position(self, number: int) -> Position:
         solver = self.options.solver
         memory = {} if solver is None else solver.pack(self.memory)
         assert self.stage is not None
-        return Position(self.last, memory, self.sample, self.stage)
+        basis = None
+        if self.stage.n_atoms is not None:
+            assert self.subspace is not None
+            basis = self.subspace.basis
+        return Position(self.last, memory, self.sample, self.stage, basis)
 
-    def fits(self, memory: Mapping[str, Array]) -> bool:
+    def fits(self, memory: Mapping[str, Array], n_atoms: int) -> bool:
         solver = self.options.solver
-        return not memory if solver is None else solver.fits(dict(memory), self.shape[1])
+        return not memory if solver is None else solver.fits(dict(memory), n_atoms)
 
     def drop(self, ended: Sequence[int]) -> None:
         self.running = [number for number in self.running if number not in ended]

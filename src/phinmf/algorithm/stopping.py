@@ -12,6 +12,11 @@ from phinmf.result import History, Status
 ROUNDING = {"float32": 1e-4, "float64": 1e-8}  #: share of an objective that rounding may change
 
 
+def floor_jumps(history: History, phase: Phase) -> bool:
+    """Whether the floor falls to the target at once in the next outer iteration."""
+    return phase.at_target and len(history) > 0 and history[-1].floor != phase.floor
+
+
 def rounding(objective: float, shape: tuple[int, ...], dtype: Precision) -> float:
     """Return how much rounding may raise an objective that is a sum over an array of this shape."""
     entries = float(np.prod(shape, dtype=float))
@@ -42,9 +47,16 @@ def reason_to_stop(
 
 
 def previous_objective(history: History, phase: Phase) -> float:
-    """Return the objective that must not be exceeded; infinite if the floor or frames changed."""
+    """Return the objective that must not be exceeded; infinite if there is none.
+
+    The last one is at another floor if the floor has just reached the target, and there is none if
+    the floor has changed otherwise, or the frames, or the atoms.
+    """
     if len(history) == 1:
         return history.start if phase.at_target else np.inf
     row, previous = history[-1], history[-2]
-    same = (previous.floor, previous.frames) == (row.floor, row.frames)
-    return previous.objective if same else np.inf
+    if (previous.frames, previous.atoms) != (row.frames, row.atoms):
+        return np.inf
+    if previous.floor == row.floor:
+        return previous.objective
+    return previous.target_objective if phase.at_target else np.inf

@@ -73,4 +73,5 @@ def karhunen_loeve(Y: ArrayLike) -> Array:
         The eigenvectors of YYᵀ (mean over channels) as rows, the strongest first.
     """
     frames = checks.frames(Y)
-    return klt.karhunen_loeve(Frames(frames), arrays.dtype_of(frames))
+    rows, _ = klt.karhunen_loeve(Frames(frames))
+    return arrays.contiguous(arrays.cast(rows, arrays.dtype_of(frames)))

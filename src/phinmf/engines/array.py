@@ -54,10 +54,13 @@ class ArrayEngine(Engine):
         self.w = None if (self.weights == 1).all() else self.w64  #: None if all are 1
         self.algebra = algebra_of(Y)
 
-    def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> ArrayEngine:
-        return ArrayEngine(
-            copied(take_frames(self.Y, frames), dtype), self.divergence, None, weights
-        )
+    def subset(
+        self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
+    ) -> ArrayEngine:
+        Y = copied(take_frames(self.Y, frames), dtype)
+        if atoms is not None:
+            Y = like(atoms, Y, dtype) @ Y
+        return ArrayEngine(Y, self.divergence, None, weights)
 
     def rest(self) -> None:
         self.X = self.Y

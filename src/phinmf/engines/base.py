@@ -116,9 +116,12 @@ class Engine(ABC):
         """Free them."""
 
     @abstractmethod
-    def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> Engine:
+    def subset(
+        self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
+    ) -> Engine:
         """Return an engine of some of the frames, in another precision.
 
+        If atoms (P, M) are given, it holds their products with these frames: P samples each.
         Indices and weights are on the host.
         """
 

@@ -73,6 +73,7 @@ def fit_here(
     estimator.history_ = best.history
     estimator.stop_reason_ = best.status.value
     estimator.converged_ = best.converged
+    estimator.n_atoms_, estimator.energy_ = best.n_atoms, best.energy
     estimator.objectives_ = np.array([result.objective for result in results])
     found = found_back(encoded(estimator, X, weights), place)
     estimator.reconstruction_err_ = found.divergence
@@ -133,8 +134,9 @@ def options_of(estimator: Any, anneal: bool | Anneal | None = None) -> FitOption
     e = estimator
     return fit_options(
         solver=e.solver, init=e.init, divergence=e.divergence, penalty=e.penalty,
-        sparsity=e.sparsity, floor=e.floor, anneal=e.anneal if anneal is None else anneal,
-        n_iter_nmf=e.n_iter_nmf, n_iter_transform=e.n_iter_transform,
+        sparsity=e.sparsity, n_atoms=e.n_atoms, floor=e.floor,
+        anneal=e.anneal if anneal is None else anneal, n_iter_nmf=e.n_iter_nmf,
+        n_iter_transform=e.n_iter_transform,
         nmf_exponent=e.nmf_exponent, max_iter=e.max_iter, max_time=e.max_time, tol=e.tol,
         engine=e.engine, n_threads=e.n_threads,
     )  # fmt: skip

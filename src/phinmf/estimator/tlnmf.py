@@ -38,9 +38,11 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     ----------
     n_components : int
         Number of components.
-    solver, init, divergence, penalty, sparsity, floor, anneal, n_iter_nmf, n_iter_transform
+    solver, init, divergence, penalty, sparsity, n_atoms, floor, anneal, n_iter_nmf
         As in `tl_nmf`.
-    nmf_exponent, max_iter, max_time, tol, random_state, callback, engine, n_threads
+    n_iter_transform, nmf_exponent, max_iter, max_time, tol, random_state, callback, engine
+        As in `tl_nmf`.
+    n_threads
         As in `tl_nmf`.
     device : str, optional
         Where to compute, as in `tl_nmf`. Frames may be a tensor of PyTorch: what is learned and
@@ -78,6 +80,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Number of outer iterations, their history, why they ended, and whether the fit converged.
     objectives_ : array of shape (n_init,)
         Final objective of each restart.
+    n_atoms_, energy_ : int, float
+        Number of atoms that were learned, and the share of the energy that they hold.
     n_components_, n_features_in_, feature_names_in_
         As in other estimators of scikit-learn.
 
@@ -100,6 +104,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         divergence: str | Divergence = "itakura-saito",
         penalty: str | Penalty = "sparse",
         sparsity: float = DEFAULT_SPARSITY,
+        n_atoms: int | float | None = None,
         floor: float = Options.floor,
         anneal: bool | Anneal | None = None,
         n_iter_nmf: int = Options.n_iter_nmf,
@@ -128,6 +133,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.divergence = divergence
         self.penalty = penalty
         self.sparsity = sparsity
+        self.n_atoms = n_atoms
         self.floor = floor
         self.anneal = anneal
         self.n_iter_nmf = n_iter_nmf

@@ -109,17 +109,20 @@ class FileKeeper(Keeper):
 
 def write(path: File, snapshot: Snapshot, known: Description) -> None:
     """Write a checkpoint; the previous one is kept beside it."""
-    last, memory, sample, stage = snapshot.position
+    last, memory, sample, stage, basis = snapshot.position
     parts = {f"start_{k}": v for k, v in vars(snapshot.start).items()}
     parts |= {f"last_{k}": v for k, v in vars(last).items()}
     if sample is not None:
         parts |= {f"sample_{k}": v for k, v in sample._asdict().items()}
+    if basis is not None:
+        parts["basis"] = basis
     parts |= {f"memory_{k}": v for k, v in memory.items()}
     parts = {name: arrays.to_numpy(array) for name, array in parts.items()}
     header = {
         "problem": dict(known),
         "history": snapshot.history.to_json(),
         "n_frames": stage.n_frames,
+        "n_atoms": stage.n_atoms,
     }
     storage.write(path, "checkpoint", header, parts, keep_previous=True)
 
@@ -148,9 +151,9 @@ def read(
                 " frames and options"
             )
     try:
-        if not group.fits(memory_of(stored)):
-            raise ValueError("its memory is not one of this solver")
         snapshot = snapshot_of(stored, start, sample_size, group.total_weight)
+        if not group.fits(memory_of(stored), len(snapshot.position.last.Phi)):
+            raise ValueError("its memory is not one of this solver")
         check_start(snapshot, group)
         return snapshot
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

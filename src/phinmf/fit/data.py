@@ -13,6 +13,7 @@ from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import lazy
 from phinmf.arrays.cluster_tasks import in_memory
 from phinmf.arrays.lazy import is_lazy
@@ -45,14 +46,18 @@ class Data:
         """A text that identifies the frames and their weights as they were given."""
         return digest_of_frames(self.frames, self.frame_weights)
 
-    def schedule(self, options: Options) -> Schedule:
+    def schedule(
+        self, options: Options, subspace: Subspace | None = None, n_atoms: int | None = None
+    ) -> Schedule:
         """The schedule of a run on these frames."""
         C, M, N = self.Y.shape
         whole = self.weights is None or bool((self.weights % 1 == 0).all())
         if self.weights is not None and whole:
             N = int(self.weights.sum())
         o = options
-        return Schedule(o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, whole)
+        return Schedule(
+            o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, whole, subspace, n_atoms
+        )
 
 
 def data_of(

@@ -58,6 +58,7 @@ def description(
         "fixed": {"W": columns, "H": kept.H is not None},
         "random_state": seed,
         "init": init_label(options.init),
+        "n_atoms": options.n_atoms,
         "W": label(given.W) if given.W.shape[1] else None,
         "H": None if given.H_as_given is None else label(given.H_as_given),
         "engine": "a batch of tensors" if in_batch else "one restart",

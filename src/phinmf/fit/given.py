@@ -30,6 +30,11 @@ class GivenFactors:
     keeps_Phi: bool
     kept: Kept
 
+    @property
+    def starts(self) -> bool:
+        """Whether W or H starts from what was given."""
+        return bool(self.W.shape[1]) or self.H is not None
+
     def start(
         self, powers: Array, penalty: Penalty, rng: np.random.Generator
     ) -> tuple[Array, Array]:

@@ -18,7 +18,8 @@ from phinmf.algorithm.options import (
 from phinmf.divergences import Divergence
 from phinmf.engines import ENGINES
 from phinmf.fit.engine import divergence_of
-from phinmf.inits import Init, init_of
+from phinmf.fit.few_atoms import checked_atoms
+from phinmf.inits import GivenTransform, Init, init_of
 from phinmf.penalties import Penalty
 from phinmf.solvers import Solver
 
@@ -30,19 +31,33 @@ class FitOptions:
     algorithm: Options
     divergence: Divergence
     init: Init
+    n_atoms: int | float | None  #: how many are learned, or the share of the energy they hold
     engine: str
     n_threads: int | None
     default_anneal: bool  #: whether `anneal` was left to the solver
 
     def __post_init__(self) -> None:
         checks.known("engine", self.engine, ["auto", *ENGINES])
+        if self.n_atoms is not None and self.algorithm.solver is None:
+            raise ValueError(
+                f"n_atoms is {self.n_atoms}, but solver is None, which learns no atoms: leave"
+                " n_atoms out, or name a solver"
+            )
         if self.n_threads is not None:
             object.__setattr__(self, "n_threads", checks.count("n_threads", self.n_threads, 1))
+
+    @property
+    def begins_coarse(self) -> bool:
+        """Whether a run begins with few atoms; not if Φ starts from a given transform."""
+        o = self.algorithm
+        annealed = o.anneal is not None and o.anneal.start > o.floor and o.anneal.coarse > 0
+        return bool(annealed and o.solver and not isinstance(self.init, GivenTransform))
 
     def keeping_Phi(self) -> FitOptions:
         """The same without a solver; only one that was asked for anneals."""
         anneal = None if self.default_anneal else self.algorithm.anneal
-        return replace(self, algorithm=replace(self.algorithm, solver=None, anneal=anneal))
+        algorithm = replace(self.algorithm, solver=None, anneal=anneal)
+        return replace(self, algorithm=algorithm, n_atoms=None)
 
 
 def fit_options(
@@ -53,6 +68,7 @@ def fit_options(
     penalty: str | Penalty = "sparse",
     sparsity: float = DEFAULT_SPARSITY,
     floor: float = Options.floor,
+    n_atoms: int | float | None = None,
     anneal: bool | Anneal | None = None,
     n_iter_nmf: int = Options.n_iter_nmf,
     n_iter_transform: int = Options.n_iter_transform,
@@ -82,4 +98,6 @@ def fit_options(
         tol=tol,
     )
     measure = divergence_of(divergence, for_nmf)
-    return FitOptions(algorithm, measure, init_of(init), engine, n_threads, anneal is None)
+    return FitOptions(
+        algorithm, measure, init_of(init), checked_atoms(n_atoms), engine, n_threads, anneal is None
+    )

@@ -36,6 +36,7 @@ def result_of(outcome: Outcome, options: Options, scale: float) -> Result:
         status=status,
         floor=options.floor * scale**2,
         scale=scale,
+        n_atoms=len(last.Phi),
     )
 
 

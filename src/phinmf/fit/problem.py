@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks, penalties
 from phinmf._types import AnyArray, Array, Fixed, RandomState
 from phinmf.algorithm.alternate import Outcome, alternate
+from phinmf.algorithm.annealing import Schedule
 from phinmf.algorithm.group import Callback, Group, Restart
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.single import Single
+from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import Workers, available
 from phinmf.divergences import compiled_family, is_compiled
 from phinmf.fit import power
@@ -23,6 +25,7 @@ from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import Seed, description, seed_of
 from phinmf.fit.devices import free_memory
 from phinmf.fit.engine import engine_for
+from phinmf.fit.few_atoms import FewAtoms, carried_over, check_length, subspace_of
 from phinmf.fit.given import GivenFactors, given_factors
 from phinmf.fit.options import FitOptions
 from phinmf.fit.outcome import result_of, with_left_out_frames
@@ -111,7 +114,7 @@ class Problem:
             options.engine, data.Y, options.divergence, penalty, options.n_threads, data.weights
         ) as engine:
             model = Model(engine, penalty, kept=self.given.kept)
-            group = Single(model, options.algorithm)
+            group = Single(model, options.algorithm, self.subspace)
             restart = self.restart(random_state, callback, engine.powers())
             return self.run(group, [self.with_files(restart, files, seed, group)])[0]
 
@@ -139,7 +142,7 @@ class Problem:
         results: dict[int, Result] = {}
 
         def group() -> BatchGroup:
-            return BatchGroup(frames, options.algorithm, self.n_components)
+            return BatchGroup(frames, options.algorithm, self.n_components, self.subspace)
 
         def begin(number: int) -> Restart:
             began(number)
@@ -169,7 +172,7 @@ class Problem:
     def run(self, group: Group, restarts: Sequence[Restart]) -> list[Outcome]:
         """Run Algorithm 1."""
         options = self.options.algorithm
-        return alternate(group, restarts, options, self.data.schedule(options))
+        return alternate(group, restarts, options, self.schedule)
 
     def restart(
         self, random_state: RandomState, callback: Callback | None, powers: Array
@@ -183,11 +186,14 @@ class Problem:
     ) -> Iterate:
         """Where one restart begins, given the power of each frame."""
         data, options = self.data, self.options.algorithm
-        Phi = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_Phi
+        drawn = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_Phi
+        Phi = drawn if self.few_atoms is None else self.few_atoms.nearest(drawn)
         if options.floor == 0:
             learned = options.solver is not None
             power.check_entries(Phi, arrays.take_frames(data.Y, data.columns), learned)
         start = Iterate(Phi, *self.given.start(powers, options.penalty, rng_W))
+        if Phi is not drawn and self.given.W.shape[1]:
+            start = replace(start, W=carried_over(start.W, drawn, Phi))
         if options.floor == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(
                 "floor is 0 but the given W and H model some entries as 0, which costs infinitely"
@@ -206,6 +212,25 @@ class Problem:
         """Where Φ starts in all restarts, if nothing is drawn."""
         return self.start_of_Phi(None)
 
+    @cached_property
+    def few_atoms(self) -> FewAtoms | None:
+        """The atoms that are learned; None: all."""
+        return FewAtoms.of(self.options.n_atoms, self.data)
+
+    @cached_property
+    def subspace(self) -> Subspace | None:
+        """The subspace of few atoms, or that in which learning all atoms begins, if it does."""
+        if self.few_atoms is not None:
+            return self.few_atoms.subspace
+        coarse = self.options.begins_coarse and not self.given.starts
+        return subspace_of(self.data) if coarse else None
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The floor, the frames and the atoms of each outer iteration."""
+        number = None if self.few_atoms is None else self.few_atoms.number
+        return self.data.schedule(self.options.algorithm, self.subspace, number)
+
     def with_files(self, restart: Restart, files: Files, seed: Seed, group: Group) -> Restart:
         """Let a restart keep checkpoints, and continue from one."""
         if not files.used:
@@ -214,13 +239,15 @@ class Problem:
         known = description(
             options, data, self.given, self.n_components, seed, in_batch=self.fits_a_batch
         )
-        sample_size = data.schedule(options.algorithm).sample_size
+        sample_size = self.schedule.sample_size
         return files.attach(restart, known, group, sample_size)
 
     def result(self, outcome: Outcome) -> Result:
         """The result in the units of what was given, and for all of its frames."""
         data, given, options = self.data, self.given, self.options
         result = result_of(outcome, options.algorithm, data.scale)
+        if self.few_atoms is not None:
+            result = self.few_atoms.noted(result)
         result = given.in_its_units(result, data.columns)
         if data.unit != 1:
             result = replace(
@@ -257,6 +284,12 @@ def problem_of(
     most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
     K = checks.count("n_components", n_components, 1, *most)
     given = given_factors(W, H, fixed, K, data)
+    check_length(options.n_atoms, M)
+    if options.n_atoms is not None and given.kept.columns is not None:
+        raise ValueError(
+            "n_atoms is set and fixed names W, but rows of W belong to atoms of the start, which"
+            " n_atoms replaces: leave one of them out"
+        )
     if given.keeps_Phi or M == 1:  # a 1×1 transform has nothing to learn
         options = options.keeping_Phi()
     return Problem(data, given, K, options)

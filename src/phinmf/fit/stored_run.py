@@ -36,13 +36,23 @@ def snapshot_of(stored: Stored, start: Iterate, sample_size: int | None, total: 
         if not math.isclose(weights.sum(), total, rel_tol=1e-6):
             raise ValueError("its sample_weights do not add up to those of all frames")
         sample, n_used = Sample(frames, weights), len(frames)
-    dtype = arrays.dtype_of(start.Phi)
+    dtype, M = arrays.dtype_of(start.Phi), len(start.Phi)
+    n_atoms = stored.header.get("n_atoms")
+    if not (n_atoms is None or (is_number(n_atoms, 1) and isinstance(n_atoms, int))) or (
+        n_atoms is not None and n_atoms >= M
+    ):
+        raise ValueError(f"it learns {shown(n_atoms)} atoms")
     found = stored.arrays.get("last_Phi", np.zeros(0)).dtype
-    last = iterate(stored, "last_", start, n_used, found if found == np.float32 else dtype)
+    used = found if found == np.float32 else dtype
+    last = iterate(stored, "last_", start, n_atoms or M, n_used, used)
     memory = {name: arrays.like(a, start.Phi) for name, a in memory_of(stored).items()}
-    stage = Stage(n_frames, arrays.dtype_of(last.Phi))
-    begun = iterate(stored, "start_", start, N, dtype)
-    return Snapshot(begun, history, Position(last, memory, sample, stage))
+    stage = Stage(n_frames, arrays.dtype_of(last.Phi), n_atoms)
+    begun = iterate(stored, "start_", start, M, N, dtype)
+    basis = None
+    if n_atoms is not None:
+        basis = orthogonal(stored, "basis", M, np.dtype(np.float64))
+        basis = arrays.like(basis, start.Phi)
+    return Snapshot(begun, history, Position(last, memory, sample, stage, basis))
 
 
 def memory_of(stored: Stored) -> dict[str, Any]:
@@ -53,21 +63,24 @@ def memory_of(stored: Stored) -> dict[str, Any]:
 
 
 def iterate(
-    stored: Stored, prefix: str, start: Iterate, n_frames: int, dtype: Precision
+    stored: Stored, prefix: str, start: Iterate, n_atoms: int, n_frames: int, dtype: Precision
 ) -> Iterate:
-    """Return Φ, W and H, which have the shapes of the start except for the number of frames."""
-    M, K = start.W.shape
-    shapes = {"Phi": (M, M), "W": (M, K), "H": (K, n_frames)}
-    found = {}
-    for name, shape in shapes.items():
-        holds = (lambda a: abs(a) < 2) if name == "Phi" else (lambda a: a >= 0)
-        found[name] = array(stored, prefix + name, shape, dtype, holds)
-    error = orthogonality_error(found["Phi"].astype(np.float64))
-    if not error < 1e-4:
-        raise ValueError(f"its {prefix}Phi is not orthogonal")
+    """Return Φ, W and H for so many atoms and frames, and the components of the start."""
+    K = start.W.shape[1]
+    found = {"Phi": orthogonal(stored, prefix + "Phi", n_atoms, dtype)}
+    for name, shape in {"W": (n_atoms, K), "H": (K, n_frames)}.items():
+        found[name] = array(stored, prefix + name, shape, dtype, lambda a: a >= 0)
     if normalised(arrays.to_numpy(start.W)) and not normalised(found["W"]):
         raise ValueError(f"its {prefix}W has columns that do not sum to 1")
     return Iterate(**{name: arrays.like(a, start.Phi) for name, a in found.items()})
+
+
+def orthogonal(stored: Stored, name: str, M: int, dtype: Precision) -> Any:
+    """Return an orthogonal M×M matrix."""
+    found = array(stored, name, (M, M), dtype, lambda a: abs(a) < 2)
+    if not orthogonality_error(found.astype(np.float64)) < 1e-4:
+        raise ValueError(f"its {name} is not orthogonal")
+    return found
 
 
 def normalised(W: Any) -> bool:
@@ -125,7 +138,7 @@ def belongs(name: str, value: Any) -> bool:
         return isinstance(value, list) and all(is_number(v) for v in value)
     if name == "search_failed":
         return isinstance(value, bool)
-    if name in ("evaluations", "frames"):
+    if name in ("evaluations", "frames", "atoms"):
         return is_number(value, 0) and isinstance(value, int)
     if name == "gradient" and isinstance(value, float) and math.isnan(value):
         return True  # no transform is learned

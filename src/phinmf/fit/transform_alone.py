@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, RandomState
+from phinmf._types import AnyArray, Array, Indices, RandomState
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.group import Callback, Restart
 from phinmf.algorithm.model import Iterate, Model
@@ -16,12 +17,13 @@ from phinmf.algorithm.single import Single
 from phinmf.fit import power
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
+from phinmf.fit.few_atoms import FewAtoms, check_length
 from phinmf.fit.options import FitOptions
 from phinmf.fit.outcome import result_of
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units
 from phinmf.inits import Frames
-from phinmf.result import Result
+from phinmf.result import Result, State
 
 
 @dataclass(frozen=True)
@@ -45,24 +47,61 @@ class TransformProblem:
                 f"floor is 0 but V_hat has {zeros} zeros, which cost infinitely"
                 " much: set floor to a small number such as 1e-8"
             )
+        check_length(options.n_atoms, M)
         if M == 1:  # a 1×1 transform has nothing to learn
             options = options.keeping_Phi()
         return cls(data, unit, options)
 
     def solve(self, random_state: RandomState, callback: Callback | None) -> Result:
         """Learn Φ from one start."""
-        data, options = self.data, self.options
+        data, options, few = self.data, self.options, self.few_atoms
         Y, floor = data.Y, options.algorithm.floor
         rng_Phi, rng_frames = spawn(random_state, 2)
         Phi = arrays.like(options.init.start(Frames(Y), rng_Phi, arrays.dtype_of(Y)), Y)
+        if few is not None:
+            Phi = few.nearest(Phi)
         if floor == 0:
             power.check_entries(Phi, Y, learned=True)
         factors = arrays.zeros((Y.shape[1], 0), Y), arrays.zeros((0, Y.shape[2]), Y)
-        seen = in_units(callback, data.unit, data.scale)
+        seen = in_units(self.in_rows_of_the_model(callback), data.unit, data.scale)
         restart = Restart(Iterate(Phi, *factors), rng_frames, seen)
         penalty, n_threads = options.algorithm.penalty, options.n_threads
+        subspace, number = (None, None) if few is None else (few.subspace, few.number)
         with engine_for(options.engine, Y, options.divergence, penalty, n_threads) as engine:
-            group = Single(Model(engine, penalty, self.V_hat), options.algorithm)
-            schedule = data.schedule(options.algorithm)
+            model = Model(engine, penalty, self.V_hat[self.order])
+            group = Single(model, options.algorithm, subspace)
+            schedule = data.schedule(options.algorithm, subspace, number)
             (outcome,) = alternate(group, [restart], options.algorithm, schedule)
-        return replace(result_of(outcome, options.algorithm, data.scale), W=None, H=None)
+        result = replace(result_of(outcome, options.algorithm, data.scale), W=None, H=None)
+        result = result if few is None else few.noted(result)
+        return replace(result, Phi=result.Phi[self.place])
+
+    @cached_property
+    def few_atoms(self) -> FewAtoms | None:
+        """The atoms that are learned; None: all."""
+        return FewAtoms.of(self.options.n_atoms, self.data)
+
+    @cached_property
+    def order(self) -> Indices | slice:
+        """The rows of V̂ by falling power if few atoms are learned: these fit the strongest."""
+        if self.few_atoms is None:
+            return slice(None)
+        powers = arrays.to_numpy(self.V_hat).sum(axis=1, dtype=np.float64)
+        return arrays.indices(np.argsort(-powers, kind="stable"), self.V_hat)
+
+    @cached_property
+    def place(self) -> Indices | slice:
+        """The atom that fits each row of V̂."""
+        if isinstance(self.order, slice):
+            return self.order
+        return arrays.indices(np.argsort(arrays.to_numpy(self.order)), self.V_hat)
+
+    def in_rows_of_the_model(self, callback: Callback | None) -> Callback | None:
+        """Let a callback see Φ with its atoms in the order of V̂."""
+        if callback is None or self.few_atoms is None:
+            return callback
+
+        def seen(state: State) -> object:
+            return callback(replace(state, Phi=state.Phi[self.place]))
+
+        return seen

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import AnyArray, Array
-from phinmf.arrays import cast, cluster_tasks, contiguous, lazy, like, namespace
+from phinmf.arrays import cast, cluster_tasks, contiguous, lazy, like, namespace, to_numpy
 from phinmf.arrays.lazy import is_lazy
 from phinmf.engines.blocked.summation import Node, blocks_of, total
 from phinmf.inits.base import Frames, Init
@@ -22,11 +22,11 @@ class KLT(Init):
 
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
         """Return the eigenvectors as rows, strongest first, where the frames are."""
-        return karhunen_loeve(frames, dtype)
+        return contiguous(cast(karhunen_loeve(frames)[0], dtype))
 
 
-def karhunen_loeve(frames: Frames, dtype: DTypeLike) -> Array:
-    """Return the eigenvectors of the covariance as rows, strongest first.
+def karhunen_loeve(frames: Frames) -> tuple[Array, Array]:
+    """Return the eigenvectors of the covariance as rows, strongest first, and their mean powers.
 
     An eigenvector has no sign of its own: here its first entry of at least half the largest
     absolute value is positive. (The largest itself would be a bad choice, because many
@@ -34,13 +34,15 @@ def karhunen_loeve(frames: Frames, dtype: DTypeLike) -> Array:
     """
     A = covariance(frames)
     xp = namespace(A)
-    _, vectors = xp.linalg.eigh(A)  # the weakest first
+    values, vectors = xp.linalg.eigh(A)  # the weakest first
     rows = xp.flip(vectors.mT, axis=0)
     sizes = xp.abs(rows)
     large = sizes >= xp.max(sizes, axis=1, keepdims=True) / 2
     first = xp.argmax(cast(large, np.int8), axis=1)
     signs = xp.sign(xp.take_along_axis(rows, first[:, None], axis=1))
-    return contiguous(cast(rows * signs, dtype))
+    total = frames.Y.shape[2] if frames.weights is None else frames.weights.sum()
+    powers = np.maximum(to_numpy(values)[::-1], 0) / total
+    return rows * signs, powers
 
 
 def covariance(frames: Frames) -> Array:

@@ -81,6 +81,17 @@ class Solver(ABC):
         raised. After the first step it also ends when ``objective.out_of_time()``.
         """
 
+    def grown(self, memory: Any, M: int, where: Array) -> Any:
+        """Return the memory after atoms were added, up to M; this version is for None or a number.
+
+        The new atoms come last. Arrays are like `where`.
+        """
+        return memory
+
+    def forget(self, memory: Any) -> Any:
+        """Return the memory after the objective has changed abruptly; this version keeps it."""
+        return memory
+
     def pack(self, memory: Any) -> dict[str, Array]:
         """Return the memory as arrays, for a checkpoint; this version is for None or a number."""
         return {} if memory is None else {"value": np.array(memory)}

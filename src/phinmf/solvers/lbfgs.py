@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -38,6 +39,11 @@ class Memory:
     upper: Indices = field(repr=False)  #: flat indices above the diagonal
     curvature: Array | None = field(default=None, repr=False)  #: the initial metric
     age: int = 0  #: updates since the metric was computed
+
+    @property
+    def M(self) -> int:
+        """The number of atoms."""
+        return (1 + math.isqrt(1 + 8 * len(self.upper))) // 2
 
     def stale(self, metric_every: int, dtype: Precision) -> bool:
         """Whether the metric must be computed again: it is too old or of another precision."""
@@ -122,6 +128,26 @@ class LBFGS(Solver):
         """Return a memory without pairs, for an M×M transform."""
         upper = np.flatnonzero(np.tri(len(where), k=-1).T)
         return Memory(deque(maxlen=self.memory_size), like(upper, where))
+
+    def grown(self, memory: Memory | None, M: int, where: Array) -> Memory | None:
+        """Return the same pairs between more atoms; the metric is computed again."""
+        if memory is None:
+            return None
+        grown = self.empty(where)
+
+        def padded(e: Array) -> Array:
+            E = memory.unpack(e, memory.M)
+            wide = zeros((M, M), e)
+            wide[: memory.M, : memory.M] = E
+            return grown.pack(wide)
+
+        for s, y, rho in memory.pairs:
+            grown.pairs.append(Pair(padded(s), padded(y), rho))
+        return grown
+
+    def forget(self, memory: Memory | None) -> Memory | None:
+        """Return a memory without pairs: their curvature is that of another objective."""
+        return None
 
     def pack(self, memory: Memory | None) -> dict[str, Array]:
         """Return pairs, metric and age as arrays."""

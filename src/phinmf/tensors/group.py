@@ -16,6 +16,7 @@ from phinmf.algorithm.annealing import Phase
 from phinmf.algorithm.group import Final, Group, Measured, Position, Restart, Stage, stage_of
 from phinmf.algorithm.model import Iterate, Sample, draw
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import dtype_of
 from phinmf.engines.base import OutOfTime
 from phinmf.solvers import LBFGS
@@ -24,15 +25,22 @@ from phinmf.tensors.batch import GRADIENT, LOSS, PENALTY, TARGET, Batch
 from phinmf.tensors.descent import descend
 from phinmf.tensors.frames import BatchFrames
 from phinmf.tensors.layout import Layout
-from phinmf.tensors.memory import fits, packed, unpacked
+from phinmf.tensors.memory import fits, grown, packed, unpacked
 
 
 class BatchGroup(Group):
     """Restarts and the batch that holds them, on all frames or on a sample of frames for each."""
 
-    def __init__(self, frames: BatchFrames, options: Options, n_components: int) -> None:
+    def __init__(
+        self,
+        frames: BatchFrames,
+        options: Options,
+        n_components: int,
+        subspace: Subspace | None = None,
+    ) -> None:
         assert isinstance(options.solver, LBFGS)
         self.frames, self.options, self.solver = frames, options, options.solver
+        self.subspace = subspace
         C, M, N = frames.Y.shape
         self.shape, self.dtype, self.K = (C, M, N), dtype_of(frames.Y), n_components
         self.total_weight = float(frames.weights.sum())
@@ -55,6 +63,9 @@ class BatchGroup(Group):
         self.stage, self.age = positions[0].stage, len(snapshots[0].history)
         samples = [p.sample for p in positions if p.sample is not None]
         self.samples = samples or None
+        if positions[0].basis is not None:
+            assert self.subspace is not None
+            self.subspace = replace(self.subspace, basis=positions[0].basis)
         self.batch = self.opened(self.samples, self.stage)
         self.batch.continue_at([p.last for p in positions])
         self.batch.memory.take_over(unpacked([p.memory for p in positions]))
@@ -63,7 +74,8 @@ class BatchGroup(Group):
     def open(self, phase: Phase) -> None:
         wanted = stage_of(phase, self.dtype)
         every = self.solver.metric_every
-        self.new_metric = self.age % every == 0 or wanted.dtype != self.stage.dtype
+        same = wanted._replace(n_frames=None) == self.stage._replace(n_frames=None)
+        self.new_metric = self.age % every == 0 or not same
         self.floor = phase.floor
         if self.stage != wanted:
             samples = None
@@ -73,6 +85,11 @@ class BatchGroup(Group):
             self.move(self.running, samples, wanted)
         assert self.batch is not None
         self.batch.eps.fill_(phase.floor)
+
+    def forget(self) -> None:
+        assert self.batch is not None
+        self.batch.memory.clear(torch.ones(len(self.running), dtype=torch.bool))
+        self.new_metric = True
 
     def nmf(self, n_iter: int, out_of_time: OutOfTime) -> None:
         batch = self.batch
@@ -98,25 +115,36 @@ class BatchGroup(Group):
         return [
             Measured(
                 seen[LOSS], seen[PENALTY], seen[TARGET] + seen[PENALTY], seen[GRADIENT],
-                tuple(step.steps), step.failed, step.evaluations, length,
+                tuple(step.steps), step.failed, step.evaluations, length, batch.shape[2],
             )
             for seen, step, length in zip(report, self.steps, batch.lengths, strict=True)
         ]  # fmt: skip
 
     def iterate(self, number: int) -> Iterate:
-        if self.batch is None:
-            return self.saved[number]
-        return self.batch.iterate(self.running.index(number))
+        at = self.saved.get(number)
+        if self.batch is not None:
+            at = self.batch.iterate(self.running.index(number))
+        assert at is not None
+        return self.with_atoms(at, None)
+
+    def with_atoms(self, at: Iterate, n_atoms: int | None) -> Iterate:
+        """Return an iterate with another number of atoms (None: all)."""
+        P = n_atoms or self.shape[1]
+        return at if self.subspace is None else self.subspace.with_atoms(at, P)
 
     def position(self, number: int) -> Position:
         assert self.batch is not None
         place = self.running.index(number)
         sample = None if self.samples is None else self.samples[place]
         memory = packed(self.batch.memory.of([place]))
-        return Position(self.batch.iterate(place), memory, sample, self.stage)
+        basis = None
+        if self.stage.n_atoms is not None:
+            assert self.subspace is not None
+            basis = self.subspace.basis
+        return Position(self.batch.iterate(place), memory, sample, self.stage, basis)
 
-    def fits(self, memory: Mapping[str, Array]) -> bool:
-        return fits(memory, self.solver.memory_size, self.shape[1])
+    def fits(self, memory: Mapping[str, Array], n_atoms: int) -> bool:
+        return fits(memory, self.solver.memory_size, n_atoms)
 
     def drop(self, ended: Sequence[int]) -> None:
         stay = [number for number in self.running if number not in ended]
@@ -137,13 +165,13 @@ class BatchGroup(Group):
         del old  # so that its memory is free before the next batch is allocated
         batch = None
         if numbers:
-            at = [self.saved[number] for number in numbers]
+            at = [self.with_atoms(self.saved[number], stage.n_atoms) for number in numbers]
             if self.samples is None and samples is not None:
                 chosen = zip(at, map(self.indices, samples), strict=True)
                 at = [replace(a, H=a.H[:, frames]) for a, frames in chosen]
             batch = self.opened(samples, stage, len(at))
             batch.go_to(at, self.floor)
-            batch.memory.take_over(memory)
+            batch.memory.take_over(grown(memory, batch.shape[2]))
         self.samples, self.stage, self.running = samples, stage, numbers
         self.batch, self.saved = batch, {}
 
@@ -158,6 +186,10 @@ class BatchGroup(Group):
         """Return a batch on all frames, or on a sample for each restart, without iterates."""
         Y, options = self.frames.Y, self.options
         C, M, N = self.shape
+        atoms: Tensor | None = None
+        if stage.n_atoms is not None:
+            assert self.subspace is not None
+            atoms = torch.as_tensor(self.subspace.basis[: stage.n_atoms])
         n = len(self.running) if n_restarts is None else n_restarts
         lengths = [N] * n
         if samples is not None:
@@ -165,7 +197,7 @@ class BatchGroup(Group):
         weights = [self.frames.weights] if samples is None else [s.weights for s in samples]
         batch = workspace.take(
             Layout(
-                shape=(n, C, M, max(lengths), self.K),
+                shape=(n, C, stage.n_atoms or M, max(lengths), self.K),
                 dtype=getattr(torch, stage.dtype.name),
                 device=Y.device,
                 shared=samples is None,
@@ -179,6 +211,8 @@ class BatchGroup(Group):
         batch.set(options.penalty, options.floor, self.frames.kept)
         for place, w in enumerate(weights):
             frames = Y if samples is None else Y[..., self.indices(samples[place])]
+            if atoms is not None:
+                frames = atoms.to(batch.dtype) @ frames.to(batch.dtype)
             batch.load(place, frames, torch.as_tensor(w, device=Y.device))
         batch.lengths = lengths
         return batch

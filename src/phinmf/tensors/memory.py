@@ -7,6 +7,7 @@ counts each pair of atoms twice, which cancels. `fused_memory` computes the same
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -41,7 +42,24 @@ class Memory:
     def clear(self, which: Tensor) -> None:
         """Remove the pairs of some restarts."""
         for kept in (self.S, self.Y):
-            kept.masked_fill_(which[:, None, None], 0)
+            kept.masked_fill_(which.to(kept.device)[:, None, None], 0)
+
+
+def grown(remembered: dict[str, Tensor], M: int) -> dict[str, Tensor]:
+    """Return the same pairs between M atoms, of which the new ones come last.
+
+    If there are more than M, nothing is remembered. The metric is computed again anyway.
+    """
+    S = remembered["S"]
+    n = math.isqrt(S.shape[2])
+    if n == M:
+        return remembered
+    wide = {name: S.new_zeros(*S.shape[:2], M, M) for name in ("S", "Y")}
+    if n < M:
+        for name, kept in wide.items():
+            kept[..., :n, :n] = remembered[name].unflatten(2, (n, n))
+    pairs = {name: kept.flatten(2) for name, kept in wide.items()}
+    return {**remembered, **pairs, "inverse": S.new_zeros(len(S), M * M)}
 
 
 def packed(remembered: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -35,10 +35,8 @@ class CompiledShard(Shard):
         self.kappa = self.dtype.type(kappa_of(stretch.divergence))
         self.weights = stretch.weights
         self.equal = stretch.equal
-        blocks = blocks_of(stretch.N)
-        self.n_blocks = len(blocks)  #: of all shards
-        self.first, start = stretch.blocks.start, stretch.frames.start
-        self.blocks = [slice(b.start - start, b.stop - start) for b in blocks[stretch.blocks]]
+        self.n_blocks = len(blocks_of(stretch.N))  #: of all shards
+        self.first, self.blocks = stretch.blocks.start, stretch.own_blocks
         self.workers = workers
         self.scratch = scratch or Scratch(self.dtype)
         with no_fork:

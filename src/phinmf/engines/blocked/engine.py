@@ -39,8 +39,12 @@ class ShardedEngine(Engine):
         divergence: Divergence,
         weights: Array | None,
         workers: Workers,
+        atoms: Array | None = None,
     ) -> None:
-        self.shape, self.dtype = shape, dtype
+        """Hold frames of this shape, or their products with atoms (P, M)."""
+        C, M, N = shape
+        self.shape, self.dtype = (C, M if atoms is None else len(atoms), N), dtype
+        self.atoms = atoms
         self.divergence = divergence
         self.weights = np.ones(shape[2]) if weights is None else weights
         self.workers = workers
@@ -56,7 +60,14 @@ class ShardedEngine(Engine):
         """Cut all blocks into as many stretches, or into fewer if there are not so many blocks."""
         N, equal = self.shape[2], bool((self.weights == self.weights[0]).all())
         return [
-            Stretch(N, blocks, self.divergence, self.weights[frames_in_blocks(N, blocks)], equal)
+            Stretch(
+                N,
+                blocks,
+                self.divergence,
+                self.weights[frames_in_blocks(N, blocks)],
+                equal,
+                self.atoms,
+            )
             for blocks in stretches_of(self.n_blocks, wanted)
         ]
 
@@ -118,16 +129,20 @@ class BlockedEngine(ShardedEngine):
         n_threads: int | None = None,
         weights: Array | None = None,
         workers: Workers | None = None,
+        atoms: Array | None = None,
     ) -> None:
-        super().__init__(Y.shape, Y.dtype, divergence, weights, workers or Workers(n_threads))
-        self.Y = with_separate_channels(Y.transpose(0, 2, 1))
+        workers = workers or Workers(n_threads)
+        super().__init__(Y.shape, Y.dtype, divergence, weights, workers, atoms)
         (stretch,) = self.stretches(1)
+        self.Y = stretch.held(with_separate_channels(Y.transpose(0, 2, 1)), workers)
         self._shards = LocalShards(CompiledShard(self.Y, stretch, self.workers), self.n_blocks)
 
     @property
     def shards(self) -> Shards:
         return self._shards
 
-    def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> BlockedEngine:
+    def subset(
+        self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
+    ) -> BlockedEngine:
         Y = self.Y[:, frames].astype(dtype).transpose(0, 2, 1)
-        return BlockedEngine(Y, self.divergence, None, weights, self.workers)
+        return BlockedEngine(Y, self.divergence, None, weights, self.workers, atoms)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from phinmf._types import Array
+from phinmf.arrays import room_for_frames
+from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.blocked.summation import blocks_of
 
@@ -18,6 +22,30 @@ class Stretch:
     divergence: Divergence
     weights: Array  #: (n,): of the frames of these blocks
     equal: bool  #: whether the weights of all N frames are equal
+    atoms: Array | None = None  #: (P, M): if any, their products with frames are held
+
+    @property
+    def own_blocks(self) -> list[slice]:
+        """The blocks among the frames of these blocks."""
+        start = self.frames.start
+        return [slice(b.start - start, b.stop - start) for b in blocks_of(self.N)[self.blocks]]
+
+    def held(self, Y: Array, workers: Workers | None = None) -> Array:
+        """Return what is held of frames (C, n, M): themselves, or products (C, n, P) with atoms."""
+        if self.atoms is None:
+            return Y
+        by_atom = self.atoms.T.astype(Y.dtype, order="C")
+        Z = room_for_frames((*Y.shape[:2], len(self.atoms)), Y.dtype)
+
+        def one(block: slice) -> None:
+            np.matmul(Y[:, block], by_atom, out=Z[:, block])
+
+        if workers is None:
+            for block in self.own_blocks:
+                one(block)
+        else:
+            workers.each(one, self.own_blocks)
+        return Z
 
     @property
     def frames(self) -> slice:

@@ -47,7 +47,7 @@ class ShardActor:
 
     def hold(self, parts: list[Array]) -> None:
         """Make the shard of pieces of frames."""
-        Y = joined(parts, self.shape, self.dtype)
+        Y = self.stretch.held(joined(parts, self.shape, self.dtype), self.workers)
         self.shard = CompiledShard(Y, self.stretch, self.workers)
 
     def ask(self, name: str, *args: Any) -> Any:

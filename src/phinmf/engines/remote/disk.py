@@ -109,7 +109,9 @@ class DiskShards(Shards):
             shape = (size[0], frames.stop - frames.start, size[1])
             shard = CompiledShard(no_frames(shape, dtype), stretch, workers, scratch)
             path = self.folder / f"{i}"
-            self.shards.append(StoredShard(shard, shape, frames, partial(load, frames), path))
+            self.shards.append(
+                StoredShard(shard, shape, frames, partial(held, stretch, load), path)
+            )
 
     def answers(self, call: Call) -> Iterator[Any]:
         if "X" in call.access.changes:
@@ -129,6 +131,11 @@ class DiskShards(Shards):
 
     def close(self) -> None:
         self._remove()
+
+
+def held(stretch: Stretch, load: Callable[[slice], Array]) -> Array:
+    """Read what is held of the frames of a shard."""
+    return stretch.held(load(stretch.frames))
 
 
 def no_frames(shape: tuple[int, int, int], dtype: Precision) -> Array:

@@ -7,6 +7,7 @@ memory if there is room for it, otherwise several that take turns, with scratch 
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -41,9 +42,11 @@ class DaskEngine(ShardedEngine):
         n_threads: int | None = None,
         weights: Array | None = None,
         workers: Workers | None = None,
+        atoms: Array | None = None,
     ) -> None:
         lazy.dask()
-        super().__init__(Y.shape, Y.dtype, divergence, weights, workers or Workers(n_threads))
+        workers = workers or Workers(n_threads)
+        super().__init__(Y.shape, Y.dtype, divergence, weights, workers, atoms)
         self.source = Y
         self._shards: Shards | None = None
 
@@ -61,16 +64,20 @@ class DaskEngine(ShardedEngine):
         self._shards = None
         super().__exit__()
 
-    def subset(self, frames: Indices | slice, dtype: DTypeLike, weights: Array) -> ShardedEngine:
+    def subset(
+        self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
+    ) -> ShardedEngine:
         """Leave all frames where they are, or take a sample of them into this process."""
         few = np.arange(self.shape[2])[frames]
         if len(few) == self.shape[2]:
             Y = self.source.astype(dtype)
-            return DaskEngine(Y, self.divergence, None, weights, self.workers)
+            return DaskEngine(Y, self.divergence, None, weights, self.workers, atoms)
         sample = self.source[:, :, few]
         if lazy.is_lazy(sample):
             sample = cluster_tasks.in_memory(sample)
-        return BlockedEngine(sample.astype(dtype), self.divergence, None, weights, self.workers)
+        return BlockedEngine(
+            sample.astype(dtype), self.divergence, None, weights, self.workers, atoms
+        )
 
     def _on_cluster(self, client: Any) -> Shards:
         """Make one shard for each worker of a cluster."""
@@ -83,11 +90,15 @@ class DaskEngine(ShardedEngine):
         """Make shards in this process, as large as the memory allows."""
         C, M, N = self.shape
         size, budget = C * M * N * self.dtype.itemsize, memory.budget()
-        if MAX_ARRAYS * size <= budget:
+        whole = 0  # bytes of the frames that atoms are multiplied with
+        if self.atoms is not None:
+            whole = math.prod(self.source.shape) * self.dtype.itemsize
+        if MAX_ARRAYS * size + whole <= budget:
             (stretch,) = self.stretches(1)
-            Y = load(self.source, slice(0, N), self.dtype)
+            Y = stretch.held(load(self.source, slice(0, N), self.dtype), self.workers)
             return LocalShards(CompiledShard(Y, stretch, self.workers), self.n_blocks)
-        stretches = self.stretches(2 ** int(np.ceil(np.log2(disk.ARRAYS * size / budget))))
+        needed = disk.ARRAYS * size + whole
+        stretches = self.stretches(2 ** max(0, math.ceil(math.log2(needed / budget))))
         return disk.DiskShards(
             partial(load, self.source, dtype=self.dtype), (C, M), self.dtype, stretches,
             self.n_blocks, self.workers, lazy.dask().config.get("temporary-directory", None),

@@ -1,0 +1,91 @@
+"""Few atoms: Φ is learned inside the subspace that holds most of the energy of the frames.
+
+U has the eigenvectors of the covariance as rows, strongest first. Φ = diag(Q, I) U with an
+orthogonal P×P matrix Q: the first P atoms are learned, the others stay those of U. While Q is
+learned, nothing has more than P rows: the frames are the first P rows of UY, and Algorithm 1 runs
+on these as on any frames. The other rows get their part of W at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from phinmf._types import Array
+from phinmf.algorithm.model import Iterate
+from phinmf.algorithm.nmf import normalise
+from phinmf.arrays import cast, dtype_of, identity, indices, like, namespace, to_numpy, zeros
+from phinmf.linalg.manifold import polar
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace:
+    """The Karhunen–Loève transform of the frames, and the mean power of each of its atoms."""
+
+    basis: Array  #: U (M, M), in double precision, where the frames are
+    powers: Array  #: (M,), on the host, falling
+
+    def share(self, P: int) -> float:
+        """Return the share of the energy that the first P atoms hold."""
+        return float(self.powers[:P].sum() / self.powers.sum())
+
+    def holding(self, share: float) -> int:
+        """Return how many atoms hold this share of the energy."""
+        held = np.cumsum(self.powers)
+        return min(int(np.searchsorted(held, share * held[-1])) + 1, len(held))
+
+    def count(self, least: float) -> int:
+        """Return the number of atoms whose mean power is at least `least`."""
+        return int(np.count_nonzero(self.powers >= least))
+
+    def strongest(self, Phi: Array, P: int) -> tuple[Array, Array]:
+        """Return which P atoms of Φ are strongest in the subspace, and Q nearest to them."""
+        Phi = cast(Phi, np.float64)
+        inside = Phi @ self.basis[:P].mT
+        energies = to_numpy(inside) ** 2 @ self.powers[:P]
+        rows = indices(np.sort(np.argsort(-energies, kind="stable")[:P]), Phi)
+        return rows, polar(inside[rows])
+
+    def with_atoms(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
+        """Return an iterate with P atoms, which may be all; `keeps_scale` is for `reduced`."""
+        n, M = len(at.Phi), len(self.basis)
+        if n == P:
+            return at
+        if n == M:
+            return self.reduced(at, P, keeps_scale)
+        return self.complete(at) if P == M else self.grown(at, P)
+
+    def reduced(self, at: Iterate, P: int, keeps_scale: bool) -> Iterate:
+        """Return the P strongest atoms of an iterate, as Q and rows of W.
+
+        The columns of W sum to 1 again, unless W carries the scale.
+        """
+        rows, Q = self.strongest(at.Phi, P)
+        W = at.W[rows] if keeps_scale else normalise(at.W[rows])[0]
+        return replace(at, Phi=cast(Q, dtype_of(at.Phi)), W=W)
+
+    def grown(self, at: Iterate, P: int) -> Iterate:
+        """Add atoms of U to Q, up to P."""
+        n = len(at.Phi)
+        Q = identity(P, at.Phi)
+        Q[:n, :n] = at.Phi
+        return replace(at, Phi=Q, W=self.with_rows(at, P))
+
+    def complete(self, at: Iterate) -> Iterate:
+        """Return Φ = diag(Q, I) U and all rows of W."""
+        return replace(at, Phi=self.transform(at.Phi), W=self.with_rows(at, len(self.basis)))
+
+    def transform(self, Q: Array) -> Array:
+        """Return Φ = diag(Q, I) U in the precision of Q."""
+        U, n = self.basis, len(Q)
+        Phi = namespace(U).concat([cast(Q, np.float64) @ U[:n], U[n:]])
+        return cast(Phi, dtype_of(Q))
+
+    def with_rows(self, at: Iterate, P: int) -> Array:
+        """Return W with P rows: in a new one WH is the mean power of its atom on average."""
+        xp, (n, K) = namespace(at.W), at.W.shape
+        level = max(float(xp.sum(at.H)) / max(at.H.shape[1], 1), 1e-30)
+        rows = zeros((P - n, K), at.W)
+        rows += like(self.powers[n:P] / level, at.W, dtype_of(at.W))[:, None]
+        return xp.concat([at.W, rows])
