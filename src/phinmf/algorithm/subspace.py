@@ -16,7 +16,7 @@ from phinmf._types import Array
 from phinmf.algorithm.model import Iterate
 from phinmf.algorithm.nmf import normalise
 from phinmf.arrays import cast, dtype_of, identity, indices, like, namespace, to_numpy, zeros
-from phinmf.linalg.manifold import polar
+from phinmf.linalg.manifold import exactly_orthogonal, polar
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +77,12 @@ class Subspace:
         return replace(at, Phi=self.transform(at.Phi), W=self.with_rows(at, len(self.basis)))
 
     def transform(self, Q: Array) -> Array:
-        """Return Φ = diag(Q, I) U in the precision of Q."""
+        """Return Φ = diag(Q, I) U in the precision of Q.
+
+        Q is made orthogonal first, so that this need not be done with the whole of Φ.
+        """
         U, n = self.basis, len(Q)
-        Phi = namespace(U).concat([cast(Q, np.float64) @ U[:n], U[n:]])
+        Phi = namespace(U).concat([exactly_orthogonal(Q, np.float64) @ U[:n], U[n:]])
         return cast(Phi, dtype_of(Q))
 
     def with_rows(self, at: Iterate, P: int) -> Array:

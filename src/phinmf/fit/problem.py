@@ -17,7 +17,7 @@ from phinmf.algorithm.group import Callback, Group, Restart
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.single import Single
 from phinmf.algorithm.subspace import Subspace
-from phinmf.arrays.threads import Workers, available
+from phinmf.arrays.threads import available
 from phinmf.divergences import compiled_family, is_compiled
 from phinmf.fit import power
 from phinmf.fit.checkpoint import Files
@@ -150,13 +150,10 @@ class Problem:
 
         for first in range(0, n, most):
             numbers = range(first, min(first + most, n))
-            begun: list[Restart] = []
-            with Workers(options.n_threads or min(available(), len(numbers))) as workers:
-                workers.in_order(begin, numbers, begun.append)
             with current(Y.device):
                 restarts = {
-                    i: self.with_files(restart, files.of_restart(i, n), seeds[i], group())
-                    for i, restart in zip(numbers, begun, strict=True)
+                    i: self.with_files(begin(i), files.of_restart(i, n), seeds[i], group())
+                    for i in numbers
                 }
                 for some in equally_far(restarts):
                     outcomes = self.run(group(), [restarts[i] for i in some])

@@ -66,5 +66,6 @@ def covariance(frames: Frames) -> Array:
 def _products(Y: AnyArray, weights: Array | None) -> Array:
     """Σ_n w_n Σ_c y_cn y_cnᵀ / C of one block of frames, whatever its layout in memory."""
     Y = contiguous(cast(Y, np.float64))
-    weighted = Y if weights is None else Y * like(weights, Y)
-    return namespace(Y).mean(weighted @ Y.mT, axis=0)
+    if weights is not None:
+        Y = Y * like(np.sqrt(weights), Y)
+    return sum(channel @ channel.mT for channel in Y) / len(Y)  # NumPy computes one half of each

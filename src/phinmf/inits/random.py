@@ -17,5 +17,5 @@ class RandomOrthogonal(Init):
     """A draw from the uniform (Haar) distribution of orthogonal matrices."""
 
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
-        """Return a random orthogonal matrix, drawn on the host."""
-        return random_orthogonal(frames.M, rng, dtype)
+        """Return a random orthogonal matrix, drawn on the host, where the frames are."""
+        return random_orthogonal(frames.M, rng, dtype, frames.Y)

@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from phinmf._types import Array, Indices, Precision
-from phinmf.arrays import cast, diagonal, double_sum, dtype_of, identity, indices, like, namespace
+from phinmf._types import AnyArray, Array, Indices, Precision
+from phinmf.arrays import (
+    cast,
+    diagonal,
+    double_sum,
+    dtype_of,
+    identity,
+    indices,
+    is_tensor,
+    like,
+    namespace,
+)
 from phinmf.linalg.algebra import Algebra, algebra_of
 
 #: ‖ΦᵀΦ - I‖ / √M that rounding may cause: of the entries of Φ, and of the products that test it
@@ -114,10 +124,19 @@ def givens(
     return R
 
 
-def random_orthogonal(M: int, rng: np.random.Generator, dtype: DTypeLike = np.float64) -> Array:
-    """Draw from the uniform (Haar) distribution of orthogonal matrices."""
-    Q, R = np.linalg.qr(rng.standard_normal((M, M)))
-    return np.asarray(Q * np.where(np.diagonal(R) < 0, -1, 1), dtype=dtype)
+def random_orthogonal(
+    M: int, rng: np.random.Generator, dtype: DTypeLike = np.float64, where: AnyArray = None
+) -> Array:
+    """Draw from the uniform (Haar) distribution of orthogonal matrices.
+
+    The numbers are drawn on the host; if `where` is a tensor, the rest is done on its device.
+    """
+    drawn: Array = rng.standard_normal((M, M))
+    if where is not None and is_tensor(where):
+        drawn = like(drawn, where)
+    xp = namespace(drawn)
+    Q, R = xp.linalg.qr(drawn)
+    return cast(Q * xp.where(xp.linalg.diagonal(R) < 0, -1, 1), dtype)
 
 
 def dct(M: int, dtype: DTypeLike = np.float64) -> Array:
