@@ -26,10 +26,21 @@ def component_frames(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> 
     floor : float
         ε in the same units.
     """
-    K = W.shape[1]
-    X = Phi @ Y
+    for rows in component_rows(Y.swapaxes(-1, -2), Phi, W, H, floor):
+        yield rows.swapaxes(-1, -2)
+
+
+def component_rows(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> Iterator[Array]:
+    """Do the same for frames that are rows, (N, M) or (C, N, M): one product for all channels."""
+    (M, K), shape = W.shape, Y.shape
+    X = (Y.reshape(-1, M) @ Phi.T).reshape(shape)
+    Wt, Ht, eps = np.ascontiguousarray(W.T), H.T, X.dtype.type(floor)
     with np.errstate(divide="ignore", invalid="ignore"):
-        X = X / (W @ H + X.dtype.type(floor))
+        X /= Ht @ Wt + eps
     X[~np.isfinite(X)] = 0  # 0/0: there is nothing to share
+    mask, masked = np.empty(shape[-2:], X.dtype), np.empty_like(X)
     for k in range(K):
-        yield Phi.T @ (X * (np.outer(W[:, k], H[k]) + X.dtype.type(floor / K)))
+        np.multiply(Ht[:, k, None], Wt[k], out=mask)
+        mask += X.dtype.type(floor / K)
+        np.multiply(X, mask, out=masked)
+        yield (masked.reshape(-1, M) @ Phi).reshape(shape)
