@@ -124,7 +124,7 @@ class Separator:
             yield signal, parts
 
     def _halves(self, blocks: Iterable[Array]) -> Iterator[Array]:
-        """Yield half frames (n + 1, M/2, channels) of the padded signal; the ends overlap by one."""
+        """Yield half frames (n + 1, M/2, channels) of the padded signal; ends overlap by one."""
         before = np.zeros((1, self.hop, self.channels))
         for block in blocks:
             padded = np.pad(block, ((0, -len(block) % self.hop), (0, 0)))
