@@ -90,7 +90,7 @@ def assembled(
         start=(start + preview.start) / model.sample_rate,
         Phi=model.Phi,
         W=model.W,
-        H=model.activations(to_frames(mixture, model.M)),
+        H=model.activations(to_frames(mixture, model.M).astype(np.float32)),  # to be drawn
         history=model.history,
         facts=facts,
     )
