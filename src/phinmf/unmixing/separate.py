@@ -13,7 +13,6 @@ from numpy.typing import DTypeLike
 
 from phinmf._types import Array
 from phinmf.arrays.ahead import computed_ahead
-from phinmf.arrays.threads import single_threaded_blas
 from phinmf.audio.frames import window
 from phinmf.audio.sources import Source, in_blocks_of
 from phinmf.unmixing.masks import component_rows
@@ -75,8 +74,7 @@ class Separated(NamedTuple):
 class Separator:
     """Splits a signal into components as it comes in; keeps their activations.
 
-    Each thread takes some frames apart, with BLAS on one thread: the bits do not depend on the
-    number of threads.
+    Each thread takes some frames apart; the bits do not depend on the number of threads.
     """
 
     def __init__(
@@ -139,13 +137,12 @@ class Separator:
         frames = np.concatenate([halves[:-1], halves[1:]], axis=1)  # (n, M, channels)
         Y = np.ascontiguousarray((frames * w[:, None]).transpose(2, 0, 1), self.dtype)
         parts = np.zeros((K, *halves.shape), self.dtype)
-        with single_threaded_blas:
-            H = self.model.activations(Y.transpose(0, 2, 1), 1)
-            rows = component_rows(Y, *self._factors, H, self.model.floor)
-            for part, Yk in zip(parts[:-1], rows, strict=False):  # the last one is not computed
-                Yk *= w.astype(self.dtype)
-                part[:-1] = Yk[..., :hop].transpose(1, 2, 0)
-                part[1:] += Yk[..., hop:].transpose(1, 2, 0)
+        H = self.model.activations(Y.transpose(0, 2, 1), 1)
+        rows = component_rows(Y, *self._factors, H, self.model.floor)
+        for part, Yk in zip(parts[:-1], rows, strict=False):  # the last one is not computed
+            Yk *= w.astype(self.dtype)
+            part[:-1] = Yk[..., :hop].transpose(1, 2, 0)
+            part[1:] += Yk[..., hop:].transpose(1, 2, 0)
         # the last component is what the others leave of the windowed frames
         parts[-1] = halves
         parts[-1, 0] *= w[:hop, None] ** 2
