@@ -1,6 +1,7 @@
 """The page, read as text."""
 
 import re
+import threading
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -15,6 +16,7 @@ from reports import HOSTILE, example_report, hostile_report
 
 import phinmf
 from phinmf import report as reports
+from phinmf.arrays import ahead
 from phinmf.audio.example import example
 from phinmf.audio.frames import frame_count
 from phinmf.report import Component, Report, figures, page, previews, words
@@ -162,6 +164,33 @@ def test_parts_stay_in_sync_in_every_format(without, short, monkeypatch):
         assert level == pytest.approx(1, abs=0.02)
     difference = sounds[0] - np.sum(sounds[1:], axis=0)
     assert np.square(difference).sum() < 0.02 * np.square(sounds[0]).sum()
+
+
+def test_sounds_do_not_depend_on_the_number_of_threads(short, monkeypatch):
+    told = []
+    for n in (1, 2, 5):
+        monkeypatch.setattr(ahead, "available", lambda n=n: n)
+        told.append(previews.previews(short, 15_000_000).sounds)
+    assert told[0] == told[1] == told[2]
+    monkeypatch.setattr(previews, "encoded", lambda samples, *how: samples.tobytes())
+    exact = [samples.astype(np.float32).tobytes() for samples in short.sounds]
+    assert previews.previews(short, 15_000_000).sounds == exact  # mixture, components, in order
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_an_encoder_that_fails_for_one_sound_fails_in_one_sentence(short, monkeypatch, n):
+    quiet = min(float(np.abs(samples).max()) for samples in short.sounds)
+
+    def failing(samples, rate, coding):
+        if np.abs(samples).max() <= np.float32(quiet):
+            raise OSError("No space left on device")
+        return bytes(10)
+
+    monkeypatch.setattr(ahead, "available", lambda: n)
+    monkeypatch.setattr(previews, "encoded", failing)
+    with pytest.raises(OSError, match="^No space left on device$"):
+        reports.html(short)
+    assert not [t for t in threading.enumerate() if t.name.startswith("phinmf")]
 
 
 def lag(a, b, most=64):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from phinmf._types import Array
+from phinmf.arrays.ahead import computed_ahead
 from phinmf.report.contents import Report, shortened
 from phinmf.unmixing.preview import SECONDS
 
@@ -72,10 +71,10 @@ def _all_encoded(report: Report, where: slice, gain: float, coding: Coding) -> l
     """Encode mixture and components, several at a time: the encoder lets other threads run."""
 
     def one(samples: Array) -> bytes:
-        return encoded(samples[where] * gain, report.sample_rate, coding)
+        exact = (samples[where] * gain).astype(np.float32)  # which the encoder computes with
+        return encoded(exact, report.sample_rate, coding)
 
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:
-        return list(workers.map(one, report.sounds))
+    return list(computed_ahead(one, report.sounds))
 
 
 def encoded(samples: Array, sample_rate: int, coding: Coding) -> bytes:
