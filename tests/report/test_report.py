@@ -150,6 +150,22 @@ def test_a_minute_is_the_longest():
     assert "60.0 of 70.0 seconds" in heard.words
 
 
+def test_short_sounds_need_no_trial_and_are_cut_if_they_are_larger(short, monkeypatch):
+    wanted = []
+
+    def large(samples, rate, coding):
+        wanted.append((coding.level, len(samples)))
+        return bytes(int(40_000 * len(samples) / rate))  # more than is expected of an MP3
+
+    monkeypatch.setattr(previews, "encoded", large)
+    room = len(short.sounds) * short.seconds * previews.MP3_SECOND * previews.BASE64
+    heard = previews.previews(short, int(room) + 1)
+    assert {level for level, _ in wanted} == {0.2}
+    assert len(wanted) == 2 * len(short.sounds)  # whole, then cut
+    assert sum(map(len, heard.sounds)) * previews.BASE64 <= room
+    assert 0.6 < heard.report.seconds / short.seconds < 0.75
+
+
 @pytest.mark.parametrize("without", [(), ("MP3",), ("MP3", "OGG")])
 def test_parts_stay_in_sync_in_every_format(without, short, monkeypatch):
     known = {k: v for k, v in soundfile.available_formats().items() if k not in without}

@@ -15,6 +15,7 @@ from phinmf.unmixing.preview import SECONDS
 
 TRIAL = 4  #: seconds that are encoded to see how large the whole will be
 MP3_RATES = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000)
+MP3_SECOND = 30_000  #: bytes of a second of MP3, which few sounds need; then no trial is made
 BLOCK = 4096  #: samples written at a time: long blocks have crashed the OGG encoder
 BASE64 = 4 / 3
 
@@ -46,6 +47,9 @@ def previews(report: Report, room: int) -> Previews:
     report = shortened(report, SECONDS)
     gain = 1 / max(1.0, *(float(np.abs(samples).max()) for samples in report.sounds))
     for coding in _ladder():
+        needed = len(report.sounds) * report.seconds * MP3_SECOND * BASE64
+        if coding.format == "MP3" and needed <= room:
+            break
         needed = _expected_size(report, gain, coding)
         if needed <= 0.95 * room:
             break
