@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,15 +35,14 @@ def karhunen_loeve(frames: Frames) -> tuple[Array, Array]:
     """
     A = covariance(frames)
     xp = namespace(A)
-    values, vectors = xp.linalg.eigh(A)  # the weakest first
+    total = frames.Y.shape[2] if frames.weights is None else float(frames.weights.sum())
+    values, vectors = xp.linalg.eigh(A / total)  # the weakest first
     rows = xp.flip(vectors.mT, axis=0)
     sizes = xp.abs(rows)
     large = sizes >= xp.max(sizes, axis=1, keepdims=True) / 2
     first = xp.argmax(cast(large, np.int8), axis=1)
     signs = xp.sign(xp.take_along_axis(rows, first[:, None], axis=1))
-    total = frames.Y.shape[2] if frames.weights is None else frames.weights.sum()
-    powers = np.maximum(to_numpy(values)[::-1], 0) / total
-    return rows * signs, powers
+    return rows * signs, np.maximum(to_numpy(values)[::-1], 0)
 
 
 def covariance(frames: Frames) -> Array:
@@ -50,8 +50,12 @@ def covariance(frames: Frames) -> Array:
 
     The blocks and the order of their sums depend on the number of frames alone, so the chunks of a
     dask array change no bits. Such an array is summed where its chunks are: one matrix comes back.
+    A power of two that all weights have in common changes no bits either, though roots are taken.
     """
-    Y, weights = frames.Y, frames.weights
+    Y, weights, unit = frames.Y, frames.weights, 1.0
+    if weights is not None:
+        unit = 2.0 ** math.frexp(float(weights.max()))[1]
+        weights = weights / unit
     blocks = blocks_of(Y.shape[2])
     product = lazy.dask().delayed(_products) if is_lazy(Y) else _products
 
@@ -60,7 +64,7 @@ def covariance(frames: Frames) -> Array:
         return Node(i, i + 1, [product(Y[:, :, blocks[i]], w)])
 
     (found,) = total(len(blocks), map(node, range(len(blocks))))
-    return cluster_tasks.compute(Y, [found])[0] if is_lazy(Y) else found
+    return unit * (cluster_tasks.compute(Y, [found])[0] if is_lazy(Y) else found)
 
 
 def _products(Y: AnyArray, weights: Array | None) -> Array:
