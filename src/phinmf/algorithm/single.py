@@ -79,8 +79,10 @@ class Single(Group):
             return self.last
         assert self.subspace is not None
         at = self.subspace.with_atoms(self.last, P, keeps_scale=self.whole.kept.H is not None)
-        if solver is not None and before < P:
-            self.memory = solver.grown(self.memory, P, at.Phi)
+        if solver is not None:
+            grows = before < P  # not at the start, nor if a run is resumed with a longer schedule
+            memory = self.memory
+            self.memory = solver.grown(memory, P, at.Phi) if grows else solver.forget(memory)
         return at
 
     def forget(self) -> None:

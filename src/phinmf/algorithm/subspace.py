@@ -28,7 +28,8 @@ class Subspace:
 
     def share(self, P: int) -> float:
         """Return the share of the energy that the first P atoms hold."""
-        return float(self.powers[:P].sum() / self.powers.sum())
+        held = np.cumsum(self.powers)
+        return float(held[P - 1] / held[-1])
 
     def holding(self, share: float) -> int:
         """Return how many atoms hold this share of the energy."""
@@ -52,9 +53,10 @@ class Subspace:
         n, M = len(at.Phi), len(self.basis)
         if n == P:
             return at
-        if n == M:
-            return self.reduced(at, P, keeps_scale)
-        return self.complete(at) if P == M else self.grown(at, P)
+        if n < P < M:
+            return self.grown(at, P)
+        whole = at if n == M else self.complete(at)
+        return whole if P == M else self.reduced(whole, P, keeps_scale)
 
     def reduced(self, at: Iterate, P: int, keeps_scale: bool) -> Iterate:
         """Return the P strongest atoms of an iterate, as Q and rows of W.
