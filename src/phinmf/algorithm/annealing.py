@@ -129,7 +129,20 @@ class Schedule:
     def atoms_at(self, floor: float) -> int | None:
         """Return the number of atoms to learn at a floor above the target; None: all."""
         most = self.n_atoms or self.M
-        if self.anneal and self.anneal.coarse and self.subspace is not None:
+        if self.begins_coarse:
+            assert self.anneal is not None
+            assert self.subspace is not None
             seen = self.subspace.count(self.anneal.coarse * floor)
             most = min(most, next(size for size in self.sizes if size >= seen))
         return most if most < self.M else None
+
+    @property
+    def begins_coarse(self) -> bool:
+        """Whether fewer atoms are learned while the floor is high."""
+        return bool(self.anneal and self.anneal.coarse and self.subspace is not None)
+
+    def allows(self, n_atoms: int | None) -> bool:
+        """Whether some phase learns so many atoms (None: all)."""
+        most = self.n_atoms or self.M
+        smaller = {size for size in self.sizes if size < most} if self.begins_coarse else set()
+        return (n_atoms or self.M) in smaller | {most}

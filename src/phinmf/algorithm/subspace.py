@@ -28,12 +28,12 @@ class Subspace:
 
     def share(self, P: int) -> float:
         """Return the share of the energy that the first P atoms hold."""
-        return float(self.powers[:P].sum() / self.powers.sum())
+        held = np.cumsum(self.powers)
+        return float(held[P - 1] / held[-1])
 
     def holding(self, share: float) -> int:
         """Return how many atoms hold this share of the energy."""
-        held = np.cumsum(self.powers)
-        return min(int(np.searchsorted(held, share * held[-1])) + 1, len(held))
+        return min(atoms_holding(share, self.powers), len(self.powers))
 
     def count(self, least: float) -> int:
         """Return the number of atoms whose mean power is at least `least`."""
@@ -52,18 +52,23 @@ class Subspace:
         n, M = len(at.Phi), len(self.basis)
         if n == P:
             return at
-        if n == M:
-            return self.reduced(at, P, keeps_scale)
-        return self.complete(at) if P == M else self.grown(at, P)
+        if n < P < M:
+            return self.grown(at, P)
+        whole = at if n == M else self.complete(at)
+        return whole if P == M else self.reduced(whole, P, keeps_scale)
 
     def reduced(self, at: Iterate, P: int, keeps_scale: bool) -> Iterate:
         """Return the P strongest atoms of an iterate, as Q and rows of W.
 
-        The columns of W sum to 1 again, unless W carries the scale.
+        Unless W carries the scale, its columns sum to 1 again. WH is then the same up to a common
+        factor, because these atoms hold most of the energy whatever part of W they have.
         """
         rows, Q = self.strongest(at.Phi, P)
-        W = at.W[rows] if keeps_scale else normalise(at.W[rows])[0]
-        return replace(at, Phi=cast(Q, dtype_of(at.Phi)), W=W)
+        at = replace(at, Phi=cast(Q, dtype_of(at.Phi)), W=at.W[rows])
+        if keeps_scale or not at.W.shape[1]:
+            return at
+        W, s = normalise(at.W)
+        return replace(at, W=W, H=at.H * (s / namespace(s).mean(s))[:, None])
 
     def grown(self, at: Iterate, P: int) -> Iterate:
         """Add atoms of U to Q, up to P."""
@@ -92,3 +97,10 @@ class Subspace:
         rows = zeros((P - n, K), at.W)
         rows += like(self.powers[n:P] / level, at.W, dtype_of(at.W))[:, None]
         return xp.concat([at.W, rows])
+
+
+def atoms_holding(share: float, powers: Array, total: float | None = None) -> int:
+    """Return how many atoms of falling powers hold a share of the total; one more if too few."""
+    held = np.cumsum(powers)
+    whole = held[-1] if total is None else total
+    return int(np.searchsorted(held, share * whole)) + 1

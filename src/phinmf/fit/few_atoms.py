@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from phinmf import checks
 from phinmf._types import Array
-from phinmf.algorithm.subspace import Subspace
+from phinmf.algorithm.subspace import Subspace, atoms_holding
 from phinmf.arrays import cast, dtype_of
-from phinmf.arrays.lazy import is_lazy
 from phinmf.fit.data import Data
 from phinmf.inits import Frames
 from phinmf.inits.klt import karhunen_loeve
@@ -32,29 +30,24 @@ class FewAtoms:
         """Return the atoms that a caller asked for; None if these are all."""
         if n_atoms is None:
             return None
-        subspace = subspace_of(data)
+
+        def enough(powers: Array, total: float) -> int | None:
+            P = n_atoms if isinstance(n_atoms, int) else atoms_holding(n_atoms, powers, total)
+            return P if len(powers) >= P else None
+
+        subspace = Subspace(*karhunen_loeve(Frames(data.Y, data.weights), enough))
         P = n_atoms if isinstance(n_atoms, int) else subspace.holding(n_atoms)
         return cls(P, subspace) if len(subspace.powers) > P else None
 
     def nearest(self, Phi: Array) -> Array:
         """Return the transform diag(Q, I) U with the strongest atoms of Φ, projected, as Q."""
-        return cast(self.start(Phi).basis, dtype_of(Phi))
-
-    def start(self, Phi: Array) -> Subspace:
-        """Return the same subspace with these atoms as its basis."""
         _, Q = self.subspace.strongest(Phi, self.number)
-        return replace(self.subspace, basis=self.subspace.transform(Q))
+        return cast(self.subspace.transform(Q), dtype_of(Phi))
 
-    def rows(self, data: Data, Phi: Array) -> Data:
-        """Return the frames in terms of the atoms that are learned, the first rows of Φ."""
-        atoms = cast(Phi[: self.number], dtype_of(data.Y))
-        if not is_lazy(data.Y):
-            Z = atoms @ data.Y
-        else:
-            chunks = (data.Y.chunks[0], (self.number,), data.Y.chunks[2])
-            whole = data.Y.rechunk({1: -1})
-            Z = whole.map_blocks(partial(np.matmul, atoms), dtype=data.Y.dtype, chunks=chunks)
-        return replace(data, frames=Z, Y=Z)
+    def in_double(self, Phi: Array) -> Array:
+        """Return a transform diag(Q, I) U of lower precision, orthogonal in double precision."""
+        P, U = self.number, self.subspace.basis
+        return self.subspace.transform(cast(Phi[:P], np.float64) @ U[:P].mT)
 
     def noted(self, result: Result) -> Result:
         """Return a result that says how many atoms were learned."""

@@ -236,8 +236,7 @@ class Problem:
         known = description(
             options, data, self.given, self.n_components, seed, in_batch=self.fits_a_batch
         )
-        sample_size = self.schedule.sample_size
-        return files.attach(restart, known, group, sample_size)
+        return files.attach(restart, known, group, self.schedule)
 
     def result(self, outcome: Outcome) -> Result:
         """The result in the units of what was given, and for all of its frames."""
