@@ -15,7 +15,17 @@ import numpy as np
 from phinmf._types import Array
 from phinmf.algorithm.model import Iterate
 from phinmf.algorithm.nmf import normalise
-from phinmf.arrays import cast, dtype_of, identity, indices, like, namespace, to_numpy, zeros
+from phinmf.arrays import (
+    cast,
+    divided,
+    dtype_of,
+    identity,
+    indices,
+    like,
+    namespace,
+    to_numpy,
+    zeros,
+)
 from phinmf.linalg.manifold import exactly_orthogonal, polar
 
 
@@ -25,6 +35,7 @@ class Subspace:
 
     basis: Array  #: U (M, M), in double precision, where the frames are
     powers: Array  #: (M,), on the host, falling
+    W: Array | None = None  #: (M, K): given rows of atoms that are not learned; None: unknown
 
     def share(self, P: int) -> float:
         """Return the share of the energy that the first P atoms hold."""
@@ -91,8 +102,15 @@ class Subspace:
         return cast(Phi, dtype_of(Q))
 
     def with_rows(self, at: Iterate, P: int) -> Array:
-        """Return W with P rows: in a new one WH is the mean power of its atom on average."""
+        """Return W with P rows.
+
+        New ones are those that are given, or such that WH is the mean power of the atom on average.
+        """
         xp, (n, K) = namespace(at.W), at.W.shape
+        if self.W is not None:
+            before = xp.sum(self.W[:n], axis=0)
+            factor = divided(xp.sum(at.W, axis=0), before, xp.ones_like(before))
+            return xp.concat([at.W, cast(self.W[n:P] * factor, dtype_of(at.W))])
         level = max(float(xp.sum(at.H)) / max(at.H.shape[1], 1), 1e-30)
         rows = zeros((P - n, K), at.W)
         rows += like(self.powers[n:P] / level, at.W, dtype_of(at.W))[:, None]

@@ -83,10 +83,10 @@ def check_length(n_atoms: int | float | None, M: int) -> None:
         )
 
 
-def carried_over(W: Array, before: Array, Phi: Array) -> Array:
-    """Return W for another transform: the mean power that its atoms then have, (ΦΦ₀ᵀ)∘² W.
+def shares(before: Array, Phi: Array) -> Array:
+    """Return (ΦΦ₀ᵀ)∘², which carries W over from one transform to another.
 
-    Each atom of Φ is a combination of those before. The squares of its coefficients sum to 1, and
-    so do the columns of W afterwards.
+    Each atom of Φ is a combination of those before, and the squares of its coefficients are the
+    shares of their mean power that it has. They sum to 1, and so do columns of W afterwards.
     """
-    return (Phi @ before.mT) ** 2 @ W
+    return (Phi @ before.mT) ** 2

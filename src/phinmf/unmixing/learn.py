@@ -47,7 +47,9 @@ def learn(
     length, channels = source.length, source.channels
     M = check_size(options, length, source.sample_rate)
     K, rng = options.n_components, checks.generator(options.seed)
-    size = Size(M, min(enough_frames(M, channels), frame_count(length, M)), channels, K)
+    frames_at_most = min(enough_frames(M, channels), frame_count(length, M))
+    atoms = forecast.likely_atoms(options.n_atoms, M)
+    size = Size(M, frames_at_most, channels, K, atoms)
     learns = options.solver is not None and budget.allows_transform(size)
     Y = frames
     if Y is None:
