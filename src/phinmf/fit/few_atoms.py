@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from phinmf import checks
 from phinmf._types import Array
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import cast, dtype_of
+from phinmf.arrays.lazy import is_lazy
 from phinmf.fit.data import Data
 from phinmf.inits import Frames
 from phinmf.inits.klt import karhunen_loeve
@@ -34,8 +38,23 @@ class FewAtoms:
 
     def nearest(self, Phi: Array) -> Array:
         """Return the transform diag(Q, I) U with the strongest atoms of Φ, projected, as Q."""
+        return cast(self.start(Phi).basis, dtype_of(Phi))
+
+    def start(self, Phi: Array) -> Subspace:
+        """Return the same subspace with these atoms as its basis."""
         _, Q = self.subspace.strongest(Phi, self.number)
-        return cast(self.subspace.transform(Q), dtype_of(Phi))
+        return replace(self.subspace, basis=self.subspace.transform(Q))
+
+    def rows(self, data: Data, Phi: Array) -> Data:
+        """Return the frames in terms of the atoms that are learned, the first rows of Φ."""
+        atoms = cast(Phi[: self.number], dtype_of(data.Y))
+        if not is_lazy(data.Y):
+            Z = atoms @ data.Y
+        else:
+            chunks = (data.Y.chunks[0], (self.number,), data.Y.chunks[2])
+            whole = data.Y.rechunk({1: -1})
+            Z = whole.map_blocks(partial(np.matmul, atoms), dtype=data.Y.dtype, chunks=chunks)
+        return replace(data, frames=Z, Y=Z)
 
     def noted(self, result: Result) -> Result:
         """Return a result that says how many atoms were learned."""

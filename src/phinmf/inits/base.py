@@ -32,9 +32,12 @@ class Init(ABC):
     ----------
     draws : bool
         Whether it draws random numbers; if not, all restarts share one start.
+    given : bool
+        Whether the caller gives the transform: then a run begins with all of its atoms.
     """
 
     draws: ClassVar[bool] = True
+    given: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import cast, cluster_tasks, contiguous, lazy, like, namespace, to_numpy
 from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.threads import single_threaded_blas
 from phinmf.engines.blocked.summation import Node, blocks_of, total
 from phinmf.inits.base import Frames, Init
 
@@ -36,7 +37,8 @@ def karhunen_loeve(frames: Frames) -> tuple[Array, Array]:
     A = covariance(frames)
     xp = namespace(A)
     total = frames.Y.shape[2] if frames.weights is None else float(frames.weights.sum())
-    values, vectors = xp.linalg.eigh(A / total)  # the weakest first
+    with single_threaded_blas:  # whose result does not depend on the number of threads
+        values, vectors = xp.linalg.eigh(A / total)  # the weakest first
     rows = xp.flip(vectors.mT, axis=0)
     sizes = xp.abs(rows)
     large = sizes >= xp.max(sizes, axis=1, keepdims=True) / 2

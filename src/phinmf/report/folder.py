@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def assembled(
     facts: list[tuple[str, str]],
 ) -> Report:
     """Return a report on a preview; `start` is the sample of the recording that it counts from."""
-    mixture: Array = np.sum(preview.components, axis=0)
+    mixture: Array = reduce(np.add, preview.components)
     return Report(
         title=title,
         sample_rate=model.sample_rate,
@@ -90,7 +91,7 @@ def assembled(
         start=(start + preview.start) / model.sample_rate,
         Phi=model.Phi,
         W=model.W,
-        H=model.activations(to_frames(mixture, model.M)),
+        H=model.activations(to_frames(mixture, model.M).astype(np.float32)),  # to be drawn
         history=model.history,
         facts=facts,
     )

@@ -163,6 +163,7 @@ def write_folder(
             source.blocks(),
             lambda done: progress(WRITING + (1 - WRITING) * done),
             keeper,
+            n_threads,
         )
         source.check_unchanged()
         order = np.argsort(-measured.energies, kind="stable")

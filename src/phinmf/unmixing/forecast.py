@@ -20,7 +20,7 @@ from phinmf.unmixing.preview import preview_of
 
 NMF_ITERATIONS = 90, 45  #: of three updates each, typical before and after learning the transform
 OUTER = 9  #: outer iterations that learn the transform
-MP3_SAMPLE = 430.0  #: elementwise operations that take as long as encoding a sample as MP3
+MP3_SAMPLE = 330.0  #: elementwise operations that take as long as encoding a sample as MP3
 
 
 class Work(NamedTuple):
@@ -94,7 +94,7 @@ def learning(size: Size, transform: bool = True) -> Work:
 def writing(size: Size) -> Work:
     """Work to separate all frames, write the components and compare their sum."""
     M, N, C, K = size
-    return Work(2.0 * M**2 * (K + 1) * N * C, 76.0 * K * M * N * C)
+    return Work(2.0 * M**2 * (K + 1) * N * C, 36.0 * K * M * N * C)
 
 
 def page(size: Size, sample_rate: int) -> Work:

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
-from functools import partial
-
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from phinmf import checks
+from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices
-from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
-from phinmf.api import tl_nmf
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.audio.sources import Source
-from phinmf.linalg.manifold import dct, exactly_orthogonal
-from phinmf.result import Result, Status
+from phinmf.fit.devices import ComputeDevice
+from phinmf.linalg.manifold import dct
+from phinmf.result import Status
 from phinmf.unmixing import forecast
 from phinmf.unmixing.budget import Budget
+from phinmf.unmixing.fits import Fits
 from phinmf.unmixing.forecast import Size
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.options import UnmixOptions, window_length
 
 STRETCH = 64  #: consecutive frames that are read at a time
 ENOUGH_FRAMES = 512  #: at least, before frames are left out
-#: A lower objective is not by itself a better separation: plain NMF in the DCT comes first, the
-#: transform is learned from there, gently, and the factors once more in it (docs/separation.md).
-NMF_ITERATIONS, NMF_TOL = 200, 1e-5  #: maximum, in a fixed transform
-ANNEAL = Anneal(start=3e-4, length=6)
-OUTER_ITERATIONS = 9  #: that learn the transform
 
 
 def check_size(options: UnmixOptions, length: int, sample_rate: int) -> int:
@@ -68,35 +59,36 @@ def learn(
                 " quiet, scale it nearer to 1"
             )
     size = size._replace(N=Y.shape[2])
-    fit = partial(
-        tl_nmf, Y, K, sparsity=options.sparsity, random_state=int(rng.integers(2**63)),
-        n_threads=options.n_threads, device=options.device, callback=callback,
-    )  # fmt: skip
-    nmf = partial(fit, solver=None, max_iter=NMF_ITERATIONS, tol=NMF_TOL)
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        result: Result = nmf(init=options.init, max_time=budget.first(size, learns))
+    place = ComputeDevice("frames", Y, options.device)
+    with place.enough_memory():
+        seen = None
+        if callback is not None:
+            seen = lambda state: callback(place.for_callback(state))  # noqa: E731
+        fits = Fits.of(place.take(Y), options, rng, seen)
+        size = size._replace(M=fits.rows.Y.shape[1])
+        result = fits.nmf(max_time=budget.first(size, learns))
         history, status = result.history, result.status
         if options.solver is not None and not learns:
             status = Status.MAX_TIME
         if learns:
-            result = fit(
-                solver=options.solver, init=result.Phi, W=result.W, H=result.H, anneal=ANNEAL,
-                max_iter=OUTER_ITERATIONS, tol=0, max_time=budget.second(size),
-            )  # fmt: skip
+            result = fits.transform(result, budget.second(size))
             history, status = result.history, result.status
-            left = budget.left(forecast.nmf_setup(size))
-            result = nmf(init=result.Phi, W=result.W, H=result.H, max_time=left)
-    Phi = dct(M) if options.init == "dct" and not learns else result.Phi
+            result = fits.nmf(result, budget.left(forecast.nmf_setup(size)))
+        result = fits.all_rows(result)
+    Phi = dct(M) if options.init == "dct" and not learns and fits.few is None else result.Phi
     assert result.W is not None
+    W = arrays.to_numpy(result.W).astype(np.float64)
     return UnmixModel(
-        Phi=exactly_orthogonal(Phi, np.float64),
-        W=result.W.astype(np.float64),
+        Phi=arrays.to_numpy(Phi),
+        W=W,
         scale=result.scale,
         floor=result.floor,
         sparsity=options.sparsity,
         sample_rate=source.sample_rate,
         history=history,
         stop_reason=status.value,
+        n_atoms=result.n_atoms,
+        energy=result.energy,
     )
 
 
