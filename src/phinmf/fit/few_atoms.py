@@ -15,8 +15,6 @@ from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import cast, dtype_of
 from phinmf.arrays.lazy import is_lazy
 from phinmf.fit.data import Data
-from phinmf.inits import Frames
-from phinmf.inits.klt import karhunen_loeve
 from phinmf.result import Result
 
 
@@ -63,7 +61,7 @@ class FewAtoms:
 
 def subspace_of(data: Data) -> Subspace:
     """Return the Karhunen–Loève transform of the frames of a fit."""
-    return Subspace(*karhunen_loeve(Frames(data.Y, data.weights)))
+    return Subspace(*data.weighted.karhunen_loeve)
 
 
 def checked_atoms(n_atoms: Any) -> int | float | None:

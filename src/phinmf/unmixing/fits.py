@@ -26,7 +26,7 @@ from phinmf.fit.few_atoms import FewAtoms
 from phinmf.fit.given import given_factors
 from phinmf.fit.options import FitOptions, fit_options
 from phinmf.fit.problem import Problem
-from phinmf.inits import Frames, KnownTransform, init_of
+from phinmf.inits import KnownTransform, init_of
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import Result
 from phinmf.unmixing.options import UnmixOptions
@@ -63,7 +63,7 @@ class Fits:
         few = FewAtoms.of(options.n_atoms if options.solver is not None else None, data)
         dtype = arrays.dtype_of(data.Y)
         seed = int(rng.integers(2**63))
-        start = init_of(options.init).start(Frames(data.Y), np.random.default_rng(seed), dtype)
+        start = init_of(options.init).start(data.weighted, np.random.default_rng(seed), dtype)
         Phi = arrays.like(start, data.Y)
         if few is None:
             return cls(options, data, None, None, Phi, data, seed, callback)
