@@ -49,34 +49,36 @@ class Subspace:
         return rows, polar(inside[rows])
 
     def with_atoms(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
-        """Return an iterate with P atoms, which may be all; `keeps_scale` is for `reduced`."""
+        """Return an iterate with P atoms, which may be all.
+
+        The columns of W sum to 1 again, unless `keeps_scale`: then W carries the scale.
+        """
         n, M = len(at.Phi), len(self.basis)
         if n == P:
             return at
         if n < P < M:
-            return self.grown(at, P)
-        whole = at if n == M else self.complete(at)
+            return self.grown(at, P, keeps_scale)
+        whole = at if n == M else self.complete(at, keeps_scale)
         return whole if P == M else self.reduced(whole, P, keeps_scale)
 
     def reduced(self, at: Iterate, P: int, keeps_scale: bool) -> Iterate:
-        """Return the P strongest atoms of an iterate, as Q and rows of W.
-
-        The columns of W sum to 1 again, unless W carries the scale.
-        """
+        """Return the P strongest atoms of an iterate, as Q and rows of W, with the same H."""
         rows, Q = self.strongest(at.Phi, P)
         W = at.W[rows] if keeps_scale else normalise(at.W[rows])[0]
         return replace(at, Phi=cast(Q, dtype_of(at.Phi)), W=W)
 
-    def grown(self, at: Iterate, P: int) -> Iterate:
-        """Add atoms of U to Q, up to P."""
+    def grown(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
+        """Add atoms of U to Q, up to P; WH does not change in the rows that are there."""
         n = len(at.Phi)
         Q = identity(P, at.Phi)
         Q[:n, :n] = at.Phi
-        return replace(at, Phi=Q, W=self.with_rows(at, P))
+        W, H = scaled(self.with_rows(at, P), at.H, keeps_scale)
+        return Iterate(Q, W, H)
 
-    def complete(self, at: Iterate) -> Iterate:
-        """Return Φ = diag(Q, I) U and all rows of W."""
-        return replace(at, Phi=self.transform(at.Phi), W=self.with_rows(at, len(self.basis)))
+    def complete(self, at: Iterate, keeps_scale: bool = False) -> Iterate:
+        """Return Φ = diag(Q, I) U and all rows of W; WH does not change in those that are there."""
+        W, H = scaled(self.with_rows(at, len(self.basis)), at.H, keeps_scale)
+        return Iterate(self.transform(at.Phi), W, H)
 
     def transform(self, Q: Array) -> Array:
         """Return Φ = diag(Q, I) U in the precision of Q.
@@ -94,3 +96,11 @@ class Subspace:
         rows = zeros((P - n, K), at.W)
         rows += like(self.powers[n:P] / level, at.W, dtype_of(at.W))[:, None]
         return xp.concat([at.W, rows])
+
+
+def scaled(W: Array, H: Array, keeps_scale: bool) -> tuple[Array, Array]:
+    """Return factors of the same product, the columns of W having sum 1 unless they keep theirs."""
+    if keeps_scale:
+        return W, H
+    W, s = normalise(W)
+    return W, H * s[:, None]
