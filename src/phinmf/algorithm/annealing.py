@@ -81,7 +81,7 @@ class Schedule:
 
     `shape` is that of the frames; a frame of weight 2 counts as two. `may_sample` is False if
     weights are not whole numbers: then no sample of frames can be drawn. At most `n_atoms` atoms
-    are learned, in the subspace; without one, always all.
+    are learned; fewer while the floor is high if the `subspace` of a coarse beginning is given.
     """
 
     def __init__(

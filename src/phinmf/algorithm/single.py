@@ -33,8 +33,6 @@ class Single(Group):
         self.running = [0]
         self.sample: Sample | None = None
         self.memory: Any = None
-        if model.V_hat is not None:  # G_ii is a sum of N terms of order 1
-            self.full_gradient = self.total_weight * self.shape[1] ** 0.5
 
     def begin(self, restarts: Sequence[Restart]) -> list[float]:
         (self.restart,) = restarts
@@ -56,6 +54,8 @@ class Single(Group):
     def open(self, phase: Phase) -> None:
         self.phase = phase
         wanted = stage_of(phase, self.dtype)
+        if self.whole.V_hat is not None:  # G_ii is a sum of N terms of order 1
+            self.full_gradient = self.total_weight * (wanted.n_atoms or self.shape[1]) ** 0.5
         if self.stage != wanted:
             n = wanted.n_frames
             weights = self.whole.engine.weights
@@ -134,7 +134,7 @@ class Single(Group):
         if len(self.last.Phi) == self.shape[1]:
             return self.last
         assert self.subspace is not None
-        return self.subspace.complete(self.last)
+        return self.subspace.complete(self.last, keeps_scale=self.whole.kept.H is not None)
 
     def position(self, number: int) -> Position:
         solver = self.options.solver

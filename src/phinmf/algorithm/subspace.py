@@ -59,13 +59,16 @@ class Subspace:
         return rows, polar(inside[rows])
 
     def with_atoms(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
-        """Return an iterate with P atoms, which may be all; `keeps_scale` is for `reduced`."""
+        """Return an iterate with P atoms, which may be all.
+
+        The columns of W sum to 1 again, unless `keeps_scale`: then W carries the scale.
+        """
         n, M = len(at.Phi), len(self.basis)
         if n == P:
             return at
         if n < P < M:
-            return self.grown(at, P)
-        whole = at if n == M else self.complete(at)
+            return self.grown(at, P, keeps_scale)
+        whole = at if n == M else self.complete(at, keeps_scale)
         return whole if P == M else self.reduced(whole, P, keeps_scale)
 
     def reduced(self, at: Iterate, P: int, keeps_scale: bool) -> Iterate:
@@ -81,16 +84,18 @@ class Subspace:
         W, s = normalise(at.W)
         return replace(at, W=W, H=at.H * (s / namespace(s).mean(s))[:, None])
 
-    def grown(self, at: Iterate, P: int) -> Iterate:
-        """Add atoms of U to Q, up to P."""
+    def grown(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
+        """Add atoms of U to Q, up to P; WH does not change in the rows that are there."""
         n = len(at.Phi)
         Q = identity(P, at.Phi)
         Q[:n, :n] = at.Phi
-        return replace(at, Phi=Q, W=self.with_rows(at, P))
+        W, H = scaled(self.with_rows(at, P), at.H, keeps_scale)
+        return Iterate(Q, W, H)
 
-    def complete(self, at: Iterate) -> Iterate:
-        """Return Φ = diag(Q, I) U and all rows of W."""
-        return replace(at, Phi=self.transform(at.Phi), W=self.with_rows(at, len(self.basis)))
+    def complete(self, at: Iterate, keeps_scale: bool = False) -> Iterate:
+        """Return Φ = diag(Q, I) U and all rows of W; WH does not change in those that are there."""
+        W, H = scaled(self.with_rows(at, len(self.basis)), at.H, keeps_scale)
+        return Iterate(self.transform(at.Phi), W, H)
 
     def transform(self, Q: Array) -> Array:
         """Return Φ = diag(Q, I) U in the precision of Q.
@@ -122,3 +127,11 @@ def atoms_holding(share: float, powers: Array, total: float | None = None) -> in
     held = np.cumsum(powers)
     whole = held[-1] if total is None else total
     return int(np.searchsorted(held, share * whole)) + 1
+
+
+def scaled(W: Array, H: Array, keeps_scale: bool) -> tuple[Array, Array]:
+    """Return factors of the same product, the columns of W having sum 1 unless they keep theirs."""
+    if keeps_scale:
+        return W, H
+    W, s = normalise(W)
+    return W, H * s[:, None]

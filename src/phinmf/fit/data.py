@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +20,8 @@ from phinmf.arrays.levels import levels
 from phinmf.fit import power
 from phinmf.fit.digest import digest_of_frames
 from phinmf.fit.weights import checked, in_own_unit
+from phinmf.inits import Frames
+from phinmf.once import once
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,12 @@ class Data:
         """Number of given frames that have a weight."""
         return self.frames.shape[2] if isinstance(self.used, slice) else len(self.used)
 
-    @cached_property
+    @once
+    def weighted(self) -> Frames:
+        """The frames of the fit and their weights, as an init sees them."""
+        return Frames(self.Y, self.weights)
+
+    @once
     def digest(self) -> str:
         """A text that identifies the frames and their weights as they were given."""
         return digest_of_frames(self.frames, self.frame_weights)

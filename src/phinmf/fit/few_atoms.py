@@ -13,8 +13,8 @@ from phinmf._types import Array
 from phinmf.algorithm.subspace import Subspace, atoms_holding
 from phinmf.arrays import cast, dtype_of
 from phinmf.fit.data import Data
-from phinmf.inits import Frames
-from phinmf.inits.klt import karhunen_loeve
+from phinmf.inits.covariance import karhunen_loeve
+from phinmf.linalg.leading import LARGE
 from phinmf.result import Result
 
 
@@ -30,12 +30,7 @@ class FewAtoms:
         """Return the atoms that a caller asked for; None if these are all."""
         if n_atoms is None:
             return None
-
-        def enough(powers: Array, total: float) -> int | None:
-            P = n_atoms if isinstance(n_atoms, int) else atoms_holding(n_atoms, powers, total)
-            return P if len(powers) >= P else None
-
-        subspace = Subspace(*karhunen_loeve(Frames(data.Y, data.weights), enough))
+        subspace = subspace_of(data) if data.Y.shape[1] < LARGE else leading_of(data, n_atoms)
         P = n_atoms if isinstance(n_atoms, int) else subspace.holding(n_atoms)
         return cls(P, subspace) if len(subspace.powers) > P else None
 
@@ -56,7 +51,17 @@ class FewAtoms:
 
 def subspace_of(data: Data) -> Subspace:
     """Return the Karhunen–Loève transform of the frames of a fit."""
-    return Subspace(*karhunen_loeve(Frames(data.Y, data.weights)))
+    return Subspace(*data.weighted.karhunen_loeve)
+
+
+def leading_of(data: Data, n_atoms: int | float) -> Subspace:
+    """Return the strongest atoms of that transform, and any basis of the rest."""
+
+    def enough(powers: Array, total: float) -> int | None:
+        P = n_atoms if isinstance(n_atoms, int) else atoms_holding(n_atoms, powers, total)
+        return P if len(powers) >= P else None
+
+    return Subspace(*karhunen_loeve(data.Y, data.weights, enough))
 
 
 def checked_atoms(n_atoms: Any) -> int | float | None:

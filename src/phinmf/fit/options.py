@@ -51,7 +51,7 @@ class FitOptions:
         """Whether a run begins with few atoms; not if Φ starts from a given transform."""
         o = self.algorithm
         annealed = o.anneal is not None and o.anneal.start > o.floor and o.anneal.coarse > 0
-        return bool(annealed and o.solver and not self.init.given)
+        return bool(annealed and o.solver and o.max_iter > 0 and not self.init.given)
 
     def keeping_Phi(self) -> FitOptions:
         """The same without a solver; only one that was asked for anneals."""

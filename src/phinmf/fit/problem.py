@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +17,7 @@ from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.single import Single
 from phinmf.algorithm.subspace import Subspace
-from phinmf.arrays.threads import available
+from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.divergences import compiled_family, is_compiled
 from phinmf.fit import power
 from phinmf.fit.checkpoint import Files
@@ -33,7 +32,7 @@ from phinmf.fit.outcome import result_of, with_left_out_frames
 from phinmf.fit.restarts import equally_far, in_threads, in_turn, stopping_with
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
-from phinmf.inits import Frames
+from phinmf.once import once
 from phinmf.result import Result, Status
 
 LEAST_FLOOR_OF_BATCH = 1e-60  #: its kernels multiply four ratios of a power to the floor
@@ -74,6 +73,8 @@ class Problem:
         if jobs > 1 and self.options.n_threads is None:
             n_threads = max(1, available() // jobs)
             problem = replace(self, options=replace(self.options, n_threads=n_threads))
+        if jobs > 1:
+            problem.share()
 
         def one(number: int, stopped: Callable[[], bool]) -> Result:
             began(number)
@@ -85,6 +86,13 @@ class Problem:
             return result
 
         return in_threads(one, n, jobs) if jobs > 1 else in_turn(one, n)
+
+    def share(self) -> None:
+        """Compute what restarts in threads have in common, so that not each of them does."""
+        with single_threaded_blas:
+            _ = self.schedule
+            if not self.options.init.draws:
+                _ = self.common_start
 
     @property
     def fits_a_batch(self) -> bool:
@@ -204,25 +212,25 @@ class Problem:
 
         If few atoms are learned, they replace the strongest ones, and W is carried over to these.
         """
-        frames = Frames(self.data.Y, self.data.weights)
-        rng = rng or np.random.default_rng(0)
-        Phi = arrays.like(self.options.init.start(frames, rng, self.given.dtype), self.data.Y)
+        data, rng = self.data, rng or np.random.default_rng(0)
+        start = self.options.init.start(data.weighted, rng, self.given.dtype)
+        Phi = arrays.like(start, data.Y)
         if self.few_atoms is None:
             return Phi, None
         nearest = self.few_atoms.nearest(Phi)
         return nearest, shares(Phi, nearest) if self.given.W.shape[1] else None
 
-    @cached_property
+    @once
     def common_start(self) -> tuple[Array, Array | None]:
         """Where Φ starts in all restarts, if nothing is drawn."""
         return self.start_of_Phi(None)
 
-    @cached_property
+    @once
     def few_atoms(self) -> FewAtoms | None:
         """The atoms that are learned; None: all."""
         return FewAtoms.of(self.options.n_atoms, self.data)
 
-    @cached_property
+    @once
     def subspace(self) -> Subspace | None:
         """The subspace of few atoms, or that in which learning all atoms begins, if it does."""
         if self.few_atoms is not None:
@@ -232,14 +240,19 @@ class Problem:
                 return known
             W = normalise(arrays.cast(self.given.W, arrays.dtype_of(mixing)))[0]
             return replace(known, W=mixing @ W)
-        coarse = self.options.begins_coarse and not self.given.starts
-        return subspace_of(self.data) if coarse else None
+        return subspace_of(self.data) if self.begins_coarse else None
 
-    @cached_property
+    @property
+    def begins_coarse(self) -> bool:
+        """Whether runs begin with few atoms: only where nothing that was given would be lost."""
+        return self.options.begins_coarse and not self.given.starts
+
+    @once
     def schedule(self) -> Schedule:
         """The floor, the frames and the atoms of each outer iteration."""
         number = None if self.few_atoms is None else self.few_atoms.number
-        return self.data.schedule(self.options.algorithm, self.subspace, number)
+        coarse = self.subspace if self.begins_coarse else None
+        return self.data.schedule(self.options.algorithm, coarse, number)
 
     def with_files(self, restart: Restart, files: Files, seed: Seed, group: Group) -> Restart:
         """Let a restart keep checkpoints, and continue from one."""

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import AnyArray, Array
+from phinmf.inits.covariance import karhunen_loeve
+from phinmf.once import once
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,11 @@ class Frames:
     def M(self) -> int:
         """The number of samples in a frame."""
         return int(self.Y.shape[1])
+
+    @once
+    def karhunen_loeve(self) -> tuple[Array, Array]:
+        """The eigenvectors of the covariance as rows, strongest first, and their mean powers."""
+        return karhunen_loeve(self.Y, self.weights)
 
 
 class Init(ABC):

@@ -23,7 +23,7 @@ from phinmf.fit.data import Data, data_of
 from phinmf.fit.given import given_factors
 from phinmf.fit.options import fit_options
 from phinmf.fit.problem import Problem
-from phinmf.inits import Frames, KnownTransform, init_of
+from phinmf.inits import KnownTransform, init_of
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import Result
 from phinmf.unmixing.options import UnmixOptions
@@ -54,7 +54,7 @@ class Fits:
         """Scale frames (C, M, N) to unit power."""
         data = data_of(Y, fit_options(sparsity=options.sparsity).algorithm)
         dtype, seed = arrays.dtype_of(data.Y), int(rng.integers(2**63))
-        Phi = init_of(options.init).start(Frames(data.Y), np.random.default_rng(seed), dtype)
+        Phi = init_of(options.init).start(data.weighted, np.random.default_rng(seed), dtype)
         return cls(options, data, arrays.like(Phi, data.Y), seed, callback)
 
     def nmf(self, before: Result | None = None, max_time: float | None = None) -> Result:
