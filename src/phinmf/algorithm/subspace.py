@@ -24,7 +24,6 @@ from phinmf.arrays import (
     like,
     namespace,
     to_numpy,
-    zeros,
 )
 from phinmf.linalg.manifold import exactly_orthogonal, polar
 
@@ -116,10 +115,10 @@ class Subspace:
             before = xp.sum(self.W[:n], axis=0)
             factor = divided(xp.sum(at.W, axis=0), before, xp.ones_like(before))
             return xp.concat([at.W, cast(self.W[n:P] * factor, dtype_of(at.W))])
-        level = max(float(xp.sum(at.H)) / max(at.H.shape[1], 1), 1e-30)
-        rows = zeros((P - n, K), at.W)
-        rows += like(self.powers[n:P] / level, at.W, dtype_of(at.W))[:, None]
-        return xp.concat([at.W, rows])
+        level = xp.sum(at.H) / max(at.H.shape[1], 1)
+        powers = like(self.powers[n:P], at.W, dtype_of(at.W))[:, None]
+        rows = powers / xp.where(level > 0, level, xp.ones_like(level))
+        return xp.concat([at.W, xp.broadcast_to(rows, (P - n, K))])
 
 
 def atoms_holding(share: float, powers: Array, total: float | None = None) -> int:

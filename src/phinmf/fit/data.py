@@ -62,7 +62,15 @@ class Data:
             N = int(self.weights.sum())
         o = options
         return Schedule(
-            o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, whole, subspace, n_atoms
+            o.anneal,
+            o.floor,
+            (C, M, N),
+            o.max_iter,
+            o.max_time,
+            whole,
+            subspace,
+            n_atoms,
+            o.tol,
         )
 
 
