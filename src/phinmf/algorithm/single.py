@@ -28,7 +28,7 @@ class Single(Group):
         self.whole = self.here = model  #: on all frames, and on the frames in use
         self.options, self.subspace = options, subspace
         self.shape, self.dtype = model.engine.shape, model.engine.dtype
-        self.stage: Stage | None = None
+        self.stage = Stage(None, self.dtype)
         self.total_weight = float(model.engine.weights.sum())
         self.running = [0]
         self.sample: Sample | None = None
@@ -96,6 +96,8 @@ class Single(Group):
     def descend(self, n_iter: int, out_of_time: OutOfTime) -> None:
         objective = self.here.objective(self.W, self.phase.floor)
         objective.out_of_time = out_of_time
+        if self.options.solver is not None:
+            self.here.rotated = None
         self.step = self.update(self.last.Phi, objective, n_iter)
         self.evaluations = objective.evaluations
         H = self.here.engine.activations()
@@ -111,7 +113,7 @@ class Single(Group):
     def refresh(self) -> None:
         if self.options.solver is not None:
             Phi = polish(self.last.Phi, self.here.engine.algebra)
-            self.here.engine.rotate(Phi)
+            self.here.rotate(Phi)
             self.last = replace(self.last, Phi=Phi)
 
     def measure(self) -> list[Measured]:
@@ -137,7 +139,6 @@ class Single(Group):
     def position(self, number: int) -> Position:
         solver = self.options.solver
         memory = {} if solver is None else solver.pack(self.memory)
-        assert self.stage is not None
         basis = None
         if self.stage.n_atoms is not None:
             assert self.subspace is not None

@@ -15,7 +15,17 @@ import numpy as np
 from phinmf._types import Array
 from phinmf.algorithm.model import Iterate
 from phinmf.algorithm.nmf import normalise
-from phinmf.arrays import cast, dtype_of, identity, indices, like, namespace, to_numpy, zeros
+from phinmf.arrays import (
+    cast,
+    divided,
+    dtype_of,
+    identity,
+    indices,
+    like,
+    namespace,
+    to_numpy,
+    zeros,
+)
 from phinmf.linalg.manifold import exactly_orthogonal, polar
 
 
@@ -25,6 +35,7 @@ class Subspace:
 
     basis: Array  #: U (M, M), in double precision, where the frames are
     powers: Array  #: (M,), on the host, falling
+    W: Array | None = None  #: (M, K): given rows of atoms that are not learned; None: unknown
 
     def share(self, P: int) -> float:
         """Return the share of the energy that the first P atoms hold."""
@@ -33,8 +44,7 @@ class Subspace:
 
     def holding(self, share: float) -> int:
         """Return how many atoms hold this share of the energy."""
-        held = np.cumsum(self.powers)
-        return min(int(np.searchsorted(held, share * held[-1])) + 1, len(held))
+        return min(atoms_holding(share, self.powers), len(self.powers))
 
     def count(self, least: float) -> int:
         """Return the number of atoms whose mean power is at least `least`."""
@@ -62,10 +72,17 @@ class Subspace:
         return whole if P == M else self.reduced(whole, P, keeps_scale)
 
     def reduced(self, at: Iterate, P: int, keeps_scale: bool) -> Iterate:
-        """Return the P strongest atoms of an iterate, as Q and rows of W, with the same H."""
+        """Return the P strongest atoms of an iterate, as Q and rows of W.
+
+        Unless W carries the scale, its columns sum to 1 again. WH is then the same up to a common
+        factor, because these atoms hold most of the energy whatever part of W they have.
+        """
         rows, Q = self.strongest(at.Phi, P)
-        W = at.W[rows] if keeps_scale else normalise(at.W[rows])[0]
-        return replace(at, Phi=cast(Q, dtype_of(at.Phi)), W=W)
+        at = replace(at, Phi=cast(Q, dtype_of(at.Phi)), W=at.W[rows])
+        if keeps_scale or not at.W.shape[1]:
+            return at
+        W, s = normalise(at.W)
+        return replace(at, W=W, H=at.H * (s / namespace(s).mean(s))[:, None])
 
     def grown(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
         """Add atoms of U to Q, up to P; WH does not change in the rows that are there."""
@@ -90,12 +107,26 @@ class Subspace:
         return cast(Phi, dtype_of(Q))
 
     def with_rows(self, at: Iterate, P: int) -> Array:
-        """Return W with P rows: in a new one WH is the mean power of its atom on average."""
+        """Return W with P rows.
+
+        New ones are those that are given, or such that WH is the mean power of the atom on average.
+        """
         xp, (n, K) = namespace(at.W), at.W.shape
+        if self.W is not None:
+            before = xp.sum(self.W[:n], axis=0)
+            factor = divided(xp.sum(at.W, axis=0), before, xp.ones_like(before))
+            return xp.concat([at.W, cast(self.W[n:P] * factor, dtype_of(at.W))])
         level = max(float(xp.sum(at.H)) / max(at.H.shape[1], 1), 1e-30)
         rows = zeros((P - n, K), at.W)
         rows += like(self.powers[n:P] / level, at.W, dtype_of(at.W))[:, None]
         return xp.concat([at.W, rows])
+
+
+def atoms_holding(share: float, powers: Array, total: float | None = None) -> int:
+    """Return how many atoms of falling powers hold a share of the total; one more if too few."""
+    held = np.cumsum(powers)
+    whole = held[-1] if total is None else total
+    return int(np.searchsorted(held, share * whole)) + 1
 
 
 def scaled(W: Array, H: Array, keeps_scale: bool) -> tuple[Array, Array]:

@@ -44,7 +44,8 @@ def expected(asked: Request) -> Expectation:
     source, options = asked.recording, asked.options
     M = window_length(options.window, source.sample_rate)
     N = frame_count(source.length, M)
-    size = forecast.Size(M, N, source.channels, options.n_components)
+    atoms = forecast.likely_atoms(options.n_atoms, M)
+    size = forecast.Size(M, N, source.channels, options.n_components, atoms)
     speed = forecast.measured_speed(options.n_threads)
     few = size._replace(N=min(size.N, enough_frames(M, source.channels)))
     learning = 0.0

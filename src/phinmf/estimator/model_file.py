@@ -153,9 +153,8 @@ def check(model: Any) -> None:
         raise ValueError("its objective is not a number")
     if not (is_number(model.n_iter_, 0) and isinstance(model.converged_, bool)):
         raise ValueError("it does not say how many iterations were made, and whether it converged")
-    if not (isinstance(model.n_atoms_, int) and is_number(model.n_atoms_, 1)) or (
-        model.n_atoms_ > M or not (is_number(model.energy_, 0) and model.energy_ <= 1 + 1e-9)
-    ):
+    whole = is_number(model.n_atoms_, 1) and isinstance(model.n_atoms_, int)
+    if not (whole and model.n_atoms_ <= M and is_number(model.energy_, 0) and model.energy_ <= 1):
         raise ValueError("it does not say how many atoms were learned, and what they hold")
     energies, objectives = model.atom_energies_, model.objectives_
     floats = energies.dtype.kind == objectives.dtype.kind == "f"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from phinmf import checks
 from phinmf._types import Array
-from phinmf.algorithm.subspace import Subspace
+from phinmf.algorithm.subspace import Subspace, atoms_holding
 from phinmf.arrays import cast, dtype_of
-from phinmf.arrays.lazy import is_lazy
 from phinmf.fit.data import Data
+from phinmf.inits.covariance import karhunen_loeve
+from phinmf.linalg.leading import LARGE
 from phinmf.result import Result
 
 
@@ -30,29 +30,19 @@ class FewAtoms:
         """Return the atoms that a caller asked for; None if these are all."""
         if n_atoms is None:
             return None
-        subspace = subspace_of(data)
+        subspace = subspace_of(data) if data.Y.shape[1] < LARGE else leading_of(data, n_atoms)
         P = n_atoms if isinstance(n_atoms, int) else subspace.holding(n_atoms)
         return cls(P, subspace) if len(subspace.powers) > P else None
 
     def nearest(self, Phi: Array) -> Array:
         """Return the transform diag(Q, I) U with the strongest atoms of Φ, projected, as Q."""
-        return cast(self.start(Phi).basis, dtype_of(Phi))
-
-    def start(self, Phi: Array) -> Subspace:
-        """Return the same subspace with these atoms as its basis."""
         _, Q = self.subspace.strongest(Phi, self.number)
-        return replace(self.subspace, basis=self.subspace.transform(Q))
+        return cast(self.subspace.transform(Q), dtype_of(Phi))
 
-    def rows(self, data: Data, Phi: Array) -> Data:
-        """Return the frames in terms of the atoms that are learned, the first rows of Φ."""
-        atoms = cast(Phi[: self.number], dtype_of(data.Y))
-        if not is_lazy(data.Y):
-            Z = atoms @ data.Y
-        else:
-            chunks = (data.Y.chunks[0], (self.number,), data.Y.chunks[2])
-            whole = data.Y.rechunk({1: -1})
-            Z = whole.map_blocks(partial(np.matmul, atoms), dtype=data.Y.dtype, chunks=chunks)
-        return replace(data, frames=Z, Y=Z)
+    def in_double(self, Phi: Array) -> Array:
+        """Return a transform diag(Q, I) U of lower precision, orthogonal in double precision."""
+        P, U = self.number, self.subspace.basis
+        return self.subspace.transform(cast(Phi[:P], np.float64) @ U[:P].mT)
 
     def noted(self, result: Result) -> Result:
         """Return a result that says how many atoms were learned."""
@@ -62,6 +52,16 @@ class FewAtoms:
 def subspace_of(data: Data) -> Subspace:
     """Return the Karhunen–Loève transform of the frames of a fit."""
     return Subspace(*data.weighted.karhunen_loeve)
+
+
+def leading_of(data: Data, n_atoms: int | float) -> Subspace:
+    """Return the strongest atoms of that transform, and any basis of the rest."""
+
+    def enough(powers: Array, total: float) -> int | None:
+        P = n_atoms if isinstance(n_atoms, int) else atoms_holding(n_atoms, powers, total)
+        return P if len(powers) >= P else None
+
+    return Subspace(*karhunen_loeve(data.Y, data.weights, enough))
 
 
 def checked_atoms(n_atoms: Any) -> int | float | None:
@@ -88,10 +88,10 @@ def check_length(n_atoms: int | float | None, M: int) -> None:
         )
 
 
-def carried_over(W: Array, before: Array, Phi: Array) -> Array:
-    """Return W for another transform: the mean power that its atoms then have, (ΦΦ₀ᵀ)∘² W.
+def shares(before: Array, Phi: Array) -> Array:
+    """Return (ΦΦ₀ᵀ)∘², which carries W over from one transform to another.
 
-    Each atom of Φ is a combination of those before. The squares of its coefficients sum to 1, and
-    so do the columns of W afterwards.
+    Each atom of Φ is a combination of those before, and the squares of its coefficients are the
+    shares of their mean power that it has. They sum to 1, and so do columns of W afterwards.
     """
-    return (Phi @ before.mT) ** 2 @ W
+    return (Phi @ before.mT) ** 2

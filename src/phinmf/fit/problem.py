@@ -14,6 +14,7 @@ from phinmf.algorithm.alternate import Outcome, alternate
 from phinmf.algorithm.annealing import Schedule
 from phinmf.algorithm.group import Callback, Group, Restart
 from phinmf.algorithm.model import Iterate, Model
+from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.single import Single
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
@@ -24,7 +25,7 @@ from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import Seed, description, seed_of
 from phinmf.fit.devices import free_memory
 from phinmf.fit.engine import engine_for
-from phinmf.fit.few_atoms import FewAtoms, carried_over, check_length, subspace_of
+from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
 from phinmf.fit.given import GivenFactors, given_factors
 from phinmf.fit.options import FitOptions
 from phinmf.fit.outcome import result_of, with_left_out_frames
@@ -91,7 +92,7 @@ class Problem:
         with single_threaded_blas:
             _ = self.schedule
             if not self.options.init.draws:
-                _ = self.common_Phi
+                _ = self.common_start
 
     @property
     def fits_a_batch(self) -> bool:
@@ -191,14 +192,14 @@ class Problem:
     ) -> Iterate:
         """Where one restart begins, given the power of each frame."""
         data, options = self.data, self.options.algorithm
-        drawn = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_Phi
-        Phi = drawn if self.few_atoms is None else self.few_atoms.nearest(drawn)
+        Phi, mixing = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_start
         if options.floor == 0:
             learned = options.solver is not None
             power.check_entries(Phi, arrays.take_frames(data.Y, data.columns), learned)
         start = Iterate(Phi, *self.given.start(powers, options.penalty, rng_W))
-        if Phi is not drawn and self.given.W.shape[1]:
-            start = replace(start, W=carried_over(start.W, drawn, Phi))
+        if mixing is not None:
+            n = self.given.W.shape[1]
+            start.W[:, :n] = mixing @ start.W[:, :n]
         if options.floor == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(
                 "floor is 0 but the given W and H model some entries as 0, which costs infinitely"
@@ -206,13 +207,21 @@ class Problem:
             )
         return start
 
-    def start_of_Phi(self, rng: np.random.Generator | None) -> Array:
-        """Where Φ starts, on the device of the frames."""
+    def start_of_Phi(self, rng: np.random.Generator | None) -> tuple[Array, Array | None]:
+        """Where Φ starts, on the device of the frames, and what given columns are multiplied by.
+
+        If few atoms are learned, they replace the strongest ones, and W is carried over to these.
+        """
         data, rng = self.data, rng or np.random.default_rng(0)
-        return arrays.like(self.options.init.start(data.weighted, rng, self.given.dtype), data.Y)
+        start = self.options.init.start(data.weighted, rng, self.given.dtype)
+        Phi = arrays.like(start, data.Y)
+        if self.few_atoms is None:
+            return Phi, None
+        nearest = self.few_atoms.nearest(Phi)
+        return nearest, shares(Phi, nearest) if self.given.W.shape[1] else None
 
     @once
-    def common_Phi(self) -> Array:
+    def common_start(self) -> tuple[Array, Array | None]:
         """Where Φ starts in all restarts, if nothing is drawn."""
         return self.start_of_Phi(None)
 
@@ -225,7 +234,12 @@ class Problem:
     def subspace(self) -> Subspace | None:
         """The subspace of few atoms, or that in which learning all atoms begins, if it does."""
         if self.few_atoms is not None:
-            return self.few_atoms.subspace
+            known = self.few_atoms.subspace
+            mixing = None if self.options.init.draws else self.common_start[1]
+            if mixing is None or self.given.W.shape[1] < self.n_components:
+                return known
+            W = normalise(arrays.cast(self.given.W, arrays.dtype_of(mixing)))[0]
+            return replace(known, W=mixing @ W)
         return subspace_of(self.data) if self.begins_coarse else None
 
     @property

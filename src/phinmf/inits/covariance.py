@@ -9,30 +9,45 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import AnyArray, Array
-from phinmf.arrays import cast, cluster_tasks, contiguous, lazy, like, namespace, to_numpy
+from phinmf.arrays import cast, cluster_tasks, contiguous, lazy, like, namespace
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import single_threaded_blas
 from phinmf.engines.blocked.summation import Node, blocks_of, total
+from phinmf.linalg import leading
+from phinmf.linalg.leading import Enough
 
 
-def karhunen_loeve(Y: AnyArray, weights: Array | None) -> tuple[Array, Array]:
+def karhunen_loeve(
+    Y: AnyArray, weights: Array | None, enough: Enough | None = None
+) -> tuple[Array, Array]:
     """Return the eigenvectors of the covariance as rows, strongest first, and their mean powers.
 
     An eigenvector has no sign of its own: here its first entry of at least half the largest
     absolute value is positive. (The largest itself would be a bad choice, because many
-    eigenvectors of audio are nearly symmetric and have it twice.)
+    eigenvectors of audio are nearly symmetric and have it twice.) If `enough` says how many are
+    needed, the others may be any orthonormal basis of the rest.
     """
-    A = covariance(Y, weights)
-    xp = namespace(A)
-    weight = Y.shape[2] if weights is None else float(weights.sum())
-    with single_threaded_blas:  # whose result does not depend on the number of threads
-        values, vectors = xp.linalg.eigh(A / weight)  # the weakest first
-    rows = xp.flip(vectors.mT, axis=0)
+    with single_threaded_blas:  # whose results do not depend on the number of threads
+        rows, powers = eigenvectors(Y, weights, enough)
+    xp = namespace(rows)
     sizes = xp.abs(rows)
     large = sizes >= xp.max(sizes, axis=1, keepdims=True) / 2
     first = xp.argmax(cast(large, np.int8), axis=1)
     signs = xp.sign(xp.take_along_axis(rows, first[:, None], axis=1))
-    return rows * signs, np.maximum(to_numpy(values)[::-1], 0)
+    return rows * signs, powers
+
+
+def eigenvectors(Y: AnyArray, weights: Array | None, enough: Enough | None) -> tuple[Array, Array]:
+    """Return the same with any signs, in the way that takes the fewest operations."""
+    C, M, N = Y.shape
+    total_weight = N if weights is None else float(weights.sum())
+    if not is_lazy(Y) and C * N < M:
+        columns = cast(Y, np.float64) / C**0.5
+        share = 1 / total_weight if weights is None else like(weights / total_weight, columns)
+        columns = columns * share**0.5
+        return leading.of_few_columns(namespace(columns).concat(list(columns), axis=1))
+    A = covariance(Y, weights) / total_weight
+    return leading.all_of_them(A) if enough is None else leading.leading(A, enough)
 
 
 def covariance(Y: AnyArray, weights: Array | None) -> Array:

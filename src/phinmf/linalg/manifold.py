@@ -85,7 +85,7 @@ def polish(Phi: Array, algebra: Algebra | None = None) -> Array:
 def exactly_orthogonal(Phi: Array, dtype: DTypeLike, algebra: Algebra | None = None) -> Array:
     """Return Φ in `dtype`, made orthogonal in double precision unless it already is."""
     if isinstance(Phi, np.ndarray) and nearly_orthogonal(Phi, np.dtype(dtype)):
-        return Phi.astype(dtype)
+        return Phi.astype(dtype, copy=False)
     return cast(polish(polish(cast(Phi, np.float64), algebra), algebra), dtype)
 
 

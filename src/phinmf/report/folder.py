@@ -113,6 +113,14 @@ def transform_of(record: FolderRecord) -> str | None:
     return "fixed" if record.options.get("solver") is None else "learned from this recording"
 
 
+def atoms_of(record: FolderRecord) -> str | None:
+    """Say how many atoms were learned and what they hold; None if all were, or none."""
+    n, held = record.n_atoms, record.energy
+    if n is None or held is None or n == record.window:
+        return None
+    return f"{n} of {record.window}, with {100 * held:.2f} % of the energy"
+
+
 def facts_of(record: FolderRecord) -> list[tuple[str, str]]:
     """Return what is known about an unmixing, as a table."""
     options, source = record.options or {}, record.source
@@ -123,6 +131,7 @@ def facts_of(record: FolderRecord) -> list[tuple[str, str]]:
         ("window", f"{record.window} samples"),
         ("sparsity", options.get("sparsity")),
         ("transform", transform_of(record)),
+        ("atoms learned", atoms_of(record)),
         ("seed", options.get("seed")),
         ("learning", record.stop_reason),
         ("seconds", seconds),

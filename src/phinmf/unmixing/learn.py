@@ -10,7 +10,7 @@ from phinmf.algorithm.group import Callback
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.audio.sources import Source
 from phinmf.fit.devices import ComputeDevice
-from phinmf.linalg.manifold import dct
+from phinmf.linalg.manifold import dct, exactly_orthogonal
 from phinmf.result import Status
 from phinmf.unmixing import forecast
 from phinmf.unmixing.budget import Budget
@@ -47,7 +47,9 @@ def learn(
     length, channels = source.length, source.channels
     M = check_size(options, length, source.sample_rate)
     K, rng = options.n_components, checks.generator(options.seed)
-    size = Size(M, min(enough_frames(M, channels), frame_count(length, M)), channels, K)
+    frames_at_most = min(enough_frames(M, channels), frame_count(length, M))
+    atoms = forecast.likely_atoms(options.n_atoms, M)
+    size = Size(M, frames_at_most, channels, K, atoms)
     learns = options.solver is not None and budget.allows_transform(size)
     Y = frames
     if Y is None:
@@ -65,30 +67,26 @@ def learn(
         if callback is not None:
             seen = lambda state: callback(place.for_callback(state))  # noqa: E731
         fits = Fits.of(place.take(Y), options, rng, seen)
-        size = size._replace(M=fits.rows.Y.shape[1])
-        result = fits.nmf(max_time=budget.first(size, learns))
-        history, status = result.history, result.status
-        if options.solver is not None and not learns:
-            status = Status.MAX_TIME
+        last = fits.nmf(max_time=budget.first(size, learns))
+        told = last
+        Phi = dct(M) if options.init == "dct" else exactly_orthogonal(last.Phi, np.float64)
         if learns:
-            result = fits.transform(result, budget.second(size))
-            history, status = result.history, result.status
-            result = fits.nmf(result, budget.left(forecast.nmf_setup(size)))
-        result = fits.all_rows(result)
-    Phi = dct(M) if options.init == "dct" and not learns and fits.few is None else result.Phi
-    assert result.W is not None
-    W = arrays.to_numpy(result.W).astype(np.float64)
+            told = fits.transform(last, budget.second(size))
+            last = fits.nmf(told, budget.left(forecast.nmf_setup(size)))
+            Phi = told.Phi
+    assert last.W is not None
+    out_of_time = options.solver is not None and not learns
     return UnmixModel(
         Phi=arrays.to_numpy(Phi),
-        W=W,
-        scale=result.scale,
-        floor=result.floor,
+        W=arrays.to_numpy(last.W).astype(np.float64),
+        scale=last.scale,
+        floor=last.floor,
         sparsity=options.sparsity,
         sample_rate=source.sample_rate,
-        history=history,
-        stop_reason=status.value,
-        n_atoms=result.n_atoms,
-        energy=result.energy,
+        history=told.history,
+        stop_reason=(Status.MAX_TIME if out_of_time else told.status).value,
+        n_atoms=told.n_atoms,
+        energy=told.energy,
     )
 
 

@@ -59,6 +59,8 @@ class FolderRecord:
     seconds: dict[str, float]  #: of each stage
     versions: dict[str, str]
     options: dict[str, Plain] | None = None  #: None: saved from memory
+    n_atoms: int | None = None  #: number of atoms that were learned
+    energy: float | None = None  #: share of the energy that these hold
     model: str | None = None  #: name of the file of a model that was given
     groups: dict[str, GroupRecord] | None = None
     groups_add_up: str | None = None
