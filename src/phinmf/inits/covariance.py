@@ -41,8 +41,8 @@ def eigenvectors(Y: AnyArray, weights: Array | None, enough: Enough | None) -> t
     """Return the same with any signs, in the way that takes the fewest operations."""
     C, M, N = Y.shape
     total_weight = N if weights is None else float(weights.sum())
-    if not is_lazy(Y) and C * N < M:
-        columns = cast(Y, np.float64) / C**0.5
+    if C * N < M:  # also of a dask array, whose frames then take less memory than a covariance
+        columns = cast(cluster_tasks.in_memory(Y) if is_lazy(Y) else Y, np.float64) / C**0.5
         share = 1 / total_weight if weights is None else like(weights / total_weight, columns)
         columns = columns * share**0.5
         return leading.of_few_columns(namespace(columns).concat(list(columns), axis=1))
