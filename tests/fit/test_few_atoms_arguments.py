@@ -74,6 +74,10 @@ def test_what_learns_no_atoms():
         tl_nmf(Y, 2, n_atoms=5, solver=None)
     with pytest.raises(ValueError, match="n_atoms is 0.9, but solver is None"):
         TLNMF(2, n_atoms=0.9, solver=None).fit(Y.T)
+    with pytest.raises(ValueError, match="n_atoms is set and fixed names Phi"):
+        tl_nmf(Y, 2, n_atoms=5, init=np.eye(24), fixed="Phi")
+    with pytest.raises(ValueError, match="n_atoms is set and fixed names Phi"):
+        TLNMF(2, n_atoms=0.9, fixed="Phi").fit(Y.T)
 
 
 @pytest.mark.parametrize("fixed", ["W", ["W"], {"W": [0]}])
