@@ -25,7 +25,7 @@ from phinmf.arrays import (
     namespace,
     to_numpy,
 )
-from phinmf.linalg.manifold import exactly_orthogonal, polar
+from phinmf.linalg.manifold import exactly_orthogonal, orthonormal_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +50,15 @@ class Subspace:
         return int(np.count_nonzero(self.powers >= least))
 
     def strongest(self, Phi: Array, P: int) -> tuple[Array, Array]:
-        """Return which P atoms of Φ are strongest in the subspace, and Q nearest to them."""
+        """Return which P atoms of Φ are strongest in the subspace, and Q that follows from them.
+
+        They are projected onto the subspace and made orthogonal in their order.
+        """
         Phi = cast(Phi, np.float64)
         inside = Phi @ self.basis[:P].mT
         energies = to_numpy(inside) ** 2 @ self.powers[:P]
         rows = indices(np.sort(np.argsort(-energies, kind="stable")[:P]), Phi)
-        return rows, polar(inside[rows])
+        return rows, orthonormal_rows(inside[rows])
 
     def with_atoms(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
         """Return an iterate with P atoms, which may be all.

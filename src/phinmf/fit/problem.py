@@ -312,6 +312,11 @@ def problem_of(
             "n_atoms is set and fixed names W, but rows of W belong to atoms of the start, which"
             " n_atoms replaces: leave one of them out"
         )
+    if options.n_atoms is not None and given.keeps_Phi:
+        raise ValueError(
+            "n_atoms is set and fixed names Phi, so that no atoms are learned: leave one of them"
+            " out"
+        )
     if given.keeps_Phi or M == 1:  # a 1×1 transform has nothing to learn
         options = options.keeping_Phi()
     return Problem(data, given, K, options)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 
@@ -41,8 +43,8 @@ def eigenvectors(Y: AnyArray, weights: Array | None, enough: Enough | None) -> t
     """Return the same with any signs, in the way that takes the fewest operations."""
     C, M, N = Y.shape
     total_weight = N if weights is None else float(weights.sum())
-    if not is_lazy(Y) and C * N < M:
-        columns = cast(Y, np.float64) / C**0.5
+    if C * N < M:  # also of a dask array, whose frames then take less memory than a covariance
+        columns = cast(cluster_tasks.in_memory(Y) if is_lazy(Y) else Y, np.float64) / C**0.5
         share = 1 / total_weight if weights is None else like(weights / total_weight, columns)
         columns = columns * share**0.5
         return leading.of_few_columns(namespace(columns).concat(list(columns), axis=1))
@@ -63,17 +65,36 @@ def covariance(Y: AnyArray, weights: Array | None) -> Array:
         weights = weights / unit
     blocks = blocks_of(Y.shape[2])
     product = lazy.dask().delayed(_products) if is_lazy(Y) else _products
+    cut = _parts_of_chunks(Y) if is_lazy(Y) else lambda frames: [Y[:, :, frames]]
 
     def node(i: int) -> Node:
         w = None if weights is None else weights[blocks[i]]
-        return Node(i, i + 1, [product(Y[:, :, blocks[i]], w)])
+        return Node(i, i + 1, [product(cut(blocks[i]), w)])
 
     (found,) = total(len(blocks), map(node, range(len(blocks))))
     return unit * (cluster_tasks.compute(Y, [found])[0] if is_lazy(Y) else found)
 
 
-def _products(Y: AnyArray, weights: Array | None) -> Array:
-    """Σ_n w_n Σ_c y_cn y_cnᵀ / C of one block of frames, whatever its layout in memory."""
+def _parts_of_chunks(Y: AnyArray) -> Callable[[slice], list[Any]]:
+    """Return a function that cuts frames out of the chunks of a dask array.
+
+    A chunk is one task, however many blocks have a part of it, so that it is computed once.
+    """
+    chunks = Y.to_delayed().ravel()
+    ends = np.cumsum(Y.chunks[2])
+    starts = ends - Y.chunks[2]
+
+    def cut(frames: slice) -> list[Any]:
+        touched = np.flatnonzero((starts < frames.stop) & (ends > frames.start))
+        spans = [(max(frames.start - starts[i], 0), frames.stop - starts[i]) for i in touched]
+        return [chunks[i][:, :, a:b] for i, (a, b) in zip(touched, spans, strict=True)]
+
+    return cut
+
+
+def _products(parts: list[AnyArray], weights: Array | None) -> Array:
+    """Σ_n w_n Σ_c y_cn y_cnᵀ / C of one block of frames, whatever its parts and their layout."""
+    Y = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
     Y = contiguous(cast(Y, np.float64))
     if weights is not None:
         Y = Y * like(np.sqrt(weights), Y)
