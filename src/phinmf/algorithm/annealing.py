@@ -52,12 +52,12 @@ class Anneal:
     """
 
     start: float = 0.02
-    length: int = 30
+    length: int = 34
     shape: float = 3.0
     knee: float = 1e-6
     sample: float = 3.0
     all_frames: float = 2e-3
-    coarse: float = 60.0
+    coarse: float = 50.0
 
     def __post_init__(self) -> None:
         for name in ("start", "shape", "knee"):
