@@ -8,7 +8,7 @@ from fuzz.formulas import check_fit
 from tensor_problems import tensor
 
 import phinmf
-from phinmf import Anneal, tl_nmf
+from phinmf import Anneal, Status, tl_nmf
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.array import ArrayEngine
 from phinmf.inits import INITS
@@ -202,6 +202,23 @@ def test_a_given_start_is_kept_as_far_as_the_subspace_allows():
     np.testing.assert_allclose(few.W.sum(axis=0), 1, rtol=1e-12)
     fresh = tl_nmf(Y, n_atoms=10, **HOW | {"max_iter": 0, "init": whole.Phi})
     assert few.objective < fresh.objective  # W and H say something about the frames
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize("engine", ["blocked", "batch"])
+def test_few_atoms_are_not_compared_with_a_start_over_all_of_them(divergence, engine):
+    """The weak rows of a good start cost less than nothing with the Gaussian likelihood."""
+    Y = sound()
+    before = tl_nmf(Y, n_atoms=6, divergence=divergence, **HOW | {"max_iter": 40})
+    start = {"init": before.Phi, "W": before.W, "H": before.H}
+    if engine == "batch":
+        start = {name: tensor(value) for name, value in start.items()}
+    r = fitted(Y, engine, n_atoms=6, anneal=False, divergence=divergence, **start)
+    assert r.n_iter == HOW["max_iter"]
+    assert r.status is Status.MAX_ITER
+    check_few(r, Y, 6, {"divergence": divergence})
+    if divergence == "gaussian":
+        assert r.history.objective[0] > r.history.start
 
 
 def test_a_fixed_H_stays():
