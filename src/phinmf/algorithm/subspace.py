@@ -24,9 +24,8 @@ from phinmf.arrays import (
     like,
     namespace,
     to_numpy,
-    zeros,
 )
-from phinmf.linalg.manifold import exactly_orthogonal, polar
+from phinmf.linalg.manifold import exactly_orthogonal, orthonormal_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +50,15 @@ class Subspace:
         return int(np.count_nonzero(self.powers >= least))
 
     def strongest(self, Phi: Array, P: int) -> tuple[Array, Array]:
-        """Return which P atoms of Φ are strongest in the subspace, and Q nearest to them."""
+        """Return which P atoms of Φ are strongest in the subspace, and Q that follows from them.
+
+        They are projected onto the subspace and made orthogonal in their order.
+        """
         Phi = cast(Phi, np.float64)
         inside = Phi @ self.basis[:P].mT
         energies = to_numpy(inside) ** 2 @ self.powers[:P]
         rows = indices(np.sort(np.argsort(-energies, kind="stable")[:P]), Phi)
-        return rows, polar(inside[rows])
+        return rows, orthonormal_rows(inside[rows])
 
     def with_atoms(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
         """Return an iterate with P atoms, which may be all.
@@ -116,10 +118,10 @@ class Subspace:
             before = xp.sum(self.W[:n], axis=0)
             factor = divided(xp.sum(at.W, axis=0), before, xp.ones_like(before))
             return xp.concat([at.W, cast(self.W[n:P] * factor, dtype_of(at.W))])
-        level = max(float(xp.sum(at.H)) / max(at.H.shape[1], 1), 1e-30)
-        rows = zeros((P - n, K), at.W)
-        rows += like(self.powers[n:P] / level, at.W, dtype_of(at.W))[:, None]
-        return xp.concat([at.W, rows])
+        level = xp.sum(at.H) / max(at.H.shape[1], 1)
+        powers = like(self.powers[n:P], at.W, dtype_of(at.W))[:, None]
+        rows = powers / xp.where(level > 0, level, xp.ones_like(level))
+        return xp.concat([at.W, xp.broadcast_to(rows, (P - n, K))])
 
 
 def atoms_holding(share: float, powers: Array, total: float | None = None) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from phinmf import checks
 from phinmf._types import Array
 from phinmf.algorithm.subspace import Subspace, atoms_holding
-from phinmf.arrays import cast, dtype_of
+from phinmf.arrays import cast, dtype_of, namespace
 from phinmf.fit.data import Data
 from phinmf.inits.covariance import karhunen_loeve
 from phinmf.linalg.leading import LARGE
@@ -43,6 +43,15 @@ class FewAtoms:
         """Return a transform diag(Q, I) U of lower precision, orthogonal in double precision."""
         P, U = self.number, self.subspace.basis
         return self.subspace.transform(cast(Phi[:P], np.float64) @ U[:P].mT)
+
+    def pooled(self, W: Array, share: float) -> Array:
+        """Return W with one mean row for all atoms beyond those that hold a share of the energy."""
+        n = max(self.number, self.subspace.holding(share))
+        xp = namespace(W)
+        if n == len(W):
+            return W
+        mean = xp.mean(W[n:], axis=0, keepdims=True)
+        return xp.concat([W[:n], xp.broadcast_to(mean, W[n:].shape)])
 
     def noted(self, result: Result) -> Result:
         """Return a result that says how many atoms were learned."""

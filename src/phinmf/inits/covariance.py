@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from phinmf._types import AnyArray, Array
-from phinmf.arrays import cast, cluster_tasks, contiguous, lazy, like, namespace
+from phinmf.arrays import cast, cluster_tasks, contiguous, is_tensor, lazy, like, namespace
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import single_threaded_blas
 from phinmf.engines.blocked.summation import Node, blocks_of, total
@@ -27,7 +28,8 @@ def karhunen_loeve(
     eigenvectors of audio are nearly symmetric and have it twice.) If `enough` says how many are
     needed, the others may be any orthonormal basis of the rest.
     """
-    with single_threaded_blas:  # whose results do not depend on the number of threads
+    # with one BLAS thread the results do not depend on the number of threads
+    with nullcontext() if is_tensor(Y) else single_threaded_blas:
         rows, powers = eigenvectors(Y, weights, enough)
     xp = namespace(rows)
     sizes = xp.abs(rows)

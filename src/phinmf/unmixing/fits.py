@@ -20,6 +20,7 @@ from phinmf._types import AnyArray, Array
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.fit.data import Data, data_of
+from phinmf.fit.few_atoms import FewAtoms
 from phinmf.fit.given import given_factors
 from phinmf.fit.options import fit_options
 from phinmf.fit.problem import Problem
@@ -31,6 +32,9 @@ from phinmf.unmixing.options import UnmixOptions
 NMF_ITERATIONS, NMF_TOL = 200, 5e-5  #: maximum, in a fixed transform
 ANNEAL = Anneal(start=3e-4, length=6)
 OUTER_ITERATIONS = 9  #: that learn the transform
+#: Share of the energy beyond which atoms get a common row of W: they are 50 dB below the others,
+#: and their masks are then computed as one (`masks.py`).
+OWN_ROWS = 0.99999
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,13 @@ class Fits:
             )
         )
 
-    def transform(self, before: Result, max_time: float | None = None) -> Result:
-        """Learn the transform from an earlier fit; it is orthogonal in double precision."""
+    def transform(
+        self, before: Result, max_time: float | None = None
+    ) -> tuple[Result, FewAtoms | None]:
+        """Learn the transform from an earlier fit; it is orthogonal in double precision.
+
+        Return also the atoms that were learned, if these are not all.
+        """
         o = self.options
         problem = self.problem(
             before, solver=o.solver, n_atoms=o.n_atoms, anneal=ANNEAL, max_iter=OUTER_ITERATIONS,
@@ -76,7 +85,7 @@ class Fits:
         exact = (
             exactly_orthogonal(result.Phi, np.float64) if few is None else few.in_double(result.Phi)
         )
-        return replace(result, Phi=exact)
+        return replace(result, Phi=exact), few
 
     def problem(self, before: Result | None, **how: Any) -> Problem:
         """A fit from the transform and the factors of another one, if there is one."""

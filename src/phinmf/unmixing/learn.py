@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from phinmf import arrays, checks
@@ -14,13 +16,13 @@ from phinmf.linalg.manifold import dct, exactly_orthogonal
 from phinmf.result import Status
 from phinmf.unmixing import forecast
 from phinmf.unmixing.budget import Budget
-from phinmf.unmixing.fits import Fits
+from phinmf.unmixing.fits import OWN_ROWS, Fits
 from phinmf.unmixing.forecast import Size
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.options import UnmixOptions, window_length
 
 STRETCH = 64  #: consecutive frames that are read at a time
-ENOUGH_FRAMES = 512  #: at least, before frames are left out
+ENOUGH_FRAMES = 1024  #: at least, before frames are left out
 
 
 def check_size(options: UnmixOptions, length: int, sample_rate: int) -> int:
@@ -47,8 +49,8 @@ def learn(
     length, channels = source.length, source.channels
     M = check_size(options, length, source.sample_rate)
     K, rng = options.n_components, checks.generator(options.seed)
-    frames_at_most = min(enough_frames(M, channels), frame_count(length, M))
     atoms = forecast.likely_atoms(options.n_atoms, M)
+    frames_at_most = min(enough_frames(M, channels, atoms), frame_count(length, M))
     size = Size(M, frames_at_most, channels, K, atoms)
     learns = options.solver is not None and budget.allows_transform(size)
     Y = frames
@@ -71,9 +73,11 @@ def learn(
         told = last
         Phi = dct(M) if options.init == "dct" else exactly_orthogonal(last.Phi, np.float64)
         if learns:
-            told = fits.transform(last, budget.second(size))
+            told, few = fits.transform(last, budget.second(size))
             last = fits.nmf(told, budget.left(forecast.nmf_setup(size)))
             Phi = told.Phi
+            if few is not None and last.W is not None:
+                last = replace(last, W=few.pooled(last.W, OWN_ROWS))
     assert last.W is not None
     out_of_time = options.solver is not None and not learns
     return UnmixModel(
@@ -90,9 +94,10 @@ def learn(
     )
 
 
-def enough_frames(M: int, channels: int) -> int:
+def enough_frames(M: int, channels: int, atoms: int) -> int:
     """Return the number of frames beyond which learning from more of them gains nothing."""
-    return max(4 * M // channels, ENOUGH_FRAMES)
+    wanted = 4 * M if atoms == M else 8 * atoms
+    return max(wanted // channels, ENOUGH_FRAMES)
 
 
 def single(y: Array) -> Array:
