@@ -172,14 +172,18 @@ def test_an_iterate_may_have_fewer_atoms_than_before(case, data):
     np.testing.assert_allclose(at.W.sum(axis=0), 1, rtol=1e-4)
 
 
-def test_activations_of_zero_get_atoms_too():
+@KINDS
+@pytest.mark.parametrize("level", [0, 1e-44, 1e-36, 1e-31])
+def test_activations_of_nearly_zero_get_atoms_too(level, kind):
     """A strong penalty may switch all activations off."""
     case = Case(6, 3, 2, 0, np.float32)
+    space = Subspace(kind(case.subspace.basis), case.subspace.powers)
     at = case.iterate(3)
-    off = dataclasses.replace(at, H=np.zeros_like(at.H))
-    grown = case.subspace.with_atoms(off, 6)
-    assert np.isfinite(grown.W).all()
-    assert not (grown.W @ grown.H).any()
+    off = Iterate(*map(kind, (at.Phi, at.W, np.full_like(at.H, level))))
+    grown = space.with_atoms(off, 6)
+    assert np.isfinite(host(grown.W)).all()
+    np.testing.assert_allclose(host(grown.W).sum(axis=0), 1, rtol=1e-5)
+    assert host(grown.W @ grown.H).max() < 1e-25
 
 
 def test_equal_atoms_leave_an_iterate_as_it_is():

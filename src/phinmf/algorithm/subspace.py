@@ -27,6 +27,8 @@ from phinmf.arrays import (
 )
 from phinmf.linalg.manifold import exactly_orthogonal, orthonormal_rows
 
+TINY = 1e-30  #: sum of activations of a frame that a power cannot be divided by in float32
+
 
 @dataclass(frozen=True, eq=False)
 class Subspace:
@@ -120,7 +122,7 @@ class Subspace:
             return xp.concat([at.W, cast(self.W[n:P] * factor, dtype_of(at.W))])
         level = xp.sum(at.H) / max(at.H.shape[1], 1)
         powers = like(self.powers[n:P], at.W, dtype_of(at.W))[:, None]
-        rows = powers / xp.where(level > 0, level, xp.ones_like(level))
+        rows = powers / xp.where(level > TINY, level, xp.ones_like(level))
         return xp.concat([at.W, xp.broadcast_to(rows, (P - n, K))])
 
 
