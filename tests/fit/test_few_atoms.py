@@ -5,10 +5,11 @@ import pytest
 from clusters import engines_here
 from few_atoms import check_few, eigenvectors, same_bits, sound
 from fuzz.formulas import check_fit
-from tensor_problems import tensor
+from tensor_problems import host, tensor
 
 import phinmf
 from phinmf import Anneal, Status, tl_nmf
+from phinmf.algorithm.annealing import SINGLE_PAYS
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.array import ArrayEngine
 from phinmf.inits import INITS
@@ -107,6 +108,22 @@ def test_every_init_starts_inside_the_subspace(init, engine, dtype):
     r = fitted(Y, engine, init=init, n_atoms=6)
     check_few(r, Y, 6, {})
     assert r.history.start == pytest.approx(start.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("engine", ["blocked", "batch"])
+def test_single_precision_on_the_way_leaves_the_other_atoms_as_they_are(engine):
+    """Where `tol` allows it, a run in double precision converges in single precision."""
+    Y, seen = sound(M=40, n=80_000), []
+    assert Y.size > SINGLE_PAYS
+
+    def note(state):
+        seen.append(host(state.Phi).dtype)
+
+    for how in ({"tol": 1e-2, "max_iter": 60}, {"max_iter": 3}):
+        r = fitted(Y, engine, n_atoms=6, callback=note, **how)
+        check_few(r, Y, 6, {})
+        assert host(r.Phi).dtype == np.float64
+    assert set(seen) == {np.dtype(np.float64)}
 
 
 def test_more_atoms_than_frames_have_directions():

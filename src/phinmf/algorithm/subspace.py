@@ -97,18 +97,20 @@ class Subspace:
         return Iterate(Q, W, H)
 
     def complete(self, at: Iterate, keeps_scale: bool = False) -> Iterate:
-        """Return Φ = diag(Q, I) U and all rows of W; WH does not change in those that are there."""
+        """Return Φ = diag(Q, I) U in double precision, and all rows of W.
+
+        WH does not change in those that are there.
+        """
         W, H = scaled(self.with_rows(at, len(self.basis)), at.H, keeps_scale)
         return Iterate(self.transform(at.Phi), W, H)
 
     def transform(self, Q: Array) -> Array:
-        """Return Φ = diag(Q, I) U in the precision of Q.
+        """Return Φ = diag(Q, I) U in double precision, whatever the precision of Q.
 
         Q is made orthogonal first, so that this need not be done with the whole of Φ.
         """
         U, n = self.basis, len(Q)
-        Phi = namespace(U).concat([exactly_orthogonal(Q, np.float64) @ U[:n], U[n:]])
-        return cast(Phi, dtype_of(Q))
+        return namespace(U).concat([exactly_orthogonal(Q, np.float64) @ U[:n], U[n:]])
 
     def with_rows(self, at: Iterate, P: int) -> Array:
         """Return W with P rows.
