@@ -6,7 +6,7 @@ from problems import notes
 
 import phinmf
 from phinmf import Anneal, Status
-from phinmf.algorithm.annealing import Schedule
+from phinmf.algorithm.annealing import SINGLE_SERVES, Schedule
 
 SHAPE = (1, 100, 5000)
 
@@ -145,4 +145,4 @@ def test_single_precision_is_not_used_at_floors_below_its_rounding():
     schedule = Schedule(Anneal(knee=1e-16), 1e-18, SHAPE, 100, None)
     phases = [schedule.at(t, 0.0) for t in range(40)]
     assert phases[-1].floor < 1e-14
-    assert all(s.single == (s.floor > 1e-9) for s in phases)
+    assert all(s.single == (s.floor >= SINGLE_SERVES) for s in phases)

@@ -5,10 +5,11 @@ import pytest
 from clusters import engines_here
 from few_atoms import check_few, eigenvectors, same_bits, sound
 from fuzz.formulas import check_fit
-from tensor_problems import tensor
+from tensor_problems import host, tensor
 
 import phinmf
-from phinmf import Anneal, tl_nmf
+from phinmf import Anneal, Status, tl_nmf
+from phinmf.algorithm.annealing import SINGLE_PAYS
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.array import ArrayEngine
 from phinmf.inits import INITS
@@ -109,6 +110,22 @@ def test_every_init_starts_inside_the_subspace(init, engine, dtype):
     assert r.history.start == pytest.approx(start.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("engine", ["blocked", "batch"])
+def test_single_precision_on_the_way_leaves_the_other_atoms_as_they_are(engine):
+    """Where `tol` allows it, a run in double precision converges in single precision."""
+    Y, seen = sound(M=40, n=80_000), []
+    assert Y.size > SINGLE_PAYS
+
+    def note(state):
+        seen.append(host(state.Phi).dtype)
+
+    for how in ({"tol": 1e-2, "max_iter": 60}, {"max_iter": 3}):
+        r = fitted(Y, engine, n_atoms=6, callback=note, **how)
+        check_few(r, Y, 6, {})
+        assert host(r.Phi).dtype == np.float64
+    assert set(seen) == {np.dtype(np.float64)}
+
+
 def test_more_atoms_than_frames_have_directions():
     Y = sound()[:, :, :9]
     for P in (3, 9, 15, 23):
@@ -202,6 +219,23 @@ def test_a_given_start_is_kept_as_far_as_the_subspace_allows():
     np.testing.assert_allclose(few.W.sum(axis=0), 1, rtol=1e-12)
     fresh = tl_nmf(Y, n_atoms=10, **HOW | {"max_iter": 0, "init": whole.Phi})
     assert few.objective < fresh.objective  # W and H say something about the frames
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize("engine", ["blocked", "batch"])
+def test_few_atoms_are_not_compared_with_a_start_over_all_of_them(divergence, engine):
+    """The weak rows of a good start cost less than nothing with the Gaussian likelihood."""
+    Y = sound()
+    before = tl_nmf(Y, n_atoms=6, divergence=divergence, **HOW | {"max_iter": 40})
+    start = {"init": before.Phi, "W": before.W, "H": before.H}
+    if engine == "batch":
+        start = {name: tensor(value) for name, value in start.items()}
+    r = fitted(Y, engine, n_atoms=6, anneal=False, divergence=divergence, **start)
+    assert r.n_iter == HOW["max_iter"]
+    assert r.status is Status.MAX_ITER
+    check_few(r, Y, 6, {"divergence": divergence})
+    if divergence == "gaussian":
+        assert r.history.objective[0] > r.history.start
 
 
 def test_a_fixed_H_stays():

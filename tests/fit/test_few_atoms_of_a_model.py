@@ -6,6 +6,7 @@ from few_atoms import covariance, eigenvectors, sound
 from tensor_problems import host, tensor
 
 from phinmf import learn_transform
+from phinmf.algorithm import alternate
 from phinmf.divergences import DIVERGENCES
 from phinmf.linalg.manifold import random_orthogonal
 from phinmf.solvers import SOLVERS
@@ -110,9 +111,20 @@ def test_all_atoms_are_none(rng):
     assert other.energy == 1
 
 
-def test_a_small_gradient_is_one_of_the_atoms_that_are_learned(rng):
-    """The scale of the gradient is that of P atoms."""
+def test_the_scale_of_the_gradient_is_that_of_the_atoms_that_are_learned(monkeypatch, rng):
+    """A gradient is small or not compared with one of P atoms."""
     Y = sound()[0]
     Phi, V_hat = model(Y, 6, rng)
-    r = learn_transform(Y, V_hat, init=Phi, n_atoms=6, anneal=False, random_state=0)
-    assert r.converged
+    scales = []
+    judged = alternate.reason_to_stop
+
+    def noted(history, options, phase, full_gradient):
+        scales.append(full_gradient)
+        return judged(history, options, phase, full_gradient)
+
+    monkeypatch.setattr(alternate, "reason_to_stop", noted)
+    for n_atoms in (6, None):
+        scales.clear()
+        r = learn_transform(Y, V_hat, init=Phi, n_atoms=n_atoms, anneal=False, random_state=0)
+        assert r.converged
+        assert set(scales) == {Y.shape[1] * (n_atoms or 24) ** 0.5}

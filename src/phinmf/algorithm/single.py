@@ -14,7 +14,7 @@ from phinmf.algorithm.group import Final, Group, Measured, Position, Restart, St
 from phinmf.algorithm.model import Iterate, Model, Sample, draw
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.subspace import Subspace
-from phinmf.arrays import namespace
+from phinmf.arrays import cast, namespace
 from phinmf.engines import Objective
 from phinmf.engines.base import OutOfTime
 from phinmf.linalg.manifold import polish, skew
@@ -134,7 +134,8 @@ class Single(Group):
         if len(self.last.Phi) == self.shape[1]:
             return self.last
         assert self.subspace is not None
-        return self.subspace.complete(self.last, keeps_scale=self.whole.kept.H is not None)
+        at = self.subspace.complete(self.last, keeps_scale=self.whole.kept.H is not None)
+        return replace(at, Phi=cast(at.Phi, self.dtype))
 
     def position(self, number: int) -> Position:
         solver = self.options.solver

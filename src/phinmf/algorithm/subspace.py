@@ -27,6 +27,8 @@ from phinmf.arrays import (
 )
 from phinmf.linalg.manifold import exactly_orthogonal, orthonormal_rows
 
+TINY = 1e-30  #: sum of activations of a frame that a power cannot be divided by in float32
+
 
 @dataclass(frozen=True, eq=False)
 class Subspace:
@@ -95,18 +97,20 @@ class Subspace:
         return Iterate(Q, W, H)
 
     def complete(self, at: Iterate, keeps_scale: bool = False) -> Iterate:
-        """Return Φ = diag(Q, I) U and all rows of W; WH does not change in those that are there."""
+        """Return Φ = diag(Q, I) U in double precision, and all rows of W.
+
+        WH does not change in those that are there.
+        """
         W, H = scaled(self.with_rows(at, len(self.basis)), at.H, keeps_scale)
         return Iterate(self.transform(at.Phi), W, H)
 
     def transform(self, Q: Array) -> Array:
-        """Return Φ = diag(Q, I) U in the precision of Q.
+        """Return Φ = diag(Q, I) U in double precision, whatever the precision of Q.
 
         Q is made orthogonal first, so that this need not be done with the whole of Φ.
         """
         U, n = self.basis, len(Q)
-        Phi = namespace(U).concat([exactly_orthogonal(Q, np.float64) @ U[:n], U[n:]])
-        return cast(Phi, dtype_of(Q))
+        return namespace(U).concat([exactly_orthogonal(Q, np.float64) @ U[:n], U[n:]])
 
     def with_rows(self, at: Iterate, P: int) -> Array:
         """Return W with P rows.
@@ -120,7 +124,7 @@ class Subspace:
             return xp.concat([at.W, cast(self.W[n:P] * factor, dtype_of(at.W))])
         level = xp.sum(at.H) / max(at.H.shape[1], 1)
         powers = like(self.powers[n:P], at.W, dtype_of(at.W))[:, None]
-        rows = powers / xp.where(level > 0, level, xp.ones_like(level))
+        rows = powers / xp.where(level > TINY, level, xp.ones_like(level))
         return xp.concat([at.W, xp.broadcast_to(rows, (P - n, K))])
 
 

@@ -17,7 +17,7 @@ from phinmf.algorithm.group import Final, Group, Measured, Position, Restart, St
 from phinmf.algorithm.model import Iterate, Sample, draw
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.subspace import Subspace
-from phinmf.arrays import dtype_of
+from phinmf.arrays import cast, dtype_of
 from phinmf.engines.base import OutOfTime
 from phinmf.solvers import LBFGS
 from phinmf.tensors import operations, workspace
@@ -126,7 +126,10 @@ class BatchGroup(Group):
         if self.batch is not None:
             at = self.batch.iterate(self.running.index(number))
         assert at is not None
-        return self.with_atoms(at, None)
+        if len(at.Phi) == self.shape[1]:
+            return at
+        at = self.with_atoms(at, None)
+        return replace(at, Phi=cast(at.Phi, self.dtype))
 
     def with_atoms(self, at: Iterate, n_atoms: int | None) -> Iterate:
         """Return an iterate with another number of atoms (None: all)."""
