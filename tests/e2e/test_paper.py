@@ -18,9 +18,10 @@ SECTIONS = [
 ]  # fmt: skip
 
 
-def reproduce(output, **environment):
+def reproduce(output, *more, **environment):
+    script = [sys.executable, ROOT / "paper" / "reproduce.py"]
     done = subprocess.run(
-        [sys.executable, ROOT / "paper" / "reproduce.py", "--budget", "tiny", "--output", output],
+        [*script, "--budget", "tiny", "--output", output, *more],
         env={**os.environ, **environment}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -55,6 +56,13 @@ def test_every_part_appears(tmp_path, data_folder):
     page, _ = reproduce(tmp_path, PHINMF_DATA=str(data_folder))
     check_page(page, tmp_path, ALWAYS | WITH_DATA)
     assert "Not run" not in page
+    again, printed = reproduce(tmp_path, "--only", "few-atoms", PHINMF_DATA=str(data_folder))
+    check_page(again, tmp_path, ALWAYS | WITH_DATA)
+    assert "fig1" not in printed
+    assert again.count("Run again alone") == 1
+    before, after = (re.split(r"^## ", text, flags=re.M) for text in (page, again))
+    changed = [i for i, pair in enumerate(zip(before, after, strict=True)) if len({*pair}) > 1]
+    assert [after[i].split("\n")[0] for i in changed] == ["Few atoms: the paper's outlook"]
 
 
 def test_without_the_data_it_says_so_and_runs_the_rest(tmp_path):
