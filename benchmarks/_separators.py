@@ -100,7 +100,12 @@ def learned(mixture: Mixture, setting: Setting, seed: int) -> Separation:
 def unmixed(mixture: Mixture, setting: Setting, seed: int) -> Separation:
     """What users get. The schedule of the setting is not used: `unmix` has its own."""
     y, rate, M, K = mixture
-    how = {"window": M, "sparsity": setting.sparsity, "seed": seed, **setting.atoms}
+    how = {
+        "window": M,
+        "sparsity": setting.sparsity,
+        "seed": seed,
+        "n_atoms": setting.n_atoms,
+    }
     found, seconds = timed(lambda: phinmf.unmix(y, rate, K, **how))
     atoms = int(atoms_for_energy(found.Phi, mixture.frames)[1])
     return Separation(found.components, atoms, seconds)

@@ -12,7 +12,7 @@ from import_graph import Tree, cycle
 SRC = Path(__file__).parents[1] / "src" / "phinmf"
 #: The packages, and the modules beside them, from the bottom up.
 LAYERS = [
-    {"_types", "warn"},
+    {"_types", "once", "warn"},
     {"arrays"},
     {"result", "linalg"},
     {"checks", "divergences"},

@@ -167,6 +167,7 @@ def unmix(
     *,
     window: str | float = "40ms",
     sparsity: float = DEFAULT_SPARSITY,
+    n_atoms: int | float | None = UnmixOptions.n_atoms,
     solver: str | Solver | None = "lbfgs",
     init: str = "dct",
     seed: RandomState = None,
@@ -193,6 +194,9 @@ def unmix(
     sparsity : float
         Weight of the penalty on activations: how strongly each moment is explained by few
         components. 0 is no penalty.
+    n_atoms : int, float or None
+        Number of atoms that are learned, or the share of the energy that they must hold, as in
+        `tl_nmf`; None learns all of them, which takes longer.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is learned, as in `tl_nmf`; None keeps the transform: plain NMF in it.
     init : {"dct", "random", "klt"}
@@ -237,6 +241,7 @@ def unmix(
         n_components=n_components,
         window=window,
         sparsity=sparsity,
+        n_atoms=n_atoms,
         solver=solver,
         init=init,
         seed=seed,

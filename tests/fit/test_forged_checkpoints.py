@@ -55,6 +55,7 @@ def same(one, other):
 
 #: Changes of an array that cannot be told from what a run may have held.
 PLAUSIBLE = {f"{which}_Phi {how}" for which in ("start", "last") for how in ("negative", "turned")}
+PLAUSIBLE |= {"basis negative", "basis turned"}
 PLAUSIBLE |= {f"{which}_{factor} 1e+300" for which in ("start", "last") for factor in "WH"}
 PLAUSIBLE |= {"memory_value missing", "memory_value inf", "memory_value 1e+300"}
 PLAUSIBLE |= {f"memory_{name} {how}" for name in ("value", "age") for how in (2**62, 10**6, "int8")}

@@ -68,6 +68,58 @@ def test_the_final_objectives_agree(Y, K, dtype, monkeypatch):
     assert fused == pytest.approx(readable, rel=1e-2)
 
 
+@pytest.mark.parametrize("n_atoms", [0.95, 0.999, 100])
+@DTYPES
+def test_few_atoms_agree(Y, n_atoms, dtype, monkeypatch):
+    """Sizes that are no multiple of anything, and the same at a high floor."""
+    how = {"n_atoms": n_atoms, "max_iter": 8, "tol": 0, "init": "dct"}
+    high = three_ways(Y, 10, dtype, monkeypatch, floor=1e-2, anneal=False, **how)
+    rtol = 1e-8 if dtype == torch.float64 else 1e-4
+    for other in high[1:]:
+        np.testing.assert_allclose(high[0].history.objective, other.history.objective, rtol=rtol)
+    fits = three_ways(Y, 10, dtype, monkeypatch, **how | {"max_iter": 40})
+    P = fits[0].n_atoms
+    assert 1 < P < 440
+    for fit in (*high, *fits):
+        assert fit.n_atoms == P
+        assert fit.objective < fit.history.start
+        assert (np.diff(fit.history.atoms) >= 0).all()
+        assert fit.history.atoms[-1] == P
+        Phi = fit.Phi.double()
+        error = (Phi @ Phi.mT - torch.eye(440, device="cuda", dtype=torch.float64)).abs().max()
+        assert float(error) < 50 * torch.finfo(dtype).eps
+        if isinstance(n_atoms, float):
+            assert fit.energy >= n_atoms * (1 - 1e-9)
+    for fit in fits[1:]:
+        assert fits[0].objective == pytest.approx(fit.objective, rel=1e-2)
+
+
+@DTYPES
+def test_the_host_and_the_device_find_the_same_atoms(Y, dtype):
+    """At a high floor every iteration agrees."""
+    how = {"n_atoms": 0.999, "max_iter": 6, "tol": 0, "anneal": False, "floor": 1e-2}
+    how |= {"random_state": 0, "solver": LBFGS(retraction="exp")}
+    there = tl_nmf(torch.as_tensor(Y, dtype=dtype, device="cuda"), 10, **how)
+    here = tl_nmf(torch.as_tensor(Y, dtype=dtype).numpy(), 10, engine="array", **how)
+    assert there.n_atoms == here.n_atoms
+    assert there.energy == pytest.approx(here.energy, rel=1e-6)
+    rtol = 1e-7 if dtype == torch.float64 else 1e-3
+    np.testing.assert_allclose(there.history.objective, here.history.objective, rtol=rtol)
+
+
+@DTYPES
+def test_restarts_of_few_atoms_are_one_batch(Y, dtype):
+    """A batch ends like its restarts alone, and the default begins with few atoms in it."""
+    from phinmf import TLNMF
+
+    X = torch.as_tensor(Y.T, dtype=dtype, device="cuda").contiguous()
+    for n_atoms in (0.99, None):
+        model = TLNMF(10, n_atoms=n_atoms, n_init=4, init="random", random_state=0).fit(X)
+        assert len(model.objectives_) == 4
+        assert np.ptp(model.objectives_) < 0.05 * min(model.objectives_)
+        assert model.history_.atoms[0] < model.history_.atoms[-1] == model.n_atoms_
+
+
 def test_the_trial_run_takes_less_than_200_ms(Y):
     """A process compares the compiled kernels once for each kind of work."""
     frames = torch.as_tensor(Y, device="cuda")

@@ -7,7 +7,7 @@ from problems import notes
 import phinmf
 from phinmf.analysis import karhunen_loeve
 from phinmf.inits import KLT, Frames
-from phinmf.inits.klt import covariance
+from phinmf.inits.covariance import covariance
 from phinmf.linalg.manifold import random_orthogonal
 
 
@@ -15,7 +15,7 @@ def test_rows_diagonalise_the_weighted_covariance_strongest_first(rng):
     Y, weights = rng.standard_normal((2, 6, 50)), rng.random(50) + 0.1
     Y *= np.arange(1, 7)[::-1, None]
     expected = np.einsum("cin,cjn,n->ij", Y, Y, weights) / 2
-    found = covariance(Frames(Y, weights))
+    found = covariance(Y, weights)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     Phi = KLT().start(Frames(Y, weights), rng, np.float64)
     energies = Phi @ expected @ Phi.T

@@ -1,6 +1,7 @@
 """The page, read as text."""
 
 import re
+import threading
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -15,6 +16,7 @@ from reports import HOSTILE, example_report, hostile_report
 
 import phinmf
 from phinmf import report as reports
+from phinmf.arrays import ahead
 from phinmf.audio.example import example
 from phinmf.audio.frames import frame_count
 from phinmf.report import Component, Report, figures, page, previews, words
@@ -139,13 +141,29 @@ def test_the_page_keeps_to_its_size(limit, monkeypatch):
     assert "so that this page stays small" in text
 
 
-def test_a_minute_is_the_longest():
+def test_the_longest_preview():
     n = 8000 * 70
     noise = np.random.default_rng(0).standard_normal((n, 1)) / 10
     heard = previews.previews(_plain(noise, 8000), 15_000_000)
-    assert heard.report.seconds == 60
+    assert heard.report.seconds == previews.SECONDS < 70
     assert heard.report.H.shape[1] == transformed(heard.report).frames.shape[-1]
-    assert "60.0 of 70.0 seconds" in heard.words
+    assert f"{previews.SECONDS} of 70.0 seconds" in heard.words
+
+
+def test_short_sounds_need_no_trial_and_are_cut_if_they_are_larger(short, monkeypatch):
+    wanted = []
+
+    def large(samples, rate, coding):
+        wanted.append((coding.level, len(samples)))
+        return bytes(int(40_000 * len(samples) / rate))  # more than is expected of an MP3
+
+    monkeypatch.setattr(previews, "encoded", large)
+    room = len(short.sounds) * short.seconds * previews.MP3_SECOND * previews.BASE64
+    heard = previews.previews(short, int(room) + 1)
+    assert {level for level, _ in wanted} == {0.2}
+    assert len(wanted) == 2 * len(short.sounds)  # whole, then cut
+    assert sum(map(len, heard.sounds)) * previews.BASE64 <= room
+    assert 0.6 < heard.report.seconds / short.seconds < 0.75
 
 
 @pytest.mark.parametrize("without", [(), ("MP3",), ("MP3", "OGG")])
@@ -162,6 +180,33 @@ def test_parts_stay_in_sync_in_every_format(without, short, monkeypatch):
         assert level == pytest.approx(1, abs=0.02)
     difference = sounds[0] - np.sum(sounds[1:], axis=0)
     assert np.square(difference).sum() < 0.02 * np.square(sounds[0]).sum()
+
+
+def test_sounds_do_not_depend_on_the_number_of_threads(short, monkeypatch):
+    told = []
+    for n in (1, 2, 5):
+        monkeypatch.setattr(ahead, "available", lambda n=n: n)
+        told.append(previews.previews(short, 15_000_000).sounds)
+    assert told[0] == told[1] == told[2]
+    monkeypatch.setattr(previews, "encoded", lambda samples, *how: samples.tobytes())
+    exact = [samples.astype(np.float32).tobytes() for samples in short.sounds]
+    assert previews.previews(short, 15_000_000).sounds == exact  # mixture, components, in order
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_an_encoder_that_fails_for_one_sound_fails_in_one_sentence(short, monkeypatch, n):
+    quiet = min(float(np.abs(samples).max()) for samples in short.sounds)
+
+    def failing(samples, rate, coding):
+        if np.abs(samples).max() <= np.float32(quiet):
+            raise OSError("No space left on device")
+        return bytes(10)
+
+    monkeypatch.setattr(ahead, "available", lambda: n)
+    monkeypatch.setattr(previews, "encoded", failing)
+    with pytest.raises(OSError, match="^No space left on device$"):
+        reports.html(short)
+    assert not [t for t in threading.enumerate() if t.name.startswith("phinmf")]
 
 
 def lag(a, b, most=64):
@@ -254,7 +299,8 @@ def _plain(samples, rate, M=16):
 
 def test_the_curve_of_learning_can_be_read(monkeypatch):
     """It falls to 100 %, although the objective at the floor of the moment rises meanwhile."""
-    unmixing = phinmf.unmix(example().mixture[:48_000], 16_000, 4, window=320, seed=0)
+    sound, how = example().mixture[:48_000], {"window": 320, "seed": 0, "n_atoms": None}
+    unmixing = phinmf.unmix(sound, 16_000, 4, **how)
     history = unmixing.history
     assert (np.diff(history.objective) > 0).any()
     drawn = []

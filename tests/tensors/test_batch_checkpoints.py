@@ -300,6 +300,7 @@ def test_a_memory_that_misses_an_array_is_refused(tmp_path, small, name):
 #: Changes of an array that cannot be told from what a run may have held.
 PLAUSIBLE = {f"{which}_Phi {how}" for which in ("start", "last") for how in ("negative", "turned")}
 PLAUSIBLE |= {f"{which}_{factor} 1e+300" for which in ("start", "last") for factor in "WH"}
+PLAUSIBLE |= {"basis negative", "basis turned"}
 PLAUSIBLE |= {"memory_inverse 1e+300", "memory_S -0.001", "memory_Y -0.001"}
 
 

@@ -8,8 +8,8 @@ import pytest
 import phinmf
 from phinmf.audio.sources import ArraySource
 from phinmf.unmixing import budget
-from phinmf.unmixing import learn as learning
 from phinmf.unmixing.budget import Budget
+from phinmf.unmixing.fits import Fits
 from phinmf.unmixing.forecast import Size, Speed
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.options import UnmixOptions
@@ -32,16 +32,16 @@ def test_a_long_window_ends_in_time():
 
 def test_every_fit_has_its_share(monkeypatch):
     limits, took = [], []
-    fit = learning.tl_nmf
+    solved = Fits.solved
 
-    def watched(*data, max_time, **how):
-        limits.append(max_time)
+    def watched(self, problem):
+        limits.append(problem.options.algorithm.max_time)
         clock = time.perf_counter()
-        result = fit(*data, max_time=max_time, **how)
+        result = solved(self, problem)
         took.append(time.perf_counter() - clock)
         return result
 
-    monkeypatch.setattr(learning, "tl_nmf", watched)
+    monkeypatch.setattr(Fits, "solved", watched)
     of_noise(20_000, 1, 8000, n_components=2, window=64, max_time=5.0)
     assert len(limits) == 3
     for i, limit in enumerate(limits):
@@ -50,7 +50,7 @@ def test_every_fit_has_its_share(monkeypatch):
 
 def test_what_does_not_fit_is_left_out(monkeypatch):
     """Frames first, then the transform; both on a machine whose speed is given here."""
-    size = Size(1764, 3528, 2, 8)
+    size = Size(1764, 3528, 2, 8, atoms=1764)
     for seconds, speed, fewer, transform in (
         (60, Speed(1e12, 1e10), False, True),
         (30, Speed(2e11, 1.5e9), True, True),
@@ -64,8 +64,21 @@ def test_what_does_not_fit_is_left_out(monkeypatch):
         assert (n < size.N) == fewer
 
 
+def test_few_atoms_fit_into_less_time(monkeypatch):
+    monkeypatch.setattr(budget, "measured_speed", lambda _: Speed(2e11, 1.5e9))
+    every, few = (Size(1764, 3528, 2, 8, atoms=n) for n in (1764, 227))
+    allowed = [
+        [Budget(s, None, on_processor=True).allows_transform(size) for s in range(1, 40)]
+        for size in (every, few)
+    ]
+    assert allowed == [sorted(found) for found in allowed]
+    assert allowed[0].index(True) > allowed[1].index(True)
+    plan = Budget(20, None, on_processor=True)
+    assert plan.frames(few, True) > plan.frames(every, True)
+
+
 def test_no_limit_leaves_nothing_out():
-    plan, size = Budget(None, None, on_processor=True), Size(3840, 7680, 2, 8)
+    plan, size = Budget(None, None, on_processor=True), Size(3840, 7680, 2, 8, atoms=3840)
     assert plan.frames(size, True) == size.N
     assert plan.allows_transform(size)
     assert plan.first(size, True) is plan.second(size) is plan.left() is None

@@ -58,7 +58,7 @@ def test_writing_that_is_slow_is_noticed():
 
 
 def test_the_page_is_part_of_what_is_announced():
-    speed, size = Speed(1e11, 1e9), Size(1764, 3001, 2, 8)
+    speed, size = Speed(1e11, 1e9), Size(1764, 3001, 2, 8, atoms=1764)
     page = speed.seconds(forecast.page(size, 44_100))
     assert 5 < page < 30
     longer = speed.seconds(forecast.page(size._replace(N=90_000), 44_100))

@@ -1,5 +1,7 @@
 """Block by block is the same as all at once."""
 
+import threading
+
 import numpy as np
 import pytest
 from sound_files import RATE, tones
@@ -45,6 +47,30 @@ def test_single_precision_is_enough_for_24_bits(model):
     single = np.concatenate([p for _, p in Separator(model, 2, None, np.float32)([y])], axis=1)
     assert np.abs(single.sum(axis=0) - y).max() < 1e-6
     assert np.abs(single - double).max() < 1e-5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_bits_do_not_depend_on_the_number_of_threads(model, dtype):
+    y = tones(20_000, 2)
+    one, two, five = (list(Separator(model, 2, n, dtype)([y], 16)) for n in (1, 2, 5))
+    for (signal, parts), *others in zip(one, two, five, strict=True):
+        for same_signal, same_parts in others:
+            assert np.array_equal(signal, same_signal)
+            assert np.array_equal(parts, same_parts)
+
+
+def test_an_error_in_a_thread_is_raised_and_the_threads_end(model, monkeypatch):
+    calls = []
+
+    def failing(self, Y, n_threads):
+        calls.append(Y.shape)
+        raise ValueError("the frames reach 1e99")
+
+    monkeypatch.setattr(type(model), "activations", failing)
+    with pytest.raises(ValueError, match="the frames reach 1e99"):
+        list(Separator(model, 2, 2)([tones(20_000, 2)], 4))
+    assert len(calls) <= 4  # of 157: nothing new was started
+    assert not [t for t in threading.enumerate() if t.name.startswith("phinmf")]
 
 
 def test_rechunking(rng):

@@ -184,10 +184,10 @@ def finish(
     than its start, the same steps are made from the start; if that is worse too, the start itself
     is the result.
     """
-    annealed = schedule.anneal is not None and options.max_iter > 0
-    n_iter_nmf = LAST_NMF_STEPS if annealed else 0
-    if schedule.n_atoms is not None:
-        n_iter_nmf = LAST_STEPS_OF_FEW
+    n_iter_nmf = 0
+    if options.max_iter > 0:
+        n_iter_nmf = LAST_NMF_STEPS if schedule.anneal is not None else 0
+        n_iter_nmf = n_iter_nmf if schedule.n_atoms is None else LAST_STEPS_OF_FEW
     found = group.finish([run.last for run in runs], n_iter_nmf)
     if n_iter_nmf:
         replace_worse(group, found, runs, n_iter_nmf)

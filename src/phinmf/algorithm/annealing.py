@@ -5,7 +5,8 @@ own local minimum. At a high floor the transform can cross these barriers, a few
 to find a direction, and so is single precision. Atoms whose power is far below the floor are not
 seen at all. So a run begins with a sample of the frames in float32 and with the strongest atoms of
 their Karhunen–Loève transform, uses all frames and more and more atoms as the floor falls, and ends
-at the target floor with all of them, in the precision of the data. (Small problems are neither
+at the target floor with all of them. Its last NMF steps are in the precision of the data, and so is
+what comes before them at the target if a small `tol` asks for it. (Small problems are neither
 sampled nor computed in single precision: it would save no time.)
 """
 
@@ -19,9 +20,10 @@ from phinmf import checks
 from phinmf.algorithm.subspace import Subspace
 
 TIME_SHARE = 0.7  #: share of max_time after which the floor is the target
-STAGES = 8  #: numbers of atoms that a run may go through: M, M/√2, M/2, … M/11
+FEWEST = 12  #: a run begins with at least a twelfth of the atoms
 SINGLE_PAYS = 2**17  #: minimum number of samples for which single precision saves time
-SINGLE_SERVES = 1e-9  #: floor below which rounding in single precision matters
+SINGLE_SERVES = 1e-10  #: floor below which rounding in single precision matters
+SINGLE_CONVERGES = 1e-4  #: tol below which it matters for convergence
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class Schedule:
 
     `shape` is that of the frames; a frame of weight 2 counts as two. `may_sample` is False if
     weights are not whole numbers: then no sample of frames can be drawn. At most `n_atoms` atoms
-    are learned, in the subspace; without one, always all.
+    are learned; fewer while the floor is high if the `subspace` of a coarse beginning is given:
+    M, M/growth, M/growth² and so on.
     """
 
     def __init__(
@@ -94,11 +97,14 @@ class Schedule:
         may_sample: bool = True,
         subspace: Subspace | None = None,
         n_atoms: int | None = None,
+        tol: float = 0.0,
+        growth: float = 2**0.5,
     ) -> None:
         _, M, N = shape
         self.M, self.subspace = M, subspace
         self.n_atoms = None if n_atoms == M else n_atoms
-        self.sizes = sorted({math.ceil(M * 2 ** (-stage / 2)) for stage in range(STAGES)})
+        stages = range(1 + int(math.log(FEWEST, growth)))
+        self.sizes = sorted({math.ceil(M / growth**stage) for stage in stages})
         self.anneal = anneal if anneal and anneal.start > target else None
         self.target = target
         self.max_time = max_time
@@ -108,6 +114,7 @@ class Schedule:
             n = round(self.anneal.sample * M)
             self.sample_size = n if 0 < n <= N // 2 and may_sample else None
         self.single = math.prod(shape) >= SINGLE_PAYS
+        self.single_at_target = self.single and target >= SINGLE_SERVES and tol >= SINGLE_CONVERGES
 
     def at(self, iteration: int, seconds: float) -> Phase:
         """Return the phase of an outer iteration that begins after this many seconds."""
@@ -117,19 +124,33 @@ class Schedule:
         if self.max_time:
             progress = max(progress, seconds / (TIME_SHARE * self.max_time))
         if progress >= 1:
-            return Phase(self.target, n_atoms=self.n_atoms, at_target=True)
+            single = self.single_at_target
+            return Phase(self.target, n_atoms=self.n_atoms, single=single, at_target=True)
         start = self.anneal.start
         knee = min(start, max(self.anneal.knee, self.target))
         floor = max(start * (knee / start) ** (progress**self.anneal.shape), self.target)
         high = floor > self.anneal.all_frames
-        single = self.single and floor > SINGLE_SERVES
+        single = self.single and floor >= SINGLE_SERVES
         n_frames = self.sample_size if high else None
         return Phase(floor, high, n_frames, self.atoms_at(floor), single)
 
     def atoms_at(self, floor: float) -> int | None:
         """Return the number of atoms to learn at a floor above the target; None: all."""
         most = self.n_atoms or self.M
-        if self.anneal and self.anneal.coarse and self.subspace is not None:
+        if self.begins_coarse:
+            assert self.anneal is not None
+            assert self.subspace is not None
             seen = self.subspace.count(self.anneal.coarse * floor)
             most = min(most, next(size for size in self.sizes if size >= seen))
         return most if most < self.M else None
+
+    @property
+    def begins_coarse(self) -> bool:
+        """Whether fewer atoms are learned while the floor is high."""
+        return bool(self.anneal and self.anneal.coarse and self.subspace is not None)
+
+    def allows(self, n_atoms: int | None) -> bool:
+        """Whether some phase learns so many atoms (None: all)."""
+        most = self.n_atoms or self.M
+        smaller = {size for size in self.sizes if size < most} if self.begins_coarse else set()
+        return (n_atoms or self.M) in smaller | {most}

@@ -62,6 +62,7 @@ class Model:
         self.penalty = penalty
         self.V_hat = V_hat
         self.kept = kept or Kept()
+        self.rotated: Array | None = None  #: the Φ of X = ΦY; None if X has been moved since
 
     def subset(self, sample: Sample | None, dtype: Precision, atoms: Array | None = None) -> Model:
         """Return the same model on a sample of the frames (None: all), in this precision.
@@ -75,6 +76,7 @@ class Model:
                 return self
             sample = Sample(slice(None), self.engine.weights)
         self.engine.rest()
+        self.rotated = None
         V_hat, kept = self.V_hat, self.kept
         if V_hat is not None:
             rows = V_hat if atoms is None else V_hat[: len(atoms)]
@@ -125,10 +127,17 @@ class Model:
 
     def go_to(self, at: Iterate) -> None:
         """Go to an iterate without changing it."""
-        self.engine.rotate(at.Phi)
+        if at.Phi is not self.rotated:
+            self.rotate(at.Phi)
         H = at.H if self.kept.H is None else self.kept.H
         if H.shape[1] > self.engine.shape[2]:  # activations of all frames
             assert self.frames is not None
             H = take_frames(H, self.frames)
         if H.shape[1] == self.engine.shape[2]:
             self.engine.set_activations(H)
+
+    def rotate(self, Phi: Array) -> None:
+        """X ← ΦY."""
+        self.rotated = None  # also if it is interrupted
+        self.engine.rotate(Phi)
+        self.rotated = Phi

@@ -28,13 +28,11 @@ class Single(Group):
         self.whole = self.here = model  #: on all frames, and on the frames in use
         self.options, self.subspace = options, subspace
         self.shape, self.dtype = model.engine.shape, model.engine.dtype
-        self.stage: Stage | None = None
+        self.stage = Stage(None, self.dtype)
         self.total_weight = float(model.engine.weights.sum())
         self.running = [0]
         self.sample: Sample | None = None
         self.memory: Any = None
-        if model.V_hat is not None:  # G_ii is a sum of N terms of order 1
-            self.full_gradient = self.total_weight * self.shape[1] ** 0.5
 
     def begin(self, restarts: Sequence[Restart]) -> list[float]:
         (self.restart,) = restarts
@@ -56,6 +54,8 @@ class Single(Group):
     def open(self, phase: Phase) -> None:
         self.phase = phase
         wanted = stage_of(phase, self.dtype)
+        if self.whole.V_hat is not None:  # G_ii is a sum of N terms of order 1
+            self.full_gradient = self.total_weight * (wanted.n_atoms or self.shape[1]) ** 0.5
         if self.stage != wanted:
             n = wanted.n_frames
             weights = self.whole.engine.weights
@@ -79,8 +79,10 @@ class Single(Group):
             return self.last
         assert self.subspace is not None
         at = self.subspace.with_atoms(self.last, P, keeps_scale=self.whole.kept.H is not None)
-        if solver is not None and before < P:
-            self.memory = solver.grown(self.memory, P, at.Phi)
+        if solver is not None:
+            grows = before < P  # not at the start, nor if a run is resumed with a longer schedule
+            memory = self.memory
+            self.memory = solver.grown(memory, P, at.Phi) if grows else solver.forget(memory)
         return at
 
     def forget(self) -> None:
@@ -94,6 +96,8 @@ class Single(Group):
     def descend(self, n_iter: int, out_of_time: OutOfTime) -> None:
         objective = self.here.objective(self.W, self.phase.floor)
         objective.out_of_time = out_of_time
+        if self.options.solver is not None:
+            self.here.rotated = None
         self.step = self.update(self.last.Phi, objective, n_iter)
         self.evaluations = objective.evaluations
         H = self.here.engine.activations()
@@ -109,7 +113,7 @@ class Single(Group):
     def refresh(self) -> None:
         if self.options.solver is not None:
             Phi = polish(self.last.Phi, self.here.engine.algebra)
-            self.here.engine.rotate(Phi)
+            self.here.rotate(Phi)
             self.last = replace(self.last, Phi=Phi)
 
     def measure(self) -> list[Measured]:
@@ -130,12 +134,11 @@ class Single(Group):
         if len(self.last.Phi) == self.shape[1]:
             return self.last
         assert self.subspace is not None
-        return self.subspace.complete(self.last)
+        return self.subspace.complete(self.last, keeps_scale=self.whole.kept.H is not None)
 
     def position(self, number: int) -> Position:
         solver = self.options.solver
         memory = {} if solver is None else solver.pack(self.memory)
-        assert self.stage is not None
         basis = None
         if self.stage.n_atoms is not None:
             assert self.subspace is not None

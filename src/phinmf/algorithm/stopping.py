@@ -50,10 +50,10 @@ def previous_objective(history: History, phase: Phase) -> float:
     """Return the objective that must not be exceeded; infinite if there is none.
 
     The last one is at another floor if the floor has just reached the target, and there is none if
-    the floor has changed otherwise, or the frames, or the atoms.
+    the floor has changed otherwise, or the frames, or the atoms. The start is over all atoms.
     """
     if len(history) == 1:
-        return history.start if phase.at_target else np.inf
+        return history.start if phase.at_target and phase.n_atoms is None else np.inf
     row, previous = history[-1], history[-2]
     if (previous.frames, previous.atoms) != (row.frames, row.atoms):
         return np.inf

@@ -15,8 +15,17 @@ import numpy as np
 from phinmf._types import Array
 from phinmf.algorithm.model import Iterate
 from phinmf.algorithm.nmf import normalise
-from phinmf.arrays import cast, dtype_of, identity, indices, like, namespace, to_numpy, zeros
-from phinmf.linalg.manifold import exactly_orthogonal, polar
+from phinmf.arrays import (
+    cast,
+    divided,
+    dtype_of,
+    identity,
+    indices,
+    like,
+    namespace,
+    to_numpy,
+)
+from phinmf.linalg.manifold import exactly_orthogonal, orthonormal_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,56 +34,70 @@ class Subspace:
 
     basis: Array  #: U (M, M), in double precision, where the frames are
     powers: Array  #: (M,), on the host, falling
+    W: Array | None = None  #: (M, K): given rows of atoms that are not learned; None: unknown
 
     def share(self, P: int) -> float:
         """Return the share of the energy that the first P atoms hold."""
-        return float(self.powers[:P].sum() / self.powers.sum())
+        held = np.cumsum(self.powers)
+        return float(held[P - 1] / held[-1])
 
     def holding(self, share: float) -> int:
         """Return how many atoms hold this share of the energy."""
-        held = np.cumsum(self.powers)
-        return min(int(np.searchsorted(held, share * held[-1])) + 1, len(held))
+        return min(atoms_holding(share, self.powers), len(self.powers))
 
     def count(self, least: float) -> int:
         """Return the number of atoms whose mean power is at least `least`."""
         return int(np.count_nonzero(self.powers >= least))
 
     def strongest(self, Phi: Array, P: int) -> tuple[Array, Array]:
-        """Return which P atoms of Φ are strongest in the subspace, and Q nearest to them."""
+        """Return which P atoms of Φ are strongest in the subspace, and Q that follows from them.
+
+        They are projected onto the subspace and made orthogonal in their order.
+        """
         Phi = cast(Phi, np.float64)
         inside = Phi @ self.basis[:P].mT
         energies = to_numpy(inside) ** 2 @ self.powers[:P]
         rows = indices(np.sort(np.argsort(-energies, kind="stable")[:P]), Phi)
-        return rows, polar(inside[rows])
+        return rows, orthonormal_rows(inside[rows])
 
     def with_atoms(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
-        """Return an iterate with P atoms, which may be all; `keeps_scale` is for `reduced`."""
+        """Return an iterate with P atoms, which may be all.
+
+        The columns of W sum to 1 again, unless `keeps_scale`: then W carries the scale.
+        """
         n, M = len(at.Phi), len(self.basis)
         if n == P:
             return at
-        if n == M:
-            return self.reduced(at, P, keeps_scale)
-        return self.complete(at) if P == M else self.grown(at, P)
+        if n < P < M:
+            return self.grown(at, P, keeps_scale)
+        whole = at if n == M else self.complete(at, keeps_scale)
+        return whole if P == M else self.reduced(whole, P, keeps_scale)
 
     def reduced(self, at: Iterate, P: int, keeps_scale: bool) -> Iterate:
         """Return the P strongest atoms of an iterate, as Q and rows of W.
 
-        The columns of W sum to 1 again, unless W carries the scale.
+        Unless W carries the scale, its columns sum to 1 again. WH is then the same up to a common
+        factor, because these atoms hold most of the energy whatever part of W they have.
         """
         rows, Q = self.strongest(at.Phi, P)
-        W = at.W[rows] if keeps_scale else normalise(at.W[rows])[0]
-        return replace(at, Phi=cast(Q, dtype_of(at.Phi)), W=W)
+        at = replace(at, Phi=cast(Q, dtype_of(at.Phi)), W=at.W[rows])
+        if keeps_scale or not at.W.shape[1]:
+            return at
+        W, s = normalise(at.W)
+        return replace(at, W=W, H=at.H * (s / namespace(s).mean(s))[:, None])
 
-    def grown(self, at: Iterate, P: int) -> Iterate:
-        """Add atoms of U to Q, up to P."""
+    def grown(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
+        """Add atoms of U to Q, up to P; WH does not change in the rows that are there."""
         n = len(at.Phi)
         Q = identity(P, at.Phi)
         Q[:n, :n] = at.Phi
-        return replace(at, Phi=Q, W=self.with_rows(at, P))
+        W, H = scaled(self.with_rows(at, P), at.H, keeps_scale)
+        return Iterate(Q, W, H)
 
-    def complete(self, at: Iterate) -> Iterate:
-        """Return Φ = diag(Q, I) U and all rows of W."""
-        return replace(at, Phi=self.transform(at.Phi), W=self.with_rows(at, len(self.basis)))
+    def complete(self, at: Iterate, keeps_scale: bool = False) -> Iterate:
+        """Return Φ = diag(Q, I) U and all rows of W; WH does not change in those that are there."""
+        W, H = scaled(self.with_rows(at, len(self.basis)), at.H, keeps_scale)
+        return Iterate(self.transform(at.Phi), W, H)
 
     def transform(self, Q: Array) -> Array:
         """Return Φ = diag(Q, I) U in the precision of Q.
@@ -86,9 +109,31 @@ class Subspace:
         return cast(Phi, dtype_of(Q))
 
     def with_rows(self, at: Iterate, P: int) -> Array:
-        """Return W with P rows: in a new one WH is the mean power of its atom on average."""
+        """Return W with P rows.
+
+        New ones are those that are given, or such that WH is the mean power of the atom on average.
+        """
         xp, (n, K) = namespace(at.W), at.W.shape
-        level = max(float(xp.sum(at.H)) / max(at.H.shape[1], 1), 1e-30)
-        rows = zeros((P - n, K), at.W)
-        rows += like(self.powers[n:P] / level, at.W, dtype_of(at.W))[:, None]
-        return xp.concat([at.W, rows])
+        if self.W is not None:
+            before = xp.sum(self.W[:n], axis=0)
+            factor = divided(xp.sum(at.W, axis=0), before, xp.ones_like(before))
+            return xp.concat([at.W, cast(self.W[n:P] * factor, dtype_of(at.W))])
+        level = xp.sum(at.H) / max(at.H.shape[1], 1)
+        powers = like(self.powers[n:P], at.W, dtype_of(at.W))[:, None]
+        rows = powers / xp.where(level > 0, level, xp.ones_like(level))
+        return xp.concat([at.W, xp.broadcast_to(rows, (P - n, K))])
+
+
+def atoms_holding(share: float, powers: Array, total: float | None = None) -> int:
+    """Return how many atoms of falling powers hold a share of the total; one more if too few."""
+    held = np.cumsum(powers)
+    whole = held[-1] if total is None else total
+    return int(np.searchsorted(held, share * whole)) + 1
+
+
+def scaled(W: Array, H: Array, keeps_scale: bool) -> tuple[Array, Array]:
+    """Return factors of the same product, the columns of W having sum 1 unless they keep theirs."""
+    if keeps_scale:
+        return W, H
+    W, s = normalise(W)
+    return W, H * s[:, None]

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
 from phinmf._types import Array, Indices
-from phinmf.inits import Frames, klt
+from phinmf.inits import Frames
 
 
 def atom_energies(Phi: ArrayLike, Y: ArrayLike) -> Array:
@@ -73,5 +73,5 @@ def karhunen_loeve(Y: ArrayLike) -> Array:
         The eigenvectors of YYᵀ (mean over channels) as rows, the strongest first.
     """
     frames = checks.frames(Y)
-    rows, _ = klt.karhunen_loeve(Frames(frames))
+    rows, _ = Frames(frames).karhunen_loeve
     return arrays.contiguous(arrays.cast(rows, arrays.dtype_of(frames)))

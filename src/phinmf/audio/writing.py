@@ -21,7 +21,7 @@ from phinmf.audio.sample_format import SampleFormat
 from phinmf.audio.sources import BLOCK
 
 
-def quantised(components: Array, signal: Array, bits: int) -> NDArray[np.int64]:
+def quantised(components: Array, signal: Array, bits: int) -> NDArray[np.int32]:
     """Return integers for each component whose sum is the signal's, none of them out of range.
 
     The last component is what the others leave; where that is out of range, the others take the
@@ -29,16 +29,19 @@ def quantised(components: Array, signal: Array, bits: int) -> NDArray[np.int64]:
     """
     full = 2 ** (bits - 1)
     low, high = -full, full - 1
-    whole = np.rint(components * full).clip(low, high).astype(np.int64)
+    if bits > 24:  # more than single precision holds
+        components = components.astype(np.float64, copy=False)
+    scaled = components * components.dtype.type(full)
+    whole = np.clip(np.rint(scaled, out=scaled), low, high, out=scaled).astype(np.int32)
     far = 2.0**52  # beyond what any number of components can hold, and within what integers can
     wanted = np.rint(np.clip(signal * full, -far, far)).astype(np.int64)
-    rest = wanted - whole[:-1].sum(axis=0)
+    rest = wanted - whole[:-1].sum(axis=0, dtype=np.int64)
     whole[-1] = rest.clip(low, high)
     excess = rest - whole[-1]
     for component in whole[:-1] if excess.any() else ():
-        taken = (component + excess).clip(low, high) - component
-        component += taken
-        excess -= taken
+        changed = (component + excess).clip(low, high)
+        excess -= changed - component
+        component[:] = changed
     return whole
 
 
@@ -110,11 +113,12 @@ class Stems:
 
     def write(self, signal: Array, components: Array) -> None:
         """Write the next samples: a signal (n, channels) and its components (K, n, channels)."""
-        signal, components = self.gain * signal, self.gain * components
+        if self.gain != 1:
+            signal, components = self.gain * signal, self.gain * components
         bits = self.sample_format.bits
         out: NDArray[Any]
         if bits is not None:
-            out = (quantised(components, signal, bits) << (32 - bits)).astype(np.int32)
+            out = quantised(components, signal, bits) << (32 - bits)
         elif self.sample_format.lossless:
             out = components.astype(self.sample_format.dtype)
         else:  # beyond full scale, lossy encoders crash or read beyond a table

@@ -44,9 +44,10 @@ def expected(asked: Request) -> Expectation:
     source, options = asked.recording, asked.options
     M = window_length(options.window, source.sample_rate)
     N = frame_count(source.length, M)
-    size = forecast.Size(M, N, source.channels, options.n_components)
+    atoms = forecast.likely_atoms(options.n_atoms, M)
+    size = forecast.Size(M, N, source.channels, options.n_components, atoms)
     speed = forecast.measured_speed(options.n_threads)
-    few = size._replace(N=min(size.N, enough_frames(M, source.channels)))
+    few = size._replace(N=min(size.N, enough_frames(M, source.channels, atoms)))
     learning = 0.0
     if asked.model is None:
         learning = speed.seconds(forecast.learning(few, transform=options.solver is not None))

@@ -15,6 +15,7 @@ SPELLING = {
     "n_components": "-k",
     "window": "--window",
     "sparsity": "--sparsity",
+    "n_atoms": "--atoms",
     "solver": "--solver",
     "init": "--init",
     "seed": "--seed",
@@ -96,6 +97,24 @@ def decibels(text: str) -> float:
 def weight(text: str) -> float:
     """Read the weight of a penalty, within the range of single precision."""
     return number(text, 0, MAX_WEIGHT)
+
+
+def atoms(text: str) -> int | float | None:
+    """Read a number of atoms, a share of the energy below 1, or "all"."""
+    if text.strip() == "all":
+        return None
+    if re.fullmatch(r"\s*[0-9]{1,9}\s*", text) and int(text) > 0:
+        return int(text)
+    try:
+        share = float(text)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is given, but a number of atoms, a share of the energy such as 0.999, or"
+            " 'all' is needed"
+        )
+    return share
 
 
 def count(text: str) -> int:

@@ -43,6 +43,7 @@ def request(path: Path, typed: argparse.Namespace, groups: Groups | int | None) 
         n_components=typed.components,
         window=typed.window,
         sparsity=typed.sparsity,
+        n_atoms=typed.atoms,
         solver=None if typed.fixed_transform else typed.solver,
         init=typed.init,
         seed=typed.seed,

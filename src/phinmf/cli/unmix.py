@@ -19,6 +19,7 @@ from phinmf.cli.one_file import unmix_one
 from phinmf.cli.text import only_errors, sentence, shown
 from phinmf.inits import INITS
 from phinmf.solvers import SOLVERS
+from phinmf.unmixing.options import UnmixOptions
 
 if TYPE_CHECKING:
     from phinmf.unmixing.groups import Groups
@@ -64,6 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_SPARSITY,
         metavar="X",
         help="higher values explain each moment by fewer components (10)",
+    )
+    learning(
+        "--atoms",
+        type=values.atoms,
+        default=UnmixOptions.n_atoms,
+        metavar="N",
+        help="atoms to learn: a number, a share of the energy (0.999), or 'all', which is slower",
     )
     learning("--solver", default="lbfgs", choices=SOLVERS, help="method of learning")
     learning("--init", default="dct", choices=INITS, help="where learning starts")

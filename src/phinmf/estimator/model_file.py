@@ -25,7 +25,10 @@ from phinmf.solvers import SOLVERS
 Model = TypeVar("Model")
 
 ARRAYS = ("transform_matrix_", "components_", "atom_energies_", "objectives_")
-NUMBERS = ("scale_", "floor_", "objective_", "reconstruction_err_", "n_iter_", "converged_")
+NUMBERS = (
+    "scale_", "floor_", "objective_", "reconstruction_err_", "n_iter_", "converged_", "n_atoms_",
+    "energy_",
+)  # fmt: skip
 #: Classes of phinmf whose objects are stored as their fields.
 WITH_FIELDS: dict[str, Any] = {"Anneal": Anneal}
 WITH_FIELDS |= {kind.__name__: kind for kind in SOLVERS.values()}
@@ -150,6 +153,9 @@ def check(model: Any) -> None:
         raise ValueError("its objective is not a number")
     if not (is_number(model.n_iter_, 0) and isinstance(model.converged_, bool)):
         raise ValueError("it does not say how many iterations were made, and whether it converged")
+    whole = is_number(model.n_atoms_, 1) and isinstance(model.n_atoms_, int)
+    if not (whole and model.n_atoms_ <= M and is_number(model.energy_, 0) and model.energy_ <= 1):
+        raise ValueError("it does not say how many atoms were learned, and what they hold")
     energies, objectives = model.atom_energies_, model.objectives_
     floats = energies.dtype.kind == objectives.dtype.kind == "f"
     if not (floats and energies.shape == (M,) and objectives.ndim == 1 and len(objectives)):

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from phinmf import arrays, checks
+from phinmf.algorithm.annealing import Schedule
 from phinmf.algorithm.group import Group, Keeper, Restart, Snapshot
 from phinmf.algorithm.model import Iterate
 from phinmf.algorithm.stopping import rounding
 from phinmf.fit import storage
-from phinmf.fit.stored_run import memory_of, snapshot_of
+from phinmf.fit.stored_run import snapshot_of
 
 log = logging.getLogger("phinmf")
 
@@ -61,7 +62,7 @@ class Files:
         return Files(checkpoint, self.every, resume)
 
     def attach(
-        self, restart: Restart, known: Description, group: Group, sample_size: int | None
+        self, restart: Restart, known: Description, group: Group, schedule: Schedule
     ) -> Restart:
         """Let a restart keep checkpoints, and find where it continues instead of at its start."""
         keep = None
@@ -76,7 +77,7 @@ class Files:
         source = self.source
         if source is None:
             return dataclasses.replace(restart, keep=keep)
-        resumed = read(source, known, restart.start, group, sample_size)
+        resumed = read(source, known, restart.start, group, schedule)
         return dataclasses.replace(restart, start=resumed.start, keep=keep, resumed=resumed)
 
     @property
@@ -128,7 +129,7 @@ def write(path: File, snapshot: Snapshot, known: Description) -> None:
 
 
 def read(
-    path: File, known: Description, start: Iterate, group: Group, sample_size: int | None
+    path: File, known: Description, start: Iterate, group: Group, schedule: Schedule
 ) -> Snapshot:
     """Read a checkpoint of the same problem; if it is damaged, the previous one."""
     try:
@@ -151,9 +152,7 @@ def read(
                 " frames and options"
             )
     try:
-        snapshot = snapshot_of(stored, start, sample_size, group.total_weight)
-        if not group.fits(memory_of(stored), len(snapshot.position.last.Phi)):
-            raise ValueError("its memory is not one of this solver")
+        snapshot = snapshot_of(stored, start, group, schedule)
         check_start(snapshot, group)
         return snapshot
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

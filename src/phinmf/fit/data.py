@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +20,8 @@ from phinmf.arrays.levels import levels
 from phinmf.fit import power
 from phinmf.fit.digest import digest_of_frames
 from phinmf.fit.weights import checked, in_own_unit
+from phinmf.inits import Frames
+from phinmf.once import once
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,12 @@ class Data:
         """Number of given frames that have a weight."""
         return self.frames.shape[2] if isinstance(self.used, slice) else len(self.used)
 
-    @cached_property
+    @once
+    def weighted(self) -> Frames:
+        """The frames of the fit and their weights, as an init sees them."""
+        return Frames(self.Y, self.weights)
+
+    @once
     def digest(self) -> str:
         """A text that identifies the frames and their weights as they were given."""
         return digest_of_frames(self.frames, self.frame_weights)
@@ -55,9 +61,12 @@ class Data:
         if self.weights is not None and whole:
             N = int(self.weights.sum())
         o = options
+        # a device computes few atoms hardly faster than many, so it changes their number less often
+        growth = 4.0 if arrays.is_tensor(self.Y) else 2**0.5
         return Schedule(
-            o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, whole, subspace, n_atoms
-        )
+            o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, whole, subspace, n_atoms, o.tol,
+            growth,
+        )  # fmt: skip
 
 
 def data_of(

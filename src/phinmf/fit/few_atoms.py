@@ -6,13 +6,15 @@ import numbers
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from phinmf import checks
 from phinmf._types import Array
-from phinmf.algorithm.subspace import Subspace
-from phinmf.arrays import cast, dtype_of
+from phinmf.algorithm.subspace import Subspace, atoms_holding
+from phinmf.arrays import cast, dtype_of, namespace
 from phinmf.fit.data import Data
-from phinmf.inits import Frames
-from phinmf.inits.klt import karhunen_loeve
+from phinmf.inits.covariance import karhunen_loeve
+from phinmf.linalg.leading import LARGE
 from phinmf.result import Result
 
 
@@ -28,7 +30,7 @@ class FewAtoms:
         """Return the atoms that a caller asked for; None if these are all."""
         if n_atoms is None:
             return None
-        subspace = subspace_of(data)
+        subspace = subspace_of(data) if data.Y.shape[1] < LARGE else leading_of(data, n_atoms)
         P = n_atoms if isinstance(n_atoms, int) else subspace.holding(n_atoms)
         return cls(P, subspace) if len(subspace.powers) > P else None
 
@@ -37,6 +39,20 @@ class FewAtoms:
         _, Q = self.subspace.strongest(Phi, self.number)
         return cast(self.subspace.transform(Q), dtype_of(Phi))
 
+    def in_double(self, Phi: Array) -> Array:
+        """Return a transform diag(Q, I) U of lower precision, orthogonal in double precision."""
+        P, U = self.number, self.subspace.basis
+        return self.subspace.transform(cast(Phi[:P], np.float64) @ U[:P].mT)
+
+    def pooled(self, W: Array, share: float) -> Array:
+        """Return W with one mean row for all atoms beyond those that hold a share of the energy."""
+        n = max(self.number, self.subspace.holding(share))
+        xp = namespace(W)
+        if n == len(W):
+            return W
+        mean = xp.mean(W[n:], axis=0, keepdims=True)
+        return xp.concat([W[:n], xp.broadcast_to(mean, W[n:].shape)])
+
     def noted(self, result: Result) -> Result:
         """Return a result that says how many atoms were learned."""
         return replace(result, n_atoms=self.number, energy=self.subspace.share(self.number))
@@ -44,7 +60,17 @@ class FewAtoms:
 
 def subspace_of(data: Data) -> Subspace:
     """Return the Karhunen–Loève transform of the frames of a fit."""
-    return Subspace(*karhunen_loeve(Frames(data.Y, data.weights)))
+    return Subspace(*data.weighted.karhunen_loeve)
+
+
+def leading_of(data: Data, n_atoms: int | float) -> Subspace:
+    """Return the strongest atoms of that transform, and any basis of the rest."""
+
+    def enough(powers: Array, total: float) -> int | None:
+        P = n_atoms if isinstance(n_atoms, int) else atoms_holding(n_atoms, powers, total)
+        return P if len(powers) >= P else None
+
+    return Subspace(*karhunen_loeve(data.Y, data.weights, enough))
 
 
 def checked_atoms(n_atoms: Any) -> int | float | None:
@@ -71,10 +97,10 @@ def check_length(n_atoms: int | float | None, M: int) -> None:
         )
 
 
-def carried_over(W: Array, before: Array, Phi: Array) -> Array:
-    """Return W for another transform: the mean power that its atoms then have, (ΦΦ₀ᵀ)∘² W.
+def shares(before: Array, Phi: Array) -> Array:
+    """Return (ΦΦ₀ᵀ)∘², which carries W over from one transform to another.
 
-    Each atom of Φ is a combination of those before. The squares of its coefficients sum to 1, and
-    so do the columns of W afterwards.
+    Each atom of Φ is a combination of those before, and the squares of its coefficients are the
+    shares of their mean power that it has. They sum to 1, and so do columns of W afterwards.
     """
-    return (Phi @ before.mT) ** 2 @ W
+    return (Phi @ before.mT) ** 2

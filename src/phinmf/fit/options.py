@@ -19,7 +19,7 @@ from phinmf.divergences import Divergence
 from phinmf.engines import ENGINES
 from phinmf.fit.engine import divergence_of
 from phinmf.fit.few_atoms import checked_atoms
-from phinmf.inits import GivenTransform, Init, init_of
+from phinmf.inits import Init, init_of
 from phinmf.penalties import Penalty
 from phinmf.solvers import Solver
 
@@ -51,7 +51,7 @@ class FitOptions:
         """Whether a run begins with few atoms; not if Φ starts from a given transform."""
         o = self.algorithm
         annealed = o.anneal is not None and o.anneal.start > o.floor and o.anneal.coarse > 0
-        return bool(annealed and o.solver and not isinstance(self.init, GivenTransform))
+        return bool(annealed and o.solver and o.max_iter > 0 and not self.init.given)
 
     def keeping_Phi(self) -> FitOptions:
         """The same without a solver; only one that was asked for anneals."""

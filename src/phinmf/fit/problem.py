@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +14,10 @@ from phinmf.algorithm.alternate import Outcome, alternate
 from phinmf.algorithm.annealing import Schedule
 from phinmf.algorithm.group import Callback, Group, Restart
 from phinmf.algorithm.model import Iterate, Model
+from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.single import Single
 from phinmf.algorithm.subspace import Subspace
-from phinmf.arrays.threads import available
+from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.divergences import compiled_family, is_compiled
 from phinmf.fit import power
 from phinmf.fit.checkpoint import Files
@@ -25,14 +25,14 @@ from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import Seed, description, seed_of
 from phinmf.fit.devices import free_memory
 from phinmf.fit.engine import engine_for
-from phinmf.fit.few_atoms import FewAtoms, carried_over, check_length, subspace_of
+from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
 from phinmf.fit.given import GivenFactors, given_factors
 from phinmf.fit.options import FitOptions
 from phinmf.fit.outcome import result_of, with_left_out_frames
 from phinmf.fit.restarts import equally_far, in_threads, in_turn, stopping_with
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
-from phinmf.inits import Frames
+from phinmf.once import once
 from phinmf.result import Result, Status
 
 LEAST_FLOOR_OF_BATCH = 1e-60  #: its kernels multiply four ratios of a power to the floor
@@ -73,6 +73,8 @@ class Problem:
         if jobs > 1 and self.options.n_threads is None:
             n_threads = max(1, available() // jobs)
             problem = replace(self, options=replace(self.options, n_threads=n_threads))
+        if jobs > 1:
+            problem.share()
 
         def one(number: int, stopped: Callable[[], bool]) -> Result:
             began(number)
@@ -84,6 +86,13 @@ class Problem:
             return result
 
         return in_threads(one, n, jobs) if jobs > 1 else in_turn(one, n)
+
+    def share(self) -> None:
+        """Compute what restarts in threads have in common, so that not each of them does."""
+        with single_threaded_blas:
+            _ = self.schedule
+            if not self.options.init.draws:
+                _ = self.common_start
 
     @property
     def fits_a_batch(self) -> bool:
@@ -183,14 +192,14 @@ class Problem:
     ) -> Iterate:
         """Where one restart begins, given the power of each frame."""
         data, options = self.data, self.options.algorithm
-        drawn = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_Phi
-        Phi = drawn if self.few_atoms is None else self.few_atoms.nearest(drawn)
+        Phi, mixing = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_start
         if options.floor == 0:
             learned = options.solver is not None
             power.check_entries(Phi, arrays.take_frames(data.Y, data.columns), learned)
         start = Iterate(Phi, *self.given.start(powers, options.penalty, rng_W))
-        if Phi is not drawn and self.given.W.shape[1]:
-            start = replace(start, W=carried_over(start.W, drawn, Phi))
+        if mixing is not None:
+            n = self.given.W.shape[1]
+            start.W[:, :n] = mixing @ start.W[:, :n]
         if options.floor == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(
                 "floor is 0 but the given W and H model some entries as 0, which costs infinitely"
@@ -198,35 +207,52 @@ class Problem:
             )
         return start
 
-    def start_of_Phi(self, rng: np.random.Generator | None) -> Array:
-        """Where Φ starts, on the device of the frames."""
-        frames = Frames(self.data.Y, self.data.weights)
-        rng = rng or np.random.default_rng(0)
-        return arrays.like(self.options.init.start(frames, rng, self.given.dtype), self.data.Y)
+    def start_of_Phi(self, rng: np.random.Generator | None) -> tuple[Array, Array | None]:
+        """Where Φ starts, on the device of the frames, and what given columns are multiplied by.
 
-    @cached_property
-    def common_Phi(self) -> Array:
+        If few atoms are learned, they replace the strongest ones, and W is carried over to these.
+        """
+        data, rng = self.data, rng or np.random.default_rng(0)
+        start = self.options.init.start(data.weighted, rng, self.given.dtype)
+        Phi = arrays.like(start, data.Y)
+        if self.few_atoms is None:
+            return Phi, None
+        nearest = self.few_atoms.nearest(Phi)
+        return nearest, shares(Phi, nearest) if self.given.W.shape[1] else None
+
+    @once
+    def common_start(self) -> tuple[Array, Array | None]:
         """Where Φ starts in all restarts, if nothing is drawn."""
         return self.start_of_Phi(None)
 
-    @cached_property
+    @once
     def few_atoms(self) -> FewAtoms | None:
         """The atoms that are learned; None: all."""
         return FewAtoms.of(self.options.n_atoms, self.data)
 
-    @cached_property
+    @once
     def subspace(self) -> Subspace | None:
         """The subspace of few atoms, or that in which learning all atoms begins, if it does."""
         if self.few_atoms is not None:
-            return self.few_atoms.subspace
-        coarse = self.options.begins_coarse and not self.given.starts
-        return subspace_of(self.data) if coarse else None
+            known = self.few_atoms.subspace
+            mixing = None if self.options.init.draws else self.common_start[1]
+            if mixing is None or self.given.W.shape[1] < self.n_components:
+                return known
+            W = normalise(arrays.cast(self.given.W, arrays.dtype_of(mixing)))[0]
+            return replace(known, W=mixing @ W)
+        return subspace_of(self.data) if self.begins_coarse else None
 
-    @cached_property
+    @property
+    def begins_coarse(self) -> bool:
+        """Whether runs begin with few atoms: only where nothing that was given would be lost."""
+        return self.options.begins_coarse and not self.given.starts
+
+    @once
     def schedule(self) -> Schedule:
         """The floor, the frames and the atoms of each outer iteration."""
         number = None if self.few_atoms is None else self.few_atoms.number
-        return self.data.schedule(self.options.algorithm, self.subspace, number)
+        coarse = self.subspace if self.begins_coarse else None
+        return self.data.schedule(self.options.algorithm, coarse, number)
 
     def with_files(self, restart: Restart, files: Files, seed: Seed, group: Group) -> Restart:
         """Let a restart keep checkpoints, and continue from one."""
@@ -236,8 +262,7 @@ class Problem:
         known = description(
             options, data, self.given, self.n_components, seed, in_batch=self.fits_a_batch
         )
-        sample_size = self.schedule.sample_size
-        return files.attach(restart, known, group, sample_size)
+        return files.attach(restart, known, group, self.schedule)
 
     def result(self, outcome: Outcome) -> Result:
         """The result in the units of what was given, and for all of its frames."""
@@ -286,6 +311,11 @@ def problem_of(
         raise ValueError(
             "n_atoms is set and fixed names W, but rows of W belong to atoms of the start, which"
             " n_atoms replaces: leave one of them out"
+        )
+    if options.n_atoms is not None and given.keeps_Phi:
+        raise ValueError(
+            "n_atoms is set and fixed names Phi, so that no atoms are learned: leave one of them"
+            " out"
         )
     if given.keeps_Phi or M == 1:  # a 1×1 transform has nothing to learn
         options = options.keeping_Phi()

@@ -10,38 +10,40 @@ import numpy as np
 
 from phinmf import arrays
 from phinmf._types import Indices, Precision
-from phinmf.algorithm.group import Position, Snapshot, Stage
+from phinmf.algorithm.annealing import Schedule
+from phinmf.algorithm.group import Group, Position, Snapshot, Stage
 from phinmf.algorithm.model import Iterate, Sample
 from phinmf.fit.storage import Stored, shown
 from phinmf.linalg.manifold import orthogonality_error
 from phinmf.result import History, Row
 
 
-def snapshot_of(stored: Stored, start: Iterate, sample_size: int | None, total: float) -> Snapshot:
+def snapshot_of(stored: Stored, start: Iterate, group: Group, schedule: Schedule) -> Snapshot:
     """Return the snapshot of a restart that has this start; its arrays are like those of the start.
 
-    `total` is the sum of the weights of all frames.
+    `group` and `schedule` are those of the run that is resumed.
     """
-    N = start.H.shape[1]
-    history = history_of(stored.header.get("history"), N)
+    N, M = start.H.shape[1], len(start.Phi)
+    history = history_of(stored.header.get("history"), N, M)
     if not len(history):
         raise ValueError("its history is empty")
     n_frames = stored.header.get("n_frames")
     sample, n_used = None, N
     if n_frames is not None:
-        if n_frames != sample_size or n_frames is True:
+        if n_frames != schedule.sample_size or n_frames is True:
             raise ValueError(f"its sample has {shown(n_frames)} frames")
         frames = sample_frames(stored, n_frames, N)
         weights = array(stored, "sample_weights", frames.shape, np.float64, lambda w: w > 0)
-        if not math.isclose(weights.sum(), total, rel_tol=1e-6):
+        if not math.isclose(weights.sum(), group.total_weight, rel_tol=1e-6):
             raise ValueError("its sample_weights do not add up to those of all frames")
         sample, n_used = Sample(frames, weights), len(frames)
-    dtype, M = arrays.dtype_of(start.Phi), len(start.Phi)
     n_atoms = stored.header.get("n_atoms")
-    if not (n_atoms is None or (is_number(n_atoms, 1) and isinstance(n_atoms, int))) or (
-        n_atoms is not None and n_atoms >= M
-    ):
+    whole = is_number(n_atoms, 1) and isinstance(n_atoms, int)
+    if not ((n_atoms is None or whole) and schedule.allows(n_atoms)):
         raise ValueError(f"it learns {shown(n_atoms)} atoms")
+    if not group.fits(memory_of(stored), n_atoms or M):
+        raise ValueError("its memory is not one of this solver")
+    dtype = arrays.dtype_of(start.Phi)
     found = stored.arrays.get("last_Phi", np.zeros(0)).dtype
     used = found if found == np.float32 else dtype
     last = iterate(stored, "last_", start, n_atoms or M, n_used, used)
@@ -118,8 +120,9 @@ def array(
     return found
 
 
-def history_of(saved: Any, most_frames: float = math.inf) -> History:
-    """Return the history of a run on at most `most_frames` frames."""
+def history_of(saved: Any, most_frames: float = math.inf, most_atoms: float = math.inf) -> History:
+    """Return the history of a run on at most so many frames and atoms."""
+    most = {"frames": most_frames, "atoms": most_atoms}
     rows = saved.get("rows") if isinstance(saved, dict) else None
     if not isinstance(rows, list) or not is_number(saved.get("start")):
         raise ValueError("its history is missing or has the wrong form")
@@ -127,7 +130,7 @@ def history_of(saved: Any, most_frames: float = math.inf) -> History:
         if not isinstance(row, list) or len(row) != len(Row._fields):
             raise ValueError(f"row {number} of its history does not have {len(Row._fields)} fields")
         for name, value in zip(Row._fields, row, strict=True):
-            if not belongs(name, value) or (name == "frames" and value > most_frames):
+            if not belongs(name, value) or (name in most and value > most[name]):
                 raise ValueError(f"row {number} of its history says {name} = {shown(value)}")
     return History.from_json(saved)
 

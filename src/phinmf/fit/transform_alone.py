@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +21,7 @@ from phinmf.fit.options import FitOptions
 from phinmf.fit.outcome import result_of
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units
-from phinmf.inits import Frames
+from phinmf.once import once
 from phinmf.result import Result, State
 
 
@@ -57,9 +56,9 @@ class TransformProblem:
         data, options, few = self.data, self.options, self.few_atoms
         Y, floor = data.Y, options.algorithm.floor
         rng_Phi, rng_frames = spawn(random_state, 2)
-        Phi = arrays.like(options.init.start(Frames(Y), rng_Phi, arrays.dtype_of(Y)), Y)
+        Phi = arrays.like(options.init.start(data.weighted, rng_Phi, arrays.dtype_of(Y)), Y)
         if few is not None:
-            Phi = few.nearest(Phi)
+            Phi = few.nearest(Phi[self.order])
         if floor == 0:
             power.check_entries(Phi, Y, learned=True)
         factors = arrays.zeros((Y.shape[1], 0), Y), arrays.zeros((0, Y.shape[2]), Y)
@@ -70,18 +69,18 @@ class TransformProblem:
         with engine_for(options.engine, Y, options.divergence, penalty, n_threads) as engine:
             model = Model(engine, penalty, self.V_hat[self.order])
             group = Single(model, options.algorithm, subspace)
-            schedule = data.schedule(options.algorithm, subspace, number)
+            schedule = data.schedule(options.algorithm, n_atoms=number)
             (outcome,) = alternate(group, [restart], options.algorithm, schedule)
         result = replace(result_of(outcome, options.algorithm, data.scale), W=None, H=None)
         result = result if few is None else few.noted(result)
         return replace(result, Phi=result.Phi[self.place])
 
-    @cached_property
+    @once
     def few_atoms(self) -> FewAtoms | None:
         """The atoms that are learned; None: all."""
         return FewAtoms.of(self.options.n_atoms, self.data)
 
-    @cached_property
+    @once
     def order(self) -> Indices | slice:
         """The rows of V̂ by falling power if few atoms are learned: these fit the strongest."""
         if self.few_atoms is None:
@@ -89,7 +88,7 @@ class TransformProblem:
         powers = arrays.to_numpy(self.V_hat).sum(axis=1, dtype=np.float64)
         return arrays.indices(np.argsort(-powers, kind="stable"), self.V_hat)
 
-    @cached_property
+    @once
     def place(self) -> Indices | slice:
         """The atom that fits each row of V̂."""
         if isinstance(self.order, slice):

@@ -7,13 +7,23 @@ from typing import Any
 from phinmf import checks
 from phinmf.inits.base import Frames, Init
 from phinmf.inits.dct import DCT
-from phinmf.inits.given import GivenTransform
+from phinmf.inits.given import GivenTransform, KnownTransform
 from phinmf.inits.klt import KLT
 from phinmf.inits.random import RandomOrthogonal
 
 INITS: dict[str, type[Init]] = {"dct": DCT, "random": RandomOrthogonal, "klt": KLT}
 
-__all__ = ["DCT", "INITS", "KLT", "Frames", "GivenTransform", "Init", "RandomOrthogonal", "init_of"]
+__all__ = [
+    "DCT",
+    "INITS",
+    "KLT",
+    "Frames",
+    "GivenTransform",
+    "Init",
+    "KnownTransform",
+    "RandomOrthogonal",
+    "init_of",
+]
 
 
 def init_of(given: Any) -> Init:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import AnyArray, Array
+from phinmf.inits.covariance import karhunen_loeve
+from phinmf.once import once
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,11 @@ class Frames:
         """The number of samples in a frame."""
         return int(self.Y.shape[1])
 
+    @once
+    def karhunen_loeve(self) -> tuple[Array, Array]:
+        """The eigenvectors of the covariance as rows, strongest first, and their mean powers."""
+        return karhunen_loeve(self.Y, self.weights)
+
 
 class Init(ABC):
     """A way to choose the orthogonal M×M transform that a fit starts from.
@@ -32,9 +39,12 @@ class Init(ABC):
     ----------
     draws : bool
         Whether it draws random numbers; if not, all restarts share one start.
+    given : bool
+        Whether the caller gives the transform: then a run begins with all of its atoms.
     """
 
     draws: ClassVar[bool] = True
+    given: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:

@@ -27,6 +27,7 @@ class GivenTransform(Init):
 
     Phi: Any = field(repr=False)
     draws = False
+    given = True
 
     def __post_init__(self) -> None:
         Phi = checks.real_array("init", self.Phi)
@@ -55,4 +56,17 @@ class GivenTransform(Init):
                 f"init has shape {tuple(self.Phi.shape)}, but a transform of frames of length {M}"
                 f" has shape {(M, M)}; or choose a name such as 'dct'"
             )
+        return copied(self.Phi, dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownTransform(Init):
+    """The transform of another fit, which is not checked again."""
+
+    Phi: Any = field(repr=False)
+    draws = False
+    given = True
+
+    def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
+        """Return a copy of the array."""
         return copied(self.Phi, dtype)

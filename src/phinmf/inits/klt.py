@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import AnyArray, Array
-from phinmf.arrays import cast, cluster_tasks, contiguous, lazy, like, namespace, to_numpy
-from phinmf.arrays.lazy import is_lazy
-from phinmf.engines.blocked.summation import Node, blocks_of, total
+from phinmf._types import Array
+from phinmf.arrays import cast, contiguous
 from phinmf.inits.base import Frames, Init
 
 
@@ -22,50 +20,4 @@ class KLT(Init):
 
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
         """Return the eigenvectors as rows, strongest first, where the frames are."""
-        return contiguous(cast(karhunen_loeve(frames)[0], dtype))
-
-
-def karhunen_loeve(frames: Frames) -> tuple[Array, Array]:
-    """Return the eigenvectors of the covariance as rows, strongest first, and their mean powers.
-
-    An eigenvector has no sign of its own: here its first entry of at least half the largest
-    absolute value is positive. (The largest itself would be a bad choice, because many
-    eigenvectors of audio are nearly symmetric and have it twice.)
-    """
-    A = covariance(frames)
-    xp = namespace(A)
-    values, vectors = xp.linalg.eigh(A)  # the weakest first
-    rows = xp.flip(vectors.mT, axis=0)
-    sizes = xp.abs(rows)
-    large = sizes >= xp.max(sizes, axis=1, keepdims=True) / 2
-    first = xp.argmax(cast(large, np.int8), axis=1)
-    signs = xp.sign(xp.take_along_axis(rows, first[:, None], axis=1))
-    total = frames.Y.shape[2] if frames.weights is None else frames.weights.sum()
-    powers = np.maximum(to_numpy(values)[::-1], 0) / total
-    return rows * signs, powers
-
-
-def covariance(frames: Frames) -> Array:
-    """Σ_n w_n Σ_c y_cn y_cnᵀ / C in double precision, in one pass over the frames.
-
-    The blocks and the order of their sums depend on the number of frames alone, so the chunks of a
-    dask array change no bits. Such an array is summed where its chunks are: one matrix comes back.
-    """
-    Y, weights = frames.Y, frames.weights
-    blocks = blocks_of(Y.shape[2])
-    product = lazy.dask().delayed(_products) if is_lazy(Y) else _products
-
-    def node(i: int) -> Node:
-        w = None if weights is None else weights[blocks[i]]
-        return Node(i, i + 1, [product(Y[:, :, blocks[i]], w)])
-
-    (found,) = total(len(blocks), map(node, range(len(blocks))))
-    return cluster_tasks.compute(Y, [found])[0] if is_lazy(Y) else found
-
-
-def _products(Y: AnyArray, weights: Array | None) -> Array:
-    """Σ_n w_n Σ_c y_cn y_cnᵀ / C of one block of frames, whatever its layout in memory."""
-    Y = contiguous(cast(Y, np.float64))
-    if weights is not None:
-        Y = Y * like(np.sqrt(weights), Y)
-    return sum(channel @ channel.mT for channel in Y) / len(Y)  # NumPy computes one half of each
+        return contiguous(cast(frames.karhunen_loeve[0], dtype))

@@ -76,6 +76,13 @@ def polar(C: Array) -> Array:
     return U @ Vt
 
 
+def orthonormal_rows(C: Array) -> Array:
+    """Make the rows of a square matrix orthonormal in their order, each with a positive share."""
+    xp = namespace(C)
+    Q, R = xp.linalg.qr(C.mT)
+    return (Q * xp.where(xp.linalg.diagonal(R) < 0, -1, 1)).mT
+
+
 def polish(Phi: Array, algebra: Algebra | None = None) -> Array:
     """One Newton–Schulz step ½ (3I - ΦΦᵀ) Φ: squares a small error of orthogonality."""
     product = (algebra or algebra_of(Phi)).product
@@ -85,7 +92,7 @@ def polish(Phi: Array, algebra: Algebra | None = None) -> Array:
 def exactly_orthogonal(Phi: Array, dtype: DTypeLike, algebra: Algebra | None = None) -> Array:
     """Return Φ in `dtype`, made orthogonal in double precision unless it already is."""
     if isinstance(Phi, np.ndarray) and nearly_orthogonal(Phi, np.dtype(dtype)):
-        return Phi.astype(dtype)
+        return Phi.astype(dtype, copy=False)
     return cast(polish(polish(cast(Phi, np.float64), algebra), algebra), dtype)
 
 
@@ -134,9 +141,7 @@ def random_orthogonal(
     drawn: Array = rng.standard_normal((M, M))
     if where is not None and is_tensor(where):
         drawn = like(drawn, where)
-    xp = namespace(drawn)
-    Q, R = xp.linalg.qr(drawn)
-    return cast(Q * xp.where(xp.linalg.diagonal(R) < 0, -1, 1), dtype)
+    return cast(orthonormal_rows(drawn.mT).mT, dtype)
 
 
 def dct(M: int, dtype: DTypeLike = np.float64) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from phinmf._types import Array
 from phinmf.analysis import atom_frequencies
+from phinmf.arrays.ahead import computed_ahead
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.linalg.manifold import dct
 from phinmf.result import History
@@ -102,9 +103,14 @@ class Transformed:
 def transformed(report: Report) -> Transformed:
     """Transform the preview."""
     Y = to_frames(report.mixture, len(report.Phi))
-    power = np.square(report.Phi @ Y, dtype=np.float64).mean(axis=0)
+    X = report.Phi.astype(np.float32) @ Y.astype(np.float32)  # finer than a picture shows
+    power = np.square(X, dtype=np.float64).mean(axis=0)
     few = np.array_split(report.Phi, -(-len(report.Phi) // 64))  # their fine spectra are large
-    peaks = [atom_frequencies(atoms, report.sample_rate).peak for atoms in few]
+
+    def peaks_of(atoms: Array) -> Array:
+        return atom_frequencies(atoms, report.sample_rate).peak
+
+    peaks = list(computed_ahead(peaks_of, few))
     learned = not np.allclose(report.Phi, dct(len(report.Phi)), atol=1e-4)
     return Transformed(Y, power, np.concatenate(peaks), learned)
 

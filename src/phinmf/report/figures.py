@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.fft import dct
 
-from phinmf.analysis import energy_curve
-from phinmf.linalg.manifold import dct
+from phinmf._types import Array
 from phinmf.report import plots
 from phinmf.report.contents import Report, Transformed
 
@@ -48,9 +48,8 @@ def energy(report: Report, preview: Transformed) -> str:
     def draw(figure: Figure) -> None:
         ax = figure.subplots()
         M = len(report.Phi)
-        fixed = energy_curve(dct(M), preview.frames)
-        energies = np.sort(preview.power.sum(axis=1))[::-1]
-        found = np.cumsum(energies) / energies.sum()
+        fixed = _curve(np.square(dct(preview.frames, axis=1, norm="ortho")).mean(axis=0))
+        found = _curve(preview.power)
         plots.plot_energy(ax, fixed, color=OTHER, lw=1.6, ls="--")
         plots.plot_energy(ax, found, color=ACCENT, lw=1.8)
         shown = max(4, int(1.3 * np.searchsorted(fixed, 0.95)))
@@ -65,6 +64,12 @@ def energy(report: Report, preview: Transformed) -> str:
             )  # fmt: skip
 
     return _svg("energy", draw, 2.5)
+
+
+def _curve(power: Array) -> Array:
+    """Return the share of the energy in the strongest rows of power (M, N)."""
+    energies = np.sort(power.sum(axis=1))[::-1]
+    return np.cumsum(energies) / energies.sum()
 
 
 def atoms(report: Report, preview: Transformed) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def assembled(
     facts: list[tuple[str, str]],
 ) -> Report:
     """Return a report on a preview; `start` is the sample of the recording that it counts from."""
-    mixture: Array = np.sum(preview.components, axis=0)
+    mixture: Array = reduce(np.add, preview.components)
     return Report(
         title=title,
         sample_rate=model.sample_rate,
@@ -90,7 +91,7 @@ def assembled(
         start=(start + preview.start) / model.sample_rate,
         Phi=model.Phi,
         W=model.W,
-        H=model.activations(to_frames(mixture, model.M)),
+        H=model.activations(to_frames(mixture, model.M).astype(np.float32)),  # to be drawn
         history=model.history,
         facts=facts,
     )
@@ -112,6 +113,14 @@ def transform_of(record: FolderRecord) -> str | None:
     return "fixed" if record.options.get("solver") is None else "learned from this recording"
 
 
+def atoms_of(record: FolderRecord) -> str | None:
+    """Say how many atoms were learned and what they hold; None if all were, or none."""
+    n, held = record.n_atoms, record.energy
+    if n is None or held is None or n == record.window:
+        return None
+    return f"{n} of {record.window}, with {100 * held:.2f} % of the energy"
+
+
 def facts_of(record: FolderRecord) -> list[tuple[str, str]]:
     """Return what is known about an unmixing, as a table."""
     options, source = record.options or {}, record.source
@@ -122,6 +131,7 @@ def facts_of(record: FolderRecord) -> list[tuple[str, str]]:
         ("window", f"{record.window} samples"),
         ("sparsity", options.get("sparsity")),
         ("transform", transform_of(record)),
+        ("atoms learned", atoms_of(record)),
         ("seed", options.get("seed")),
         ("learning", record.stop_reason),
         ("seconds", seconds),

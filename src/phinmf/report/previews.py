@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from phinmf._types import Array
+from phinmf.arrays.ahead import computed_ahead
 from phinmf.report.contents import Report, shortened
 from phinmf.unmixing.preview import SECONDS
 
 TRIAL = 4  #: seconds that are encoded to see how large the whole will be
 MP3_RATES = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000)
+MP3_SECOND = 30_000  #: bytes of a second of MP3, which few sounds need; then no trial is made
 BLOCK = 4096  #: samples written at a time: long blocks have crashed the OGG encoder
 BASE64 = 4 / 3
 
@@ -47,6 +47,9 @@ def previews(report: Report, room: int) -> Previews:
     report = shortened(report, SECONDS)
     gain = 1 / max(1.0, *(float(np.abs(samples).max()) for samples in report.sounds))
     for coding in _ladder():
+        needed = len(report.sounds) * report.seconds * MP3_SECOND * BASE64
+        if coding.format == "MP3" and needed <= room:
+            break
         needed = _expected_size(report, gain, coding)
         if needed <= 0.95 * room:
             break
@@ -72,10 +75,10 @@ def _all_encoded(report: Report, where: slice, gain: float, coding: Coding) -> l
     """Encode mixture and components, several at a time: the encoder lets other threads run."""
 
     def one(samples: Array) -> bytes:
-        return encoded(samples[where] * gain, report.sample_rate, coding)
+        exact = (samples[where] * gain).astype(np.float32)  # which the encoder computes with
+        return encoded(exact, report.sample_rate, coding)
 
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:
-        return list(workers.map(one, report.sounds))
+    return list(computed_ahead(one, report.sounds))
 
 
 def encoded(samples: Array, sample_rate: int, coding: Coding) -> bytes:

@@ -88,7 +88,8 @@ class BatchGroup(Group):
 
     def forget(self) -> None:
         assert self.batch is not None
-        self.batch.memory.clear(torch.ones(len(self.running), dtype=torch.bool))
+        every = torch.ones(len(self.running), dtype=torch.bool, device=self.frames.Y.device)
+        self.batch.memory.clear(every)
         self.new_metric = True
 
     def nmf(self, n_iter: int, out_of_time: OutOfTime) -> None:
@@ -189,7 +190,7 @@ class BatchGroup(Group):
         atoms: Tensor | None = None
         if stage.n_atoms is not None:
             assert self.subspace is not None
-            atoms = torch.as_tensor(self.subspace.basis[: stage.n_atoms])
+            atoms = self.subspace.basis[: stage.n_atoms]
         n = len(self.running) if n_restarts is None else n_restarts
         lengths = [N] * n
         if samples is not None:

@@ -42,7 +42,7 @@ class Memory:
     def clear(self, which: Tensor) -> None:
         """Remove the pairs of some restarts."""
         for kept in (self.S, self.Y):
-            kept.masked_fill_(which.to(kept.device)[:, None, None], 0)
+            kept.masked_fill_(which[:, None, None], 0)
 
 
 def grown(remembered: dict[str, Tensor], M: int) -> dict[str, Tensor]:

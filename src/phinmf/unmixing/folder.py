@@ -163,6 +163,7 @@ def write_folder(
             source.blocks(),
             lambda done: progress(WRITING + (1 - WRITING) * done),
             keeper,
+            n_threads,
         )
         source.check_unchanged()
         order = np.argsort(-measured.energies, kind="stable")
@@ -189,6 +190,8 @@ def write_folder(
             objective=model.history[-1].target_objective if len(model.history) else None,
             n_iter=len(model.history),
             stop_reason=model.stop_reason,
+            n_atoms=model.n_atoms,
+            energy=model.energy,
             null_test_db=measured.null_db if np.isfinite(measured.null_db) else None,
             adds_up=adds_up(measured, origin.sound, output.gain),
             seconds=seconds,
@@ -205,7 +208,7 @@ def write_folder(
 
 
 def read_folder(path: Path) -> UnmixedFolder:
-    """Read a folder that was written before, at most a minute of each component."""
+    """Read a folder that was written before, at most the preview of each component."""
     record = ownership.read(path)
     sounds = [files.probe(ownership.inside(path, one.file)) for one in record.components]
     if record.length > min(sound.length for sound in sounds):

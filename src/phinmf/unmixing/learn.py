@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from phinmf import checks
+from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices
-from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
-from phinmf.api import tl_nmf
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.audio.sources import Source
+from phinmf.fit.devices import ComputeDevice
 from phinmf.linalg.manifold import dct, exactly_orthogonal
-from phinmf.result import Result, Status
+from phinmf.result import Status
 from phinmf.unmixing import forecast
 from phinmf.unmixing.budget import Budget
+from phinmf.unmixing.fits import OWN_ROWS, Fits
 from phinmf.unmixing.forecast import Size
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.options import UnmixOptions, window_length
 
 STRETCH = 64  #: consecutive frames that are read at a time
-ENOUGH_FRAMES = 512  #: at least, before frames are left out
-#: A lower objective is not by itself a better separation: plain NMF in the DCT comes first, the
-#: transform is learned from there, gently, and the factors once more in it (docs/separation.md).
-NMF_ITERATIONS, NMF_TOL = 200, 1e-5  #: maximum, in a fixed transform
-ANNEAL = Anneal(start=3e-4, length=6)
-OUTER_ITERATIONS = 9  #: that learn the transform
+ENOUGH_FRAMES = 1024  #: at least, before frames are left out
 
 
 def check_size(options: UnmixOptions, length: int, sample_rate: int) -> int:
@@ -56,7 +49,9 @@ def learn(
     length, channels = source.length, source.channels
     M = check_size(options, length, source.sample_rate)
     K, rng = options.n_components, checks.generator(options.seed)
-    size = Size(M, min(enough_frames(M, channels), frame_count(length, M)), channels, K)
+    atoms = forecast.likely_atoms(options.n_atoms, M)
+    frames_at_most = min(enough_frames(M, channels, atoms), frame_count(length, M))
+    size = Size(M, frames_at_most, channels, K, atoms)
     learns = options.solver is not None and budget.allows_transform(size)
     Y = frames
     if Y is None:
@@ -68,41 +63,41 @@ def learn(
                 " quiet, scale it nearer to 1"
             )
     size = size._replace(N=Y.shape[2])
-    fit = partial(
-        tl_nmf, Y, K, sparsity=options.sparsity, random_state=int(rng.integers(2**63)),
-        n_threads=options.n_threads, device=options.device, callback=callback,
-    )  # fmt: skip
-    nmf = partial(fit, solver=None, max_iter=NMF_ITERATIONS, tol=NMF_TOL)
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        result: Result = nmf(init=options.init, max_time=budget.first(size, learns))
-        history, status = result.history, result.status
-        if options.solver is not None and not learns:
-            status = Status.MAX_TIME
+    place = ComputeDevice("frames", Y, options.device)
+    with place.enough_memory():
+        seen = None
+        if callback is not None:
+            seen = lambda state: callback(place.for_callback(state))  # noqa: E731
+        fits = Fits.of(place.take(Y), options, rng, seen)
+        last = fits.nmf(max_time=budget.first(size, learns))
+        told = last
+        Phi = dct(M) if options.init == "dct" else exactly_orthogonal(last.Phi, np.float64)
         if learns:
-            result = fit(
-                solver=options.solver, init=result.Phi, W=result.W, H=result.H, anneal=ANNEAL,
-                max_iter=OUTER_ITERATIONS, tol=0, max_time=budget.second(size),
-            )  # fmt: skip
-            history, status = result.history, result.status
-            left = budget.left(forecast.nmf_setup(size))
-            result = nmf(init=result.Phi, W=result.W, H=result.H, max_time=left)
-    Phi = dct(M) if options.init == "dct" and not learns else result.Phi
-    assert result.W is not None
+            told, few = fits.transform(last, budget.second(size))
+            last = fits.nmf(told, budget.left(forecast.nmf_setup(size)))
+            Phi = told.Phi
+            if few is not None and last.W is not None:
+                last = replace(last, W=few.pooled(last.W, OWN_ROWS))
+    assert last.W is not None
+    out_of_time = options.solver is not None and not learns
     return UnmixModel(
-        Phi=exactly_orthogonal(Phi, np.float64),
-        W=result.W.astype(np.float64),
-        scale=result.scale,
-        floor=result.floor,
+        Phi=arrays.to_numpy(Phi),
+        W=arrays.to_numpy(last.W).astype(np.float64),
+        scale=last.scale,
+        floor=last.floor,
         sparsity=options.sparsity,
         sample_rate=source.sample_rate,
-        history=history,
-        stop_reason=status.value,
+        history=told.history,
+        stop_reason=(Status.MAX_TIME if out_of_time else told.status).value,
+        n_atoms=told.n_atoms,
+        energy=told.energy,
     )
 
 
-def enough_frames(M: int, channels: int) -> int:
+def enough_frames(M: int, channels: int, atoms: int) -> int:
     """Return the number of frames beyond which learning from more of them gains nothing."""
-    return max(4 * M // channels, ENOUGH_FRAMES)
+    wanted = 4 * M if atoms == M else 8 * atoms
+    return max(wanted // channels, ENOUGH_FRAMES)
 
 
 def single(y: Array) -> Array:

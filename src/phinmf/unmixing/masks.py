@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from phinmf._types import Array
+from phinmf._types import Array, Indices
+
+MANY = 8  #: an eighth of all atoms is worth to be treated as one
 
 
 def component_frames(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> Iterator[Array]:
@@ -26,10 +28,47 @@ def component_frames(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> 
     floor : float
         ε in the same units.
     """
-    K = W.shape[1]
-    X = Phi @ Y
-    with np.errstate(divide="ignore", invalid="ignore"):
-        X = X / (W @ H + X.dtype.type(floor))
-    X[~np.isfinite(X)] = 0  # 0/0: there is nothing to share
+    for rows in component_rows(Y.swapaxes(-1, -2), Phi, W, H, floor):
+        yield rows.swapaxes(-1, -2)
+
+
+def component_rows(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> Iterator[Array]:
+    """Do the same for frames that are rows, (N, M) or (C, N, M): one product for all channels.
+
+    Atoms with the same row of W have the same mask t, and Φᵀ(m ∘ ΦY) = Φᵀ((m - t) ∘ ΦY) + t ∘ Y:
+    only the other atoms are multiplied.
+    """
+    frames = Y.reshape(-1, len(Phi))
+    other, shared = rows_apart(W)
+    Phi, W = Phi[other], W[[*other, *shared]]
+    X = (frames @ Phi.T).reshape(*Y.shape[:-1], len(Phi))
+    for mask in masks(W, H, floor):
+        t = mask[:, len(Phi) :]  # one column, or none
+        X_k = X * (mask[:, : len(Phi)] - t if t.size else mask)
+        Y_k = (X_k.reshape(len(frames), len(Phi)) @ Phi).reshape(Y.shape)
+        if t.size:
+            Y_k += t * Y
+        yield Y_k
+
+
+def masks(W: Array, H: Array, floor: float) -> Iterator[Array]:
+    """Yield the mask (N, M) of each component in turn; it may be overwritten."""
+    Wt, Ht, K = np.ascontiguousarray(W.T), H.T, len(H)
+    model = Ht @ Wt + W.dtype.type(floor)
+    model[model == 0] = 1  # 0/0: there is nothing to share
     for k in range(K):
-        yield Phi.T @ (X * (np.outer(W[:, k], H[k]) + X.dtype.type(floor / K)))
+        mask = Ht[:, k, None] * Wt[k]
+        mask += W.dtype.type(floor / K)
+        mask /= model
+        yield mask
+
+
+def rows_apart(W: Array) -> tuple[Indices, Indices]:
+    """Return the rows of W without those that are equal, if they are many, and one of these."""
+    _, first, which, counts = np.unique(
+        W, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    most = counts.argmax()
+    if counts[most] < max(2, len(W) // MANY):
+        return np.arange(len(W)), first[:0]
+    return np.flatnonzero(which.ravel() != most), first[most : most + 1]

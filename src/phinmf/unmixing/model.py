@@ -44,6 +44,10 @@ class UnmixModel:
         One row for each outer iteration of learning.
     stop_reason : str
         Why learning ended.
+    n_atoms : int
+        Number of atoms that were learned: the first rows of Φ.
+    energy : float
+        Share of the energy of the frames that these hold.
     """
 
     Phi: Array
@@ -54,6 +58,8 @@ class UnmixModel:
     sample_rate: int
     history: History = field(repr=False)
     stop_reason: str
+    n_atoms: int
+    energy: float
 
     @property
     def M(self) -> int:
@@ -93,6 +99,7 @@ class UnmixModel:
         last = self.history[-1].target_objective if len(self.history) else self.history.start
         model.objective_ = model.reconstruction_err_ = last
         model.n_iter_, model.converged_ = len(self.history), "converged" in self.stop_reason
+        model.n_atoms_, model.energy_ = self.n_atoms, self.energy
         model.atom_energies_, model.objectives_ = np.zeros(self.M), np.array([last])
         model_file.save(model, path, sample_rate=self.sample_rate)
 
@@ -121,6 +128,8 @@ class UnmixModel:
             sample_rate=rate,
             history=model.history_,
             stop_reason=model.stop_reason_,
+            n_atoms=model.n_atoms_,
+            energy=model.energy_,
         )
 
 

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import soundfile
 from numpy.typing import NDArray
 
 from phinmf._types import Array
+from phinmf.arrays.threads import Workers
 from phinmf.audio.files import Sound, native
 from phinmf.audio.sample_format import SampleFormat
 from phinmf.audio.sources import BLOCK, in_blocks_of
@@ -47,8 +49,11 @@ def measure(
     recording: Iterable[Array],
     progress: Callable[[float], object] = lambda share: None,
     keeper: PreviewKeeper | None = None,
+    n_threads: int | None = None,
 ) -> Measured:
     """Read closed files again, block by block, beside the recording they are components of.
+
+    Threads read the files side by side; they are added up in their order.
 
     Raise OSError if a file is not what was written. Integers of up to 32 bits and sums of them are
     exact in double precision, so rounding neither hides nor causes a difference. What is read is
@@ -60,17 +65,22 @@ def measure(
     checksums, done = [0] * K, 0
     with ExitStack() as stack:
         files = [stack.enter_context(reopened(stems, k)) for k in range(K)]
+        workers = stack.enter_context(Workers(n_threads))
         for block in in_blocks_of(BLOCK, recording):
             wanted, total = stems.gain * block, np.zeros_like(block)
-            for k, file in enumerate(files):
-                written = read(stems, k, file, len(block))
+
+            def heard_of(k: int, n: int = len(block), at: int = done) -> Array:
+                """Read the block of file k and measure it."""
+                written = read(stems, k, files[k], n)
                 checksums[k] = zlib.crc32(written.data, checksums[k])
                 heard = written / 2.0**31 if sample_format.bits else written.astype(np.float64)
-                total += heard
                 result.energies[k] += np.vdot(heard, heard)
                 result.peaks[k] = max(result.peaks[k], heard.max(), -heard.min())
                 if keeper is not None:
-                    keeper.keep(k, done, heard)
+                    keeper.keep(k, at, heard)
+                return heard
+
+            workers.in_order(heard_of, range(K), partial(np.add, total, out=total))
             rest = total - wanted
             result.energy += float(np.vdot(wanted, wanted))
             result.residual += float(np.vdot(rest, rest))

@@ -12,6 +12,7 @@ import numpy as np
 from phinmf import checks
 from phinmf._types import Device, RandomState
 from phinmf.algorithm.options import DEFAULT_SPARSITY, solver_named
+from phinmf.fit.few_atoms import checked_atoms
 from phinmf.inits import INITS
 from phinmf.solvers import Solver
 
@@ -29,6 +30,7 @@ class UnmixOptions:
     n_components: int = 8
     window: str | float = "40ms"
     sparsity: float = DEFAULT_SPARSITY
+    n_atoms: int | float | None = 0.999
     solver: str | Solver | None = "lbfgs"
     init: str = "dct"
     seed: RandomState = None
@@ -42,6 +44,7 @@ class UnmixOptions:
         checks.count("n_components", self.n_components, 1)
         parsed_window(self.window)
         checks.number("sparsity", self.sparsity, 0)
+        checked_atoms(self.n_atoms)
         solver_named(self.solver)
         checks.known("init", self.init, INITS)
         check_seed(self.seed)

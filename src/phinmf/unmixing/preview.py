@@ -1,4 +1,4 @@
-"""The stretch of each component that can be heard on the page: a minute from the middle."""
+"""The stretch of each component that can be heard on the page: half a minute from the middle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from phinmf._types import Array, Indices
 
-SECONDS = 60.0  #: longest preview
+SECONDS = 30.0  #: longest preview; MP3 encoding is most of the time of a page
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Preview:
 
 
 def preview_of(length: int, sample_rate: int) -> tuple[int, int]:
-    """Return first sample and length of a minute from the middle, or of all there is."""
+    """Return first sample and length of a stretch from the middle, or of all there is."""
     n = min(length, round(SECONDS * sample_rate))
     return (length - n) // 2, n
 

@@ -59,6 +59,8 @@ class FolderRecord:
     seconds: dict[str, float]  #: of each stage
     versions: dict[str, str]
     options: dict[str, Plain] | None = None  #: None: saved from memory
+    n_atoms: int | None = None  #: number of atoms that were learned
+    energy: float | None = None  #: share of the energy that these hold
     model: str | None = None  #: name of the file of a model that was given
     groups: dict[str, GroupRecord] | None = None
     groups_add_up: str | None = None
@@ -66,11 +68,11 @@ class FolderRecord:
     checksum: str = ""  #: of everything else in result.json, once that is written
 
     def to_json(self) -> dict[str, object]:
-        """Return what json.dumps writes; groups and options that do not exist are left out."""
+        """Return what json.dumps writes; what is not known is left out, as it was before."""
         values: dict[str, object] = MARK | asdict(self)
         if self.source is not None:
             values["source"] = asdict(self.source) | {"path": str(self.source.path)}
-        absent = ("options", "groups", "groups_add_up")
+        absent = ("options", "groups", "groups_add_up", "n_atoms", "energy")
         return {k: v for k, v in values.items() if v is not None or k not in absent}
 
     @classmethod

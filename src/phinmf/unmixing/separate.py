@@ -6,18 +6,19 @@ Given Φ and W, frames do not depend on each other: blocks give the same as the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import Array
+from phinmf.arrays.ahead import computed_ahead
 from phinmf.audio.frames import window
 from phinmf.audio.sources import Source, in_blocks_of
-from phinmf.unmixing.masks import component_frames
+from phinmf.unmixing.masks import component_rows
 from phinmf.unmixing.model import UnmixModel
 
-FRAMES = 256  #: that are transformed at a time
+FRAMES = 128  #: that a thread transforms at a time
 
 
 class Sink(Protocol):
@@ -62,8 +63,19 @@ def separate(
     return np.concatenate(separator.activations, axis=1)
 
 
+class Separated(NamedTuple):
+    """Some frames, taken apart."""
+
+    signal: Array  #: (n + 1, M/2, channels): the half frames that they cover
+    parts: Array  #: (K, n + 1, M/2, channels): first and last half lack what other frames add
+    H: Array  #: (K, n): activations
+
+
 class Separator:
-    """Splits a signal into components as it comes in; keeps their activations."""
+    """Splits a signal into components as it comes in; keeps their activations.
+
+    Each thread takes some frames apart; the bits do not depend on the number of threads.
+    """
 
     def __init__(
         self,
@@ -73,14 +85,13 @@ class Separator:
         dtype: DTypeLike = np.float64,
     ) -> None:
         self.model = model
+        self.channels = channels
         self.n_threads = n_threads
         self.dtype = np.dtype(dtype)
         self._factors = model.Phi.astype(dtype), model.W.astype(dtype)
         self.hop = model.M // 2
         self.activations: list[Array] = []  #: (K, N) of each block
         self._window = window(model.M)
-        self._before = np.zeros((self.hop, channels))  # the half frame before the next block
-        self._carry = np.zeros((model.K, self.hop, channels))  # what the last frame adds to it
 
     def __call__(
         self, blocks: Iterable[Array], frames: int = FRAMES
@@ -89,36 +100,52 @@ class Separator:
 
         All samples that come in are yielded, in blocks of another length.
         """
-        hop, arrived, yielded = self.hop, 0, 0
-        for block in in_blocks_of(frames * hop, blocks):
-            first = arrived == 0
-            arrived += len(block)
-            padded = np.pad(block, ((0, -len(block) % hop), (0, 0)))
-            signal, components = self._next(padded)
-            if first:  # without the zeros before the signal
-                signal, components = signal[hop:], components[:, hop:]
-            yielded += len(signal)
-            yield signal, components
-        signal, components = self._next(np.zeros_like(self._before))
-        rest = arrived - yielded
-        yield signal[:rest], components[:, :rest]
+        hop, left = self.hop, 0
 
-    def _next(self, block: Array) -> tuple[Array, Array]:
-        """Take whole half frames and return as many: they begin with the last one of before."""
-        hop, model = self.hop, self.model
-        halves = np.concatenate([self._before, block]).reshape(-1, hop, block.shape[1])
-        frames = np.concatenate([halves[:-1], halves[1:]], axis=1)  # (N, M, channels)
-        Y = (frames * self._window[:, None]).transpose(2, 1, 0).astype(self.dtype)
-        H = model.activations(Y, self.n_threads)
-        self.activations.append(H)
-        components = np.empty((model.K, *block.shape))
-        for k, Yk in enumerate(component_frames(Y, *self._factors, H, model.floor)):
-            windowed = Yk.transpose(2, 1, 0) * self._window[:, None]
-            added = windowed[:, :hop]
-            added[0] += self._carry[k]
-            added[1:] += windowed[:-1, hop:]
-            self._carry[k] = windowed[-1, hop:]
-            components[k] = added.reshape(block.shape)
-        signal = halves[:-1].reshape(block.shape)
-        self._before = halves[-1]
-        return signal, components
+        def counted() -> Iterator[Array]:
+            nonlocal left
+            for block in blocks:
+                left += len(block)
+                yield block
+
+        zeros = hop  # before the signal
+        carry: Array | float = 0.0  # what the frames before add to the first half
+        halves = self._halves(in_blocks_of(frames * hop, counted()))
+        for done in computed_ahead(self._separated, halves, self.n_threads):
+            self.activations.append(done.H)
+            done.parts[:, 0] += carry
+            carry = done.parts[:, -1]
+            signal = done.signal[:-1].reshape(-1, self.channels)[zeros:][:left]
+            parts = done.parts[:, :-1].reshape(self.model.K, -1, self.channels)[:, zeros:][:, :left]
+            left -= len(signal)
+            zeros = 0
+            yield signal, parts
+
+    def _halves(self, blocks: Iterable[Array]) -> Iterator[Array]:
+        """Yield half frames (n + 1, M/2, channels) of the padded signal; ends overlap by one."""
+        before = np.zeros((1, self.hop, self.channels))
+        for block in blocks:
+            padded = np.pad(block, ((0, -len(block) % self.hop), (0, 0)))
+            halves = np.concatenate([before, padded.reshape(-1, *before.shape[1:])])
+            before = halves[-1:]
+            yield halves
+        yield np.concatenate([before, np.zeros_like(before)])
+
+    def _separated(self, halves: Array) -> Separated:
+        """Take the frames apart that some half frames make."""
+        hop, K, w = self.hop, self.model.K, self._window
+        frames = np.concatenate([halves[:-1], halves[1:]], axis=1)  # (n, M, channels)
+        Y = np.ascontiguousarray((frames * w[:, None]).transpose(2, 0, 1), self.dtype)
+        parts = np.zeros((K, *halves.shape), self.dtype)
+        H = self.model.activations(Y.transpose(0, 2, 1), 1)
+        rows = component_rows(Y, *self._factors, H, self.model.floor)
+        for part, Yk in zip(parts[:-1], rows, strict=False):  # the last one is not computed
+            Yk *= w.astype(self.dtype)
+            part[:-1] = Yk[..., :hop].transpose(1, 2, 0)
+            part[1:] += Yk[..., hop:].transpose(1, 2, 0)
+        # the last component is what the others leave of the windowed frames
+        parts[-1] = halves
+        parts[-1, 0] *= w[:hop, None] ** 2
+        parts[-1, -1] *= w[hop:, None] ** 2
+        parts[-1] -= parts[:-1].sum(axis=0)
+        return Separated(halves, parts, H)

@@ -1,0 +1,101 @@
+"""The covariance of the frames and its eigenvectors, the Karhunen–Loève transform."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from phinmf._types import AnyArray, Array
+from phinmf.arrays import cast, cluster_tasks, contiguous, is_tensor, lazy, like, namespace
+from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.threads import single_threaded_blas
+from phinmf.engines.blocked.summation import Node, blocks_of, total
+from phinmf.linalg import leading
+from phinmf.linalg.leading import Enough
+
+
+def karhunen_loeve(
+    Y: AnyArray, weights: Array | None, enough: Enough | None = None
+) -> tuple[Array, Array]:
+    """Return the eigenvectors of the covariance as rows, strongest first, and their mean powers.
+
+    An eigenvector has no sign of its own: here its first entry of at least half the largest
+    absolute value is positive. (The largest itself would be a bad choice, because many
+    eigenvectors of audio are nearly symmetric and have it twice.) If `enough` says how many are
+    needed, the others may be any orthonormal basis of the rest.
+    """
+    # with one BLAS thread the results do not depend on the number of threads
+    with nullcontext() if is_tensor(Y) else single_threaded_blas:
+        rows, powers = eigenvectors(Y, weights, enough)
+    xp = namespace(rows)
+    sizes = xp.abs(rows)
+    large = sizes >= xp.max(sizes, axis=1, keepdims=True) / 2
+    first = xp.argmax(cast(large, np.int8), axis=1)
+    signs = xp.sign(xp.take_along_axis(rows, first[:, None], axis=1))
+    return rows * signs, powers
+
+
+def eigenvectors(Y: AnyArray, weights: Array | None, enough: Enough | None) -> tuple[Array, Array]:
+    """Return the same with any signs, in the way that takes the fewest operations."""
+    C, M, N = Y.shape
+    total_weight = N if weights is None else float(weights.sum())
+    if C * N < M:  # also of a dask array, whose frames then take less memory than a covariance
+        columns = cast(cluster_tasks.in_memory(Y) if is_lazy(Y) else Y, np.float64) / C**0.5
+        share = 1 / total_weight if weights is None else like(weights / total_weight, columns)
+        columns = columns * share**0.5
+        return leading.of_few_columns(namespace(columns).concat(list(columns), axis=1))
+    A = covariance(Y, weights) / total_weight
+    return leading.all_of_them(A) if enough is None else leading.leading(A, enough)
+
+
+def covariance(Y: AnyArray, weights: Array | None) -> Array:
+    """Σ_n w_n Σ_c y_cn y_cnᵀ / C in double precision, in one pass over the frames.
+
+    The blocks and the order of their sums depend on the number of frames alone, so the chunks of a
+    dask array change no bits. Such an array is summed where its chunks are: one matrix comes back.
+    A power of two that all weights have in common changes no bits either, though roots are taken.
+    """
+    unit = 1.0
+    if weights is not None:
+        unit = 2.0 ** math.frexp(float(weights.max()))[1]
+        weights = weights / unit
+    blocks = blocks_of(Y.shape[2])
+    product = lazy.dask().delayed(_products) if is_lazy(Y) else _products
+    cut = _parts_of_chunks(Y) if is_lazy(Y) else lambda frames: [Y[:, :, frames]]
+
+    def node(i: int) -> Node:
+        w = None if weights is None else weights[blocks[i]]
+        return Node(i, i + 1, [product(cut(blocks[i]), w)])
+
+    (found,) = total(len(blocks), map(node, range(len(blocks))))
+    return unit * (cluster_tasks.compute(Y, [found])[0] if is_lazy(Y) else found)
+
+
+def _parts_of_chunks(Y: AnyArray) -> Callable[[slice], list[Any]]:
+    """Return a function that cuts frames out of the chunks of a dask array.
+
+    A chunk is one task, however many blocks have a part of it, so that it is computed once.
+    """
+    chunks = Y.to_delayed().ravel()
+    ends = np.cumsum(Y.chunks[2])
+    starts = ends - Y.chunks[2]
+
+    def cut(frames: slice) -> list[Any]:
+        touched = np.flatnonzero((starts < frames.stop) & (ends > frames.start))
+        spans = [(max(frames.start - starts[i], 0), frames.stop - starts[i]) for i in touched]
+        return [chunks[i][:, :, a:b] for i, (a, b) in zip(touched, spans, strict=True)]
+
+    return cut
+
+
+def _products(parts: list[AnyArray], weights: Array | None) -> Array:
+    """Σ_n w_n Σ_c y_cn y_cnᵀ / C of one block of frames, whatever its parts and their layout."""
+    Y = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+    Y = contiguous(cast(Y, np.float64))
+    if weights is not None:
+        Y = Y * like(np.sqrt(weights), Y)
+    return sum(channel @ channel.mT for channel in Y) / len(Y)  # NumPy computes one half of each

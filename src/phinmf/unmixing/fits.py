@@ -1,0 +1,102 @@
+"""The fits that learn a model of frames, one after the other on the same scaled frames.
+
+A lower objective is not by itself a better separation: plain NMF in the start of the transform
+comes first, the transform is learned from there, gently, and the factors once more in it
+(docs/separation.md). Few atoms are learned on their rows alone. NMF always sees all rows: quiet
+ones say as much about when a drum is hit as loud ones.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from phinmf import arrays
+from phinmf._types import AnyArray, Array
+from phinmf.algorithm.annealing import Anneal
+from phinmf.algorithm.group import Callback
+from phinmf.fit.data import Data, data_of
+from phinmf.fit.few_atoms import FewAtoms
+from phinmf.fit.given import given_factors
+from phinmf.fit.options import fit_options
+from phinmf.fit.problem import Problem
+from phinmf.inits import KnownTransform, init_of
+from phinmf.linalg.manifold import exactly_orthogonal
+from phinmf.result import Result
+from phinmf.unmixing.options import UnmixOptions
+
+NMF_ITERATIONS, NMF_TOL = 200, 5e-5  #: maximum, in a fixed transform
+ANNEAL = Anneal(start=3e-4, length=6)
+OUTER_ITERATIONS = 9  #: that learn the transform
+#: Share of the energy beyond which atoms get a common row of W: they are 50 dB below the others,
+#: and their masks are then computed as one (`masks.py`).
+OWN_ROWS = 0.99999
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Frames at unit power, and how they are fitted."""
+
+    options: UnmixOptions
+    data: Data
+    Phi: Array  #: where the transform starts
+    seed: int
+    callback: Callback | None = None
+
+    @classmethod
+    def of(
+        cls,
+        Y: AnyArray,
+        options: UnmixOptions,
+        rng: np.random.Generator,
+        callback: Callback | None = None,
+    ) -> Fits:
+        """Scale frames (C, M, N) to unit power."""
+        data = data_of(Y, fit_options(sparsity=options.sparsity).algorithm)
+        dtype, seed = arrays.dtype_of(data.Y), int(rng.integers(2**63))
+        Phi = init_of(options.init).start(data.weighted, np.random.default_rng(seed), dtype)
+        return cls(options, data, arrays.like(Phi, data.Y), seed, callback)
+
+    def nmf(self, before: Result | None = None, max_time: float | None = None) -> Result:
+        """Factor the power in the start of the transform, or in that of an earlier fit."""
+        return self.solved(
+            self.problem(
+                before, solver=None, max_iter=NMF_ITERATIONS, tol=NMF_TOL, max_time=max_time
+            )
+        )
+
+    def transform(
+        self, before: Result, max_time: float | None = None
+    ) -> tuple[Result, FewAtoms | None]:
+        """Learn the transform from an earlier fit; it is orthogonal in double precision.
+
+        Return also the atoms that were learned, if these are not all.
+        """
+        o = self.options
+        problem = self.problem(
+            before, solver=o.solver, n_atoms=o.n_atoms, anneal=ANNEAL, max_iter=OUTER_ITERATIONS,
+            tol=0, max_time=max_time,
+        )  # fmt: skip
+        result, few = self.solved(problem), problem.few_atoms
+        exact = (
+            exactly_orthogonal(result.Phi, np.float64) if few is None else few.in_double(result.Phi)
+        )
+        return replace(result, Phi=exact), few
+
+    def problem(self, before: Result | None, **how: Any) -> Problem:
+        """A fit from the transform and the factors of another one, if there is one."""
+        o, data, K = self.options, self.data, self.options.n_components
+        Phi, W, H = (self.Phi, None, None) if before is None else (before.Phi, before.W, before.H)
+        init = KnownTransform(Phi)
+        asked = fit_options(init=init, sparsity=o.sparsity, n_threads=o.n_threads, **how)
+        return Problem(data, given_factors(W, H, None, K, data), K, asked)
+
+    def solved(self, problem: Problem) -> Result:
+        """Run a fit; not converging is no surprise here."""
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+            (result,) = problem.solve([self.seed], [self.callback])
+        return result

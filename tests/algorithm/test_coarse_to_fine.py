@@ -1,0 +1,253 @@
+"""A default fit begins with few atoms and ends with all of them."""
+
+import numpy as np
+import pytest
+from few_atoms import check_falling, same_bits, sound
+from fuzz.formulas import check_fit
+from hostile import nothing_changes
+from problems import notes
+from tensor_problems import host, tensor
+
+import phinmf
+from phinmf import Anneal, Status, learn_transform, tl_nmf
+from phinmf.algorithm.annealing import Schedule
+from phinmf.algorithm.subspace import Subspace
+
+HOW = {"n_components": 2, "tol": 0, "random_state": 0}
+GIVE = pytest.mark.parametrize("give", [np.asarray, tensor])
+
+
+def stages(r):
+    return r.history.atoms.tolist()
+
+
+def schedule(powers, n_atoms=None, **how):
+    M = len(powers)
+    space = Subspace(np.eye(M), np.asarray(powers))
+    return Schedule(Anneal(**how), 1e-8, (1, M, 4 * M), 100, None, True, space, n_atoms)
+
+
+def test_atoms_are_counted_by_their_power_over_the_floor():
+    powers = 0.9 ** np.arange(100)
+    s = schedule(powers, start=1e-2, coarse=10.0)
+    found = []
+    for t in range(60):
+        phase = s.at(t, 0.0)
+        n = 100 if phase.n_atoms is None else phase.n_atoms
+        seen = np.count_nonzero(powers >= 10 * phase.floor)
+        assert phase.at_target or n >= seen
+        assert n in s.sizes
+        assert all(size < seen for size in s.sizes if size < n) or phase.at_target
+        assert s.allows(phase.n_atoms)
+        found.append(n)
+    assert found == sorted(found)
+    assert found[0] < 50
+    assert found[-1] == 100
+
+
+def test_no_more_atoms_than_were_asked_for():
+    powers = 0.9 ** np.arange(100)
+    s = schedule(powers, n_atoms=30, start=1e-2, coarse=10.0)
+    found = [s.at(t, 0.0).n_atoms for t in range(60)]
+    assert max(found) == found[-1] == 30
+    assert found[0] < 30
+    assert all(map(s.allows, found))
+    assert not s.allows(31)
+    assert not s.allows(None)
+
+
+@pytest.mark.parametrize("M", range(1, 30))
+def test_small_windows_have_stages_too(M):
+    s = schedule(np.zeros(M))
+    found = [s.at(t, 0.0).n_atoms for t in range(60)]
+    assert found[-1] is None
+    assert all(n is None or 1 <= n < M for n in found)
+
+
+def test_a_schedule_without_a_coarse_beginning_allows_all_atoms_only():
+    s = schedule(np.ones(20), coarse=0.0)
+    assert {s.at(t, 0.0).n_atoms for t in range(60)} == {None}
+    assert s.allows(None)
+    assert not any(map(s.allows, range(1, 20)))
+
+
+@GIVE
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("init", ["dct", "random", "klt"])
+def test_the_default_fit_begins_coarse_and_ends_with_all_atoms(init, dtype, give):
+    Y = sound(dtype=dtype)
+    r = tl_nmf(give(Y), init=init, max_iter=20, **HOW)
+    assert stages(r) == sorted(stages(r))
+    assert stages(r)[0] < stages(r)[-1] == 24
+    assert (r.n_atoms, r.energy) == (24, 1.0)
+    check_fit(Y, r, {})
+    check_falling(r)
+
+
+def test_it_grows_on_frames_in_single_precision_too():
+    """A sample of the frames in float32, all frames, all atoms, then float64."""
+    Y = sound(M=32, n=80_000)
+    r = tl_nmf(Y, max_iter=20, **HOW)
+    assert len(set(zip(r.history.atoms, r.history.frames, strict=True))) > 2
+    assert r.Phi.dtype == np.float64
+    check_fit(Y, r, {})
+    check_falling(r)
+
+
+@pytest.mark.parametrize("solver", [s for s in phinmf.solvers.SOLVERS if s != "lbfgs"])
+@pytest.mark.parametrize("engine", ["array", "blocked"])
+def test_every_solver_that_is_annealed_begins_coarse(solver, engine):
+    Y = sound()
+    r = tl_nmf(Y, solver=solver, engine=engine, anneal=True, max_iter=10, **HOW)
+    assert stages(r)[0] < stages(r)[-1] == 24
+    check_fit(Y, r, {})
+    check_falling(r)
+
+
+@GIVE
+@pytest.mark.parametrize("max_iter", [0, 1, 2, 3])
+@pytest.mark.parametrize("divergence", phinmf.divergences.DIVERGENCES)
+def test_few_iterations(max_iter, divergence, give):
+    Y = sound()
+    r = tl_nmf(give(Y), max_iter=max_iter, divergence=divergence, **HOW)
+    assert len(r.history) == max_iter
+    check_fit(Y, r, {"divergence": divergence})
+    if max_iter:
+        assert stages(r)[0] < 24
+        assert r.objective < r.history.start
+
+
+def test_nothing_is_computed_for_a_coarse_beginning_that_is_not_made(monkeypatch):
+    def never(*_):
+        raise AssertionError("the covariance is not needed")
+
+    monkeypatch.setattr(phinmf.inits.base, "karhunen_loeve", never)
+    Y = sound()
+    Phi = np.eye(24)
+    for how in (
+        {"max_iter": 0},
+        {"anneal": False},
+        {"anneal": Anneal(coarse=0)},
+        {"anneal": Anneal(start=1e-9)},
+        {"solver": None},
+        {"init": Phi},
+        {"init": Phi, "fixed": "Phi"},
+        {"W": np.ones((24, 1))},
+        {"H": np.ones((2, Y.shape[2]))},
+    ):
+        r = tl_nmf(Y, **HOW | {"max_iter": 3} | how)
+        assert set(stages(r)) <= {24}
+    learn_transform(Y, np.ones(Y.shape[1:]), max_iter=2, tol=0)
+
+
+@GIVE
+@pytest.mark.parametrize("when", [1, 4, 9])
+@pytest.mark.parametrize("n_atoms", [None, 9])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_interrupt_in_a_coarse_stage_returns_all_atoms(when, n_atoms, dtype, give):
+    Y = sound(dtype=dtype)
+
+    def callback(state):
+        assert state.Phi.shape == (24, 24)
+        assert state.W.shape == (24, 2)
+        Phi = host(state.Phi).astype(np.float64)
+        np.testing.assert_allclose(Phi @ Phi.T, np.eye(24), atol=1e-5)
+        np.testing.assert_allclose(host(state.W).sum(axis=0), 1, rtol=1e-4)
+        if state.iteration == when:
+            raise KeyboardInterrupt
+
+    frames = give(Y)
+    with nothing_changes(Y):
+        r = tl_nmf(frames, callback=callback, n_atoms=n_atoms, **HOW)
+    assert r.status is Status.INTERRUPTED
+    assert stages(r)[0] < 24
+    assert len(r.history) == when
+    check_fit(Y, r, {})
+
+
+@GIVE
+@pytest.mark.parametrize("n_atoms", [None, 9])
+@pytest.mark.parametrize("max_time", [1e-9, 0.02])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_tiny_time_limit(max_time, n_atoms, give):
+    Y = sound()
+    r = tl_nmf(give(Y), max_time=max_time, n_atoms=n_atoms, n_components=2, random_state=0)
+    assert len(r.history) >= 1
+    assert r.status in (Status.MAX_TIME, Status.SMALL_DECREASE, Status.MAX_ITER)
+    check_fit(Y, r, {})
+
+
+def test_restarts_of_a_batch_grow_together():
+    """All of them change the number of atoms at the same time."""
+    Y = tensor(notes(24, 1200))
+    fits = phinmf.TLNMF(2, n_init=3, max_iter=12, tol=0, random_state=1, init="random").fit(Y.T)
+    assert len(fits.objectives_) == 3
+    assert fits.history_.atoms[0] < 24
+    assert fits.n_atoms_ == fits.history_.atoms[-1] == 24
+    assert fits.energy_ == 1
+
+
+def test_without_nmf_steps():
+    """W has columns of sum 1 also if no step makes them so."""
+    Y = sound()
+    r = tl_nmf(Y, n_iter_nmf=0, max_iter=10, **HOW)
+    check_fit(Y, r, {})
+
+
+def test_the_solver_forgets_its_pairs_when_the_floor_jumps(monkeypatch):
+    from phinmf.solvers import LBFGS
+
+    calls = []
+    forget = LBFGS.forget
+
+    def noted(self, memory):
+        calls.append(memory is not None)
+        return forget(self, memory)
+
+    monkeypatch.setattr(LBFGS, "forget", noted)
+    tl_nmf(sound(), max_iter=12, engine="blocked", **HOW | {"anneal": Anneal(coarse=0)})
+    assert calls == [True]
+
+
+@pytest.mark.parametrize("M", [2, 5, 9])
+def test_memory_of_lbfgs_grows(M, rng):
+    from phinmf.solvers import LBFGS
+    from phinmf.solvers.lbfgs import Pair
+
+    solver = LBFGS()
+    memory = solver.empty(np.eye(3))
+    E, F = (a - a.T for a in rng.standard_normal((2, 3, 3)))
+    s, y = memory.pack(E), memory.pack(F)
+    memory.pairs.append(Pair(s, y, 1 / (s @ y)))
+    assert memory.M == 3
+    grown = solver.grown(memory, 3 + M, np.eye(3 + M))
+    assert grown.M == 3 + M
+    ((s, y, rho),) = grown.pairs
+    for e, before in ((s, E), (y, F)):
+        wide = grown.unpack(e, 3 + M)
+        assert np.array_equal(wide[:3, :3], before)
+        assert not wide[3:].any()
+    assert rho == 1 / (s @ y)
+
+
+def test_memory_of_a_batch_grows_and_is_forgotten():
+    torch = pytest.importorskip("torch")
+    from phinmf.tensors.memory import Memory, grown
+
+    memory = Memory(2, 3, 4, torch.float64, torch.device("cpu"))
+    memory.S.copy_(torch.randn(2, 3, 16, generator=torch.Generator().manual_seed(0)))
+    of = memory.of([0, 1])
+    more = grown(of, 6)
+    assert torch.equal(more["S"].view(2, 3, 6, 6)[..., :4, :4], of["S"].view(2, 3, 4, 4))
+    assert more["S"].view(2, 3, 6, 6)[..., 4:, :].abs().sum() == 0
+    assert more["inverse"].shape == (2, 36)
+    assert grown(of, 4) is of
+    assert grown(of, 3)["S"].abs().sum() == 0
+    wide = Memory(2, 3, 6, torch.float64, torch.device("cpu"))
+    wide.take_over(more)
+    assert torch.equal(wide.S, more["S"])
+
+
+def test_a_run_is_the_same_twice():
+    Y = sound()
+    assert same_bits(*(tl_nmf(Y, max_iter=12, **HOW) for _ in range(2)))
