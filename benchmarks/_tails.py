@@ -20,6 +20,7 @@ from phinmf.algorithm.annealing import Phase
 from phinmf.algorithm.group import Measured
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.single import Single
+from phinmf.algorithm.subspace import scaled
 from phinmf.engines.base import OutOfTime
 from phinmf.engines.blocked.engine import BlockedEngine
 from phinmf.fit.options import fit_options
@@ -29,20 +30,24 @@ from phinmf.fit.problem import problem_of
 class AsTheyAre(Single):
     """The NMF steps see all M rows of X; the transform is learned on the first P of them."""
 
+    R: np.ndarray | None = None  #: what the NMF steps see of the other rows, (C, N, M - P)
+
     def open(self, phase: Phase) -> None:
         """Take the other rows, too, if the frames, the atoms or the precision change."""
-        before, W = self.stage, None if self.stage is None else self.all_rows()
+        before = self.stage
+        if self.R is not None:
+            self.subspace = replace(self.subspace, W=self.all_rows())
         super().open(phase)
         if self.stage != before:
-            P = len(self.last.Phi)
+            P, M = len(self.last.Phi), self.shape[1]
+            W, H = scaled(self.subspace.with_rows(self.last, M), self.last.H, False)
+            self.here.engine.set_activations(H)
+            self.last = Iterate(self.last.Phi, W[:P], H)
             rows = self.whole.subset(self.sample, self.stage.dtype, self.subspace.basis[P:])
-            if W is None:
-                W = self.subspace.with_rows(self.last, self.shape[1])
-            self.last = replace(self.last, W=W[:P])
             self.R, self.W_of_R = self.seen(rows.engine.Y), self.shared(W[P:])
 
     def seen(self, R: np.ndarray) -> np.ndarray:
-        """What the NMF steps see of the other rows, (C, N, M - P)."""
+        """Return what is seen of the other rows."""
         return R
 
     def shared(self, W: np.ndarray) -> np.ndarray:
@@ -79,7 +84,8 @@ class AsTheyAre(Single):
 
     def iterate(self, number: int) -> Iterate:
         """Return all rows of Φ and W."""
-        return replace(self.subspace.complete(self.last), W=self.all_rows())
+        self.subspace = replace(self.subspace, W=self.all_rows())
+        return super().iterate(number)
 
 
 class Pooled(AsTheyAre):
