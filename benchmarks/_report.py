@@ -76,6 +76,22 @@ TABLES = {
         "schedule": "schedule", "median_objective": "objective per entry, median",
         "worst_objective": "worst", "time_to_default": "time / default",
     },
+    "atoms": {
+        "fit": "", "learned": "atoms learned", "energy": "their energy",
+        "iterations": "outer iterations", "seconds": "s", "processor_seconds": "processor s",
+        "share_of_time": "time / version 0.1", "objective": "objective per entry",
+        "atoms_90_95_99": "atoms for 90/95/99 %",
+    },
+    "atoms_time": {
+        "M": "M", "rate": "kHz", "few_learned": "atoms for 99.9 %", "few_seconds": "these, s",
+        "eigenvectors_seconds": "of which eigenvectors, s", "all_seconds": "all atoms, s",
+        "all_iterations": "outer iterations with all atoms", "seconds_per_iteration": "s for each",
+    },
+    "atoms_tail": {
+        "sound": "sound", "energy": "energy of the learned atoms", "way": "other rows",
+        "objective_5": "5 steps", "objective_15": "15", "objective_40": "40",
+        "atoms_90_95_99": "atoms for 90/95/99 %", "processor_seconds": "processor s",
+    },
     "scaling": {
         "M": "M", "N": "N", "dtype": "", "seconds_per_iteration": "s per outer iteration",
         "seconds_per_evaluation": "s per evaluation",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+END = "\n---\n\n"  #: before the last lines of a page
 
 
 @dataclass
@@ -28,6 +31,7 @@ class Section:
     files: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)  #: for the gallery
     seconds: float = 0.0
+    note: str = ""  #: the last line
 
     def render(self) -> str:
         """Markdown."""
@@ -42,7 +46,26 @@ class Section:
         parts += [f"{caption}\n\n{table(rows)}" for caption, rows in self.tables]
         if self.files:
             parts.append("Numbers: " + ", ".join(f"[{name}]({name})" for name in self.files))
+        parts.append(self.note)
         return "\n\n".join(part for part in parts if part) + "\n"
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What an earlier run wrote: the text of each section by its title, and the last lines."""
+
+    sections: dict[str, str]
+    end: str
+
+
+def earlier(path: Path, opening: str) -> Earlier | None:
+    """Read the page of an earlier run, if there is one that begins in the same way."""
+    page = path.read_text() if path.exists() else ""
+    if not page.startswith(f"{opening}\n## "):
+        return None
+    body, _, end = page.removeprefix(opening).rpartition(END)
+    sections = (part.partition("\n") for part in body.split("\n## ")[1:])
+    return Earlier({title: text.strip() for title, _, text in sections}, end)
 
 
 def table(rows: list[dict[str, Any]]) -> str:

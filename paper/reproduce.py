@@ -15,6 +15,7 @@ from types import ModuleType
 
 import atoms
 import energy
+import few_atoms
 import gallery
 import ica
 import printed_update
@@ -23,7 +24,7 @@ import reliability
 import synthetic
 import timing
 import two_notes
-from page import Section
+from page import END, Section, earlier
 from setting import BUDGETS, ROOT, Setting, data_folder, machine
 
 #: name, the module with its TITLE and run, the file of the data folder that it needs
@@ -35,6 +36,7 @@ EXPERIMENTS: list[tuple[str, ModuleType, str | None]] = [
     ("fig3b", reliability, "armstrong.wav"),
     ("atoms", atoms, "armstrong.wav"),
     ("timing", timing, "armstrong.wav"),
+    ("few-atoms", few_atoms, "armstrong.wav"),
     ("ica", ica, None),
     ("two-notes", two_notes, two_notes.FILE),
 ]
@@ -55,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--budget", choices=BUDGETS, help="instead of --quick or the full run")
     found.add_argument("--output", type=Path, help="folder to write to (docs/paper, or out/paper)")
     names = [name for name, _, _ in EXPERIMENTS]
-    found.add_argument("--only", nargs="+", choices=names, help="run these experiments alone")
+    found.add_argument("--only", nargs="+", choices=names, help="run these again, keep the others")
     return found
 
 
@@ -69,28 +71,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     setting = Setting(BUDGETS[budget], output, data_folder())
     if setting.data is None:
         print("The paper's data are not here: set PHINMF_DATA to their folder.")
-    sections, begin = [], time.perf_counter()
+    before = earlier(output / "paper.md", opening(budget)) if options.only else None
+    kept = before.sections if before else {}
+    sections: dict[str, Section] = {}
+    if options.only:
+        for name, experiment, _ in EXPERIMENTS:
+            text = kept.get(experiment.TITLE, "Not run: it was not asked for.")
+            sections[name] = Section(experiment.TITLE, text)
+    begin = time.perf_counter()
     for name, experiment, needed in EXPERIMENTS:
-        sections.append(attempt(setting, name, experiment, needed, options.only))
-        print(f"{name}: {sections[-1].seconds:.0f} s", flush=True)
-        write(setting, budget, sections, time.perf_counter() - begin)
+        if options.only and name not in options.only:
+            continue
+        sections[name] = attempt(setting, experiment, needed)
+        minutes = f"{sections[name].seconds / 60:.1f} minutes"
+        print(f"{name}: {minutes}", flush=True)
+        if before:
+            sections[name].note = f"Run again alone: {machine()}; {minutes}."
+        whole = (time.perf_counter() - begin) / 60
+        end = before.end if before else f"{machine()}. The whole run took {whole:.1f} minutes.\n"
+        page = "\n".join([opening(budget), *(section.render() for section in sections.values())])
+        (output / "paper.md").write_text(page + END + end)
     if budget == "full" and not options.only:
-        gallery.fill(sections)
+        gallery.fill(list(sections.values()))
     print(f"The page: {output / 'paper.md'}")
     return 0
 
 
-def attempt(
-    setting: Setting,
-    name: str,
-    experiment: ModuleType,
-    needed: str | None,
-    only: Sequence[str] | None,
-) -> Section:
+def attempt(setting: Setting, experiment: ModuleType, needed: str | None) -> Section:
     """Run one experiment, or say why it is not run."""
     title = experiment.TITLE
-    if only and name not in only:
-        return Section(title, "Not run: it was not asked for.")
     if needed and (setting.data is None or not (setting.data / needed).exists()):
         return Section(title, f"Not run: {needed} is not here. Set `PHINMF_DATA` to its folder.")
     start = time.perf_counter()
@@ -99,17 +108,14 @@ def attempt(
     return section
 
 
-def write(setting: Setting, budget: str, sections: list[Section], seconds: float) -> None:
-    """Write the page with the results so far."""
-    parts = [PREFACE]
-    if budget != "full":
-        parts.append(
-            f"**This is the {budget} run**: an excerpt, short limits and few seeds. It shows that"
-            " everything works; the numbers to quote are those of the full one.\n"
-        )
-    parts += [section.render() for section in sections]
-    parts.append(f"---\n\n{machine()}. The whole run took {seconds / 60:.1f} minutes.\n")
-    (setting.output / "paper.md").write_text("\n".join(parts))
+def opening(budget: str) -> str:
+    """The first lines of the page."""
+    if budget == "full":
+        return PREFACE
+    return (
+        f"{PREFACE}\n**This is the {budget} run**: an excerpt, short limits and few seeds. It shows"
+        " that everything works; the numbers to quote are those of the full one.\n"
+    )
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ class Budget:
     repeats: int  #: of timings
     realisations: int  #: of the two notes
     note_seeds: int  #: for each of them
+    few_atoms: tuple[int, ...]  #: numbers of atoms that are learned instead of all
     K: int = 10
     sparsities: tuple[float, ...] = (0.29, 10.0, 150.0)
 
@@ -69,18 +70,21 @@ BUDGETS = {
         solver_seconds=40, paper_seconds=70, starts=6, groups=4, consensus=7,
         medium=MEDIUM, patient=PATIENT, repeats=3,
         realisations=10, note_seeds=3,
+        few_atoms=(50, 90, 120, 195, 270, 350),
     ),
     "quick": Budget(
         synthetic=((10, 3, 0.5), (100, 2, 1.0), (500, 1, 3.0)), M=220, excerpt=20.0,
         solver_seconds=2, paper_seconds=3, starts=3, groups=2, consensus=3,
         medium={}, patient={}, repeats=1,
         realisations=2, note_seeds=1,
+        few_atoms=(50, 95),
     ),
     "tiny": Budget(
         synthetic=((10, 2, 0.1), (20, 2, 0.1)), M=64, excerpt=4.0,
         solver_seconds=0.2, paper_seconds=0.2, starts=2, groups=2, consensus=2,
         medium={}, patient={}, repeats=1,
         realisations=1, note_seeds=1,
+        few_atoms=(16, 40),
     ),
 }  # fmt: skip
 

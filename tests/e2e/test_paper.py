@@ -10,17 +10,18 @@ ROOT = Path(__file__).parents[2]
 ALWAYS = {"fig1.png", "fig3a.png", "fig1.csv", "printed_update.csv", "fig3a.csv", "ica.csv"}
 WITH_DATA = {
     "fig2.png", "fig3b.png", "atoms.png", "two_notes.png", "fig2.csv", "fig3b.csv", "atoms.csv",
-    "timing.csv", "two_notes.csv",
+    "timing.csv", "two_notes.csv", "few_atoms.csv", "few_atoms.png",
 }  # fmt: skip
 SECTIONS = [
     "Fig. 1", "Fig. 2", "The boxed update", "Fig. 3a", "Fig. 3b", "The learned atoms",
-    "Timing claims", "Relation (14)", "Two notes",
+    "Timing claims", "Few atoms", "Relation (14)", "Two notes",
 ]  # fmt: skip
 
 
-def reproduce(output, **environment):
+def reproduce(output, *more, **environment):
+    script = [sys.executable, ROOT / "paper" / "reproduce.py"]
     done = subprocess.run(
-        [sys.executable, ROOT / "paper" / "reproduce.py", "--budget", "tiny", "--output", output],
+        [*script, "--budget", "tiny", "--output", output, *more],
         env={**os.environ, **environment}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -55,11 +56,18 @@ def test_every_part_appears(tmp_path, data_folder):
     page, _ = reproduce(tmp_path, PHINMF_DATA=str(data_folder))
     check_page(page, tmp_path, ALWAYS | WITH_DATA)
     assert "Not run" not in page
+    again, printed = reproduce(tmp_path, "--only", "few-atoms", PHINMF_DATA=str(data_folder))
+    check_page(again, tmp_path, ALWAYS | WITH_DATA)
+    assert "fig1" not in printed
+    assert again.count("Run again alone") == 1
+    before, after = (re.split(r"^## ", text, flags=re.M) for text in (page, again))
+    changed = [i for i, pair in enumerate(zip(before, after, strict=True)) if len({*pair}) > 1]
+    assert [after[i].split("\n")[0] for i in changed] == ["Few atoms: the paper's outlook"]
 
 
 def test_without_the_data_it_says_so_and_runs_the_rest(tmp_path):
     page, printed = reproduce(tmp_path, PHINMF_DATA=str(tmp_path / "nowhere"))
     assert "data are not here" in printed
     check_page(page, tmp_path, ALWAYS)
-    assert page.count("Not run:") == 5
+    assert page.count("Not run:") == 6
     assert not WITH_DATA & {path.name for path in tmp_path.iterdir()}

@@ -1,0 +1,148 @@
+"""Prototypes: what becomes of the atoms that `n_atoms` leaves out, while the others are learned.
+
+The package leaves their rows of X out of the NMF steps and gives them their rows of W at the end.
+Here the NMF steps see them as well: each as it is, or all of them as their mean power ("pooled").
+Everything else is Algorithm 1 of the package, on its compiled engine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from phinmf.algorithm import alternate
+from phinmf.algorithm.annealing import Phase
+from phinmf.algorithm.group import Measured
+from phinmf.algorithm.model import Iterate, Model
+from phinmf.algorithm.single import Single
+from phinmf.algorithm.subspace import scaled
+from phinmf.engines.base import OutOfTime
+from phinmf.engines.blocked.engine import BlockedEngine
+from phinmf.fit.options import fit_options
+from phinmf.fit.problem import problem_of
+
+
+class AsTheyAre(Single):
+    """The NMF steps see all M rows of X; the transform is learned on the first P of them."""
+
+    R: np.ndarray | None = None  #: what the NMF steps see of the other rows, (C, N, M - P)
+
+    def open(self, phase: Phase) -> None:
+        """Take the other rows, too, if the frames, the atoms or the precision change."""
+        before = self.stage
+        if self.R is not None:
+            self.subspace = replace(self.subspace, W=self.all_rows())
+        super().open(phase)
+        if self.stage != before:
+            P, M = len(self.last.Phi), self.shape[1]
+            W, H = scaled(self.subspace.with_rows(self.last, M), self.last.H, False)
+            self.here.engine.set_activations(H)
+            self.last = Iterate(self.last.Phi, W[:P], H)
+            rows = self.whole.subset(self.sample, self.stage.dtype, self.subspace.basis[P:])
+            self.R, self.W_of_R = self.seen(rows.engine.Y), self.shared(W[P:])
+
+    def seen(self, R: np.ndarray) -> np.ndarray:
+        """Return what is seen of the other rows."""
+        return R
+
+    def shared(self, W: np.ndarray) -> np.ndarray:
+        """W in these rows."""
+        return W
+
+    def all_rows(self) -> np.ndarray:
+        """W in all rows."""
+        return np.concatenate([self.last.W, self.W_of_R])
+
+    def seeing(self) -> Model:
+        """The model of all rows that are seen."""
+        here = self.here.engine
+        X = np.concatenate([here.Y @ self.last.Phi.T, self.R], axis=2).transpose(0, 2, 1)
+        engine = BlockedEngine(X, here.divergence, None, here.weights, here.workers)
+        engine.set_activations(here.activations())
+        return Model(engine, self.here.penalty)
+
+    def nmf(self, n_iter: int, out_of_time: OutOfTime) -> None:
+        """Update H and all rows of W."""
+        model, P, gamma = self.seeing(), len(self.last.W), self.options.nmf_exponent
+        W = np.concatenate([self.last.W, self.W_of_R])
+        W = model.nmf(W, self.phase.floor, gamma, n_iter, out_of_time)
+        self.here.engine.set_activations(model.engine.activations())
+        self.W, self.W_of_R = W[:P], W[P:]
+
+    def measure(self) -> list[Measured]:
+        """Add the cost of the other rows: without it the objective could rise."""
+        (found,), model = super().measure(), self.seeing()
+        W = np.concatenate([self.W, self.W_of_R])
+        divergence, penalty = model.costs(W, self.phase.floor)
+        target = model.cost(W, self.options.floor)
+        return [found._replace(divergence=divergence, penalty=penalty, target_objective=target)]
+
+    def iterate(self, number: int) -> Iterate:
+        """Return all rows of Φ and W."""
+        self.subspace = replace(self.subspace, W=self.all_rows())
+        return super().iterate(number)
+
+
+class Pooled(AsTheyAre):
+    """The NMF steps see one row instead of the others: their mean power, counted M - P times.
+
+    To be exact without new formulas, that row and its row of W are repeated M - P times; this
+    takes the time of M rows, where one row with a factor would take that of P + 1.
+    """
+
+    def seen(self, R: np.ndarray) -> np.ndarray:
+        """Return the root of the mean power, M - P times."""
+        pooled = np.sqrt(np.mean(R**2, axis=2, keepdims=True))
+        return np.repeat(pooled, R.shape[2], axis=2)
+
+    def shared(self, W: np.ndarray) -> np.ndarray:
+        """Return the mean row, M - P times."""
+        return np.repeat(np.mean(W, axis=0, keepdims=True), len(W), axis=0)
+
+    def all_rows(self) -> np.ndarray:
+        """Return W in all rows: the shared row in proportion to the power of each atom."""
+        powers = self.subspace.powers[len(self.last.W) :]
+        share = (powers / max(powers.mean(), 1e-300)).astype(self.W_of_R.dtype)
+        return np.concatenate([self.last.W, share[:, None] * self.W_of_R])
+
+
+WAYS: dict[str, type[Single]] = {
+    "left out, added at the end (the package)": Single,
+    "as they are": AsTheyAre,
+    "pooled": Pooled,
+}
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The transform, what learning it took, and the objective after so many last NMF steps."""
+
+    Phi: np.ndarray
+    processor: float  #: seconds, over all threads
+    objectives: dict[int, float]
+
+
+def learned(
+    Y: np.ndarray, way: type[Single], last_steps: Sequence[int], seed: int, **how: Any
+) -> Learned:
+    """Learn with one of the ways, then make NMF steps on all rows at the target floor."""
+    problem = problem_of(Y, 10, fit_options(**how))
+    options, data = problem.options.algorithm, problem.data
+    with BlockedEngine(data.Y, problem.options.divergence, None, data.weights) as engine:
+        model, made = Model(engine, options.penalty), min(last_steps)
+        group = way(model, options, problem.subspace)
+        restart = problem.restart(seed, None, engine.powers())
+        with patch.object(alternate, "LAST_STEPS_OF_FEW", made):
+            before = time.process_time()
+            (outcome,) = problem.run(group, [restart])
+            processor = time.process_time() - before
+        W, objectives = model.restore(outcome.last, options.floor).W, {}
+        for steps in sorted(last_steps):
+            W = model.nmf(W, options.floor, options.nmf_exponent, steps - made)
+            objectives[steps], made = model.cost(W, options.floor), steps
+    return Learned(outcome.last.Phi, processor, objectives)

@@ -1,0 +1,176 @@
+"""The paper's outlook: learn a few atoms instead of M. What is lost, and what is not."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from page import Claim, Section, listed, verdict
+from reliability import ATOMS, compare
+from setting import COLOURS, Setting, axes_style, median, quietly, timed
+
+import phinmf
+from phinmf.analysis import atoms_for_energy, strongest_atoms
+
+TITLE = "Few atoms: the paper's outlook"
+SHARES = (0.9, 0.95, 0.99)
+ENOUGH = 0.99  #: share of the energy of the number of atoms that the claims are about
+KEPT = 0.02  #: share by which the numbers of atoms for the energy may differ and count as equal
+Row = dict[str, Any]
+
+
+def fit(setting: Setting, **how: Any) -> phinmf.Result:
+    """TL-NMF of the recording at the paper's floor, with the default schedule."""
+    asked = {"sparsity": 150.0, "floor": phinmf.PAPER["floor"], "init": "random"} | how
+    return quietly(phinmf.tl_nmf, setting.recording, setting.budget.K, **asked)
+
+
+def run(setting: Setting) -> Section:
+    """Learn P atoms from several random starts, for several P, in turns."""
+    Y, M = setting.recording, setting.budget.M
+    numbers = [*setting.budget.few_atoms, M]
+    runs: dict[int, list[tuple[phinmf.Result, float]]] = {P: [] for P in numbers}
+    fit(setting, n_atoms=numbers[0], max_iter=4, random_state=0)  # compile and load
+    for seed in range(setting.budget.starts):
+        for P in numbers:
+            runs[P].append(timed(lambda P=P, s=seed: fit(setting, n_atoms=P, random_state=s)))
+    all_seconds = [seconds for _, seconds in runs[M]]
+    rows = [row_of(setting, P, runs[P], all_seconds) for P in numbers]
+    fixed = fit(setting, solver=None, init="klt", random_state=0)
+    nothing = {
+        "P": "0 (Karhunen–Loève)",
+        "objective": fixed.objective / Y.size,
+        **counts(fixed.Phi, Y),
+    }
+    table = [{key: nothing.get(key, "") for key in rows[0]}, *rows]
+    return Section(
+        TITLE,
+        "The seed is Fig. 3a: if a part of the atoms holds nearly all of the energy, the others"
+        " need not be learned. `n_atoms=P` learns P atoms in the span of the P strongest"
+        " eigenvectors of YYᵀ; the other M - P rows of Φ stay eigenvectors"
+        " ([how](../method.md#few-atoms)), so Φ is as orthogonal and as complete as before."
+        f" Sparsity 150, default schedule, medians over {setting.budget.starts} random starts and"
+        " their pairs; times are taken in turns, the eigenvectors included. The objective is that"
+        " of all M rows, the quiet ones counting as much as the loud ones. Of the learned atoms"
+        f" the {ATOMS} strongest are compared, as in Fig. 3b; if no more are learned, their overlap"
+        " is 1 by construction.",
+        claims(rows, fixed.objective / Y.size),
+        [(draw(setting, rows, fixed.objective / Y.size), "Against the number P of learned atoms:"
+          " objective per entry over all rows, atoms for a share of the energy, atoms that two"
+          " starts share, and time")],
+        [("Medians; the first line learns nothing, the last one all atoms:", table)],
+        [setting.csv("few_atoms", rows)],
+        facts(rows),
+    )  # fmt: skip
+
+
+def row_of(
+    setting: Setting, P: int, runs: list[tuple[phinmf.Result, float]], all_seconds: list[float]
+) -> Row:
+    """Medians for one number of atoms."""
+    Y, results = setting.recording, [result for result, _ in runs]
+    n = min(ATOMS, P, setting.budget.M // 2)
+    sets = [strongest_atoms(r.Phi[:P], Y, n) for r in results]  # learned atoms come first
+    alike = [compare(A, B) for A, B in combinations(sets, 2)]
+    energies = [counts(r.Phi, Y) for r in results]
+    return {
+        "P": P,
+        "energy, %": round(100 * results[0].energy, 2),
+        "objective": median(r.objective for r in results) / Y.size,
+        **{key: round(median(e[key] for e in energies)) for key in energies[0]},
+        **{key: median(pair[key] for pair in alike) for key in ("> 0.95", "> 0.9", "overlap")},
+        "time / all": round(
+            median(t / most for (_, t), most in zip(runs, all_seconds, strict=True)), 3
+        ),
+    }
+
+
+def counts(Phi: np.ndarray, Y: np.ndarray) -> dict[str, int]:
+    """Atoms for the shares of the energy."""
+    found = atoms_for_energy(Phi, Y, SHARES)
+    return {f"{100 * share:g} %": int(n) for share, n in zip(SHARES, found, strict=True)}
+
+
+def chosen(rows: list[Row]) -> Row:
+    """The smallest number of atoms that holds enough of the energy."""
+    return next(row for row in rows if row["energy, %"] >= 100 * ENOUGH)
+
+
+def of(row: Row) -> str:
+    """Atoms for the shares of the energy, in words."""
+    return listed([row[f"{100 * share:g} %"] for share in SHARES])
+
+
+def claims(rows: list[Row], nothing: float) -> list[Claim]:
+    """The paper's outlook, compared with the counts."""
+    few, most = chosen(rows), rows[-1]
+    P, M = few["P"], most["P"]
+    kept = (nothing - few["objective"]) / (nothing - most["objective"])
+    energy = all(few[k] <= (1 + KEPT) * most[k] for k in (f"{100 * s:g} %" for s in SHARES))
+    return [
+        Claim(
+            "(closing remark, in our words) learning only a few atoms should lose little"
+            " information",
+            f"P = {P} of {M}: atoms for 90 / 95 / 99 % of the energy {of(few)}, all atoms"
+            f" {of(most)}",
+            verdict(energy, "holds for the energy", "more atoms are needed for the same energy"),
+        ),
+        Claim(
+            "(the same for the objective)",
+            f"{few['objective']:.3f} per entry over all rows; all atoms {most['objective']:.3f},"
+            f" none learned {nothing:.3f}",
+            f"{100 * kept:.0f} % of what learning all atoms gains",
+        ),
+        Claim(
+            "(closing remark, in our words) and it should cost less, with so few parameters",
+            f"{few['time / all']:.2f} of the time of all atoms, with"
+            f" {P * (P - 1) / (M * (M - 1)):.2f} of the parameters of Φ",
+            verdict(few["time / all"] < 1),
+        ),
+        Claim(
+            "(not in the paper) whether two starts find the same atoms",
+            f"of the {ATOMS} strongest, with |cos| > 0.95: {few['> 0.95']:g}, all atoms"
+            f" {most['> 0.95']:g}; overlap {few['overlap']:.3f}, all atoms {most['overlap']:.3f}",
+            verdict(few["> 0.95"] >= most["> 0.95"], "at least as reliable", "less reliable"),
+        ),
+    ]
+
+
+def facts(rows: list[Row]) -> dict[str, str]:
+    """For the gallery: the number of atoms that holds enough of the energy."""
+    few, what = chosen(rows), "few atoms on the recording"
+    return {
+        f"{what}, {few['P']} of {rows[-1]['P']}: atoms for 90 / 95 / 99 %": of(few),
+        f"{what}, {few['P']} of {rows[-1]['P']}: time / all atoms": f"{few['time / all']:.2f}",
+    }
+
+
+def draw(setting: Setting, rows: list[Row], nothing: float) -> str:
+    """Four curves against P."""
+    figure = Figure(figsize=(10, 6.2), layout="constrained")
+    (objective, energy), (alike, times) = figure.subplots(2, 2)
+    P, ours = [row["P"] for row in rows], COLOURS["annealed lbfgs"]
+
+    def line(ax: Any, key: str, **style: Any) -> None:
+        ax.plot(P, [row[key] for row in rows], marker="o", ms=3.5, color=ours, **style)
+
+    line(objective, "objective")
+    objective.axhline(nothing, color="#777777", ls=":", label="nothing learned")
+    axes_style(objective, ylabel="objective per entry, all rows")
+    objective.legend(frameon=False, fontsize=8)
+    for share, style in zip(SHARES, (":", "--", "-"), strict=True):
+        key = f"{100 * share:g} %"
+        line(energy, key, ls=style, label=key)
+    axes_style(energy, ylabel="atoms for a share of the energy", ylim=(0, None))
+    energy.legend(frameon=False, fontsize=8)
+    line(alike, "> 0.95", label="|cos| > 0.95")
+    line(alike, "> 0.9", ls="--", label="|cos| > 0.9")
+    axes_style(alike, ylabel=f"of the {ATOMS} strongest, in both starts", ylim=(0, None))
+    alike.legend(frameon=False, fontsize=8)
+    line(times, "time / all")
+    axes_style(times, ylabel="time, all atoms = 1", ylim=(0, None))
+    for ax in (objective, energy, alike, times):
+        ax.set(xlabel="P, learned atoms", xlim=(0, 1.03 * P[-1]))
+    return setting.save(figure, "few_atoms")
