@@ -62,7 +62,7 @@ def test_the_page_is_part_of_what_is_announced():
     page = speed.seconds(forecast.page(size, 44_100))
     assert 5 < page < 30
     longer = speed.seconds(forecast.page(size._replace(N=90_000), 44_100))
-    assert longer == pytest.approx(page, rel=0.05)  # a minute is all that it lets one hear
+    assert longer == pytest.approx(page, rel=0.05)  # half a minute is all that it lets one hear
 
 
 def test_lines_of_progress(tmp_path, capsys, monkeypatch):
