@@ -81,6 +81,17 @@ def test_a_longer_schedule_may_go_back_to_fewer_atoms(tmp_path, n_atoms, give):
     assert falls
 
 
+def test_a_run_continues_on_tensors_and_on_arrays(tmp_path):
+    """These change the number of atoms at other times."""
+    for number, (one, other) in enumerate(((np.asarray, tensor), (tensor, np.asarray))):
+        path = tmp_path / f"{number}.npz"
+        for until in (6, 11, 17):
+            stopped(path, one(Y[0]), until, engine="array")
+            r = tl_nmf(other(Y[0]), resume=path, engine="array", **HOW)
+            assert len(r.history) == HOW["max_iter"]
+            check_fit(Y[0], r, {})
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_without_nmf_steps_and_with_a_fixed_H(tmp_path, dtype):
     """What W says about its columns is kept when atoms are added."""

@@ -150,7 +150,6 @@ class Schedule:
         return bool(self.anneal and self.anneal.coarse and self.subspace is not None)
 
     def allows(self, n_atoms: int | None) -> bool:
-        """Whether some phase learns so many atoms (None: all)."""
-        most = self.n_atoms or self.M
-        smaller = {size for size in self.sizes if size < most} if self.begins_coarse else set()
-        return (n_atoms or self.M) in smaller | {most}
+        """Whether a run may have learned so many atoms (None: all), also on another device."""
+        most, n = self.n_atoms or self.M, n_atoms or self.M
+        return n == most or (self.begins_coarse and n < most)
