@@ -144,8 +144,9 @@ class Result:
     scale : float
         Root mean square of Y.
     n_atoms : int
-        Number of atoms that were learned. If it is less than M, they are the first rows of Φ, and
-        the others are the rest of the Karhunen–Loève transform, strongest first.
+        Number of atoms that were learned. If it is less than M, they are the first rows of Φ (with
+        `learn_transform`, those of the strongest rows of V̂), and the others an orthonormal basis of
+        the rest: the weaker eigenvectors of the covariance, if M is below 2048.
     energy : float
         Share of the energy of the frames that these atoms hold.
     """

@@ -20,7 +20,7 @@ from phinmf import checks
 from phinmf.algorithm.subspace import Subspace
 
 TIME_SHARE = 0.7  #: share of max_time after which the floor is the target
-FEWEST = 12  #: a run begins with at least a twelfth of the atoms
+STAGES = 4  #: numbers of atoms that a run may go through: M/8, M/4, M/2, M
 SINGLE_PAYS = 2**17  #: minimum number of samples for which single precision saves time
 SINGLE_SERVES = 1e-10  #: floor below which rounding in single precision matters
 SINGLE_CONVERGES = 1e-4  #: tol below which it matters for convergence
@@ -51,13 +51,13 @@ class Anneal:
         a given transform, W or H does so anyway.
     """
 
-    start: float = 0.02
-    length: int = 34
-    shape: float = 3.0
+    start: float = 0.05
+    length: int = 36
+    shape: float = 2.5
     knee: float = 1e-6
     sample: float = 3.0
     all_frames: float = 2e-3
-    coarse: float = 50.0
+    coarse: float = 10.0
 
     def __post_init__(self) -> None:
         for name in ("start", "shape", "knee"):
@@ -83,8 +83,7 @@ class Schedule:
 
     `shape` is that of the frames; a frame of weight 2 counts as two. `may_sample` is False if
     weights are not whole numbers: then no sample of frames can be drawn. At most `n_atoms` atoms
-    are learned; fewer while the floor is high if the `subspace` of a coarse beginning is given:
-    M, M/growth, M/growth² and so on.
+    are learned; fewer while the floor is high if the `subspace` of a coarse beginning is given.
     """
 
     def __init__(
@@ -98,13 +97,11 @@ class Schedule:
         subspace: Subspace | None = None,
         n_atoms: int | None = None,
         tol: float = 0.0,
-        growth: float = 2**0.5,
     ) -> None:
         _, M, N = shape
         self.M, self.subspace = M, subspace
         self.n_atoms = None if n_atoms == M else n_atoms
-        stages = range(1 + int(math.log(FEWEST, growth)))
-        self.sizes = sorted({math.ceil(M / growth**stage) for stage in stages})
+        self.sizes = sorted({math.ceil(M / 2**stage) for stage in range(STAGES)})
         self.anneal = anneal if anneal and anneal.start > target else None
         self.target = target
         self.max_time = max_time

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=values.atoms,
         default=UnmixOptions.n_atoms,
         metavar="N",
-        help="atoms to learn: a number, a share of the energy (0.999), or 'all', which is slower",
+        help="atoms to learn: a number, a share of the energy (0.99), or 'all', which is slower",
     )
     learning("--solver", default="lbfgs", choices=SOLVERS, help="method of learning")
     learning("--init", default="dct", choices=INITS, help="where learning starts")

@@ -61,11 +61,8 @@ class Data:
         if self.weights is not None and whole:
             N = int(self.weights.sum())
         o = options
-        # a device computes few atoms hardly faster than many, so it changes their number less often
-        growth = 4.0 if arrays.is_tensor(self.Y) else 2**0.5
         return Schedule(
             o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, whole, subspace, n_atoms, o.tol,
-            growth,
         )  # fmt: skip
 
 

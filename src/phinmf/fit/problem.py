@@ -46,6 +46,7 @@ class Problem:
     given: GivenFactors
     n_components: int
     options: FitOptions
+    chosen: FewAtoms | None = None  #: atoms to learn instead of the leading eigenvectors
 
     def solve(
         self,
@@ -228,7 +229,7 @@ class Problem:
     @once
     def few_atoms(self) -> FewAtoms | None:
         """The atoms that are learned; None: all."""
-        return FewAtoms.of(self.options.n_atoms, self.data)
+        return self.chosen or FewAtoms.of(self.options.n_atoms, self.data)
 
     @once
     def subspace(self) -> Subspace | None:

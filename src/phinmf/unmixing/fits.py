@@ -19,6 +19,7 @@ from phinmf import arrays
 from phinmf._types import AnyArray, Array
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
+from phinmf.algorithm.subspace import Subspace
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.few_atoms import FewAtoms
 from phinmf.fit.given import given_factors
@@ -43,7 +44,8 @@ class Fits:
 
     options: UnmixOptions
     data: Data
-    Phi: Array  #: where the transform starts
+    few: FewAtoms | None  #: the atoms that are learned; None: all
+    Phi: Array  #: where the transform starts, in double precision
     seed: int
     callback: Callback | None = None
 
@@ -55,11 +57,13 @@ class Fits:
         rng: np.random.Generator,
         callback: Callback | None = None,
     ) -> Fits:
-        """Scale frames (C, M, N) to unit power."""
+        """Scale frames (C, M, N) to unit power, and choose the atoms that are learned."""
         data = data_of(Y, fit_options(sparsity=options.sparsity).algorithm)
-        dtype, seed = arrays.dtype_of(data.Y), int(rng.integers(2**63))
-        Phi = init_of(options.init).start(data.weighted, np.random.default_rng(seed), dtype)
-        return cls(options, data, arrays.like(Phi, data.Y), seed, callback)
+        seed = int(rng.integers(2**63))
+        drawn = np.random.default_rng(seed)
+        start = init_of(options.init).start(data.weighted, drawn, np.float64)
+        Phi, few = strongest(arrays.like(start, data.Y), data.Y, options)
+        return cls(options, data, few, Phi, seed, callback)
 
     def nmf(self, before: Result | None = None, max_time: float | None = None) -> Result:
         """Factor the power in the start of the transform, or in that of an earlier fit."""
@@ -69,23 +73,20 @@ class Fits:
             )
         )
 
-    def transform(
-        self, before: Result, max_time: float | None = None
-    ) -> tuple[Result, FewAtoms | None]:
-        """Learn the transform from an earlier fit; it is orthogonal in double precision.
-
-        Return also the atoms that were learned, if these are not all.
-        """
-        o = self.options
+    def transform(self, before: Result, max_time: float | None = None) -> Result:
+        """Learn the transform from an earlier fit; it is orthogonal in double precision."""
         problem = self.problem(
-            before, solver=o.solver, n_atoms=o.n_atoms, anneal=ANNEAL, max_iter=OUTER_ITERATIONS,
-            tol=0, max_time=max_time,
+            before, solver=self.options.solver, anneal=ANNEAL, max_iter=OUTER_ITERATIONS, tol=0,
+            max_time=max_time,
         )  # fmt: skip
-        result, few = self.solved(problem), problem.few_atoms
-        exact = (
-            exactly_orthogonal(result.Phi, np.float64) if few is None else few.in_double(result.Phi)
-        )
-        return replace(result, Phi=exact), few
+        result = self.solved(replace(problem, chosen=self.few))
+        if self.few is None:
+            return replace(result, Phi=exactly_orthogonal(result.Phi, np.float64))
+        return replace(result, Phi=self.few.in_double(result.Phi))
+
+    def pooled(self, W: Array) -> Array:
+        """Return W with a common row for the atoms that hold next to nothing."""
+        return W if self.few is None else self.few.pooled(W, OWN_ROWS)
 
     def problem(self, before: Result | None, **how: Any) -> Problem:
         """A fit from the transform and the factors of another one, if there is one."""
@@ -100,3 +101,21 @@ class Fits:
         with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
             (result,) = problem.solve([self.seed], [self.callback])
         return result
+
+
+def strongest(Phi: Array, Y: AnyArray, options: UnmixOptions) -> tuple[Array, FewAtoms | None]:
+    """Return a transform with its strongest atoms first, and those that are learned (None: all).
+
+    They are rotated among each other; the others stay as they are. Inside the leading eigenvectors,
+    where `tl_nmf` learns few atoms, the others would be silent if frames are few, and NMF would fit
+    their silence.
+    """
+    if options.n_atoms is None or options.solver is None:
+        return Phi, None
+    X = arrays.cast(Phi, arrays.dtype_of(Y)) @ Y
+    powers = arrays.to_numpy((X * X).mean(axis=(0, 2))).astype(np.float64)
+    order = np.argsort(-powers, kind="stable")
+    subspace = Subspace(Phi[arrays.indices(order, Phi)], powers[order])
+    n = options.n_atoms
+    P = n if isinstance(n, int) else subspace.holding(n)
+    return subspace.basis, FewAtoms(P, subspace) if len(Phi) > P else None

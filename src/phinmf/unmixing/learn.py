@@ -12,11 +12,10 @@ from phinmf.algorithm.group import Callback
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.audio.sources import Source
 from phinmf.fit.devices import ComputeDevice
-from phinmf.linalg.manifold import dct, exactly_orthogonal
 from phinmf.result import Status
 from phinmf.unmixing import forecast
 from phinmf.unmixing.budget import Budget
-from phinmf.unmixing.fits import OWN_ROWS, Fits
+from phinmf.unmixing.fits import Fits
 from phinmf.unmixing.forecast import Size
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.options import UnmixOptions, window_length
@@ -70,19 +69,16 @@ def learn(
             seen = lambda state: callback(place.for_callback(state))  # noqa: E731
         fits = Fits.of(place.take(Y), options, rng, seen)
         last = fits.nmf(max_time=budget.first(size, learns))
-        told = last
-        Phi = dct(M) if options.init == "dct" else exactly_orthogonal(last.Phi, np.float64)
+        told = replace(last, Phi=fits.Phi)
         if learns:
-            told, few = fits.transform(last, budget.second(size))
+            told = fits.transform(last, budget.second(size))
             last = fits.nmf(told, budget.left(forecast.nmf_setup(size)))
-            Phi = told.Phi
-            if few is not None and last.W is not None:
-                last = replace(last, W=few.pooled(last.W, OWN_ROWS))
-    assert last.W is not None
+        assert last.W is not None
+        W = fits.pooled(last.W)
     out_of_time = options.solver is not None and not learns
     return UnmixModel(
-        Phi=arrays.to_numpy(Phi),
-        W=arrays.to_numpy(last.W).astype(np.float64),
+        Phi=arrays.to_numpy(told.Phi),
+        W=arrays.to_numpy(W).astype(np.float64),
         scale=last.scale,
         floor=last.floor,
         sparsity=options.sparsity,

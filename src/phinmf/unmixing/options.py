@@ -30,7 +30,7 @@ class UnmixOptions:
     n_components: int = 8
     window: str | float = "40ms"
     sparsity: float = DEFAULT_SPARSITY
-    n_atoms: int | float | None = 0.999
+    n_atoms: int | float | None = 0.99
     solver: str | Solver | None = "lbfgs"
     init: str = "dct"
     seed: RandomState = None
