@@ -80,10 +80,11 @@ TABLES = {
         "fit": "", "learned": "atoms learned", "energy": "their energy",
         "iterations": "outer iterations", "seconds": "s", "processor_seconds": "processor s",
         "share_of_time": "time / version 0.1", "objective": "objective per entry",
-        "atoms_90_95_99": "atoms for 90/95/99 %",
+        "gain": "share of the gain", "atoms_90_95_99": "atoms for 90/95/99 %",
     },
     "atoms_time": {
         "M": "M", "rate": "kHz", "few_learned": "atoms for 99.9 %", "few_seconds": "these, s",
+        "loop_seconds": "of which learning, s",
         "eigenvectors_seconds": "of which eigenvectors, s", "all_seconds": "all atoms, s",
         "all_iterations": "outer iterations with all atoms", "seconds_per_iteration": "s for each",
     },

@@ -80,6 +80,7 @@ def speed(repeats: int) -> None:
             runs[name].append(fits[name]())
             print(f"{name}: {runs[name][-1].seconds:.1f} s", flush=True)
     longest = median(run.seconds for run in runs[old])
+    start, end = (runs[name][0].result.objective for name in (fixed, old))
     rows = []
     for name, made in runs.items():
         result, seconds = made[0].result, median(run.seconds for run in made)
@@ -93,6 +94,7 @@ def speed(repeats: int) -> None:
                 "processor_seconds": f"{median(run.processor for run in made):.1f}",
                 "share_of_time": f"{seconds / longest:.3f}",
                 "objective": f"{result.objective / Y.size:.3f}",
+                "gain": f"{(start - result.objective) / (start - end):.2f}",
                 "atoms_90_95_99": energy(result.Phi, Y),
             }
         )
@@ -125,6 +127,7 @@ def at_length(M: int, repeats: int) -> dict[str, Any]:
         "rate": f"{M / WINDOW / 1000:.1f}",
         "few_learned": few[0].result.n_atoms,
         "few_seconds": f"{median(run.seconds for run in few):.2f}",
+        "loop_seconds": f"{median(run.result.history.seconds[-1] for run in few):.2f}",
         "eigenvectors_seconds": f"{median(eigenvectors):.2f}",
         "all_seconds": f"{'' if ends else '> '}{all_atoms.seconds:.1f}",
         "all_iterations": f"{len(full)}{'' if ends else ', then stopped'}",
@@ -141,7 +144,7 @@ def subspace(Y: np.ndarray) -> FewAtoms | None:
 
 def draw(rows: Rows) -> None:
     """Seconds against M."""
-    figure = Figure(figsize=(5.6, 4), layout="constrained")
+    figure = Figure(figsize=(5.6, 4.4), layout="constrained")
     ax, Ms = figure.subplots(), [row["M"] for row in rows]
     complete = [row for row in rows if not row["all_seconds"].startswith(">")]
     stopped = [row for row in rows if row not in complete]
@@ -154,12 +157,17 @@ def draw(rows: Rows) -> None:
                   " them: the whole fit takes longer")  # fmt: skip
     ax.loglog(Ms, [float(r["few_seconds"]) for r in rows], "s-", color="#0072B2",
               label=f"atoms for {100 * SHARE:g} % of the energy")  # fmt: skip
-    ax.loglog(Ms, [float(r["eigenvectors_seconds"]) for r in rows], "s:", color="#777777", ms=3,
-              label="of which eigenvectors")  # fmt: skip
+    for key, style, label in (
+        ("loop_seconds", "--", "of which learning"),
+        ("eigenvectors_seconds", ":", "of which eigenvectors"),
+    ):
+        ax.loglog(Ms, [float(r[key]) for r in rows], "s", ls=style, color="#777777", ms=3,
+                  label=label)  # fmt: skip
     ax.minorticks_off()
     ax.set_xticks(Ms, [str(M) for M in Ms])
     ax.set(xlabel="M, samples in 40 ms", ylabel="seconds", title="60 s of orchestra, float32")
-    ax.legend(fontsize=7)
+    ax.set_ylim(top=30 * ax.get_ylim()[1])  # room for the legend
+    ax.legend(loc="upper left", fontsize=7, frameon=False)
     save(figure, "atoms_time")
 
 
