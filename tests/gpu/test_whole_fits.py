@@ -110,11 +110,12 @@ def test_the_host_and_the_device_find_the_same_atoms(Y, dtype):
 @DTYPES
 def test_restarts_of_few_atoms_are_one_batch(Y, dtype):
     """A batch ends like its restarts alone, and the default begins with few atoms in it."""
-    from phinmf import TLNMF
+    from phinmf import TLNMF, Anneal
 
     X = torch.as_tensor(Y.T, dtype=dtype, device="cuda").contiguous()
     for n_atoms in (0.99, None):
-        model = TLNMF(10, n_atoms=n_atoms, n_init=4, init="random", random_state=0).fit(X)
+        how = {"n_init": 4, "init": "random", "random_state": 0, "anneal": Anneal(coarse=1000.0)}
+        model = TLNMF(10, n_atoms=n_atoms, **how).fit(X)
         assert len(model.objectives_) == 4
         assert np.ptp(model.objectives_) < 0.05 * min(model.objectives_)
         assert model.history_.atoms[0] < model.history_.atoms[-1] == model.n_atoms_
