@@ -216,8 +216,8 @@ class Problem:
         data, rng = self.data, rng or np.random.default_rng(0)
         start = self.options.init.start(data.weighted, rng, self.given.dtype)
         Phi = arrays.like(start, data.Y)
-        if self.few_atoms is None:
-            return Phi, None
+        if self.few_atoms is None or self.chosen is not None:
+            return Phi, None  # a start that was chosen is in terms of its own atoms
         nearest = self.few_atoms.nearest(Phi)
         return nearest, shares(Phi, nearest) if self.given.W.shape[1] else None
 
@@ -237,10 +237,12 @@ class Problem:
         if self.few_atoms is not None:
             known = self.few_atoms.subspace
             mixing = None if self.options.init.draws else self.common_start[1]
-            if mixing is None or self.given.W.shape[1] < self.n_components:
+            if self.given.W.shape[1] < self.n_components:
                 return known
-            W = normalise(arrays.cast(self.given.W, arrays.dtype_of(mixing)))[0]
-            return replace(known, W=mixing @ W)
+            W = normalise(arrays.cast(self.given.W, self.given.dtype))[0]
+            if self.chosen is not None:
+                return replace(known, W=W)
+            return known if mixing is None else replace(known, W=mixing @ W)
         return subspace_of(self.data) if self.begins_coarse else None
 
     @property
