@@ -117,7 +117,7 @@ def tl_nmf(
     nmf_exponent : float
         0.5 for majorisation-minimisation (the paper), 1 for the faster majorisation-equalisation.
     max_iter : int
-        Maximum number of outer iterations; the annealing schedule takes 36 of them.
+        Maximum number of outer iterations; the annealing schedule takes 32 of them.
     max_time : float, optional
         Seconds after which no further step is made; it is looked at after every step.
     tol : float

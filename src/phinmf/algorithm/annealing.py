@@ -52,12 +52,12 @@ class Anneal:
     """
 
     start: float = 0.05
-    length: int = 36
+    length: int = 32
     shape: float = 2.5
     knee: float = 1e-6
     sample: float = 3.0
     all_frames: float = 2e-3
-    coarse: float = 10.0
+    coarse: float = 30.0
 
     def __post_init__(self) -> None:
         for name in ("start", "shape", "knee"):

@@ -58,7 +58,8 @@ class Fits:
         callback: Callback | None = None,
     ) -> Fits:
         """Scale frames (C, M, N) to unit power, and choose the atoms that are learned."""
-        data = data_of(Y, fit_options(sparsity=options.sparsity).algorithm)
+        how = fit_options(sparsity=options.sparsity).algorithm
+        data = data_of(Y, how, may_merge=False)  # later fits start from the H of all frames
         seed = int(rng.integers(2**63))
         drawn = np.random.default_rng(seed)
         start = init_of(options.init).start(data.weighted, drawn, np.float64)
