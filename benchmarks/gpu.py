@@ -139,7 +139,8 @@ def fits(Y: np.ndarray, dtype: torch.dtype, seeds: range) -> list[dict[str, Any]
         how = {"sparsity": MU, "init": "random", "random_state": seed}
         result, seconds = timed(functools.partial(phinmf.tl_nmf, frames, K, **how))
         per_entry = result.history.target_objective / Y.size
-        times = [result.history.seconds[per_entry <= goal].min() for goal in (10.57, 8.90)]
+        reached = (result.history.seconds[per_entry <= goal] for goal in (10.57, 8.90))
+        times = [seconds.min(initial=np.inf) for seconds in reached]
         rows.append(
             {
                 "dtype": str(dtype).removeprefix("torch."),

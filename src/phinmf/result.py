@@ -46,7 +46,8 @@ class Row(NamedTuple):
     objective: float
     divergence: float  #: first term of the objective
     penalty: float  #: second term of the objective
-    #: C at the target floor, for the same Φ, W and H; much higher while these fit a high floor
+    #: C at the target floor, for the same Φ, W and H; much higher while these fit a high floor.
+    #: While fewer atoms are in use than at the end, that of the start: the result is never worse.
     target_objective: float
     gradient: float  #: Frobenius norm of skew(G) after the transform step
     steps: tuple[float, ...]  #: accepted step lengths of the transform step

@@ -63,7 +63,7 @@ def alternate(
             refreshed = t % REFRESH == REFRESH - 1
             if refreshed:
                 group.refresh()
-            record(group, runs, phase, clock)
+            record(group, runs, phase, schedule, clock)
             stop(group, runs, phase, options)
             if not group.running:
                 break
@@ -112,10 +112,13 @@ def begun(restart: Restart, cost: float) -> Run:
     return Run(restart, at.history, at.position.last)
 
 
-def record(group: Group, runs: Sequence[Run], phase: Phase, clock: Clock) -> None:
+def record(
+    group: Group, runs: Sequence[Run], phase: Phase, schedule: Schedule, clock: Clock
+) -> None:
     """Add a row to the history of every running restart."""
     measured = group.measure()
     seconds = clock.seconds()
+    complete = phase.n_atoms == schedule.n_atoms
     for number, found in zip(group.running, measured, strict=True):
         history = runs[number].history
         evaluations = found.evaluations + (history[-1].evaluations if len(history) else 0)
@@ -124,7 +127,7 @@ def record(group: Group, runs: Sequence[Run], phase: Phase, clock: Clock) -> Non
                 objective=found.divergence + found.penalty,
                 divergence=found.divergence,
                 penalty=found.penalty,
-                target_objective=found.target_objective,
+                target_objective=found.target_objective if complete else history.start,
                 gradient=found.gradient,
                 steps=found.steps,
                 search_failed=found.search_failed,
