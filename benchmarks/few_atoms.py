@@ -14,6 +14,8 @@ from _runs import CHOSEN, add_options, runs, wanted
 from _separators import Separator, unmixed, unmixed_with
 from sklearn.exceptions import ConvergenceWarning
 
+from phinmf.unmixing.options import UnmixOptions
+
 ALL = "unmix"
 
 
@@ -65,7 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add_options(parser)
     told = "numbers of atoms, or shares of the energy"
-    parser.add_argument("--atoms", nargs="*", type=atoms, default=[0.999], help=told)
+    parser.add_argument("--atoms", nargs="*", type=atoms, default=[UnmixOptions.n_atoms], help=told)
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine())
