@@ -31,3 +31,11 @@ def data_folder():
         if not (folder / name).exists():
             pytest.skip(f"{name} is not here: set PHINMF_DATA to its folder")
     return folder
+
+
+@pytest.fixture(scope="module")
+def always_coarse():
+    """Let small problems begin with few atoms, too, which saves them no time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("phinmf.fit.problem.COARSE_PAYS", 0)
+        yield

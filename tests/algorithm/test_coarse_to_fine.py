@@ -13,6 +13,8 @@ from phinmf import Anneal, Status, learn_transform, tl_nmf
 from phinmf.algorithm.annealing import Schedule
 from phinmf.algorithm.subspace import Subspace
 
+pytestmark = pytest.mark.usefixtures("always_coarse")
+
 HOW = {"n_components": 2, "tol": 0, "random_state": 0}
 GIVE = pytest.mark.parametrize("give", [np.asarray, tensor])
 

@@ -15,6 +15,8 @@ import dask.array as da
 
 from phinmf.engines.remote import disk
 
+pytestmark = pytest.mark.usefixtures("always_coarse")
+
 HOW = {"n_components": 2, "max_iter": 8, "tol": 0, "random_state": 0}
 FRAMES = {
     "one channel": sound(M=40, n=100_000),

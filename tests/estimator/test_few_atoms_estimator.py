@@ -10,6 +10,8 @@ from tensor_problems import host, tensor
 from phinmf import TLNMF, tl_nmf
 from phinmf.solvers import LBFGS
 
+pytestmark = pytest.mark.usefixtures("always_coarse")
+
 X = np.ascontiguousarray(sound()[0].T)
 HOW = {"n_components": 2, "max_iter": 8, "tol": 0, "random_state": 0}
 GIVE = pytest.mark.parametrize("give", [np.asarray, tensor])

@@ -15,6 +15,8 @@ from phinmf.engines.array import ArrayEngine
 from phinmf.inits import INITS
 from phinmf.solvers import SOLVERS
 
+pytestmark = pytest.mark.usefixtures("always_coarse")
+
 HOW = {"n_components": 2, "max_iter": 7, "tol": 0, "random_state": 0}
 #: engines by name, and tensors: as a batch and by the readable engine
 ENGINES = [*engines_here(), "batch", "array on tensors"]

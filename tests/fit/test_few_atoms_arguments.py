@@ -7,6 +7,8 @@ from tensor_problems import tensor
 
 from phinmf import TLNMF, learn_transform, tl_nmf
 
+pytestmark = pytest.mark.usefixtures("always_coarse")
+
 Y = sound()[0]
 V_hat = np.ones_like(Y)
 

@@ -11,6 +11,8 @@ from phinmf import TLNMF, Anneal, tl_nmf
 from phinmf.fit import storage
 from phinmf.solvers import SOLVERS
 
+pytestmark = pytest.mark.usefixtures("always_coarse")
+
 Y = sound(M=24, n=6000)
 HOW = {"n_components": 2, "max_iter": 24, "tol": 0, "random_state": 5, "anneal": Anneal(length=20)}
 GIVE = pytest.mark.parametrize("give", [np.asarray, tensor])

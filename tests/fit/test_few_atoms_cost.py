@@ -16,6 +16,8 @@ from phinmf.inits import covariance as klt
 from phinmf.linalg.algebra import Algebra
 from phinmf.solvers import SOLVERS
 
+pytestmark = pytest.mark.usefixtures("always_coarse")
+
 M, P = 24, 6
 HOW = {"n_components": 2, "max_iter": 11, "tol": 0, "random_state": 0, "n_atoms": P}
 

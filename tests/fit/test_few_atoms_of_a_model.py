@@ -11,6 +11,8 @@ from phinmf.divergences import DIVERGENCES
 from phinmf.linalg.manifold import random_orthogonal
 from phinmf.solvers import SOLVERS
 
+pytestmark = pytest.mark.usefixtures("always_coarse")
+
 HOW = {"max_iter": 6, "tol": 0, "random_state": 0}
 
 

@@ -7,7 +7,7 @@ seen at all. So a run begins with a sample of the frames in float32 and with the
 their Karhunen–Loève transform, uses all frames and more and more atoms as the floor falls, and ends
 at the target floor with all of them. Its last NMF steps are in the precision of the data, and so is
 what comes before them at the target if a small `tol` asks for it. (Small problems are neither
-sampled nor computed in single precision: it would save no time.)
+sampled nor computed in single precision, nor do they begin with few atoms: it would save no time.)
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks, penalties
 from phinmf._types import AnyArray, Array, Fixed, RandomState
 from phinmf.algorithm.alternate import Outcome, alternate
-from phinmf.algorithm.annealing import Schedule
+from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.group import Callback, Group, Restart
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
@@ -35,6 +36,7 @@ from phinmf.fit.weights import in_units, weighted
 from phinmf.once import once
 from phinmf.result import Result, Status
 
+COARSE_PAYS = SINGLE_PAYS  #: minimum number of samples for which a coarse beginning saves time
 LEAST_FLOOR_OF_BATCH = 1e-60  #: its kernels multiply four ratios of a power to the floor
 
 
@@ -248,7 +250,8 @@ class Problem:
     @property
     def begins_coarse(self) -> bool:
         """Whether runs begin with few atoms: only where nothing that was given would be lost."""
-        return self.options.begins_coarse and not self.given.starts
+        large = math.prod(self.data.Y.shape) >= COARSE_PAYS
+        return self.options.begins_coarse and large and not self.given.starts
 
     @once
     def schedule(self) -> Schedule:
