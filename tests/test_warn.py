@@ -76,7 +76,7 @@ def test_frames_from_files(tmp_path):
 
 def test_unmix(monkeypatch):
     """`unmix` ignores a ConvergenceWarning; here it ignores another kind instead."""
-    monkeypatch.setattr("phinmf.unmixing.learn.ConvergenceWarning", DeprecationWarning)
+    monkeypatch.setattr("phinmf.unmixing.fits.ConvergenceWarning", DeprecationWarning)
     y = np.random.default_rng(0).standard_normal(800)
     found, expected = locations(lambda: unmix(y, 8000, 2, window=16, seed=0, max_time=0.01))
     assert found == expected
