@@ -196,8 +196,7 @@ def unmix(
         components. 0 is no penalty.
     n_atoms : int, float or None
         Number of atoms of the start that are learned, the strongest, or the share of the energy
-        that they must hold; the others stay as they are. None learns all, which takes longer and
-        separates no better.
+        that they must hold; the others stay as they are. None learns all, which takes longer.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is learned, as in `tl_nmf`; None keeps the transform: plain NMF in it.
     init : {"dct", "random", "klt"}
