@@ -4,7 +4,7 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.api import PAPER, learn_transform, sparsity_from_lambda, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.audio.many_files import frames_from_files
-from phinmf.divergences import Divergence
+from phinmf.divergences import Beta, Divergence
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.result import History, Result, State, Status
 from phinmf.unmix_api import Unmixing, unmix
@@ -16,6 +16,7 @@ __all__ = [
     "PAPER",
     "TLNMF",
     "Anneal",
+    "Beta",
     "Divergence",
     "History",
     "Result",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.floating[Any]]  #: float32 or float64, also for tensors
 Indices: TypeAlias = NDArray[np.intp]
+Mask: TypeAlias = NDArray[np.bool_]
 Precision: TypeAlias = np.dtype[Any]  #: float32 or float64
 Tensor = Any  #: of PyTorch, never an array of NumPy
 AnyArray = Any  #: an array of NumPy, a tensor of PyTorch or a dask array

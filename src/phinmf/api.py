@@ -46,6 +46,7 @@ def tl_nmf(
     divergence: str | Divergence = "itakura-saito",
     penalty: str | Penalty = "sparse",
     sparsity: float = DEFAULT_SPARSITY,
+    smoothness: float = 0.0,
     n_atoms: int | float | None = None,
     floor: float = Options.floor,
     anneal: bool | Anneal | None = None,
@@ -60,6 +61,7 @@ def tl_nmf(
     fixed: Fixed = None,
     sample_weight: ArrayLike | None = None,
     frame_mask: ArrayLike | None = None,
+    first_frames: ArrayLike | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -98,6 +100,10 @@ def tl_nmf(
     sparsity : float
         Weight of the penalty for a recording of unit power: μ = sparsity / mean(Y²).
         `sparsity_from_lambda` converts the paper's λ.
+    smoothness : float
+        Weight of Σ_k Σ_n d(h_{k,n-1} | h_kn), the Itakura–Saito divergence between neighbouring
+        activations (Févotte 2011), which makes them smooth. Y must hold frames in their order;
+        none are sampled while the floor is high.
     n_atoms : int or float, optional
         Learn only so many atoms, inside the subspace that holds the most energy (the leading
         eigenvectors of the covariance of the frames); a float such as 0.999 is the share of the
@@ -137,6 +143,9 @@ def tl_nmf(
         weight 0 are left out of the fit; their activations are found afterwards.
     frame_mask : bool array of shape (N,), optional
         True for frames to leave out, as if of weight 0.
+    first_frames : array of int, optional
+        Frames that begin a recording: activations are not smooth across them, nor across frames
+        that are left out.
     random_state : None, int, RandomState or Generator
         Seed of the random parts of the start.
     callback : callable, optional
@@ -181,13 +190,13 @@ def tl_nmf(
     """
     options = fit_options(
         solver=solver, init=init, divergence=divergence, penalty=penalty, sparsity=sparsity,
-        n_atoms=n_atoms, floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf,
+        smoothness=smoothness, n_atoms=n_atoms, floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf,
         n_iter_transform=n_iter_transform, nmf_exponent=nmf_exponent, max_iter=max_iter,
         max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
     )  # fmt: skip
     problem = problem_of(
         Y, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight,
-        frame_mask=frame_mask,
+        frame_mask=frame_mask, first_frames=first_frames,
     )  # fmt: skip
     files = Files(checkpoint, checkpoint_every, resume)
     (result,) = problem.solve([random_state], [checks.function("callback", callback)], 1, files)

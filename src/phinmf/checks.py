@@ -79,8 +79,10 @@ def factor(name: str, given: ArrayLike, shape: tuple[int, int], dtype: Any) -> A
     return arrays.copied(array, dtype)
 
 
-def number(name: str, given: Any, least: float, strict: bool = False) -> float:
-    """Return a finite float, at least (or strictly above) a bound."""
+def number(
+    name: str, given: Any, least: float, strict: bool = False, most: float | None = None
+) -> float:
+    """Return a finite float, at least (or strictly above) a bound, and at most another one."""
     try:
         value = float(given)
     except (TypeError, ValueError, OverflowError):
@@ -89,6 +91,8 @@ def number(name: str, given: Any, least: float, strict: bool = False) -> float:
         raise ValueError(
             f"{name} is {given!r}, but a finite number {'>' if strict else '≥'} {least:g} is needed"
         )
+    if most is not None and value > most:
+        raise ValueError(f"{name} is {given!r}, but a number from {least:g} to {most:g} is needed")
     return value
 
 

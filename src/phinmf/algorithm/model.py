@@ -10,7 +10,7 @@ import numpy as np
 
 from phinmf._types import Array, Indices, Precision
 from phinmf.algorithm.nmf import Kept, activate, nmf_step
-from phinmf.arrays import copied, frames_contiguous, take_frames
+from phinmf.arrays import cast, copied, frames_contiguous, namespace, take_frames
 from phinmf.engines import Engine, Objective
 from phinmf.engines.base import OutOfTime, never
 from phinmf.linalg.manifold import exactly_orthogonal
@@ -102,7 +102,10 @@ class Model:
 
     def penalty_of(self, W: Array) -> float:
         """Return the penalty of W and the activations."""
-        return self.penalty.cost(W, self.engine.activation_sums())
+        norms = namespace(W).sum(cast(W, np.float64), axis=0)
+        cost = float(self.penalty.cost(norms * self.engine.activation_sums()))
+        smoothness = self.penalty.smoothness
+        return cost + smoothness * self.engine.roughness() if smoothness else cost
 
     def nmf(
         self, W: Array, eps: float, gamma: float, n_iter: int, out_of_time: OutOfTime = never

@@ -25,12 +25,18 @@ def nmf_step(
     kept = kept or Kept()
     sums = engine.nmf_pass(W, penalty, eps, gamma if kept.H is None else 0.0)
     free = free_columns(W, kept.columns)
-    W = updated_dictionary(W, sums, penalty.on_dictionary(sums.activation), gamma, free)
+    W = updated_dictionary(W, sums, pressure_on(W, sums.activation, penalty), gamma, free)
     if kept.H is not None:
         return W
     W, s = normalise(W, free)
     engine.scale_activations(s)
     return W
+
+
+def pressure_on(W: Array, activation: Array, penalty: Penalty) -> Array:
+    """Return (…, K), the derivative of a penalty by each row of W, given H1 (…, K)."""
+    totals = activation * namespace(W).sum(W, axis=-2)
+    return penalty.rates(totals) * activation
 
 
 def updated_dictionary(
@@ -75,4 +81,4 @@ def activate(engine: Engine, W: Array, penalty: Penalty, eps: float, n_iter: int
     H = flat_activations(engine.powers(), len(W), W.shape[1], penalty)
     engine.set_activations(H)
     for _ in range(n_iter if W.shape[1] else 0):
-        engine.nmf_pass(W, penalty, eps, gamma=1.0)
+        engine.nmf_pass(W, penalty, eps, engine.divergence.max_exponent)

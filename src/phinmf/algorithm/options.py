@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from phinmf import checks
 from phinmf.algorithm.annealing import Anneal
-from phinmf.penalties import PENALTIES, Penalty, Sparse
+from phinmf.penalties import PENALTIES, Penalty, Smooth, Sparse
 from phinmf.solvers import SOLVERS, Solver
 
 DEFAULT_SPARSITY = 10.0
@@ -73,9 +73,16 @@ def annealing_for(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal
     return Anneal() if checks.known("anneal", anneal, (True, False)) else None
 
 
-def penalty_named(penalty: str | Penalty, weight: float) -> Penalty:
-    """Return the registered penalty of this name and weight; an object is returned unchanged."""
+def penalty_named(penalty: str | Penalty, weight: float, smoothness: float = 0.0) -> Penalty:
+    """Return the registered penalty of this name and weight, or the object; smooth if asked for."""
     weight = checks.number("sparsity", weight, 0)
-    if isinstance(penalty, Penalty):
-        return penalty
-    return PENALTIES[checks.known("penalty", penalty, PENALTIES)](weight)  # type: ignore[call-arg]
+    smoothness = checks.number("smoothness", smoothness, 0)
+    if not isinstance(penalty, Penalty):
+        kind = PENALTIES[checks.known("penalty", penalty, PENALTIES)]
+        penalty = kind(weight)  # type: ignore[call-arg]
+    if smoothness and penalty.smoothness:
+        raise ValueError(
+            f"smoothness is {smoothness:g} and the penalty has one of its own,"
+            f" {penalty.smoothness:g}: leave one of them out"
+        )
+    return Smooth(penalty, smoothness) if smoothness else penalty

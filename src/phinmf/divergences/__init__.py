@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from phinmf.divergences.base import Divergence, Family
+from phinmf.divergences.beta import Beta
 from phinmf.divergences.gaussian import Gaussian
 from phinmf.divergences.itakura_saito import ItakuraSaito
 
 __all__ = [
     "COMPILED",
     "DIVERGENCES",
+    "Beta",
     "Divergence",
     "Family",
     "Gaussian",
@@ -25,6 +27,8 @@ __all__ = [
 DIVERGENCES: dict[str, Divergence] = {
     "itakura-saito": ItakuraSaito(),
     "gaussian": Gaussian(),
+    "kullback-leibler": Beta(1.0),
+    "euclidean": Beta(2.0),
 }
 
 COMPILED: dict[Family, Divergence] = {

@@ -37,11 +37,18 @@ class Divergence(ABC):
         Declare it only if the formulas are those of a compiled family: the kernels then compute
         in their place. The declaration is verified (`phinmf.divergences.compiled_family`). With
         None, the default, fits run on the readable array engine.
+    max_exponent : float
+        Largest γ for which the updates of W and H with `nmf_split` never raise the objective.
+    smooth_updates : bool
+        Whether they can be combined with smooth activations: the cost as a function of one
+        activation h must lie below A/h + Bh, with equal value and slope at the present h.
     has_nmf_split : bool
         False if there is no `nmf_split`: then the divergence serves `learn_transform` only.
     """
 
     family: Family | None = None
+    max_exponent: float = 1.0
+    smooth_updates: bool = True
     has_nmf_split: ClassVar[bool] = True
 
     @abstractmethod

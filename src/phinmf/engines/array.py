@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array, Indices
+from phinmf._types import Array, Indices, Mask
 from phinmf.arrays import (
     cast,
     copied,
@@ -23,11 +23,19 @@ from phinmf.arrays import (
 )
 from phinmf.divergences import Divergence
 from phinmf.engines import sums
-from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
+from phinmf.engines.base import (
+    DictionarySums,
+    Engine,
+    Evaluation,
+    Objective,
+    links_among,
+    links_of,
+)
 from phinmf.engines.converging import CHECK_EVERY, converged
 from phinmf.engines.sums import power
 from phinmf.linalg.algebra import algebra_of
 from phinmf.penalties import Penalty
+from phinmf.penalties.smooth import difference, pull
 
 
 class ArrayEngine(Engine):
@@ -41,6 +49,7 @@ class ArrayEngine(Engine):
         divergence: Divergence,
         n_threads: int | None = None,
         weights: Array | None = None,
+        links: Mask | None = None,
     ) -> None:
         self.xp = namespace(Y)
         self.Y = Y
@@ -50,6 +59,7 @@ class ArrayEngine(Engine):
         self.shape = tuple(Y.shape)
         self.dtype = dtype_of(Y)
         self.weights = np.ones(Y.shape[2]) if weights is None else weights
+        self.links = links_of(self.weights, links)
         self.w64 = like(self.weights, Y)  #: the weights, on the device of the frames
         self.w = None if (self.weights == 1).all() else self.w64  #: None if all are 1
         self.algebra = algebra_of(Y)
@@ -60,7 +70,7 @@ class ArrayEngine(Engine):
         Y = copied(take_frames(self.Y, frames), dtype)
         if atoms is not None:
             Y = like(atoms, Y, dtype) @ Y
-        return ArrayEngine(Y, self.divergence, None, weights)
+        return ArrayEngine(Y, self.divergence, None, weights, links_among(frames, self.links))
 
     def rest(self) -> None:
         self.X = self.Y
@@ -88,16 +98,53 @@ class ArrayEngine(Engine):
 
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
         V = power(self.X)
-        if gamma > 0:
-            self.H = self.updated(V, W, self.H, penalty, eps, gamma)
+        if gamma > 0 and penalty.smoothness:
+            rates = self.rates(W, penalty)
+            for first in (0, 1):
+                self.update_every_other(first, V, W, rates, penalty.smoothness, eps, gamma)
+        elif gamma > 0:
+            d, rates = self.divergence, self.rates(W, penalty)
+            self.H = sums.updated_activations(d, V, W, self.H, rates, eps, gamma)
         return sums.dictionary_sums(self.divergence, V, W, self.H, eps, self.w)
 
-    def updated(
-        self, V: Array, W: Array, H: Array, penalty: Penalty, eps: float, gamma: float
-    ) -> Array:
-        """Return activations after one update."""
-        pressure = penalty.on_activations(H)
-        return sums.updated_activations(self.divergence, V, W, H, pressure, eps, gamma)
+    def rates(self, W: Array, penalty: Penalty) -> Array:
+        """Return (K, 1): what the penalty adds to the denominators of H."""
+        totals = self.activation_sums() * self.xp.sum(cast(W, np.float64), axis=0)
+        return cast(penalty.rates(totals), self.dtype)[:, None]
+
+    def update_every_other(
+        self,
+        first: int,
+        V: Array,
+        W: Array,
+        rates: Array,
+        smoothness: float,
+        eps: float,
+        gamma: float,
+    ) -> None:
+        """Update the activations of every other frame, which depend on those between them."""
+        before, after = self.neighbours()
+        weights = np.where(self.weights > 0, self.weights, np.inf)
+        strength = like(smoothness / weights, self.H, self.dtype)
+        some = slice(first, None, 2)
+        H = self.H[:, some]
+        pulled = pull(H, before[:, some], after[:, some], strength[some])
+        self.H[:, some] = sums.updated_activations(
+            self.divergence, V[:, some], W, H, rates, eps, gamma, pulled
+        )
+
+    def neighbours(self) -> tuple[Array, Array]:
+        """Return (K, N) the activations before and after each frame; its own if there are none."""
+        before, after, H = copied(self.H), copied(self.H), self.H
+        linked = like(self.links, H, bool)
+        before[:, 1:] = self.xp.where(linked[1:], H[:, :-1], H[:, 1:])
+        after[:, :-1] = self.xp.where(linked[1:], H[:, 1:], H[:, :-1])
+        return before, after
+
+    def roughness(self) -> float:
+        H = cast(self.H, np.float64)
+        linked = like(self.links[1:], H, bool)
+        return float(self.xp.sum(difference(H[:, 1:], H[:, :-1], linked)))
 
     def converge_activations(
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
@@ -106,11 +153,12 @@ class ArrayEngine(Engine):
 
         def cost(v: Array, H: Array) -> Array:
             losses = sums.frame_losses(self.divergence, v, W @ H + eps, eps)
-            return losses + penalty.frame_costs(H)
+            return losses + penalty.frame_rate * self.xp.sum(H, axis=0)
 
         def updated(v: Array, H: Array) -> Array:
+            d, rate = self.divergence, penalty.frame_rate
             for _ in range(CHECK_EVERY):
-                H = self.updated(v, W, H, penalty, eps, gamma=1.0)
+                H = sums.updated_activations(d, v, W, H, rate, eps, d.max_exponent)
             return H
 
         H = converged(V, cast(self.H, np.float64), cost, updated, tol * len(V), max_updates)

@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf import penalties
-from phinmf._types import Array, Indices, Precision
+from phinmf._types import Array, Indices, Mask, Precision
 from phinmf.divergences import Divergence, is_compiled
 from phinmf.linalg.algebra import Algebra
 from phinmf.penalties import Penalty
@@ -90,7 +90,9 @@ class Engine(ABC):
 
     dtype: Precision
     algebra: Algebra
+    divergence: Divergence
     weights: Array  #: (N,): how many frames each frame counts for in every sum; on the host
+    links: Mask  #: (N,), on the host: whether a frame follows the one before it
 
     @abstractmethod
     def __init__(
@@ -99,14 +101,17 @@ class Engine(ABC):
         divergence: Divergence,
         n_threads: int | None = None,
         weights: Array | None = None,
+        links: Mask | None = None,
     ) -> None:
-        """Hold frames Y (C, M, N), which are never changed; without weights each counts once."""
+        """Hold frames Y (C, M, N), which are never changed; without weights each counts once.
+
+        Without links each frame follows the one before it, unless one of them has no weight.
+        """
 
     @classmethod
-    def supports(cls, divergence: Divergence, penalty: Penalty | None = None) -> bool:
-        """Whether this engine can compute with a divergence and a penalty."""
-        known = is_compiled(divergence) and (penalty is None or penalties.is_compiled(penalty))
-        return known or not cls.compiled_only
+    def supports(cls, divergence: Divergence) -> bool:
+        """Whether this engine can compute with a divergence."""
+        return is_compiled(divergence) or not cls.compiled_only
 
     def __enter__(self) -> Engine:
         """Start threads or reserve a device for the calls that follow."""
@@ -157,7 +162,8 @@ class Engine(ABC):
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
         """Update H given W, then return the sums for the update of W at the new H.
 
-        γ is the exponent of the update; γ = 0 keeps H.
+        γ is the exponent of the update; γ = 0 keeps H. If the penalty asks for smooth activations,
+        frames of even number are updated before those of odd number.
         """
 
     @abstractmethod
@@ -168,12 +174,16 @@ class Engine(ABC):
 
         A frame has converged when `converging.CHECK_EVERY` updates lower its cost by at most tol
         per entry. It gets at most `max_updates` updates, and its result does not depend on other
-        frames.
+        frames: a unit of activation costs `penalty.frame_rate`, and neighbours do not matter.
         """
 
     @abstractmethod
     def activation_sums(self) -> Array:
         """(K,): H1, weighted."""
+
+    @abstractmethod
+    def roughness(self) -> float:
+        """Σ_k Σ_n d(h_{k,n-1} | h_kn) over linked frames: what a smoothness of 1 costs."""
 
     @abstractmethod
     def objective(self, W: Array, eps: float) -> Objective:
@@ -182,3 +192,22 @@ class Engine(ABC):
     @abstractmethod
     def objective_of(self, V_hat: Array, eps: float) -> Objective:
         """L with a given (M, N) model: v̂ = V_hat + ε."""
+
+
+def links_of(weights: Array, links: Mask | None) -> Mask:
+    """Return whether each frame follows the one before it: the first one does not.
+
+    A frame of weight 0 is linked to none.
+    """
+    follows = np.ones(len(weights), bool) if links is None else links.copy()
+    follows[:1] = False
+    follows[1:] &= (weights[1:] > 0) & (weights[:-1] > 0)
+    return follows
+
+
+def links_among(frames: Indices | slice | Mask, links: Mask) -> Mask:
+    """Return which of some frames still follow the one before them."""
+    chosen = np.arange(len(links))[frames]
+    follows = links[chosen]
+    follows[1:] &= chosen[1:] == chosen[:-1] + 1
+    return follows

@@ -20,6 +20,7 @@ from phinmf.arrays import cast, dtype_of, namespace
 from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums
 from phinmf.linalg.multiplicative import multiply
+from phinmf.penalties.smooth import Pull
 
 
 def mean_over_channels(A: Array) -> Array:
@@ -74,10 +75,17 @@ def updated_activations(
     pressure: Array | float,
     eps: float,
     gamma: float,
+    pull: Pull | None = None,
 ) -> Array:
-    """H∘[WᵀP/(WᵀQ+μ)]^γ of §2.2; `pressure` is μ, or what another penalty adds to WᵀQ."""
+    """H∘[WᵀP/(WᵀQ+μ)]^γ of §2.2; `pressure` is μ, or what another penalty adds to WᵀQ.
+
+    If activations are smooth, neighbours `pull` in addition.
+    """
     P, Q = divergence.nmf_split(V, W @ H + eps, eps)
-    return multiply(H, W.mT @ P, W.mT @ Q + pressure, gamma)
+    numerator, denominator = W.mT @ P, W.mT @ Q + pressure
+    if pull is not None:
+        numerator, denominator = H * numerator + pull.numerator, H * denominator + pull.denominator
+    return multiply(H, numerator, denominator, gamma)
 
 
 def dictionary_sums(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Indices
+from phinmf._types import AnyArray, Array, Indices, Mask
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.subspace import Subspace
@@ -17,6 +17,7 @@ from phinmf.arrays import lazy
 from phinmf.arrays.cluster_tasks import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
+from phinmf.engines.base import links_among
 from phinmf.fit import power
 from phinmf.fit.digest import digest_of_frames
 from phinmf.fit.weights import checked, in_own_unit
@@ -36,6 +37,7 @@ class Data:
     weights: Array | None  #: (n,), all positive; None: all are 1
     used: Indices | slice  #: which of the given frames have a weight
     columns: Indices | slice  #: of Y, for each of those frames
+    links: Mask | None  #: (n,): whether each frame of the fit follows the one before; None: all do
 
     @property
     def n_used(self) -> int:
@@ -61,8 +63,10 @@ class Data:
         if self.weights is not None and whole:
             N = int(self.weights.sum())
         o = options
+        may_sample = whole and not o.penalty.smoothness  # a sample has no neighbours
         return Schedule(
-            o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, whole, subspace, n_atoms, o.tol,
+            o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, may_sample, subspace, n_atoms,
+            o.tol,
         )  # fmt: skip
 
 
@@ -72,13 +76,21 @@ def data_of(
     *,
     sample_weight: ArrayLike | None = None,
     frame_mask: ArrayLike | None = None,
+    first_frames: ArrayLike | None = None,
     may_merge: bool = True,
 ) -> Data:
     """Check frames and weights, leave out frames of weight 0, and scale the rest to unit power."""
     frames = checks.frames(Y)
+    links = links_between(first_frames, frames.shape[2])
     frame_weights = checked(sample_weight, frame_mask, frames.shape[2])
     floor = options.floor
-    power.check_range(arrays.dtype_of(frames), sparsity=options.penalty.weight, floor=floor)
+    penalty = options.penalty
+    power.check_range(
+        arrays.dtype_of(frames),
+        sparsity=penalty.weight,
+        smoothness=penalty.smoothness,
+        floor=floor,
+    )
     weights, unit = in_own_unit(frame_weights)
     used: Indices | slice = slice(None)
     columns: Indices | slice = slice(None)
@@ -86,17 +98,34 @@ def data_of(
     if weights is not None and not weights.all():
         used = np.flatnonzero(weights)
         Y, weights = arrays.take_frames(Y, used), weights[used]
+        links = links_among(used, np.ones(frames.shape[2], bool) if links is None else links)
     known = levels(Y)
     if not isinstance(used, slice) and known.silent.all():
         raise ValueError("the frames that are not masked are all zero: nothing can be learned")
     power.check_floor(floor, power.check_audible(known), arrays.dtype_of(Y))
-    if may_merge and math.prod(Y.shape) < SINGLE_PAYS:
+    if may_merge and not options.penalty.smoothness and math.prod(Y.shape) < SINGLE_PAYS:
         few = in_memory(Y) if is_lazy(Y) else Y
         few, weights, columns = merge(few, weights)
         known = levels(few)
         Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
     Y, scale = power.unit_power(Y, weights, known)
-    return Data(frames, frame_weights, unit, Y, scale, weights, used, columns)
+    return Data(frames, frame_weights, unit, Y, scale, weights, used, columns, links)
+
+
+def links_between(first_frames: ArrayLike | None, N: int) -> Mask | None:
+    """Return whether each of N frames follows the one before it; None if all do."""
+    if first_frames is None:
+        return None
+    numbers = np.atleast_1d(arrays.to_numpy(first_frames))
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not (
+        (numbers >= 0) & (numbers < N)
+    ).all():  # fmt: skip
+        raise ValueError(
+            f"first_frames is {first_frames!r}, but numbers of frames from 0 to {N - 1} are needed"
+        )
+    links = np.ones(N, bool)
+    links[numbers] = False
+    return links
 
 
 def merge(Y: Array, weights: Array | None) -> tuple[Array, Array | None, Indices]:

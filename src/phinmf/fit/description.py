@@ -17,6 +17,7 @@ from phinmf.fit.engine import divergence_of
 from phinmf.fit.given import GivenFactors
 from phinmf.fit.options import FitOptions
 from phinmf.inits import Init
+from phinmf.penalties import Penalty
 
 Seed = int | str | None
 
@@ -83,6 +84,8 @@ def object_label(name: str, value: object) -> str:
     if value is None:
         return "None"
     kind, attributes = type(value).__qualname__, getattr(value, "__dict__", {"": object()})
+    nested = {k: object_label(name, v) for k, v in attributes.items() if isinstance(v, Penalty)}
+    attributes = attributes | nested
     if not all(isinstance(v, PLAIN) for v in attributes.values()):
         raise ValueError(
             f"{name} is {kind}, whose attributes are not all numbers or texts, so that a checkpoint"

@@ -7,11 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from phinmf import arrays, checks, penalties
-from phinmf._types import AnyArray, Array
+from phinmf._types import AnyArray, Array, Mask
+from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Divergence, is_compiled
 from phinmf.engines import ENGINES
+from phinmf.engines.base import links_among
+from phinmf.engines.converging import CHECK_EVERY
 from phinmf.fit import power
 from phinmf.fit.engine import divergence_of, engine_for
 from phinmf.fit.weights import in_own_unit
@@ -48,6 +51,7 @@ def encode(
     floor: float,
     divergence: str | Divergence = "itakura-saito",
     weights: Array | None = None,
+    links: Mask | None = None,
     engine: str = "auto",
     n_threads: int | None = None,
 ) -> EncodedFrames:
@@ -55,7 +59,7 @@ def encode(
 
     Each frame starts from its own best flat model and stops when it has converged. So its result
     does not depend on the other frames, up to rounding, which depends on the number of columns of
-    a product.
+    a product. Only smooth activations depend on their neighbours, to which `links` are given.
     """
     divergence = divergence_of(divergence)
     checks.known("engine", engine, ["auto", *ENGINES])
@@ -71,10 +75,12 @@ def encode(
         H = arrays.zeros((W.shape[1], Y.shape[2]), W, dtype)
         if not heard.any():
             return EncodedFrames(H, 0.0, 0.0, arrays.zeros((len(W),), W, dtype))
-        some = None if weights is None else weights[arrays.to_numpy(heard)]
+        there = arrays.to_numpy(heard)
+        some = None if weights is None else weights[there]
+        follow = links_among(there, np.ones(len(there), bool) if links is None else links)
         found = encode(
             Y[:, :, heard], Phi, W, scale=scale, penalty=penalty, floor=floor,
-            divergence=divergence, weights=some, engine=engine, n_threads=n_threads,
+            divergence=divergence, weights=some, links=follow, engine=engine, n_threads=n_threads,
         )  # fmt: skip
         H[:, heard] = found.H
         return found._replace(H=H).times(weight_unit)
@@ -88,17 +94,34 @@ def encode(
             f" the fit, {scale:.3g}: scale them as the frames of the fit were"
         )
     columns, s = normalise(arrays.cast(W, np.float64))
-    with engine_for(engine, unit, divergence, penalty, n_threads, weights) as held:
+    with engine_for(engine, unit, divergence, n_threads, weights, links) as held:
         held.rotate(Phi)
         held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], penalty))
-        compiled = is_compiled(divergence) and penalties.is_compiled(penalty) and floor > 0
+        compiled = is_compiled(divergence) and penalties.is_linear(penalty) and floor > 0
         if compiled and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
             from phinmf.tensors.converging import converge  # needs PyTorch, which is there
 
             converge(held, columns, penalty, floor, TOLERANCE, MAX_UPDATES)
         else:
             held.converge_activations(columns, penalty, floor, TOLERANCE, MAX_UPDATES)
-        fit = held.objective(arrays.cast(columns, dtype), floor).loss()
+        model, W = Model(held, penalty), arrays.cast(columns, dtype)
+        if penalty.smoothness:
+            converge_smoothly(model, W, floor)
+        fit = held.objective(W, floor).loss()
         H = held.activations() * (float(dtype.type(scale) ** 2) / arrays.cast(s, dtype))[:, None]
-        sparse = penalty.cost(columns, held.activation_sums())
-        return EncodedFrames(H, fit, sparse, held.energies()).times(weight_unit)
+        cost = model.penalty_of(columns)
+        return EncodedFrames(H, fit, cost, held.energies()).times(weight_unit)
+
+
+def converge_smoothly(model: Model, W: Array, eps: float) -> None:
+    """Update all activations together until their cost falls by at most `TOLERANCE` per entry."""
+    engine = model.engine
+    _, M, N = engine.shape
+    before = model.cost(W, eps)
+    for _ in range(0, MAX_UPDATES, CHECK_EVERY):
+        for _ in range(CHECK_EVERY):
+            engine.nmf_pass(W, model.penalty, eps, engine.divergence.max_exponent)
+        now = model.cost(W, eps)
+        if not before - now > TOLERANCE * M * N:
+            break
+        before = now

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array
+from phinmf._types import AnyArray, Array, Mask
 from phinmf.arrays.lazy import is_lazy
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
-from phinmf.penalties import Penalty
 
 
 def engine_for(
     name: str,
     Y: AnyArray,
     divergence: Divergence,
-    penalty: Penalty,
     n_threads: int | None,
     weights: Array | None = None,
+    links: Mask | None = None,
 ) -> Engine:
     """Return the engine of this name on these frames; "auto" is the first that serves them."""
     lazy = is_lazy(Y)
@@ -37,18 +36,16 @@ def engine_for(
             for n, kind in ENGINES.items()
             if (kind.tensors or not tensors) and (kind.dask_arrays or not lazy)
         ]
-        name = next((n for n in able if ENGINES[n].supports(divergence, penalty)), able[0])
-    if not ENGINES[name].supports(divergence, penalty):
+        name = next((n for n in able if ENGINES[n].supports(divergence)), able[0])
+    if not ENGINES[name].supports(divergence):
         instead = "engine='auto', which takes the readable one"
         if lazy:
             instead = "Y.compute() if it fits into memory, which the readable engine takes"
         raise ValueError(
             f"engine {name!r} does not compute this divergence, only 'itakura-saito' and"
             f" 'gaussian': use {instead}"
-            if not ENGINES[name].supports(divergence)
-            else f"engine {name!r} does not compute this penalty, only 'sparse': use {instead}"
         )
-    return ENGINES[name](Y, divergence, n_threads, weights)
+    return ENGINES[name](Y, divergence, n_threads, weights, links)
 
 
 def divergence_of(given: str | Divergence, for_nmf: bool = True) -> Divergence:

@@ -43,6 +43,12 @@ class FitOptions:
                 f"n_atoms is {self.n_atoms}, but solver is None, which learns no atoms: leave"
                 " n_atoms out, or name a solver"
             )
+        if self.algorithm.penalty.smoothness and not self.divergence.smooth_updates:
+            raise ValueError(
+                f"smoothness is {self.algorithm.penalty.smoothness:g}, but the updates of"
+                f" {self.divergence!r} cannot be combined with it: use a β-divergence with β from 0"
+                " to 1 or 'gaussian', or leave smoothness out"
+            )
         if self.n_threads is not None:
             object.__setattr__(self, "n_threads", checks.count("n_threads", self.n_threads, 1))
 
@@ -67,6 +73,7 @@ def fit_options(
     divergence: str | Divergence = "itakura-saito",
     penalty: str | Penalty = "sparse",
     sparsity: float = DEFAULT_SPARSITY,
+    smoothness: float = 0.0,
     floor: float = Options.floor,
     n_atoms: int | float | None = None,
     anneal: bool | Anneal | None = None,
@@ -84,11 +91,11 @@ def fit_options(
 
     NMF needs a divergence that has an `nmf_split`.
     """
-    chosen = solver_named(solver)
+    chosen, measure = solver_named(solver), divergence_of(divergence, for_nmf)
     algorithm = Options(
         solver=chosen,
         anneal=annealing_for(anneal, chosen),
-        penalty=penalty_named(penalty, sparsity),
+        penalty=penalty_named(penalty, sparsity, smoothness),
         floor=floor,
         n_iter_nmf=n_iter_nmf,
         n_iter_transform=n_iter_transform,
@@ -97,7 +104,8 @@ def fit_options(
         max_time=max_time,
         tol=tol,
     )
-    measure = divergence_of(divergence, for_nmf)
+    exponent = min(algorithm.nmf_exponent, measure.max_exponent)
+    algorithm = replace(algorithm, nmf_exponent=exponent)
     return FitOptions(
         algorithm, measure, init_of(init), checked_atoms(n_atoms), engine, n_threads, anneal is None
     )

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from phinmf import arrays
 from phinmf.algorithm.alternate import Outcome
 from phinmf.algorithm.options import Options
+from phinmf.engines.base import links_among
 from phinmf.fit.data import Data
 from phinmf.fit.encode import encode
 from phinmf.fit.options import FitOptions
@@ -57,6 +58,7 @@ def with_left_out_frames(result: Result, data: Data, options: FitOptions) -> Res
         penalty=options.algorithm.penalty,
         floor=options.algorithm.floor,
         divergence=options.divergence,
+        links=links_among(others, np.ones(N, bool)),
         engine=options.engine,
         n_threads=options.n_threads,
     )

@@ -108,7 +108,7 @@ class Problem:
             and solver.fits_a_batch
             and self.given.kept.H is None
             and is_compiled(self.options.divergence)
-            and penalties.is_compiled(self.options.algorithm.penalty)
+            and penalties.is_linear(self.options.algorithm.penalty)
             and self.options.algorithm.floor >= LEAST_FLOOR_OF_BATCH
         )
 
@@ -123,7 +123,7 @@ class Problem:
         data, options = self.data, self.options
         penalty = options.algorithm.penalty
         with engine_for(
-            options.engine, data.Y, options.divergence, penalty, options.n_threads, data.weights
+            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
         ) as engine:
             model = Model(engine, penalty, kept=self.given.kept)
             group = Single(model, options.algorithm, self.subspace)
@@ -302,11 +302,12 @@ def problem_of(
     fixed: Fixed = None,
     sample_weight: ArrayLike | None = None,
     frame_mask: ArrayLike | None = None,
+    first_frames: ArrayLike | None = None,
 ) -> Problem:
     """Check the frames and the factors that were given to `tl_nmf`."""
     data = data_of(
         Y, options.algorithm, sample_weight=sample_weight, frame_mask=frame_mask,
-        may_merge=H is None,
+        first_frames=first_frames, may_merge=H is None,
     )  # fmt: skip
     M, n_used = data.Y.shape[1], data.n_used
     most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")

@@ -1,4 +1,4 @@
-"""The contract of a penalty: what it costs, and what an NMF step adds to its denominators."""
+"""The contract of a penalty: what W and H cost beside the divergence, and its derivatives."""
 
 from __future__ import annotations
 
@@ -6,48 +6,50 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from phinmf._types import Array
+from phinmf.arrays import namespace
 
 
 class Penalty(ABC):
-    """A cost of W and H that is added to the divergence.
+    """A cost of the factors that is added to the divergence.
 
-    A multiplicative update of a factor F adds the derivative of the penalty to its denominator:
-    F ← F∘[numerator / (denominator + derivative)]^γ. The objective never rises if the penalty is
-    linear or concave in each factor, does not fall as the factor grows, and does not change when a
-    column of W is divided by a number and the row of H is multiplied by it.
+    It is a function of t_k = ‖w_k‖₁ ‖h_k‖₁, the total of each component, with sums weighted by the
+    weights of frames; so it does not change when a column of W is divided by a number and the row
+    of H is multiplied by it. It must not fall as a total grows, and must be linear or concave in
+    each: a multiplicative update that adds its derivative to a denominator then never raises the
+    objective. In addition it may ask for smooth activations (`smoothness`).
 
     Attributes
     ----------
     weight : float
-        μ at unit power; 0 switches the penalty off.
-    compiled : bool
-        Whether the kernels compute this penalty: they add μ to the denominators of H and μ(H1)ᵀ
-        to each row of those of W. With False, the default, fits run on the readable array engine.
+        Its weight at unit power; 0 switches it off.
+    linear : bool
+        Whether its derivative is `frame_rate` for every component and whatever the totals. Then a
+        batch of restarts on tensors can compute it; the declaration is verified.
+    smoothness : float
+        Weight of the differences between the activations of neighbouring frames (`smooth.py`).
     """
 
     weight: float
-    compiled: ClassVar[bool] = False
+    linear: ClassVar[bool] = False
+    smoothness: float = 0.0
 
     @abstractmethod
-    def on_activations(self, H: Array) -> Array | float:
-        """Return the derivative by H (…, K, N), where the columns of W sum to 1."""
+    def cost(self, totals: Array) -> Array:
+        """Return (…,), the penalty of totals (…, K), without that of differences."""
 
     @abstractmethod
-    def on_dictionary(self, activation: Array) -> Array:
-        """Return (…, K), the derivative by each row of W, given H1 (…, K), weighted."""
+    def rates(self, totals: Array) -> Array:
+        """Return (…, K), the derivative of `cost` by each total."""
 
-    @abstractmethod
-    def cost(self, W: Array, activation: Array) -> float:
-        """Return the penalty of W (M, K), given H1 (K,), weighted and in double precision."""
+    @property
+    def frame_rate(self) -> float:
+        """What a unit of activation costs in a frame by itself, where W is known."""
+        return self.weight
 
-    @abstractmethod
-    def frame_costs(self, H: Array) -> Array:
-        """Return (…, N), the penalty of each frame, where the columns of W sum to 1."""
-
-    @abstractmethod
     def flat_level(self, powers: Array) -> Array:
         """Return the constant model of each frame where H starts: the best one for Itakura–Saito.
 
-        For a frame of mean power p it minimises p/s + log s + the penalty of s over s. It depends
-        on that frame alone.
+        For a frame of mean power p it minimises p/s + log s + μs over s, where μ is `frame_rate`:
+        p if μ = 0, about √(p/μ) if μ is large. It depends on that frame alone.
         """
+        return 2 * powers / (1 + namespace(powers).sqrt(1 + 4 * self.frame_rate * powers))

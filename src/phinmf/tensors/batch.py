@@ -70,7 +70,7 @@ class Batch:
     def set(self, penalty: Penalty, target: float, kept: Indices | None) -> None:
         """Set the options of a fit, and remove the frames and the memory of the last one."""
         self.penalty = penalty
-        self.mu.fill_(penalty.weight)
+        self.mu.fill_(penalty.frame_rate)
         self.target.fill_(target)
         self.free.fill_(True)
         if kept is not None:

@@ -40,13 +40,13 @@ def converged_activations(
     """Return the activations of frames (C, M, n), computed in double precision."""
     X = X.double().contiguous()
     number = {"dtype": torch.float64, "device": X.device}
-    mu, floor = torch.tensor(penalty.weight, **number), torch.tensor(eps, **number)
+    mu, floor = torch.tensor(penalty.frame_rate, **number), torch.tensor(eps, **number)
     kind = operations.kind_of(X[None], W.shape[1], 1.0, 1.0, True, True, 0)
     fused = trial_run.best(kind).update_activations
 
     def cost(frames: Tensor, H: Tensor) -> Tensor:
         losses = sums.frame_losses(divergence, sums.power(frames), W @ H + eps, eps)
-        return losses + penalty.frame_costs(H)
+        return losses + penalty.frame_rate * H.sum(dim=0)
 
     def updated(frames: Tensor, H: Tensor) -> Tensor:
         frames = frames.contiguous()[None]  # as the kernels need them

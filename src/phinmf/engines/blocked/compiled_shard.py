@@ -35,6 +35,7 @@ class CompiledShard(Shard):
         self.kappa = self.dtype.type(kappa_of(stretch.divergence))
         self.weights = stretch.weights
         self.equal = stretch.equal
+        self.links, self.frames = stretch.links, stretch.frames
         self.n_blocks = len(blocks_of(stretch.N))  #: of all shards
         self.first, self.blocks = stretch.blocks.start, stretch.own_blocks
         self.workers = workers
@@ -42,6 +43,7 @@ class CompiledShard(Shard):
         with no_fork:
             # imported late: importing Numba is slow
             self.kernels = importlib.import_module("phinmf.engines.blocked.kernels")
+            self.updates = importlib.import_module("phinmf.engines.blocked.nmf_kernels")
         self.H = np.zeros((len(stretch.weights), 0), self.dtype)
         self.V_hat = None
         self.hold(Y)
@@ -115,7 +117,7 @@ class CompiledShard(Shard):
         numbers = float(mu), float(eps), LEAST, float(tol), CHECK_EVERY, max_updates
 
         def one(block: slice) -> None:
-            self.kernels.converge_block(self.X[:, block], self.H[block], Wt, *numbers)
+            self.updates.converge_block(self.X[:, block], self.H[block], Wt, *numbers)
 
         self.workers.each(one, self.blocks)
 
@@ -143,15 +145,59 @@ class CompiledShard(Shard):
     def activation_sums(self) -> Nodes:
         return self._sums(lambda block: (self.weights[block] @ self.H[block],))
 
-    def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> Nodes:
+    def edges(self) -> dict[int, Array]:
+        return {
+            self.frames.start: self.H[0].copy(),
+            self.frames.stop - 1: self.H[-1].copy(),
+        }
+
+    def neighbours(self, edges: dict[int, Array]) -> tuple[Array, Array]:
+        """Return (K,) the activations before and after these frames; zeros if there are none."""
+        none = np.zeros_like(self.H[0])
+        numbers = self.frames.start - 1, self.frames.stop
+        before, after = (edges.get(n, none).astype(self.dtype) for n in numbers)
+        return before, after
+
+    def update_every_other(
+        self,
+        first: int,
+        W: Array,
+        rates: Array,
+        smoothness: float,
+        eps: float,
+        gamma: float,
+        edges: dict[int, Array],
+    ) -> None:
         W, Wt = np.ascontiguousarray(W), np.ascontiguousarray(W.T)
-        eps, mu, exponent, least = (self.dtype.type(x) for x in (eps, mu, gamma, LEAST))
+        rates, around = rates.astype(self.dtype), self.neighbours(edges)
+        numbers = [self.dtype.type(x) for x in (smoothness, eps, gamma, LEAST)]
+
+        def one(block: slice) -> None:
+            odd = (self.frames.start + block.start + first) % 2
+            self.updates.smooth_block(
+                self.X, self.weights, self.links, self.H, block.start + odd, block.stop, W, Wt,
+                rates, *around, *numbers,
+            )  # fmt: skip
+
+        self.workers.each(one, self.blocks)
+
+    def roughness(self, edges: dict[int, Array]) -> Nodes:
+        before, _ = self.neighbours(edges)
+
+        def one(block: slice) -> tuple[float]:
+            return (self.updates.roughness(self.H, self.links, block.start, block.stop, before),)
+
+        return self._sums(one)
+
+    def nmf_pass(self, W: Array, rates: Array, eps: float, gamma: float) -> Nodes:
+        W, Wt, rates = np.ascontiguousarray(W), np.ascontiguousarray(W.T), rates.astype(self.dtype)
+        eps, exponent, least = (self.dtype.type(x) for x in (eps, gamma, LEAST))
 
         def one(block: slice) -> tuple[Array, Array, Array]:
             X, H = self.X[:, block], self.H[block]
             PH, QH, H1 = np.zeros_like(Wt), np.zeros_like(Wt), np.zeros_like(Wt[:, 0])
             weights = self.weights[block]
-            self.kernels.nmf_block(X, weights, H, W, Wt, mu, eps, exponent, least, PH, QH, H1)
+            self.updates.nmf_block(X, weights, H, W, Wt, rates, eps, exponent, least, PH, QH, H1)
             return PH, QH, H1
 
         return self._sums(one)

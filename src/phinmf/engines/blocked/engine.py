@@ -12,11 +12,11 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array, Indices, Precision
+from phinmf._types import Array, Indices, Mask, Precision
 from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
-from phinmf.engines.base import DictionarySums, Engine, Objective
+from phinmf.engines.base import DictionarySums, Engine, Objective, links_among, links_of
 from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.engines.blocked.objective import BlockedObjective
 from phinmf.engines.blocked.shard import Shard
@@ -24,7 +24,7 @@ from phinmf.engines.blocked.shards import LocalShards, Shards
 from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
 from phinmf.engines.blocked.summation import blocks_of, stretches_of
 from phinmf.linalg.algebra import Algebra
-from phinmf.penalties import Penalty
+from phinmf.penalties import Penalty, is_linear
 
 
 class ShardedEngine(Engine):
@@ -38,6 +38,7 @@ class ShardedEngine(Engine):
         dtype: Precision,
         divergence: Divergence,
         weights: Array | None,
+        links: Mask | None,
         workers: Workers,
         atoms: Array | None = None,
     ) -> None:
@@ -47,6 +48,7 @@ class ShardedEngine(Engine):
         self.atoms = atoms
         self.divergence = divergence
         self.weights = np.ones(shape[2]) if weights is None else weights
+        self.links = links_of(self.weights, links)
         self.workers = workers
         self.algebra = Algebra(workers)
         self.n_blocks = len(blocks_of(shape[2]))
@@ -59,17 +61,14 @@ class ShardedEngine(Engine):
     def stretches(self, wanted: int) -> list[Stretch]:
         """Cut all blocks into as many stretches, or into fewer if there are not so many blocks."""
         N, equal = self.shape[2], bool((self.weights == self.weights[0]).all())
-        return [
-            Stretch(
-                N,
-                blocks,
-                self.divergence,
-                self.weights[frames_in_blocks(N, blocks)],
-                equal,
-                self.atoms,
-            )
-            for blocks in stretches_of(self.n_blocks, wanted)
-        ]
+        links = np.append(self.links, False)  # nothing follows the last frame
+
+        def one(blocks: slice) -> Stretch:
+            frames = frames_in_blocks(N, blocks)
+            own, around = self.weights[frames], links[frames.start : frames.stop + 1]
+            return Stretch(N, blocks, self.divergence, own, equal, around, self.atoms)
+
+        return [one(blocks) for blocks in stretches_of(self.n_blocks, wanted)]
 
     def __enter__(self) -> ShardedEngine:
         self.workers.__enter__()
@@ -103,14 +102,35 @@ class ShardedEngine(Engine):
         return np.asarray(self.shards.sums(Shard.activation_sums)[0])
 
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
-        sums = self.shards.sums(Shard.nmf_pass, W, penalty.weight, eps, gamma)
-        numerator, denominator, activation = sums
+        rates = self.rates(W, penalty) if gamma else np.zeros(W.shape[1])
+        if gamma and penalty.smoothness:
+            for first in (0, 1):
+                edges = self.edges()
+                numbers = (penalty.smoothness, eps, gamma)
+                self.shards.ask(Shard.update_every_other, first, W, rates, *numbers, edges)
+            gamma = 0.0
+        numerator, denominator, activation = self.shards.sums(Shard.nmf_pass, W, rates, eps, gamma)
         return DictionarySums(numerator.T, denominator.T, activation)
+
+    def rates(self, W: Array, penalty: Penalty) -> Array:
+        """Return (K,): what the penalty adds to the denominators of H."""
+        totals = np.ones(W.shape[1])
+        if not is_linear(penalty):
+            totals = self.activation_sums() * W.sum(axis=0, dtype=np.float64)
+        return np.asarray(penalty.rates(totals))
+
+    def edges(self) -> dict[int, Array]:
+        """Return the activations of the first and the last frame of each shard, by their number."""
+        found = self.shards.ask(Shard.edges)
+        return {number: row for pairs in found for number, row in pairs.items()}
+
+    def roughness(self) -> float:
+        return float(self.shards.sums(Shard.roughness, self.edges())[0])
 
     def converge_activations(
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
-        self.shards.ask(Shard.converge_activations, W, penalty.weight, eps, tol, max_updates)
+        self.shards.ask(Shard.converge_activations, W, penalty.frame_rate, eps, tol, max_updates)
 
     def objective(self, W: Array, eps: float) -> Objective:
         return BlockedObjective(self.shards, self.algebra, self.shape[0], eps, W=W)
@@ -128,11 +148,12 @@ class BlockedEngine(ShardedEngine):
         divergence: Divergence,
         n_threads: int | None = None,
         weights: Array | None = None,
+        links: Mask | None = None,
         workers: Workers | None = None,
         atoms: Array | None = None,
     ) -> None:
         workers = workers or Workers(n_threads)
-        super().__init__(Y.shape, Y.dtype, divergence, weights, workers, atoms)
+        super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms)
         (stretch,) = self.stretches(1)
         self.Y = stretch.held(with_separate_channels(Y.transpose(0, 2, 1)), workers)
         self._shards = LocalShards(CompiledShard(self.Y, stretch, self.workers), self.n_blocks)
@@ -145,4 +166,5 @@ class BlockedEngine(ShardedEngine):
         self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
     ) -> BlockedEngine:
         Y = self.Y[:, frames].astype(dtype).transpose(0, 2, 1)
-        return BlockedEngine(Y, self.divergence, None, weights, self.workers, atoms)
+        links = links_among(frames, self.links)
+        return BlockedEngine(Y, self.divergence, None, weights, links, self.workers, atoms)

@@ -112,6 +112,28 @@ class Shard(ABC):
         """h_k ← s_k h_k."""
 
     @abstractmethod
+    @access(reads="H")
+    def edges(self) -> dict[int, Array]:
+        """Return the activations of the first and the last frame, by their number among all."""
+
+    @abstractmethod
+    @access(reads="X H", changes="H")
+    def update_every_other(
+        self,
+        first: int,
+        W: Array,
+        rates: Array,
+        smoothness: float,
+        eps: float,
+        gamma: float,
+        edges: dict[int, Array],
+    ) -> None:
+        """Update H in frames of even number (first = 0) or of odd number (1), smoothly.
+
+        `edges` has the activations of the frames before and after those of this shard.
+        """
+
+    @abstractmethod
     @access(changes="V_hat")
     def set_model(self, V_hat: Array) -> None:
         """Hold a given model (n, M) of the power."""
@@ -136,9 +158,17 @@ class Shard(ABC):
         """(K,): H1, weighted."""
 
     @abstractmethod
+    @access(reads="H")
+    def roughness(self, edges: dict[int, Array]) -> Nodes:
+        """Differences between linked frames, as `Engine.roughness` says."""
+
+    @abstractmethod
     @access(reads="X H", changes="H")
-    def nmf_pass(self, W: Array, mu: float, eps: float, gamma: float) -> Nodes:
-        """Update H given W, then sum (PHᵀ)ᵀ, (QHᵀ)ᵀ and H1 at the new H; γ = 0 keeps H."""
+    def nmf_pass(self, W: Array, rates: Array, eps: float, gamma: float) -> Nodes:
+        """Update H given W, then sum (PHᵀ)ᵀ, (QHᵀ)ᵀ and H1 at the new H; γ = 0 keeps H.
+
+        `rates` (K,) is what the penalty adds to the denominators of H.
+        """
 
     @abstractmethod
     @access(reads="X H V_hat", changes="trial")

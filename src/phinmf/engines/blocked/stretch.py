@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phinmf._types import Array
+from phinmf._types import Array, Mask
 from phinmf.arrays import room_for_frames
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
@@ -22,6 +22,7 @@ class Stretch:
     divergence: Divergence
     weights: Array  #: (n,): of the frames of these blocks
     equal: bool  #: whether the weights of all N frames are equal
+    links: Mask  #: (n + 1,): whether each of these frames, and the next, follows another
     atoms: Array | None = None  #: (P, M): if any, their products with frames are held
 
     @property

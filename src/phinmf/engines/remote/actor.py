@@ -41,7 +41,9 @@ class ShardActor:
         self.workers.__enter__()
         weakref.finalize(self, self.workers.__exit__)
         self.shape, self.dtype = shape, dtype
-        self.stretch = replace(stretch, weights=own_copy(stretch.weights))
+        self.stretch = replace(
+            stretch, weights=own_copy(stretch.weights), links=own_copy(stretch.links)
+        )
         if parts is not None:
             self.hold(parts)
 

@@ -193,7 +193,9 @@ def of_a_lost_worker(error: BaseException) -> bool:
 
 
 def size(value: Any) -> int:
-    """Return the bytes of all arrays in nested lists and tuples."""
+    """Return the bytes of all arrays in nested lists, tuples and dictionaries."""
     if isinstance(value, np.ndarray):
         return value.nbytes
+    if isinstance(value, dict):
+        value = list(value.values())
     return sum(size(v) for v in value) if isinstance(value, (list, tuple)) else 0

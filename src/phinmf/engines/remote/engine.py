@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import AnyArray, Array, Indices
+from phinmf._types import AnyArray, Array, Indices, Mask
 from phinmf.arrays import cluster_tasks, cluster_watch, lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
+from phinmf.engines.base import links_among
 from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.engines.blocked.engine import BlockedEngine, ShardedEngine
 from phinmf.engines.blocked.shards import LocalShards, Shards
@@ -41,12 +42,13 @@ class DaskEngine(ShardedEngine):
         divergence: Divergence,
         n_threads: int | None = None,
         weights: Array | None = None,
+        links: Mask | None = None,
         workers: Workers | None = None,
         atoms: Array | None = None,
     ) -> None:
         lazy.dask()
         workers = workers or Workers(n_threads)
-        super().__init__(Y.shape, Y.dtype, divergence, weights, workers, atoms)
+        super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms)
         self.source = Y
         self._shards: Shards | None = None
 
@@ -68,15 +70,15 @@ class DaskEngine(ShardedEngine):
         self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
     ) -> ShardedEngine:
         """Leave all frames where they are, or take a sample of them into this process."""
-        few = np.arange(self.shape[2])[frames]
+        few, links = np.arange(self.shape[2])[frames], links_among(frames, self.links)
         if len(few) == self.shape[2]:
             Y = self.source.astype(dtype)
-            return DaskEngine(Y, self.divergence, None, weights, self.workers, atoms)
+            return DaskEngine(Y, self.divergence, None, weights, links, self.workers, atoms)
         sample = self.source[:, :, few]
         if lazy.is_lazy(sample):
             sample = cluster_tasks.in_memory(sample)
         return BlockedEngine(
-            sample.astype(dtype), self.divergence, None, weights, self.workers, atoms
+            sample.astype(dtype), self.divergence, None, weights, links, self.workers, atoms
         )
 
     def _on_cluster(self, client: Any) -> Shards:
