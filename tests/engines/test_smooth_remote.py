@@ -48,15 +48,17 @@ def test_dask_without_a_client(expected, chunk):
 
 def test_on_disk(expected, tmp_path, monkeypatch):
     made, begin = [], disk.DiskShards.__init__
-    monkeypatch.setattr(
-        disk.DiskShards, "__init__", lambda self, *a: (made.append(self), begin(self, *a))[1]
-    )
+
+    def noted(self, *args):
+        begin(self, *args)
+        made.append(len(self.shards))
+
+    monkeypatch.setattr(disk.DiskShards, "__init__", noted)
     settings = {"phinmf.memory": "1.5MB", "temporary-directory": str(tmp_path)}
     with dask.config.set(settings):
         found = tl_nmf(da.from_array(Y, chunks=(-1, -1, 700)), **HOW)
     assert same_bits(found, expected)
-    assert all(len(shards.shards) > 1 for shards in made)
-    assert made
+    assert max(made) > 1
     assert not list(tmp_path.iterdir())
 
 
