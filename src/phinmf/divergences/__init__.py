@@ -42,7 +42,7 @@ COMPILED: dict[Family, Divergence] = {
 }
 
 #: Families that a batch of tensors computes; the others run on the readable engine there.
-FUSED: frozenset[Family] = frozenset({Family.ITAKURA_SAITO, Family.GAUSSIAN})
+FUSED: frozenset[Family] = frozenset(Family)
 
 
 def compiled_family(divergence: Divergence) -> Family | None:
