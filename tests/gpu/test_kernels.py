@@ -12,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
+from phinmf.divergences import Family
 from phinmf.tensors import fused_nmf, operations, trial_run
 from phinmf.tensors.operations import Kind, Operations
 
@@ -27,6 +28,7 @@ OF_MEMORY = ("aim", "remember", "take", "combinations")
 FUNCTIONS = tuple(field.name for field in fields(Operations))
 assert {*OF_FRAMES, *OF_MEMORY} == set(FUNCTIONS)
 DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+FAMILIES = pytest.mark.parametrize("family", Family, ids=lambda family: family.name)
 
 
 def differences(kind, n_frames, restarts, functions=OF_FRAMES):
@@ -44,9 +46,12 @@ def differences(kind, n_frames, restarts, functions=OF_FRAMES):
     return found
 
 
-def kind(dtype, M=100, K=10, C=1, gamma=1.0, kappa=1.0, equal=True, shared=True, many=False, L=5):
+def kind(
+    dtype, family=Family.ITAKURA_SAITO, M=100, K=10, C=1, gamma=1.0, equal=True, shared=True,
+    many=False, L=5,
+):  # fmt: skip
     where = torch.device("cuda")
-    return Kind(where, dtype, C, M, K, gamma, kappa, equal, shared, many, True, L)
+    return Kind(where, dtype, C, M, K, gamma, family, equal, shared, many, True, L)
 
 
 def check(cases):
@@ -61,51 +66,64 @@ def check(cases):
     assert not wrong, wrong[:5]
 
 
+@FAMILIES
 @DTYPES
 @pytest.mark.parametrize("many", [False, True])
-def test_all_numbers_of_components_agree(dtype, many):
-    check((kind(dtype, K=K, many=many), 1000, 1) for K in range(1, 129))
+def test_all_numbers_of_components_agree(dtype, many, family):
+    check((kind(dtype, family, K=K, many=many), 1000, 1) for K in range(1, 129))
 
 
+@FAMILIES
 @DTYPES
 @pytest.mark.parametrize("many", [False, True])
-def test_numbers_of_atoms_around_every_tile_agree(dtype, many):
-    check((kind(dtype, M=M, K=K, many=many), 700, 1) for M in ATOMS for K in (10, 16, 17, 32, 64))
+def test_numbers_of_atoms_around_every_tile_agree(dtype, many, family):
+    check(
+        (kind(dtype, family, M=M, K=K, many=many), 700, 1)
+        for M in ATOMS
+        for K in (10, 16, 17, 32, 64)
+    )
 
 
+@FAMILIES
 @DTYPES
 @pytest.mark.parametrize("many", [False, True])
-def test_numbers_of_frames_around_every_tile_agree(dtype, many):
-    check((kind(dtype, M=130, K=K, many=many), N, 1) for N in FRAMES for K in (1, 10, 16, 24, 32))
+def test_numbers_of_frames_around_every_tile_agree(dtype, many, family):
+    check(
+        (kind(dtype, family, M=130, K=K, many=many), N, 1)
+        for N in FRAMES
+        for K in (1, 10, 16, 24, 32)
+    )
 
 
+@FAMILIES
 @DTYPES
-def test_channels_divergences_exponents_weights_and_restarts_agree(dtype):
+def test_channels_exponents_weights_and_restarts_agree(dtype, family):
     """All combinations of them, in shapes drawn at random."""
     draw = random.Random(0)
     combinations = itertools.product(
-        (1, 2, 3), (1.0, 0.0), (1.0, 0.5, 0.7), (True, False), (True, False), (False, True), (1, 32)
+        (1, 2, 3), (1.0, 0.5, 0.7), (True, False), (True, False), (False, True), (1, 32)
     )
     check(
         (
-            kind(dtype, draw.choice([33, 64, 100]), draw.choice([3, 10, 16, 20, 24, 32, 64, 128]),
-                 C, gamma, kappa, equal, shared, many),
+            kind(dtype, family, draw.choice([33, 64, 100]),
+                 draw.choice([3, 10, 16, 20, 24, 32, 64, 128]), C, gamma, equal, shared, many),
             draw.choice([75, 128, 1030, 2501]), B,
         )
-        for C, kappa, gamma, equal, shared, many, B in combinations
+        for C, gamma, equal, shared, many, B in combinations
     )  # fmt: skip
 
 
+@FAMILIES
 @DTYPES
-def test_random_shapes_agree(dtype):
+def test_random_shapes_agree(dtype, family):
     draw = random.Random(1)
     check(
         (
-            kind(dtype, draw.choice(ATOMS), draw.randint(1, 128), 1, draw.choice([0.5, 1.0]),
-                 draw.choice([0.0, 1.0]), many=draw.random() < 0.5),
+            kind(dtype, family, draw.choice(ATOMS), draw.randint(1, 128), 1,
+                 draw.choice([0.5, 1.0]), many=draw.random() < 0.5),
             draw.choice(FRAMES[:-1]), draw.choice([1, 2, 5]),
         )
-        for _ in range(200)
+        for _ in range(100)
     )  # fmt: skip
 
 
@@ -120,21 +138,23 @@ def test_memories_of_all_sizes_agree(dtype, B):
     check((kind(dtype, M=M, L=5), 8, min(B, 3), OF_MEMORY) for M in (440, 1024))
 
 
+@FAMILIES
 @DTYPES
 @pytest.mark.parametrize(("M", "N", "B", "K"), [
     (440, 5424, 1, 10), (440, 5424, 32, 10), (440, 5424, 1, 24), (440, 5424, 32, 24),
     (882, 20_008, 1, 16), (1764, 6000, 1, 64), (2048, 70_000, 1, 10), (4096, 4000, 1, 128),
 ])  # fmt: skip
-def test_real_sizes_agree(dtype, M, N, B, K):
-    how = {"M": M, "K": K, "many": B * N >= operations.MANY}
+def test_real_sizes_agree(dtype, M, N, B, K, family):
+    how = {"family": family, "M": M, "K": K, "many": B * N >= operations.MANY}
     check([(kind(dtype, **how), N, B, OF_FRAMES if B > 1 or M > 2048 else FUNCTIONS)])
 
 
-def test_the_lowest_floor_of_a_batch_gives_finite_numbers():
+@FAMILIES
+def test_the_lowest_floor_of_a_batch_gives_finite_numbers(family):
     """One division gives two reciprocals, and four ratios are multiplied before the logarithm."""
     from phinmf.fit.problem import LEAST_FLOOR_OF_BATCH
 
-    of = kind(torch.float64)
+    of = kind(torch.float64, family)
     questions = trial_run.Questions(of, 100)
     questions.eps.fill_(LEAST_FLOOR_OF_BATCH)
     questions.X[..., :30] = 0
@@ -149,12 +169,13 @@ def test_the_lowest_floor_of_a_batch_gives_finite_numbers():
 
 
 @pytest.mark.filterwarnings("ignore:.*wrong results:RuntimeWarning")
-def test_wrong_kernels_are_detected(monkeypatch):
+@FAMILIES
+def test_wrong_kernels_are_detected(monkeypatch, family):
     """Products of float64 inside the kernels, which some versions of Triton compile wrongly."""
     monkeypatch.setattr(fused_nmf, "most_inside", lambda dtype, many: 128)
     right, wrong = 0, 0
     for M, K, C, gamma in itertools.product((64, 200, 440), (10, 24, 64), (1, 3), (1.0, 0.5)):
-        of = kind(torch.float64, M, K, C, gamma)
+        of = kind(torch.float64, family, M, K, C, gamma)
         different = differences(of, None, 2)
         used = trial_run.compared(of)
         for name in OF_NMF:

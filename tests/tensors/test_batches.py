@@ -73,7 +73,7 @@ def run_batch(data, frames, restarts, options):
 def alone(data, restart, options, divergence="itakura-saito", kept=None):
     """Return the outcome of the same run by the readable algorithm, on NumPy."""
     chosen = DIVERGENCES[divergence]
-    with engine_for("array", data.Y, chosen, options.penalty, 1, data.weights) as engine:
+    with engine_for("array", data.Y, chosen, 1, data.weights) as engine:
         model = Model(engine, options.penalty, kept=Kept(columns=kept))
         group = Single(model, options)
         return alternate(group, [restart], options, data.schedule(options))[0]
@@ -285,7 +285,7 @@ def test_plain_functions_use_the_formulas_of_the_divergence(rng, divergence):
     weights, eps = rng.uniform(0.5, 2, (2, 7)), 1e-3
     V, w = (X**2).mean(axis=1), weights[:, None]
     F = torch.empty(2, 3, 5, 7, dtype=torch.float64)
-    common = tensor(weights), False, torch.tensor(eps, dtype=torch.float64), d.family.log_share
+    common = tensor(weights), False, torch.tensor(eps, dtype=torch.float64), d.family
     loss = plain.loss_and_slope(tensor(X), tensor(WH), *common, F)
     np.testing.assert_allclose(loss, (d.value(V, WH + eps, eps) * w).sum(axis=(1, 2)))
     np.testing.assert_allclose(F, (d.slope(V, WH + eps, eps) * w)[:, None] * X)

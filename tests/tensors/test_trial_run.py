@@ -8,11 +8,15 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
+from phinmf.divergences import Family
 from phinmf.tensors import operations, trial_run
 from phinmf.tensors.operations import Kind, Operations
 
 NAMES = sorted(field.name for field in fields(Operations))
-KIND = Kind(torch.device("cpu"), torch.float64, 2, 9, 3, 0.5, 1.0, False, False, False, True, 4)
+KIND = Kind(
+    torch.device("cpu"), torch.float64, 2, 9, 3, 0.5, Family.KULLBACK_LEIBLER, False, False, False,
+    True, 4,
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

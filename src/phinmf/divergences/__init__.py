@@ -15,6 +15,7 @@ from phinmf.divergences.itakura_saito import ItakuraSaito
 __all__ = [
     "COMPILED",
     "DIVERGENCES",
+    "FUSED",
     "Beta",
     "Divergence",
     "Family",
@@ -22,6 +23,7 @@ __all__ = [
     "ItakuraSaito",
     "compiled_family",
     "is_compiled",
+    "is_fused",
 ]
 
 DIVERGENCES: dict[str, Divergence] = {
@@ -34,7 +36,13 @@ DIVERGENCES: dict[str, Divergence] = {
 COMPILED: dict[Family, Divergence] = {
     Family.ITAKURA_SAITO: ItakuraSaito(),
     Family.GAUSSIAN: Gaussian(),
+    Family.KULLBACK_LEIBLER: Beta(1.0),
+    Family.EUCLIDEAN: Beta(2.0),
+    Family.SQUARE_ROOT: Beta(0.5),
 }
+
+#: Families that a batch of tensors computes; the others run on the readable engine there.
+FUSED: frozenset[Family] = frozenset(Family)
 
 
 def compiled_family(divergence: Divergence) -> Family | None:
@@ -45,14 +53,19 @@ def compiled_family(divergence: Divergence) -> Family | None:
     """
     for family, known in COMPILED.items():
         if divergence.family is family:
-            same = type(divergence) is type(known) or _same_formulas(divergence, known)
+            same = divergence == known or _same_formulas(divergence, known)
             return family if same else None
     return None
 
 
 def is_compiled(divergence: Divergence) -> bool:
-    """Whether the kernels of the blocked engine and of the tensors compute this divergence."""
-    return compiled_family(divergence) is not None
+    """Whether the kernels of the blocked engine compute this divergence."""
+    return compiled_family(divergence) in FUSED  # until the kernels know the others
+
+
+def is_fused(divergence: Divergence) -> bool:
+    """Whether a batch of tensors computes this divergence."""
+    return compiled_family(divergence) in FUSED
 
 
 def _same_formulas(a: Divergence, b: Divergence) -> bool:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from enum import Enum
+from enum import IntEnum
 from typing import Any, ClassVar
 
 Entries = Any  # one number, or an array or tensor of them: every formula is elementwise
 
 
-class Family(Enum):
-    """A divergence that the compiled kernels compute.
+class Family(IntEnum):
+    """A divergence that compiled kernels compute; its value is the code that they are made for."""
 
-    Both have the form (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1) and differ in κ.
-    """
-
-    GAUSSIAN = 0.0
-    ITAKURA_SAITO = 1.0
+    GAUSSIAN = 0
+    ITAKURA_SAITO = 1
+    KULLBACK_LEIBLER = 2
+    EUCLIDEAN = 3
+    SQUARE_ROOT = 4  #: the β-divergence with β = ½
 
     @property
     def log_share(self) -> float:
-        """κ, the number that the kernels take."""
-        return self.value
+        """κ of (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1), the form of the first two."""
+        return float(self.value)
 
 
 class Divergence(ABC):

@@ -10,10 +10,16 @@ from dataclasses import dataclass
 
 from phinmf import checks
 from phinmf.arrays import namespace
-from phinmf.divergences.base import Divergence, Entries
+from phinmf.divergences.base import Divergence, Entries, Family
 from phinmf.divergences.itakura_saito import ItakuraSaito
 
 LEAST, MOST = -1.0, 3.0  #: values of β that are allowed
+FAMILIES = {
+    0.0: Family.ITAKURA_SAITO,
+    0.5: Family.SQUARE_ROOT,
+    1.0: Family.KULLBACK_LEIBLER,
+    2.0: Family.EUCLIDEAN,
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,11 @@ class Beta(Divergence):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", checks.number("beta", self.beta, LEAST, most=MOST))
+
+    @property
+    def family(self) -> Family | None:  # type: ignore[override]
+        """The compiled family, if β is 0, ½, 1 or 2."""
+        return FAMILIES.get(self.beta)
 
     @property
     def max_exponent(self) -> float:  # type: ignore[override]

@@ -36,13 +36,13 @@ class Batch:
     """Memory for B restarts on the frames of a stage, and the steps on them."""
 
     def __init__(self, layout: Layout) -> None:
-        shape, dtype, device, shared, equal, kappa, gamma, metric, memory_size = layout
+        shape, dtype, device, shared, equal, family, gamma, metric, memory_size = layout
         B, C, M, n_frames, K = shape
         N = -(-n_frames // ALIGNED) * ALIGNED
         self.layout = layout
         self.lengths = [n_frames] * B  #: frames of each restart; the padding after them is zero
         self.shape = B, C, M, N, K
-        self.dtype, self.kappa, self.gamma, self.exact = dtype, kappa, gamma, metric == "exact"
+        self.dtype, self.family, self.gamma, self.exact = dtype, family, gamma, metric == "exact"
         self.equal = equal  # weights
 
         def empty(*size: int, dtype: torch.dtype = dtype) -> Tensor:
@@ -51,7 +51,7 @@ class Batch:
         self.Y = empty(1 if shared else B, C, M, N)
         self.weights = empty(1 if shared else B, N, dtype=torch.float64)
         self.X, self.X_trial, self.F = (empty(B, C, M, N) for _ in range(3))
-        kind = operations.kind_of(self.X, K, gamma, kappa, equal, shared, memory_size)
+        kind = operations.kind_of(self.X, K, gamma, family, equal, shared, memory_size)
         self.ops = trial_run.best(kind)
         self.WH, self.W, self.H = empty(B, M, N), empty(B, M, K), empty(B, K, N)
         self.Phi, self.T, self.E = (empty(B, M, M) for _ in range(3))
@@ -130,13 +130,14 @@ class Batch:
         _, _, M, _, K = self.shape
         self.H.copy_(flat_activations(torch.mean(power(self.Y), dim=-2), M, K, self.penalty))
         for _ in range(n_iter):
-            self.ops.update_activations(self.X, self.W, self.H, self.mu, self.eps, 1.0)
+            self.ops.update_activations(self.X, self.W, self.H, self.mu, self.eps, 1.0, self.family)
 
     def nmf_step(self) -> None:
         """Update W and H by step ⋆."""
         self.ops.nmf_step(
-            self.X, self.W, self.H, self.weights, self.mu, self.eps, self.gamma, self.free
-        )
+            self.X, self.W, self.H, self.weights, self.mu, self.eps, self.gamma, self.family,
+            self.free,
+        )  # fmt: skip
 
     def begin(self) -> None:
         """Compute WH, which is then fixed, and the loss and the gradient at X."""
@@ -146,7 +147,7 @@ class Batch:
 
     def gradient(self, X: Tensor, WH: Tensor, weights: Tensor, F: Tensor, G: Tensor) -> Tensor:
         """Return the loss at X and write (8) to G."""
-        loss = self.ops.loss_and_slope(X, WH, weights, self.equal, self.eps, self.kappa, F)
+        loss = self.ops.loss_and_slope(X, WH, weights, self.equal, self.eps, self.family, F)
         if X.shape[1] == 1:
             torch.matmul(F[:, 0], X[:, 0].mT, out=G)
         else:
@@ -155,7 +156,7 @@ class Batch:
 
     def measure_curvature(self) -> None:
         """Compute the initial metric of L-BFGS: (9), at least a share of (12), or (12) itself."""
-        exact, bound, V = self.ops.curvatures(self.X, self.WH, self.weights, self.eps, self.kappa)
+        exact, bound, V = self.ops.curvatures(self.X, self.WH, self.weights, self.eps, self.family)
         h = bound @ V.mT
         h = h + h.mT
         if self.exact:
@@ -220,7 +221,7 @@ class Batch:
         """Compute the other columns of the report at the end of an outer iteration."""
         self.report[:, PENALTY] = self.penalties()
         self.report[:, TARGET] = self.ops.loss(
-            self.X, self.WH, self.weights, self.equal, self.target, self.kappa
+            self.X, self.WH, self.weights, self.equal, self.target, self.family
         )
         self.report[:, GRADIENT] = inner(self.g, self.g).sqrt() / 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from phinmf._types import Tensor
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, compiled_family
 from phinmf.engines import Engine, sums
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.converging import CHECK_EVERY, converged
@@ -41,7 +41,9 @@ def converged_activations(
     X = X.double().contiguous()
     number = {"dtype": torch.float64, "device": X.device}
     mu, floor = torch.tensor(penalty.frame_rate, **number), torch.tensor(eps, **number)
-    kind = operations.kind_of(X[None], W.shape[1], 1.0, 1.0, True, True, 0)
+    family = compiled_family(divergence)
+    assert family is not None  # `encode` asks only then
+    kind = operations.kind_of(X[None], W.shape[1], 1.0, family, True, True, 0)
     fused = trial_run.best(kind).update_activations
 
     def cost(frames: Tensor, H: Tensor) -> Tensor:
@@ -52,7 +54,7 @@ def converged_activations(
         frames = frames.contiguous()[None]  # as the kernels need them
         H = H.clone(memory_format=torch.contiguous_format)
         for _ in range(CHECK_EVERY):
-            fused(frames, W[None], H[None], mu, floor, 1.0)  # in place
+            fused(frames, W[None], H[None], mu, floor, 1.0, family)  # in place
         return H
 
     return converged(X, H.double(), cost, updated, tol * len(W), max_updates)

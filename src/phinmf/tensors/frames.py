@@ -17,7 +17,7 @@ class BatchFrames(NamedTuple):
 
     Y: Tensor  #: (C, M, N) at unit power
     weights: Array  #: (N,), on the host
-    kappa: float  #: of the divergence
+    family: Family  #: of the divergence
     kept: Indices | None = None  #: columns of W that are not updated
 
     @classmethod
@@ -26,7 +26,7 @@ class BatchFrames(NamedTuple):
     ) -> BatchFrames:
         """Return frames with their weights, which are 1 if none are given."""
         weights = np.ones(Y.shape[2]) if weights is None else weights
-        return cls(Y, weights, family.log_share, kept)
+        return cls(Y, weights, family, kept)
 
     def restarts_within(self, memory: int | None, n_components: int) -> int:
         """Return how many restarts fit into this many bytes, at least 1 and at most 64."""

@@ -1,7 +1,8 @@
 """The loss, its slope and its curvature as Triton kernels: each needs one pass over the data.
 
 The same functions as in `plain`, which they are tested against, for tensors on a GPU (or on any
-device in Triton's interpreter). Sums run in a fixed order: the same input gives the same bits.
+device in Triton's interpreter). Sums run in a fixed order: the same input gives the same bits. The
+name of the family is a constant of a kernel, so each family has kernels of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import triton
 import triton.language as tl
 
 from phinmf._types import Tensor
+from phinmf.divergences import Family
 
 ENTRIES = 1024  #: that a program of an elementwise kernel computes
 GROUP = 4  #: entries of equal weight whose logarithms are computed as that of their product
@@ -33,18 +35,44 @@ def _entry(X, WH, weights, eps, place, b, MN, N, C: tl.constexpr, W_ROW):
 
 
 @triton.jit
+def _beta(a, v_hat, FAMILY: tl.constexpr):
+    """Return d(a|b), in double precision, ∂d/∂a and ∂²d/∂a² of the β-divergence with b = v̂.
+
+    Differences of the two are taken first, so that little is lost where they are almost equal.
+    """
+    if FAMILY == "KULLBACK_LEIBLER":
+        ratio = a / v_hat
+        first = tl.log(ratio)
+        second = 1.0 / a
+        r = ratio.to(tl.float64)
+        value = v_hat.to(tl.float64) * (r * (first.to(tl.float64) - 1.0) + 1.0)
+    elif FAMILY == "EUCLIDEAN":
+        first = a - v_hat
+        second = tl.full(a.shape, 1.0, a.dtype)
+        value = 0.5 * first.to(tl.float64) * first.to(tl.float64)
+    else:  # "SQUARE_ROOT"
+        root, root_of_model = tl.sqrt(a), tl.sqrt(v_hat)
+        difference = root - root_of_model
+        first = 2.0 * difference / (root * root_of_model)
+        second = 1.0 / (a * root)
+        value = difference.to(tl.float64) * first.to(tl.float64) * root.to(tl.float64)
+    return value, first, second
+
+
+@triton.jit
 def _times(a, b):
     return a * b
 
 
 @triton.jit
 def _loss_kernel(
-    X, WH, weights, EPS, F, parts, MN, N, W_ROW, C: tl.constexpr, IS: tl.constexpr,
+    X, WH, weights, EPS, F, parts, MN, N, W_ROW, C: tl.constexpr, FAMILY: tl.constexpr,
     SLOPE: tl.constexpr, GROUP: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Sum the loss: one division gives both reciprocals, GROUP entries share one logarithm.
+    """Sum the loss, and write the slope.
 
-    If weights are equal, those of the padding are still 0.
+    For Itakura–Saito and the Gaussian likelihood, one division gives both reciprocals, and if
+    weights are equal, GROUP entries share one logarithm; the weights of the padding are still 0.
     """
     b = tl.program_id(1).to(tl.int64)
     first = tl.program_id(0).to(tl.int64) * GROUP * BLOCK
@@ -53,27 +81,28 @@ def _loss_kernel(
     eps = tl.load(EPS).to(X.dtype.element_ty)
     v, v_hat, weight = _entry(X, WH, weights, eps, place, b, MN, N, C, W_ROW)
     a = v + eps
-    both = 1.0 / (a * v_hat)
-    inverse = a * both
-    ratio = a * inverse
-    if IS:
-        of_a = v_hat * both
-        argument = tl.where(weight > 0, ratio, 1.0).to(tl.float64)
-        value = ratio.to(tl.float64) - 1.0
+    if FAMILY == "ITAKURA_SAITO" or FAMILY == "GAUSSIAN":
+        both = 1.0 / (a * v_hat)
+        slope = a * both  # 1/v̂
+        ratio = a * slope
+        if FAMILY == "ITAKURA_SAITO":
+            slope -= v_hat * both
+            argument = tl.where(weight > 0, ratio, 1.0).to(tl.float64)
+            value = ratio.to(tl.float64) - 1.0
+        else:
+            argument = tl.where(weight > 0, 1.0 / v_hat, 1.0).to(tl.float64)
+            value = ratio.to(tl.float64)
+        total = tl.sum(tl.where(inside, value * weight, 0.0))
+        if GROUP > 1:  # weights are equal
+            total -= tl.sum(tl.log(tl.reduce(argument, 0, _times))) * tl.load(weights + b * W_ROW)
+        else:
+            total -= tl.sum(tl.log(argument) * weight)
     else:
-        argument = tl.where(weight > 0, 1.0 / v_hat, 1.0).to(tl.float64)
-        value = ratio.to(tl.float64)
-    total = tl.sum(tl.where(inside, value * weight, 0.0))
-    if GROUP > 1:  # weights are equal
-        total -= tl.sum(tl.log(tl.reduce(argument, 0, _times))) * tl.load(weights + b * W_ROW)
-    else:
-        total -= tl.sum(tl.log(argument) * weight)
+        value, slope, _ = _beta(a, v_hat, FAMILY)
+        total = tl.sum(tl.where(inside, value * weight, 0.0))
     tl.store(parts + b * tl.num_programs(0) + tl.program_id(0), total)
     if SLOPE:
-        if IS:
-            slope = 2.0 * weight.to(v.dtype) * (inverse - of_a)
-        else:
-            slope = 2.0 * weight.to(v.dtype) * inverse
+        slope *= 2.0 * weight.to(v.dtype)
         for c in tl.static_range(0, C):
             x = tl.load(X + (b * C + c) * MN + place, inside, 0.0)
             tl.store(F + (b * C + c) * MN + place, slope * x, inside)
@@ -81,7 +110,7 @@ def _loss_kernel(
 
 @triton.jit
 def _curvature_kernel(
-    X, WH, weights, EPS, exact, bound, V, MN, N, W_ROW, C: tl.constexpr, IS: tl.constexpr,
+    X, WH, weights, EPS, exact, bound, V, MN, N, W_ROW, C: tl.constexpr, FAMILY: tl.constexpr,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
     b = tl.program_id(1).to(tl.int64)
@@ -90,14 +119,17 @@ def _curvature_kernel(
     eps = tl.load(EPS).to(X.dtype.element_ty)
     v, v_hat, weight = _entry(X, WH, weights, eps, place, b, MN, N, C, W_ROW)
     twice = 2.0 * weight.to(v.dtype)
-    inverse = 1.0 / v_hat
-    if IS:
-        of_a = 1.0 / (v + eps)
-        f = twice * (inverse + (v - eps) * of_a * of_a)
-        h = twice * (inverse + of_a)
-    else:
-        f = twice * inverse
+    a = v + eps
+    if FAMILY == "ITAKURA_SAITO":
+        inverse, of_a = 1.0 / v_hat, 1.0 / a
+        f, h = twice * (inverse + (v - eps) * of_a * of_a), twice * (inverse + of_a)
+    elif FAMILY == "GAUSSIAN":
+        f = twice / v_hat
         h = f
+    else:
+        _, slope, second = _beta(a, v_hat, FAMILY)
+        rest = 2.0 * v * second
+        f, h = twice * (slope + rest), twice * (tl.abs(slope) + rest)
     tl.store(exact + b * MN + place, f, inside)
     tl.store(bound + b * MN + place, h, inside)
     tl.store(V + b * MN + place, v, inside)
@@ -110,20 +142,22 @@ def _entries(X: Tensor, weights: Tensor, block: int) -> tuple[tuple[int, int], i
     return grid, M * N, N, N if len(weights) > 1 else 0, C
 
 
-def loss(X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float) -> Tensor:
+def loss(
+    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, family: Family
+) -> Tensor:
     """Return the weighted sum of f over all entries of each restart, in double precision."""
-    return _losses(X, WH, weights, equal, eps, kappa, None)
+    return _losses(X, WH, weights, equal, eps, family, None)
 
 
 def loss_and_slope(
-    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float, F: Tensor
+    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, family: Family, F: Tensor
 ) -> Tensor:
     """Return the loss and write the weighted f'(x) to F."""
-    return _losses(X, WH, weights, equal, eps, kappa, F)
+    return _losses(X, WH, weights, equal, eps, family, F)
 
 
 def _losses(
-    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, kappa: float,
+    X: Tensor, WH: Tensor, weights: Tensor, equal: bool, eps: Tensor, family: Family,
     F: Tensor | None,
 ) -> Tensor:  # fmt: skip
     """Return the loss; write the weighted f'(x) to F, unless it is None."""
@@ -132,19 +166,19 @@ def _losses(
     grid, MN, N, row, C = _entries(X, weights, group * lanes)
     parts = torch.empty(grid[::-1], dtype=torch.float64, device=X.device)
     _loss_kernel[grid](
-        X, WH, weights, eps, X if F is None else F, parts, MN, N, row, C, kappa == 1,
+        X, WH, weights, eps, X if F is None else F, parts, MN, N, row, C, family.name,
         SLOPE=F is not None, GROUP=group, BLOCK=lanes,
     )  # fmt: skip
     return parts.sum(dim=1)
 
 
 def curvatures(
-    X: Tensor, WH: Tensor, weights: Tensor, eps: Tensor, kappa: float
+    X: Tensor, WH: Tensor, weights: Tensor, eps: Tensor, family: Family
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the weighted f''(x), its weighted bound b(x), and the power."""
     grid, MN, N, row, C = _entries(X, weights, ENTRIES)
     exact, bound, V = torch.empty_like(WH), torch.empty_like(WH), torch.empty_like(WH)
     _curvature_kernel[grid](
-        X, WH, weights, eps, exact, bound, V, MN, N, row, C, kappa == 1, BLOCK=ENTRIES
+        X, WH, weights, eps, exact, bound, V, MN, N, row, C, family.name, BLOCK=ENTRIES
     )
     return exact, bound, V

@@ -16,8 +16,9 @@ import triton
 import triton.language as tl
 
 from phinmf._types import Tensor
+from phinmf.divergences import Family
 from phinmf.linalg.multiplicative import LEAST
-from phinmf.tensors.fused_ratios import multiply, power_ratios
+from phinmf.tensors.fused_ratios import products, split, splits, update
 
 ENTRIES = 1024  #: activations that a program scales at a time
 PROGRAMS = 528  #: that share the sums over frames
@@ -43,8 +44,9 @@ def _tile(X, m, n, b, M, N, C: tl.constexpr):
 
 @triton.jit
 def _update_kernel(
-    X, W, H, MU, EPS, M: tl.constexpr, N, K, least, C: tl.constexpr,
-    GAMMA: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    X, W, H, MU, EPS, M: tl.constexpr, N, K, least, C: tl.constexpr, FAMILY: tl.constexpr,
+    PRODUCTS: tl.constexpr, GAMMA: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr,
 ):  # fmt: skip
     b = tl.program_id(1).to(tl.int64)
     n = tl.program_id(0) * BN + tl.arange(0, BN)
@@ -63,11 +65,13 @@ def _update_kernel(
         )
         v, inside = _tile(X, m, n, b, M, N, C)
         wh = tl.dot(w, h, input_precision="ieee", out_dtype=dtype)
-        q = tl.where(inside, 1.0 / (wh + eps), 0.0)
-        p = (v + eps) * q * q
+        p, q = split(v + eps, tl.where(inside, wh + eps, 1.0), FAMILY)
         wt = tl.trans(w)
         numerator = tl.dot(wt, p, numerator, input_precision="ieee", out_dtype=dtype)
-        denominator = tl.dot(wt, q, denominator, input_precision="ieee", out_dtype=dtype)
+        if PRODUCTS > 1:
+            denominator = tl.dot(wt, q, denominator, input_precision="ieee", out_dtype=dtype)
+        else:
+            denominator += tl.sum(w, axis=0)[:, None]
     denominator += mu
     ratio = tl.where(denominator > 0, numerator / denominator, 1.0)
     if GAMMA != 1:
@@ -79,7 +83,8 @@ def _update_kernel(
 @triton.jit
 def _sums_kernel(
     X, W, H, weights, EPS, parts, M, N, K, W_ROW, TILES: tl.constexpr, C: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    FAMILY: tl.constexpr, PRODUCTS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr,
 ):  # fmt: skip
     b = tl.program_id(2).to(tl.int64)
     m = tl.program_id(0) * BM + tl.arange(0, BM)
@@ -96,23 +101,27 @@ def _sums_kernel(
         h = tl.load(H + place, (k[:, None] < K) & (n[None, :] < N), 0.0)
         v, inside = _tile(X, m, n, b, M, N, C)
         wh = tl.dot(w, h, input_precision="ieee", out_dtype=dtype)
-        q = tl.where(inside, 1.0 / (wh + eps), 0.0)
-        p = (v + eps) * q * q
+        p, q = split(v + eps, tl.where(inside, wh + eps, 1.0), FAMILY)
         weighted = tl.trans(h * tl.load(weights + b * W_ROW + n, n < N, 0.0)[None, :].to(dtype))
         numerator = tl.dot(p, weighted, numerator, input_precision="ieee", out_dtype=dtype)
-        denominator = tl.dot(q, weighted, denominator, input_precision="ieee", out_dtype=dtype)
-    part = (b * tl.num_programs(1) + tl.program_id(1)) * 2 * M * K
+        if PRODUCTS > 1:
+            denominator = tl.dot(q, weighted, denominator, input_precision="ieee", out_dtype=dtype)
+    part = (b * tl.num_programs(1) + tl.program_id(1)) * PRODUCTS * M * K
     at = m[:, None] * K + k[None, :]
     tl.store(parts + part + at, numerator, real)
-    tl.store(parts + part + M * K + at, denominator, real)
+    if PRODUCTS > 1:
+        tl.store(parts + part + M * K + at, denominator, real)
 
 
 @triton.jit
 def _dictionary_kernel(
-    W, H, weights, sums, MU, FREE, M, N, K, W_ROW, least, GAMMA: tl.constexpr,
-    TILES: tl.constexpr, BM: tl.constexpr, BLOCK: tl.constexpr,
+    W, H, weights, sums, MU, FREE, M, N, K, W_ROW, least, PRODUCTS: tl.constexpr,
+    GAMMA: tl.constexpr, TILES: tl.constexpr, BM: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Update W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ for one component, then normalise it and scale H."""
+    """Update W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ for one component, then normalise it and scale H.
+
+    Where Q is 1, there is no second product, and QHᵀ = 1(H1)ᵀ.
+    """
     k = tl.program_id(0)
     b = tl.program_id(1).to(tl.int64)
     lanes = tl.arange(0, BLOCK)
@@ -122,14 +131,18 @@ def _dictionary_kernel(
             n = tile * BLOCK + lanes
             h = tl.load(H + (b * K + k) * N + n, n < N, 0.0).to(tl.float64)
             activation += h * tl.load(weights + b * W_ROW + n, n < N, 0.0)
-        pressure = tl.load(MU) * tl.sum(activation)
+        total = tl.sum(activation)
         m = tl.arange(0, BM)
         inside = m < M
         at = m * K + k
         w = tl.load(W + b * M * K + at, inside, 0.0)
-        numerator = tl.load(sums + b * 2 * M * K + at, inside, 0.0)
-        denominator = tl.load(sums + b * 2 * M * K + M * K + at, inside, 0.0)
-        denominator = (denominator + pressure).to(w.dtype)
+        place = b * PRODUCTS * M * K + at
+        numerator = tl.load(sums + place, inside, 0.0)
+        pressure = tl.load(MU) * total
+        if PRODUCTS > 1:
+            denominator = (tl.load(sums + place + M * K, inside, 0.0) + pressure).to(w.dtype)
+        else:
+            denominator = (total + pressure).to(w.dtype)
         ratio = tl.where(denominator > 0, numerator / denominator, 1.0)
         if GAMMA != 1:
             ratio = tl.exp(GAMMA * tl.log(ratio)).to(w.dtype)
@@ -144,55 +157,57 @@ def _dictionary_kernel(
 
 
 def update_activations(
-    X: Tensor, W: Tensor, H: Tensor, mu: Tensor, eps: Tensor, gamma: float, many: bool = False
-) -> None:
+    X: Tensor, W: Tensor, H: Tensor, mu: Tensor, eps: Tensor, gamma: float, family: Family,
+    many: bool = False,
+) -> None:  # fmt: skip
     """Update H ← H∘[WᵀP/(WᵀQ+μ)]^γ in place; `many` chooses the tile for many frames."""
     B, C, M, N = X.shape
     K = H.shape[1]
     if most_inside(X.dtype, many) < K:
-        multiply(H, W.mT @ power_ratios(X, W, H, eps, (B, M, 2 * N)), mu, gamma)
+        update(X, W, H, mu, eps, gamma, family)
         return
     BM, BN, warps = TILE_OF_MANY if many else UPDATE_TILE
     _update_kernel[(triton.cdiv(N, BN), B)](
-        X, W, H, mu, eps, M, N, K, LEAST, C, gamma, BM=BM, BN=BN,
+        X, W, H, mu, eps, M, N, K, LEAST, C, family.name, products(family), gamma, BM=BM, BN=BN,
         BK=padded(K), num_warps=warps,
     )  # fmt: skip
 
 
 def dictionary_sums(
-    X: Tensor, W: Tensor, H: Tensor, weights: Tensor, eps: Tensor, many: bool = False
-) -> Tensor:
-    """Return the weighted PHᵀ and QHᵀ as (B, 2, M, K)."""
+    X: Tensor, W: Tensor, H: Tensor, weights: Tensor, eps: Tensor, family: Family,
+    many: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return the weighted PHᵀ and QHᵀ as (B, 2, M, K); only the first (B, 1, M, K) if Q is 1."""
     B, C, M, N = X.shape
-    K = H.shape[1]
+    K, n = H.shape[1], products(family)
     if most_inside(X.dtype, many) < K:
         weighted = H * weights[:, None].to(H.dtype)
-        sums = power_ratios(X, W, H, eps, (B, 2 * M, N)) @ weighted.mT
-        return sums.view(B, 2, M, K)
+        sums = splits(X, W, H, eps, family, stacked=True) @ weighted.mT
+        return sums.view(B, n, M, K)
     BM, BN, warps = TILE_OF_MANY if many else SUMS_TILE
     rows = triton.cdiv(M, BM)
     tiles = triton.cdiv(N, BN * triton.cdiv(PROGRAMS, rows * B))
-    splits = triton.cdiv(N, tiles * BN)
-    parts = torch.empty((B, splits, 2, M, K), dtype=X.dtype, device=X.device)
-    _sums_kernel[(rows, splits, B)](
-        X, W, H, weights, eps, parts, M, N, K, row_of(weights), tiles, C, BM=BM, BN=BN,
-        BK=padded(K), num_warps=warps,
+    shares = triton.cdiv(N, tiles * BN)
+    parts = torch.empty((B, shares, n, M, K), dtype=X.dtype, device=X.device)
+    _sums_kernel[(rows, shares, B)](
+        X, W, H, weights, eps, parts, M, N, K, row_of(weights), tiles, C, family.name, n,
+        BM=BM, BN=BN, BK=padded(K), num_warps=warps,
     )  # fmt: skip
     return parts.sum(dim=1)
 
 
 def nmf_step(
     X: Tensor, W: Tensor, H: Tensor, weights: Tensor, mu: Tensor, eps: Tensor, gamma: float,
-    free: Tensor, many: bool = False,
+    family: Family, free: Tensor, many: bool = False,
 ) -> None:  # fmt: skip
     """Step ⋆ in place: update H, then the free columns of W, then normalise both."""
-    update_activations(X, W, H, mu, eps, gamma, many)
-    sums = dictionary_sums(X, W, H, weights, eps, many)
+    update_activations(X, W, H, mu, eps, gamma, family, many)
+    sums = dictionary_sums(X, W, H, weights, eps, family, many)
     B, _, M, N = X.shape
     K = H.shape[1]
     _dictionary_kernel[(K, B)](
-        W, H, weights, sums, mu, free, M, N, K, row_of(weights), LEAST, gamma,
-        TILES=triton.cdiv(N, ENTRIES), BM=triton.next_power_of_2(M), BLOCK=ENTRIES,
+        W, H, weights, sums, mu, free, M, N, K, row_of(weights), LEAST, products(family),
+        gamma, TILES=triton.cdiv(N, ENTRIES), BM=triton.next_power_of_2(M), BLOCK=ENTRIES,
     )  # fmt: skip
 
 

@@ -206,7 +206,7 @@ class BatchGroup(Group):
                 device=Y.device,
                 shared=samples is None,
                 equal=all(bool((w == w[0]).all()) for w in weights),
-                kappa=self.frames.kappa,
+                family=self.frames.family,
                 gamma=options.nmf_exponent,
                 metric=self.solver.metric,
                 memory_size=self.solver.memory_size,
@@ -244,6 +244,6 @@ class BatchGroup(Group):
             one = slice(place, place + 1)
             weights = batch.weights if len(batch.weights) == 1 else batch.weights[one]
             X, WH = batch.X[one], batch.W[one] @ batch.H[one]
-            loss = plain.loss(X, WH, weights, batch.equal, batch.eps, batch.kappa)
+            loss = plain.loss(X, WH, weights, batch.equal, batch.eps, batch.family)
             found.append(Final(batch.iterate(place), float(loss), penalty))
         return found

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import torch
 
+from phinmf.divergences import Family
+
 
 class Layout(NamedTuple):
     """Sizes, precision, device and constants; fits of the same layout can use the same batch."""
@@ -15,7 +17,7 @@ class Layout(NamedTuple):
     device: torch.device
     shared: bool  #: whether all restarts have the same frames and weights
     equal: bool  #: whether all weights are equal
-    kappa: float  #: of the divergence
+    family: Family  #: of the divergence
     gamma: float  #: exponent of an NMF step
     metric: str  #: of L-BFGS
     memory_size: int  #: pairs of L-BFGS

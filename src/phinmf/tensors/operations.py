@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 
 from phinmf._types import Tensor
+from phinmf.divergences import Family
 from phinmf.tensors import exponential, memory
 from phinmf.tensors import plain as formulas
 from phinmf.tensors.memory import Memory
@@ -22,11 +23,13 @@ MANY = 2**16  #: frames of all restarts from which on every processor of the dev
 class Operations:
     """One implementation of each function; `plain` and `memory` document the arguments."""
 
-    loss: Callable[[Tensor, Tensor, Tensor, bool, Tensor, float], Tensor]
-    loss_and_slope: Callable[[Tensor, Tensor, Tensor, bool, Tensor, float, Tensor], Tensor]
-    curvatures: Callable[[Tensor, Tensor, Tensor, Tensor, float], tuple[Tensor, Tensor, Tensor]]
-    update_activations: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, float], None]
-    nmf_step: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, float, Tensor], None]
+    loss: Callable[[Tensor, Tensor, Tensor, bool, Tensor, Family], Tensor]
+    loss_and_slope: Callable[[Tensor, Tensor, Tensor, bool, Tensor, Family, Tensor], Tensor]
+    curvatures: Callable[[Tensor, Tensor, Tensor, Tensor, Family], tuple[Tensor, Tensor, Tensor]]
+    update_activations: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, float, Family], None]
+    nmf_step: Callable[
+        [Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, float, Family, Tensor], None
+    ]
     aim: Callable[[Memory, Tensor, float, Tensor], tuple[Tensor, Tensor]]
     remember: Callable[[Memory, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], None]
     take: Callable[[Tensor, Tensor, Tensor], None]
@@ -42,7 +45,7 @@ class Kind(NamedTuple):
     M: int
     K: int
     gamma: float
-    kappa: float
+    family: Family  #: of the divergence
     equal: bool  #: whether all weights are equal
     shared: bool  #: whether all restarts have the same weights
     many: bool  #: whether there are many frames
@@ -51,13 +54,13 @@ class Kind(NamedTuple):
 
 
 def kind_of(
-    X: Tensor, K: int, gamma: float, kappa: float, equal: bool, shared: bool, pairs: int
+    X: Tensor, K: int, gamma: float, family: Family, equal: bool, shared: bool, pairs: int
 ) -> Kind:
     """Return the kind of work on frames (B, C, M, N)."""
     B, C, M, N = X.shape
     many, aligned = B * N >= MANY, N % 16 == 0
     return Kind(
-        X.device, X.dtype, C, M, K, gamma, kappa, equal, shared, many, aligned, pairs
+        X.device, X.dtype, C, M, K, gamma, family, equal, shared, many, aligned, pairs
     )  # fmt: skip
 
 

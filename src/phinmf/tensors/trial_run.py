@@ -74,8 +74,8 @@ def compared(kind: Kind, fused: Operations | None = None) -> Operations:
         warn(
             f"{', '.join(new)}: the fused kernels give wrong results on"
             f" {torch.cuda.get_device_name(kind.device) if kind.device.type == 'cuda' else 'CPU'}"
-            f" ({str(kind.dtype).removeprefix('torch.')}, M={kind.M}, K={kind.K}); plain PyTorch"
-            " is used instead, which is slower",
+            f" ({str(kind.dtype).removeprefix('torch.')}, {kind.family.name}, M={kind.M},"
+            f" K={kind.K}); plain PyTorch is used instead, which is slower",
             RuntimeWarning,
         )
     return replace(fused, **wrong)
@@ -144,28 +144,29 @@ class Questions:
     def loss(self, function: Function) -> Iterator[Tensor]:
         """Yield the loss."""
         kind = self.kind
-        yield function(self.X, self.WH, self.weights, kind.equal, self.eps, kind.kappa)
+        yield function(self.X, self.WH, self.weights, kind.equal, self.eps, kind.family)
 
     def loss_and_slope(self, function: Function) -> Iterator[Tensor]:
         """Yield the loss, and the slope that is written to F."""
         kind, F = self.kind, torch.full_like(self.X, torch.nan)
-        yield function(self.X, self.WH, self.weights, kind.equal, self.eps, kind.kappa, F)
+        yield function(self.X, self.WH, self.weights, kind.equal, self.eps, kind.family, F)
         yield F
 
     def curvatures(self, function: Function) -> Iterator[Tensor]:
         """Yield both curvatures and the power."""
-        yield from function(self.X, self.WH, self.weights, self.eps, self.kind.kappa)
+        yield from function(self.X, self.WH, self.weights, self.eps, self.kind.family)
 
     def update_activations(self, function: Function) -> Iterator[Tensor]:
         """Yield the updated H."""
         H = self.H.clone()
-        function(self.X, self.W, H, self.mu, self.eps, self.kind.gamma)
+        kind = self.kind
+        function(self.X, self.W, H, self.mu, self.eps, kind.gamma, kind.family)
         yield H
 
     def nmf_step(self, function: Function) -> Iterator[Tensor]:
         """Yield the updated W and H."""
-        W, H = self.W.clone(), self.H.clone()
-        function(self.X, W, H, self.weights, self.mu, self.eps, self.kind.gamma, self.free)
+        kind, W, H = self.kind, self.W.clone(), self.H.clone()
+        function(self.X, W, H, self.weights, self.mu, self.eps, kind.gamma, kind.family, self.free)
         yield W
         yield H
 
