@@ -18,7 +18,7 @@ from problems import (
 from tensor_problems import host, tensor
 
 import phinmf
-from phinmf.algorithm.nmf import normalise
+from phinmf.algorithm.nmf import normalise, pressure_on
 from phinmf.divergences import Divergence
 from phinmf.engines import sums
 from phinmf.inits import INITS, Frames, Init
@@ -118,23 +118,31 @@ def test_penalty_contract(name, weight):
     p, penalty = Problem(3, C=2), PENALTIES[name](weight)
     assert isinstance(penalty, Penalty)
     assert penalty.weight == weight
+    assert penalty.frame_rate >= 0
     weights = p.rng.integers(1, 4, p.N).astype(float)
-    dH, dW = p.rng.standard_normal(p.H.shape), p.rng.standard_normal(p.W.shape)
-    by_H, by_W = penalty.on_activations(p.H), penalty.on_dictionary(p.H @ weights)
-    assert np.min(by_H) >= 0
-    assert np.min(by_W) >= 0
-    slope = difference(lambda t: penalty.cost(p.W, (p.H + t * dH) @ weights), 0.0, 1e-3)
-    assert slope == pytest.approx((by_H * dH * weights).sum(), rel=1e-7, abs=1e-9)
-    slope = difference(lambda t: penalty.cost(p.W + t * dW, p.H @ weights), 0.0, 1e-3)
-    assert slope == pytest.approx((by_W * dW).sum(), rel=1e-7, abs=1e-9)
-    total = penalty.frame_costs(p.H) @ weights
-    assert total == pytest.approx(penalty.cost(p.W, p.H @ weights), rel=1e-12)
-    scaled = penalty.cost(p.W / 3, 3 * p.H @ weights)
-    assert scaled == pytest.approx(penalty.cost(p.W, p.H @ weights), rel=1e-12)
+    activation, dW = p.H @ weights, p.rng.standard_normal(p.W.shape)
+    for W in (p.W, 3 * p.W):  # of any scale: H may be fixed
+        totals = W.sum(axis=0) * activation
+        rates, direction = penalty.rates(totals), p.rng.standard_normal(p.K)
+        assert rates.shape == (p.K,)
+        assert np.min(rates) >= 0
+        slope = difference(lambda t, a=totals, d=direction: penalty.cost(a + t * d), 0.0, 1e-3)
+        assert slope == pytest.approx(rates @ direction, rel=1e-7, abs=1e-9)
+
+        def cost(t, W=W):
+            return penalty.cost((W + t * dW).sum(axis=0) * activation)
+
+        by_W = pressure_on(W, activation, penalty)
+        assert difference(cost, 0.0, 1e-3) == pytest.approx((by_W * dW).sum(), rel=1e-7, abs=1e-9)
+        half = penalty.cost(totals / 2)  # concave: lies below its tangents
+        assert half <= penalty.cost(totals) - rates @ totals / 2 + 1e-9
+    batch = np.stack([totals, 2 * totals])
+    for give in (np.asarray, tensor):
+        assert np.allclose(host(penalty.rates(give(batch)))[0], rates, rtol=1e-14)
+        assert np.allclose(host(penalty.cost(give(batch)))[0], penalty.cost(totals), rtol=1e-14)
 
     def cost_of_flat(s, power):
-        H = np.tile(s * (p.M / p.K), (p.K, 1))
-        return p.M * (power / s + np.log(s)) + penalty.frame_costs(H)
+        return power / s + np.log(s) + penalty.frame_rate * s
 
     powers = np.array([1e-6, 1.0, 40.0])
     best = penalty.flat_level(powers)
@@ -152,13 +160,16 @@ def test_nmf_steps_with_a_penalty_never_raise_the_objective(name, gamma, diverge
     V = sums.power(p.Phi @ p.Y)
 
     def objective():
-        return sums.loss(d, V, W @ H + eps, eps, weights) + penalty.cost(W, H @ weights)
+        totals = W.sum(axis=0) * (H @ weights)
+        return sums.loss(d, V, W @ H + eps, eps, weights) + penalty.cost(totals)
 
     before = objective()
+    gamma = min(gamma, d.max_exponent)
     for _ in range(8):
-        H = sums.updated_activations(d, V, W, H, penalty.on_activations(H), eps, gamma)
+        rates = penalty.rates(W.sum(axis=0) * (H @ weights))[:, None]
+        H = sums.updated_activations(d, V, W, H, rates, eps, gamma)
         found = sums.dictionary_sums(d, V, W, H, eps, weights)
-        pressure = penalty.on_dictionary(found.activation)
+        pressure = pressure_on(W, found.activation, penalty)
         W = multiply(W, found.numerator, found.denominator + pressure[..., None, :], gamma)
         W, s = normalise(W)
         H = H * s[:, None]

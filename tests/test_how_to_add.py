@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import test_contracts as contracts
 from problems import notes
+from tensor_problems import tensor
 
 import phinmf
 from phinmf.arrays import namespace
@@ -17,7 +18,7 @@ from phinmf.engines.array import ArrayEngine
 from phinmf.inits import INITS, Init
 from phinmf.linalg.line_search import Origin, backtracking
 from phinmf.linalg.manifold import RETRACTIONS, inner, skew
-from phinmf.penalties import PENALTIES, Penalty, Sparse
+from phinmf.penalties import PENALTIES, Penalty, Sparse, is_linear
 from phinmf.solvers import SOLVERS, Descent, Solver
 from phinmf.solvers.base import curve, within_reach
 
@@ -59,37 +60,29 @@ def test_a_divergence(monkeypatch):
 
 
 @dataclass(frozen=True)
-class Gentle(Penalty):
-    """(μ/4) Σ_k ‖w_k‖₁ ‖h_k‖₁."""
+class Logarithmic(Penalty):
+    """μ Σ_k log(1 + ‖w_k‖₁ ‖h_k‖₁), which costs a second component less than a first one."""
 
     weight: float
 
-    def on_activations(self, H):
-        return self.weight / 4
+    def cost(self, totals):
+        return self.weight * namespace(totals).sum(namespace(totals).log(1 + totals), axis=-1)
 
-    def on_dictionary(self, activation):
-        return self.weight / 4 * activation
-
-    def cost(self, W, activation):
-        return self.weight / 4 * float(W.sum(axis=0) @ activation)
-
-    def frame_costs(self, H):
-        return self.weight / 4 * namespace(H).sum(H, axis=-2)
-
-    def flat_level(self, powers):
-        return 2 * powers / (1 + namespace(powers).sqrt(1 + self.weight * powers))
+    def rates(self, totals):
+        return self.weight / (1 + totals)
 
 
 def test_a_penalty(monkeypatch):
-    monkeypatch.setitem(PENALTIES, "toy", Gentle)
+    monkeypatch.setitem(PENALTIES, "toy", Logarithmic)
     by_name = phinmf.tl_nmf(notes(), penalty="toy", sparsity=8.0, **HOW)
-    assert by_name.objective == phinmf.tl_nmf(notes(), penalty=Gentle(8.0), **HOW).objective
-    as_sparse = phinmf.tl_nmf(notes(), sparsity=2.0, engine="array", **HOW)
-    assert by_name.objective == pytest.approx(as_sparse.objective, rel=1e-9)
-    inherited = type("Inherited", (Sparse,), dict(vars(Gentle)) | {"compiled": True})(8.0)
-    assert phinmf.tl_nmf(notes(), penalty=inherited, **HOW).objective == by_name.objective
-    with pytest.raises(ValueError, match="engine 'blocked' does not compute this penalty"):
-        phinmf.tl_nmf(notes(), penalty="toy", engine="blocked", **HOW)
+    assert by_name.objective == phinmf.tl_nmf(notes(), penalty=Logarithmic(8.0), **HOW).objective
+    readable = phinmf.tl_nmf(notes(), penalty="toy", sparsity=8.0, engine="array", **HOW)
+    assert by_name.objective == pytest.approx(readable.objective, rel=1e-9)
+    assert not is_linear(Logarithmic(8.0))
+    inherited = type("Inherited", (Sparse,), dict(vars(Logarithmic)) | {"linear": True})(8.0)
+    assert not is_linear(inherited)
+    on_tensors = phinmf.tl_nmf(tensor(notes()), penalty=inherited, **HOW)
+    assert on_tensors.objective == pytest.approx(readable.objective, rel=1e-9)
     for weight in (0.0, 0.3, 20.0):
         contracts.test_penalty_contract("toy", weight)
     for gamma in (0.5, 1.0):
@@ -182,7 +175,7 @@ def test_a_new_name_is_listed_where_a_wrong_one_is_refused(argument, registry, m
         phinmf.tl_nmf(notes(), **HOW | {argument: "other"})
 
 
-@pytest.mark.parametrize("kind", [Euclidean, Gentle, Samples, Gradient, Counting])
+@pytest.mark.parametrize("kind", [Euclidean, Logarithmic, Samples, Gradient, Counting])
 def test_the_page_shows_the_same_code(kind):
     page = Path(__file__).parents[1] / "docs" / "extending.md"
     assert inspect.getsource(kind) in page.read_text()

@@ -36,7 +36,8 @@ def test_normalisation_does_not_change_the_product():
 
 def test_the_sparse_penalty_is_the_sum_of_products_of_norms():
     p = Problem(2)
-    assert Sparse(3.0).cost(2 * p.W, p.engine.activation_sums()) == pytest.approx(6 * p.H.sum())
+    totals = 2 * p.W.sum(axis=0) * p.engine.activation_sums()
+    assert Sparse(3.0).cost(totals) == pytest.approx(6 * p.H.sum())
 
 
 @pytest.mark.parametrize("mu", [0.0, 1.0, 150.0])

@@ -91,7 +91,7 @@ def test_what_a_stretch_holds(dtype, C, rng):
 
     def stretch(blocks, atoms):
         n = frames_in_blocks(3000, blocks)
-        return Stretch(3000, blocks, None, np.ones(n.stop - n.start), True, atoms)
+        return Stretch(3000, blocks, None, np.ones(n.stop - n.start), True, None, atoms)
 
     assert stretch(whole, None).held(Y) is Y
     Z = stretch(whole, atoms).held(Y)

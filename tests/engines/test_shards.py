@@ -15,7 +15,7 @@ from phinmf.divergences import DIVERGENCES
 from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.engines.blocked.shard import ACCESS, LASTING, STATE, Shard, access
 from phinmf.engines.blocked.shards import Call, LocalShards
-from phinmf.engines.blocked.stretch import Stretch
+from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
 from phinmf.engines.blocked.summation import blocks_of, stretches_of
 from phinmf.engines.remote.disk import DiskShards
 from phinmf.engines.remote.journal import Journal
@@ -41,11 +41,14 @@ class Numbers:
         self.rng = np.random.default_rng(seed)
         self.Y = with_separate_channels(self.rng.standard_normal((C, N, M)))  # as in engines
         self.weights = self.rng.integers(1, 3, N).astype(float)
+        starts = [block.start for block in blocks_of(N)]  # shards begin here, and need no edges
+        self.links = ~np.isin(np.arange(N), starts) & (np.arange(N) % 50 > 0)
 
     def stretch(self, blocks):
-        frames = Stretch(N, blocks, DIVERGENCES["itakura-saito"], self.weights, False).frames
+        frames = frames_in_blocks(N, blocks)
+        links = np.append(self.links, False)[frames.start : frames.stop + 1]
         weights = self.weights[frames]
-        return Stretch(N, blocks, DIVERGENCES["itakura-saito"], weights, False)
+        return Stretch(N, blocks, DIVERGENCES["itakura-saito"], weights, False, links)
 
     def shard(self, kind=CompiledShard):
         blocks = slice(0, len(blocks_of(N)))
@@ -77,7 +80,12 @@ class Numbers:
             "converge_activations": [(self.W(), 0.1, EPS, 1e-6, 20)],
             "energies": [()],
             "activation_sums": [()],
-            "nmf_pass": [(self.W(), 0.1, EPS, 1.0), (self.W(), 0.1, EPS, 0.0)],
+            "edges": [()],
+            "roughness": [({},)],
+            "update_every_other": [
+                (first, self.W(), np.full(K, 0.1), 2.0, EPS, 1.0, {}) for first in (0, 1)
+            ],
+            "nmf_pass": [(self.W(), np.full(K, 0.1), EPS, gamma) for gamma in (1.0, 0.0)],
             "at": [(*model, T) for model in models for T in (self.transform(), None)],
             "loss": models,
             "curvature": [(*model, exact) for model in models for exact in (True, False)],
@@ -118,6 +126,8 @@ def equal(a, b):
 
 
 def arrays_in(value):
+    if isinstance(value, dict):
+        value = list(value.values())
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -127,6 +137,8 @@ def arrays_in(value):
 
 def flat(answer):
     """Everything in an answer, as a list of arrays and numbers."""
+    if isinstance(answer, dict):
+        answer = list(answer.items())
     if isinstance(answer, (list, tuple)):
         return [x for item in answer for x in flat(item)]
     return [answer]
@@ -260,6 +272,9 @@ def test_shards_on_disk_answer_as_one_in_memory(chosen, number):
         here, there = [*local.answers(call)], [*disk.answers(call)]
         if isinstance(here[0], np.ndarray):
             assert np.array_equal(here[0], np.concatenate(there))
+        elif isinstance(here[0], dict):  # the edges of each shard
+            parts = {n: row for edges in there for n, row in edges.items()}
+            assert all(np.array_equal(parts[n], row) for n, row in here[0].items())
         elif here[0] is not None:
             method, rest = getattr(Shard, call.name), call.args
             assert same(local.sums(method, *rest), disk.sums(method, *rest))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array
+from phinmf._types import AnyArray, Array, Mask
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import penalty_named
 from phinmf.arrays.lazy import dask, is_lazy, rows
@@ -27,6 +27,7 @@ from phinmf.fit.options import FitOptions, fit_options
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
 from phinmf.inits import GivenTransform
+from phinmf.penalties import Penalty
 from phinmf.result import Result, State
 
 
@@ -44,12 +45,16 @@ def all_or_nothing(estimator: object) -> Iterator[None]:
 
 @with_callbacks  # type: ignore[untyped-decorator]
 def fit(
-    estimator: Any, X: AnyArray, weights: Array | None, activations: ArrayLike | None
+    estimator: Any,
+    X: AnyArray,
+    weights: Array | None,
+    links: Mask | None,
+    activations: ArrayLike | None,
 ) -> EncodedFrames:
     """Fit a TLNMF to validated frames, and return their encoding."""
     place = ComputeDevice("X", X, estimator.device)
     with place.enough_memory():
-        return fit_here(estimator, place.take(X), place, weights, activations)
+        return fit_here(estimator, place.take(X), place, weights, links, activations)
 
 
 def fit_here(
@@ -57,11 +62,12 @@ def fit_here(
     X: Array,
     place: ComputeDevice,
     weights: Array | None,
+    links: Mask | None,
     activations: ArrayLike | None,
 ) -> EncodedFrames:
     """Fit to frames that are on the device, and move what is learned to where `X` was given."""
     n_init = checks.count("n_init", estimator.n_init, 1)
-    problem = problem_for(estimator, X, weights, activations)
+    problem = problem_for(estimator, X, weights, links, activations)
     task = Task.of_fit(estimator, place.given, n_init)
     results = restarts(estimator, problem, task, place)
     del problem  # it holds a copy of the frames
@@ -75,7 +81,7 @@ def fit_here(
     estimator.converged_ = best.converged
     estimator.n_atoms_, estimator.energy_ = best.n_atoms, best.energy
     estimator.objectives_ = np.array([result.objective for result in results])
-    found = found_back(encoded(estimator, X, weights), place)
+    found = found_back(encoded(estimator, X, weights, links), place)
     estimator.reconstruction_err_ = found.divergence
     estimator.objective_ = found.divergence + found.penalty
     estimator.atom_energies_ = found.energies * best.scale**2
@@ -87,6 +93,7 @@ def encoded(
     estimator: Any,
     X: AnyArray,
     weights: Array | None = None,
+    links: Mask | None = None,
     engine: str | None = None,
     n_threads: int | None = None,
 ) -> EncodedFrames:
@@ -98,10 +105,11 @@ def encoded(
             estimator.transform_matrix_,
             estimator.components_.T,
             scale=estimator.scale_,
-            penalty=penalty_named(estimator.penalty, estimator.sparsity),
+            penalty=penalty_of(estimator),
             floor=estimator.floor,
             divergence=estimator.divergence,
             weights=weights,
+            links=links,
             engine=engine or estimator.engine,
             n_threads=n_threads or estimator.n_threads,
         )
@@ -129,12 +137,17 @@ def activations_of_rows(X: Array, estimator: Any) -> Array:
     return encoded(estimator, X, engine="auto", n_threads=estimator.n_threads or 1).H.T
 
 
+def penalty_of(estimator: Any) -> Penalty:
+    """Return the penalty of a TLNMF."""
+    return penalty_named(estimator.penalty, estimator.sparsity, estimator.smoothness)
+
+
 def options_of(estimator: Any, anneal: bool | Anneal | None = None) -> FitOptions:
     """Return the checked options of a fit; `anneal` replaces that of the estimator."""
     e = estimator
     return fit_options(
         solver=e.solver, init=e.init, divergence=e.divergence, penalty=e.penalty,
-        sparsity=e.sparsity, n_atoms=e.n_atoms, floor=e.floor,
+        sparsity=e.sparsity, smoothness=e.smoothness, n_atoms=e.n_atoms, floor=e.floor,
         anneal=e.anneal if anneal is None else anneal, n_iter_nmf=e.n_iter_nmf,
         n_iter_transform=e.n_iter_transform,
         nmf_exponent=e.nmf_exponent, max_iter=e.max_iter, max_time=e.max_time, tol=e.tol,
@@ -143,7 +156,11 @@ def options_of(estimator: Any, anneal: bool | Anneal | None = None) -> FitOption
 
 
 def problem_for(
-    estimator: Any, X: Array, weights: Array | None, activations: ArrayLike | None
+    estimator: Any,
+    X: Array,
+    weights: Array | None,
+    links: Mask | None,
+    activations: ArrayLike | None,
 ) -> Problem:
     """Return the problem of a fit to these frames, which all restarts share."""
     K = checks.count("n_components", estimator.n_components, 1)
@@ -156,13 +173,20 @@ def problem_for(
         W = checks.factor("components", estimator.components, (n, X.shape[1]), np.float64)
     if estimator.warm_start and hasattr(estimator, "components_"):
         W = estimator.components_
-        H = encoded(estimator, X).H
+        H = encoded(estimator, X, links=links).H
         options = options_of(estimator, False if estimator.anneal is None else None)
         options = replace(options, init=GivenTransform(arrays.like(estimator.transform_matrix_, X)))
     if activations is not None:
         H = arrays.like(checks.factor("activations", activations, (len(X), K), np.float64).T, X)
     return problem_of(
-        X.T, K, options, W=arrays.like(W.T, X), H=H, fixed=estimator.fixed, sample_weight=weights
+        X.T,
+        K,
+        options,
+        W=arrays.like(W.T, X),
+        H=H,
+        fixed=estimator.fixed,
+        sample_weight=weights,
+        first_frames=None if links is None else np.flatnonzero(~links),
     )
 
 

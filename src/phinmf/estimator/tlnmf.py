@@ -21,6 +21,7 @@ from phinmf.estimator import fitting, model_file
 from phinmf.estimator.callbacks import CallbackSupportMixin
 from phinmf.fit import devices, weights
 from phinmf.fit.checkpoint import File, Files
+from phinmf.fit.data import links_between
 from phinmf.inits import Init
 from phinmf.penalties import Penalty
 from phinmf.solvers import Solver
@@ -38,7 +39,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     ----------
     n_components : int
         Number of components.
-    solver, init, divergence, penalty, sparsity, n_atoms, floor, anneal, n_iter_nmf
+    solver, init, divergence, penalty, sparsity, smoothness, n_atoms, floor, anneal, n_iter_nmf
         As in `tl_nmf`.
     n_iter_transform, nmf_exponent, max_iter, max_time, tol, random_state, callback, engine
         As in `tl_nmf`.
@@ -104,6 +105,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         divergence: str | Divergence = "itakura-saito",
         penalty: str | Penalty = "sparse",
         sparsity: float = DEFAULT_SPARSITY,
+        smoothness: float = 0.0,
         n_atoms: int | float | None = None,
         floor: float = Options.floor,
         anneal: bool | Anneal | None = None,
@@ -133,6 +135,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.divergence = divergence
         self.penalty = penalty
         self.sparsity = sparsity
+        self.smoothness = smoothness
         self.n_atoms = n_atoms
         self.floor = floor
         self.anneal = anneal
@@ -163,6 +166,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         *,
         sample_weight: ArrayLike | None = None,
         frame_mask: ArrayLike | None = None,
+        first_frames: ArrayLike | None = None,
         activations: ArrayLike | None = None,
     ) -> TLNMF:
         """Learn the transform and the components.
@@ -177,11 +181,17 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             How often each frame counts; 0 leaves it out.
         frame_mask : bool array of shape (n_frames,), optional
             True for frames to leave out.
+        first_frames : array of int, optional
+            Frames that begin a recording: activations are not smooth across them.
         activations : array of shape (n_frames, n_components), optional
             Start of the activations, in the units of X².
         """
         self.fit_transform(
-            X, sample_weight=sample_weight, frame_mask=frame_mask, activations=activations
+            X,
+            sample_weight=sample_weight,
+            frame_mask=frame_mask,
+            first_frames=first_frames,
+            activations=activations,
         )
         return self
 
@@ -192,6 +202,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         *,
         sample_weight: ArrayLike | None = None,
         frame_mask: ArrayLike | None = None,
+        first_frames: ArrayLike | None = None,
         activations: ArrayLike | None = None,
     ) -> Array:
         """Learn and return the activations of the frames; the same as `fit`, then `transform`."""
@@ -206,27 +217,36 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             }
             devices.check_same_device("X", frames, others)
             known = weights.checked(sample_weight, frame_mask, len(frames))
-            H = fitting.fit(self, frames, known, activations).H.T
+            links = links_between(first_frames, len(frames))
+            H = fitting.fit(self, frames, known, links, activations).H.T
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
-    def transform(self, X: ArrayLike) -> Array:
+    def transform(self, X: ArrayLike, *, first_frames: ArrayLike | None = None) -> Array:
         """Return the activations of frames; the transform and the components are fixed.
+
+        If `smoothness` is not 0, the activations of a frame depend on its neighbours.
 
         Parameters
         ----------
         X : array of shape (n_frames, n_features)
             Frames, on the same scale as those of the fit.
+        first_frames : array of int, optional
+            Frames that begin a recording: activations are not smooth across them.
 
         Returns
         -------
         array of shape (n_frames, n_components)
-            Activations, in the units of X²; a dask array if X is one, computed on demand.
+            Activations, in the units of X²; a dask array if X is one, computed on demand (at once
+            if they are smooth).
         """
         check_is_fitted(self)
         frames = fitting.validated(self, X, reset=False)
-        if lazy.is_lazy(frames):
-            return fitting.encoded_lazily(self, frames)
-        return fitting.encoded(self, frames).H.T
+        links = links_between(first_frames, len(frames))
+        if not lazy.is_lazy(frames):
+            return fitting.encoded(self, frames, links=links).H.T
+        if fitting.penalty_of(self).smoothness:
+            return lazy.like(fitting.encoded(self, frames, links=links).H.T, frames)
+        return fitting.encoded_lazily(self, frames)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the power that activations model: the expected |Φy|² of each atom.
