@@ -21,6 +21,7 @@ from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.divergences import compiled_family, is_fused
 from phinmf.fit import power
+from phinmf.fit.automatic import AUTO, counted
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import Seed, description, seed_of
@@ -294,7 +295,7 @@ class Problem:
 
 def problem_of(
     Y: AnyArray,
-    n_components: int,
+    n_components: int | str,
     options: FitOptions,
     *,
     W: ArrayLike | None = None,
@@ -310,6 +311,8 @@ def problem_of(
         first_frames=first_frames, may_merge=H is None,
     )  # fmt: skip
     M, n_used = data.Y.shape[1], data.n_used
+    if n_components == AUTO:
+        n_components = counted(data, options, W=W, H=H, fixed=fixed)
     most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
     K = checks.count("n_components", n_components, 1, *most)
     given = given_factors(W, H, fixed, K, data)

@@ -41,10 +41,13 @@ class Init(ABC):
         Whether it draws random numbers; if not, all restarts share one start.
     given : bool
         Whether the caller gives the transform: then a run begins with all of its atoms.
+    counts : bool
+        Whether components can be counted in the start, before anything is learned.
     """
 
     draws: ClassVar[bool] = True
     given: ClassVar[bool] = False
+    counts: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:

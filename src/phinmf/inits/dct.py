@@ -17,6 +17,7 @@ class DCT(Init):
     """The orthogonal DCT-II: atoms are cosines, the lowest frequency first."""
 
     draws = False
+    counts = True
 
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
         """Return the DCT-II of M samples."""

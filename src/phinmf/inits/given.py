@@ -28,6 +28,7 @@ class GivenTransform(Init):
     Phi: Any = field(repr=False)
     draws = False
     given = True
+    counts = True
 
     def __post_init__(self) -> None:
         Phi = checks.real_array("init", self.Phi)
@@ -66,6 +67,7 @@ class KnownTransform(Init):
     Phi: Any = field(repr=False)
     draws = False
     given = True
+    counts = True
 
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
         """Return a copy of the array."""

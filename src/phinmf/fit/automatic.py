@@ -1,0 +1,137 @@
+"""How many components frames have: begin with too many, remove what explains too little.
+
+A short fit with many components, the Gaussian likelihood and a high floor comes first. Then
+components are removed one by one, each replaced by the others as well as possible
+(`algorithm/elimination.py`). A component counts if the frames are less likely without it by more
+than `CHANCE` in each frame, which is about what a superfluous one gains by fitting noise, and by
+`WORTH` in each coefficient. Stationary noise is below the floor or a part of every component, so it
+does not count. The number depends on nothing but the frames and the start of the transform.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phinmf import arrays
+from phinmf._types import Array, Fixed
+from phinmf.algorithm.alternate import alternate
+from phinmf.algorithm.elimination import Count, eliminate
+from phinmf.algorithm.group import Restart
+from phinmf.algorithm.model import Iterate, Model
+from phinmf.algorithm.nmf import flat_activations, normalise
+from phinmf.algorithm.options import Options
+from phinmf.algorithm.single import Single
+from phinmf.arrays.cluster_tasks import in_memory
+from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.levels import levels
+from phinmf.divergences import Gaussian
+from phinmf.fit.data import Data, data_of
+from phinmf.fit.engine import engine_for
+from phinmf.fit.given import fixed_parts
+from phinmf.fit.options import FitOptions
+from phinmf.inits import KLT, Frames
+from phinmf.penalties import Sparse
+from phinmf.result import Status
+from phinmf.solvers import LBFGS
+
+AUTO = "auto"
+MANY = 32  #: components at first
+FRAMES = 4096  #: maximum number of frames that are looked at
+ATOMS = 128  #: maximum number of atoms that are learned to count components
+CHANCE = 0.4  #: logarithm of the likelihood of a frame that a superfluous component gains
+WORTH = 0.01  #: the same of each coefficient, that a component must gain beyond chance
+FLOOR, SPARSITY = 0.02, 6.0  #: of the short fit
+ITERATIONS, NMF_STEPS = 40, 5
+
+
+class Counted(NamedTuple):
+    """A number of components, and how the objective grows as they are removed."""
+
+    number: int
+    path: list[Count]
+
+
+def count_components(data: Data, options: FitOptions) -> Counted:
+    """Return the number of components of the frames of a fit."""
+    frames, weights = some_frames(data)
+    learns = options.algorithm.solver is not None and not options.init.counts
+    X = in_start(frames, weights, options, learns)
+    how = Options(
+        LBFGS() if learns else None, None, Sparse(SPARSITY), FLOOR, n_iter_nmf=NMF_STEPS,
+        max_iter=ITERATIONS, max_time=options.algorithm.max_time, tol=0.0,
+    )  # fmt: skip
+    unit = data_of(X, how, sample_weight=weights, may_merge=False)
+    path = over_complete_path(unit, how, options.n_threads)
+    return Counted(best_number(path, unit), path)
+
+
+def best_number(path: list[Count], data: Data) -> int:
+    """Return the number of components of which each is worth more than the least."""
+    M, N = data.Y.shape[1], data.Y.shape[2] if data.weights is None else data.weights.sum()
+    least = 2 * N * (CHANCE + WORTH * M)  # the objective is twice a logarithm of the likelihood
+    return min(path, key=lambda at: at.objective + least * at.number).number
+
+
+def over_complete_path(data: Data, how: Options, n_threads: int | None) -> list[Count]:
+    """Fit many components, then remove them one by one."""
+    _, M, N = data.Y.shape
+    K, rng = min(MANY, M, N), np.random.default_rng(0)
+    identity = np.eye(M, dtype=np.float32)
+    with engine_for("auto", data.Y, Gaussian(), n_threads, data.weights) as engine:
+        model = Model(engine, how.penalty)
+        W, _ = normalise(rng.exponential(size=(M, K)).astype(np.float32))
+        H = flat_activations(engine.powers(), M, K, how.penalty)
+        restart = Restart(Iterate(identity, W, H), rng)
+        schedule = data.schedule(how)
+        (outcome,) = alternate(Single(model, how), [restart], how, schedule)
+        if outcome.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        last = outcome.last
+        V = np.mean(np.square(last.Phi @ data.Y), axis=0)
+        return eliminate(model, last, V, how.floor)
+
+
+def some_frames(data: Data) -> tuple[Array, Array | None]:
+    """Return at most `FRAMES` frames, evenly spaced among those that sound, on the host."""
+    Y, weights = data.Y, data.weights
+    if Y.shape[2] > FRAMES:
+        sounding = np.flatnonzero(~arrays.to_numpy(levels(Y).silent))
+        places = np.linspace(0, len(sounding) - 1, min(FRAMES, len(sounding)))
+        which = sounding[np.unique(places.round().astype(int))]
+        Y, weights = arrays.take_frames(Y, which), None if weights is None else weights[which]
+    Y = in_memory(Y) if is_lazy(Y) else arrays.to_numpy(Y)
+    return Y.astype(np.float32), weights
+
+
+def in_start(Y: Array, weights: Array | None, options: FitOptions, learns: bool) -> Array:
+    """Return the coefficients of frames in the start of the transform.
+
+    Where the transform is learned to count components, these are the strongest coefficients of the
+    Karhunen–Loève transform.
+    """
+    frames = Frames(Y, weights)
+    init = KLT() if learns else options.init
+    Phi = arrays.to_numpy(init.start(frames, np.random.default_rng(0), np.float32))
+    return (Phi[:ATOMS] if learns else Phi) @ Y
+
+
+def counted(
+    data: Data,
+    options: FitOptions,
+    *,
+    W: ArrayLike | None = None,
+    H: ArrayLike | None = None,
+    fixed: Fixed = None,
+) -> int:
+    """Return the number of components; refuse given factors, which say how many there are."""
+    given = [name for name, factor in (("W", W), ("H", H)) if factor is not None]
+    if given:
+        raise ValueError(
+            f"n_components is 'auto', but {' and '.join(given)} is given, which is for a number of"
+            " components: give that number"
+        )
+    keeps_Phi, _, _ = fixed_parts(fixed, 0, has_H=False)
+    return count_components(data, options.keeping_Phi() if keeps_Phi else options).number
