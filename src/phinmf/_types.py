@@ -4,7 +4,7 @@ The libraries of tensors and of dask arrays may not be installed: their types ar
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,4 +17,5 @@ Tensor = Any  #: of PyTorch, never an array of NumPy
 AnyArray = Any  #: an array of NumPy, a tensor of PyTorch or a dask array
 Device = Any  #: the name of a device, or one of PyTorch
 RandomState: TypeAlias = int | np.integer[Any] | np.random.RandomState | np.random.Generator | None
+Components: TypeAlias = int | Literal["auto"]
 Fixed: TypeAlias = str | Sequence[str] | Mapping[str, bool | Sequence[int] | Indices] | None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Device, Fixed, RandomState
+from phinmf._types import AnyArray, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
@@ -39,7 +39,7 @@ PAPER: dict[str, Any] = {
 @devices.computed_on_device
 def tl_nmf(
     Y: AnyArray,
-    n_components: int,
+    n_components: Components,
     *,
     solver: str | Solver | None = "lbfgs",
     init: str | Init | ArrayLike = "dct",
@@ -83,8 +83,12 @@ def tl_nmf(
         Frames, as made by `to_frames`: M samples each, N of them, on C channels that share Φ,
         W and H. float32 and float64 are kept, other numbers are converted to float64. A dask
         array, chunked along frames, is fitted where it is; `frames_from_files` makes one.
-    n_components : int
-        Number K of components, at most min(M, N) unless W is given.
+    n_components : int or "auto"
+        Number K of components, at most min(M, N) unless W is given. "auto" counts them first, up
+        to 32: a fit with many components comes before, and those that the others can replace are
+        removed. They are counted in the DCT or a given transform as it is; with another `init` and
+        a solver, in a transform that is learned to count them. Stationary noise does not count.
+        The result is that of the number that was found.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
     init : {"dct", "random", "klt"}, Init or array of shape (M, M)

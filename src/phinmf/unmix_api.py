@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import Array, Device, RandomState
+from phinmf._types import Array, Components, Device, RandomState
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.audio.frames import real_signal
@@ -163,7 +163,7 @@ class Unmixing:
 def unmix(
     y: ArrayLike,
     sample_rate: int,
-    n_components: int = 8,
+    n_components: Components = UnmixOptions.n_components,
     *,
     window: str | float = "40ms",
     sparsity: float = DEFAULT_SPARSITY,
@@ -186,8 +186,8 @@ def unmix(
         The recording, as soundfile reads it.
     sample_rate : int
         Samples per second.
-    n_components : int
-        Number of components; ignored if a model is given.
+    n_components : int or "auto"
+        Number of components; "auto" counts them first, in the DCT. Ignored if a model is given.
     window : str or int
         Length of a frame: "40ms", "0.04s", or a number of samples. The nearest even number of
         samples is taken.

@@ -45,7 +45,7 @@ def expected(asked: Request) -> Expectation:
     M = window_length(options.window, source.sample_rate)
     N = frame_count(source.length, M)
     atoms = forecast.likely_atoms(options.n_atoms, M)
-    size = forecast.Size(M, N, source.channels, options.n_components, atoms)
+    size = forecast.Size(M, N, source.channels, options.likely_components, atoms)
     speed = forecast.measured_speed(options.n_threads)
     few = size._replace(N=min(size.N, enough_frames(M, source.channels, atoms)))
     learning = 0.0

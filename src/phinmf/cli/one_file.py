@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def unmix_one(asked: Request, quiet: bool, on_cluster: bool = False) -> FolderRecord:
     """Unmix one file into its folder."""
     from phinmf.cli.estimates import expected
+    from phinmf.fit.automatic import AUTO
     from phinmf.report.folder import write_report
     from phinmf.unmixing.folder import unmix_file
 
@@ -35,6 +36,8 @@ def unmix_one(asked: Request, quiet: bool, on_cluster: bool = False) -> FolderRe
             progress=bar.writing, finish=bar.page(write_report) if asked.page else None,
         )  # fmt: skip
         seconds, K = bar.forecast.seconds, len(record.components)
+        if asked.model is None and asked.options.n_components == AUTO:
+            bar.say(f"{name}: {K} components found")
         bar.say(f"{name}: {record.adds_up}")
         if record.groups_add_up is not None:
             bar.say(f"{name}: {record.groups_add_up}")

@@ -117,6 +117,16 @@ def atoms(text: str) -> int | float | None:
     return share
 
 
+def components(text: str) -> int | str:
+    """Read a number of components, or "auto"."""
+    try:
+        return text.strip() if text.strip() == "auto" else whole(text, 1)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is given, but a whole number of at least 1, or 'auto', is needed"
+        ) from None
+
+
 def count(text: str) -> int:
     """Read a number of things."""
     return whole(text, 1)

@@ -62,7 +62,8 @@ def request(path: Path, typed: argparse.Namespace, groups: Groups | int | None) 
     )
     if typed.model is None:
         check_window(recording, options)
-        K = options.n_components
+        K = options.likely_components
+        groupings.check_known(groups, options)
     else:
         K = components_of(typed.model, recording.sample_rate)
     own = recording.sound.sample_format

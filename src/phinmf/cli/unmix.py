@@ -50,10 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "-k",
         "--components",
-        type=values.count,
-        default=8,
+        type=values.components,
+        default=UnmixOptions.n_components,
         metavar="K",
-        help="number of components (8)",
+        help="number of components (8), or 'auto' to count them",
     )
     add("-o", "--output", type=values.path, default=Path("out"), metavar="DIR",
         help="folder for the results (out)")  # fmt: skip

@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Mask
+from phinmf._types import AnyArray, Array, Components, Mask
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import penalty_named
 from phinmf.arrays.lazy import dask, is_lazy, rows
 from phinmf.estimator.callbacks import Task, with_callbacks
+from phinmf.fit.automatic import AUTO, MANY, checked_components
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames, encode
@@ -163,8 +164,13 @@ def problem_for(
     activations: ArrayLike | None,
 ) -> Problem:
     """Return the problem of a fit to these frames, which all restarts share."""
-    K = checks.count("n_components", estimator.n_components, 1)
+    K = number_for(estimator, activations)
     options = options_of(estimator)
+    if K == AUTO:
+        return problem_of(
+            X.T, K, options, fixed=estimator.fixed, sample_weight=weights,
+            first_frames=None if links is None else np.flatnonzero(~links),
+        )  # fmt: skip
     W: Array = np.zeros((0, X.shape[1]))  # not None: K may be larger than M only if W is given
     H = None
     if estimator.components is not None:
@@ -190,16 +196,36 @@ def problem_for(
     )
 
 
+def number_for(estimator: Any, activations: ArrayLike | None) -> Components:
+    """Return how many components a fit has, "auto" if they are to be counted.
+
+    A warm start keeps those of the fit before.
+    """
+    K = checked_components(estimator.n_components)
+    if K != AUTO:
+        return K
+    if estimator.warm_start and hasattr(estimator, "components_"):
+        return int(estimator.n_components_)
+    given = {"components": estimator.components, "activations": activations}
+    for name, factor in given.items():
+        if factor is not None:
+            raise ValueError(
+                f"n_components is 'auto', but {name} is given for a known number of components:"
+                " pass that number instead"
+            )
+    return AUTO
+
+
 def check_parameters(estimator: Any) -> None:
     """Raise what a fit would raise for these parameters with any frames."""
     e = estimator
     options_of(e)
     checks.function("callback", e.callback)
     checks.generator(e.random_state)
-    for name in ("n_components", "n_init"):
-        checks.count(name, getattr(e, name), 1)
+    K = checked_components(e.n_components)
+    checks.count("n_init", e.n_init, 1)
     Files(e.checkpoint, e.checkpoint_every, e.resume)
-    fixed_parts(e.fixed, e.n_components, has_H=True)
+    fixed_parts(e.fixed, MANY if K == AUTO else K, has_H=True)
 
 
 def attributes(estimator: Any, Phi: Array, W: Array, scale: float) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from phinmf import arrays, checks
-from phinmf._types import Array, Device, Fixed, RandomState
+from phinmf._types import Array, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
@@ -37,8 +37,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     Parameters
     ----------
-    n_components : int
-        Number of components.
+    n_components : int or "auto"
+        Number of components; "auto" counts them first, as in `tl_nmf`, once for all restarts.
     solver, init, divergence, penalty, sparsity, smoothness, n_atoms, floor, anneal, n_iter_nmf
         As in `tl_nmf`.
     n_iter_transform, nmf_exponent, max_iter, max_time, tol, random_state, callback, engine
@@ -98,7 +98,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: Components = 10,
         *,
         solver: str | Solver | None = "lbfgs",
         init: str | Init | ArrayLike = "dct",

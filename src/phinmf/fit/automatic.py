@@ -10,13 +10,13 @@ does not count. The number depends on nothing but the frames and the start of th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import arrays
-from phinmf._types import Array, Fixed
+from phinmf import arrays, checks
+from phinmf._types import Array, Components, Fixed
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.elimination import Count, eliminate
 from phinmf.algorithm.group import Restart
@@ -37,13 +37,14 @@ from phinmf.penalties import Sparse
 from phinmf.result import Status
 from phinmf.solvers import LBFGS
 
-AUTO = "auto"
+AUTO: Literal["auto"] = "auto"
 MANY = 32  #: components at first
+USUAL = 10  #: components that are expected where nothing is counted yet
 FRAMES = 4096  #: maximum number of frames that are looked at
 ATOMS = 128  #: maximum number of atoms that are learned to count components
-CHANCE = 0.4  #: logarithm of the likelihood of a frame that a superfluous component gains
-WORTH = 0.01  #: the same of each coefficient, that a component must gain beyond chance
-FLOOR, SPARSITY = 0.02, 6.0  #: of the short fit
+CHANCE = 0.6  #: logarithm of the likelihood of a frame that a superfluous component gains
+WORTH = 0.0075  #: the same of each coefficient, that a component must gain beyond chance
+FLOOR, SPARSITY = 0.02, 8.0  #: of the short fit
 ITERATIONS, NMF_STEPS = 40, 5
 
 
@@ -118,20 +119,24 @@ def in_start(Y: Array, weights: Array | None, options: FitOptions, learns: bool)
     return (Phi[:ATOMS] if learns else Phi) @ Y
 
 
+def checked_components(given: Any, least: int = 1) -> Components:
+    """Return "auto" or a number of components."""
+    if isinstance(given, str) and given != AUTO:
+        raise ValueError(
+            f"n_components is {given!r}, but a whole number of components, or 'auto', is needed"
+        )
+    return AUTO if isinstance(given, str) else checks.count("n_components", given, least)
+
+
 def counted(
-    data: Data,
-    options: FitOptions,
-    *,
-    W: ArrayLike | None = None,
-    H: ArrayLike | None = None,
-    fixed: Fixed = None,
+    data: Data, options: FitOptions, W: ArrayLike | None, H: ArrayLike | None, fixed: Fixed
 ) -> int:
-    """Return the number of components; refuse given factors, which say how many there are."""
+    """Return the number of components; refuse factors that are given for a known number."""
     given = [name for name, factor in (("W", W), ("H", H)) if factor is not None]
     if given:
         raise ValueError(
-            f"n_components is 'auto', but {' and '.join(given)} is given, which is for a number of"
-            " components: give that number"
+            f"n_components is 'auto', but {' and '.join(given)} is given for a known number of"
+            " components: pass that number instead"
         )
     keeps_Phi, _, _ = fixed_parts(fixed, 0, has_H=False)
     return count_components(data, options.keeping_Phi() if keeps_Phi else options).number

@@ -59,6 +59,13 @@ class FitOptions:
         annealed = o.anneal is not None and o.anneal.start > o.floor and o.anneal.coarse > 0
         return bool(annealed and o.solver and o.max_iter > 0 and not self.init.given)
 
+    def after(self, seconds: float) -> FitOptions:
+        """The same with less time, if time is limited."""
+        if self.algorithm.max_time is None:
+            return self
+        left = max(0.0, self.algorithm.max_time - seconds)
+        return replace(self, algorithm=replace(self.algorithm, max_time=left))
+
     def keeping_Phi(self) -> FitOptions:
         """The same without a solver; only one that was asked for anneals."""
         anneal = None if self.default_anneal else self.algorithm.anneal

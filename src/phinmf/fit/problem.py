@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks, penalties
-from phinmf._types import AnyArray, Array, Fixed, RandomState
+from phinmf._types import AnyArray, Array, Components, Fixed, RandomState
 from phinmf.algorithm.alternate import Outcome, alternate
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.group import Callback, Group, Restart
@@ -21,7 +22,7 @@ from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.divergences import compiled_family, is_fused
 from phinmf.fit import power
-from phinmf.fit.automatic import AUTO, counted
+from phinmf.fit.automatic import AUTO, checked_components, counted
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import Seed, description, seed_of
@@ -295,7 +296,7 @@ class Problem:
 
 def problem_of(
     Y: AnyArray,
-    n_components: int | str,
+    n_components: Components,
     options: FitOptions,
     *,
     W: ArrayLike | None = None,
@@ -311,8 +312,10 @@ def problem_of(
         first_frames=first_frames, may_merge=H is None,
     )  # fmt: skip
     M, n_used = data.Y.shape[1], data.n_used
-    if n_components == AUTO:
-        n_components = counted(data, options, W=W, H=H, fixed=fixed)
+    if checked_components(n_components) == AUTO:
+        began = time.perf_counter()
+        n_components = counted(data, options, W, H, fixed)
+        options = options.after(time.perf_counter() - began)
     most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
     K = checks.count("n_components", n_components, 1, *most)
     given = given_factors(W, H, fixed, K, data)

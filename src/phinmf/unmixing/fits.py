@@ -20,6 +20,7 @@ from phinmf._types import AnyArray, Array
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.subspace import Subspace
+from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.few_atoms import FewAtoms
 from phinmf.fit.given import given_factors
@@ -47,6 +48,7 @@ class Fits:
     few: FewAtoms | None  #: the atoms that are learned; None: all
     Phi: Array  #: where the transform starts, in double precision
     seed: int
+    n_components: int
     callback: Callback | None = None
 
     @classmethod
@@ -64,7 +66,12 @@ class Fits:
         drawn = np.random.default_rng(seed)
         start = init_of(options.init).start(data.weighted, drawn, np.float64)
         Phi, few = strongest(arrays.like(start, data.Y), data.Y, options)
-        return cls(options, data, few, Phi, seed, callback)
+        return cls(options, data, few, Phi, seed, options.likely_components, callback)
+
+    def counted(self) -> Fits:
+        """The same with as many components as the frames have, counted in the DCT."""
+        how = fit_options(solver=None, init="dct", n_threads=self.options.n_threads)
+        return replace(self, n_components=count_components(self.data, how).number)
 
     def nmf(self, before: Result | None = None, max_time: float | None = None) -> Result:
         """Factor the power in the start of the transform, or in that of an earlier fit."""
@@ -91,7 +98,7 @@ class Fits:
 
     def problem(self, before: Result | None, **how: Any) -> Problem:
         """A fit from the transform and the factors of another one, if there is one."""
-        o, data, K = self.options, self.data, self.options.n_components
+        o, data, K = self.options, self.data, self.n_components
         Phi, W, H = (self.Phi, None, None) if before is None else (before.Phi, before.W, before.H)
         init = KnownTransform(Phi)
         asked = fit_options(init=init, sparsity=o.sparsity, n_threads=o.n_threads, **how)

@@ -100,7 +100,9 @@ def unmix_file(
     clock = time.perf_counter()
     sound = recording.sound
     known = None if model is None else model_for(model, sound.sample_rate)
-    K = options.n_components if known is None else known.K
+    K = options.likely_components if known is None else known.K
+    if known is None:
+        groups.check_known(group, options)
     keep = (*output.keep, sound.path, *([] if model is None else [model]))
     output = replace(output, keep=keep)
     plan = planned(output, recording, sound.sample_format, K, groups.names(group, K))
@@ -110,6 +112,8 @@ def unmix_file(
             M = window_length(options.window, sound.sample_rate)
             frames = lazy_frames(recording, M, np.float32)
         known = learn(recording, options, callback, frames)
+        if known.K != K:  # they were counted
+            plan = planned(output, recording, sound.sample_format, known.K)
     origin = Origin(
         sound=sound,
         start=recording.first,

@@ -17,8 +17,10 @@ from phinmf.audio import files
 from phinmf.audio.files import Sound
 from phinmf.audio.sample_format import sample_format_for
 from phinmf.audio.writing import Stems
+from phinmf.fit.automatic import AUTO
 from phinmf.unmixing import ownership
 from phinmf.unmixing.null_test import measure, sentence
+from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.planning import check_names, group_files, one_case
 from phinmf.unmixing.record import FolderRecord, GroupRecord
@@ -84,6 +86,15 @@ def complete(groups: Groups, K: int) -> Groups:
             f" is component {', '.join(map(str, rest))}: choose another name"
         )
     return {**groups, REST: rest} if rest else dict(groups)
+
+
+def check_known(wanted: Groups | int | None, options: UnmixOptions) -> None:
+    """Refuse to group components that are still to be counted."""
+    if wanted is not None and options.n_components == AUTO:
+        raise ValueError(
+            "n_components is 'auto', so that the components to group are not known yet: unmix"
+            " first, then group the components in the folder that is written"
+        )
 
 
 def names(wanted: Groups | int | None, K: int) -> list[str]:

@@ -11,6 +11,7 @@ from phinmf._types import AnyArray, Array, Indices
 from phinmf.algorithm.group import Callback
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.audio.sources import Source
+from phinmf.fit.automatic import AUTO
 from phinmf.fit.devices import ComputeDevice
 from phinmf.result import Status
 from phinmf.unmixing import forecast
@@ -28,7 +29,9 @@ def check_size(options: UnmixOptions, length: int, sample_rate: int) -> int:
     """Return the samples of a frame; refuse a window or a number of components that do not fit."""
     M = window_length(options.window, sample_rate)
     largest = min(M, frame_count(length, M))
-    checks.count("n_components", options.n_components, 1, largest, " for this recording and window")
+    if options.n_components != AUTO:
+        why = " for this recording and window"
+        checks.count("n_components", options.n_components, 1, largest, why)
     return M
 
 
@@ -47,7 +50,7 @@ def learn(
     budget = Budget(options.max_time, options.n_threads, on_processor)
     length, channels = source.length, source.channels
     M = check_size(options, length, source.sample_rate)
-    K, rng = options.n_components, checks.generator(options.seed)
+    K, rng = options.likely_components, checks.generator(options.seed)
     atoms = forecast.likely_atoms(options.n_atoms, M)
     frames_at_most = min(enough_frames(M, channels, atoms), frame_count(length, M))
     size = Size(M, frames_at_most, channels, K, atoms)
@@ -68,6 +71,9 @@ def learn(
         if callback is not None:
             seen = lambda state: callback(place.for_callback(state))  # noqa: E731
         fits = Fits.of(place.take(Y), options, rng, seen)
+        if options.n_components == AUTO:
+            fits = fits.counted()
+            size = size._replace(K=fits.n_components)
         last = fits.nmf(max_time=budget.first(size, learns))
         told = replace(last, Phi=fits.Phi)
         if learns:

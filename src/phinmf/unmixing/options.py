@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from phinmf import checks
-from phinmf._types import Device, RandomState
+from phinmf._types import Components, Device, RandomState
 from phinmf.algorithm.options import DEFAULT_SPARSITY, solver_named
+from phinmf.fit.automatic import AUTO, USUAL, checked_components
 from phinmf.fit.few_atoms import checked_atoms
 from phinmf.inits import INITS
 from phinmf.solvers import Solver
@@ -27,7 +28,7 @@ Plain = str | int | float | None  #: values that JSON has
 class UnmixOptions:
     """How a recording is unmixed; the parameters are those of `phinmf.unmix`."""
 
-    n_components: int = 8
+    n_components: Components = 8
     window: str | float = "40ms"
     sparsity: float = DEFAULT_SPARSITY
     n_atoms: int | float | None = 0.99
@@ -41,7 +42,7 @@ class UnmixOptions:
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be meant, whether or not they are used."""
-        checks.count("n_components", self.n_components, 1)
+        checked_components(self.n_components)
         parsed_window(self.window)
         checks.number("sparsity", self.sparsity, 0)
         checked_atoms(self.n_atoms)
@@ -54,6 +55,11 @@ class UnmixOptions:
             checks.count("learn_on", self.learn_on, 1)
         if self.n_threads is not None:
             checks.count("n_threads", self.n_threads, 1)
+
+    @property
+    def likely_components(self) -> int:
+        """The number of components, or the usual one where they are still to be counted."""
+        return USUAL if self.n_components == AUTO else self.n_components
 
     def plain(self) -> dict[str, Plain]:
         """Return the options as JSON holds them; a solver or a generator is described in words."""
