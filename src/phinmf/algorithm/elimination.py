@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from phinmf._types import Array
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 
 STEPS = 6  #: NMF steps after each replacement
-STRIDE = 3  #: every third frame is enough to compare replacements
-RIDGE = 1e-9  #: relative; makes a combination unique where components are equal
+COMPARED = 40_000  #: coefficients that are enough to compare replacements
+UPDATES = 60  #: multiplicative updates of a combination
+TINY = 1e-30
 
 
 class Count(NamedTuple):
@@ -37,17 +37,16 @@ class Replacement(NamedTuple):
 
     objective: float
     component: int
-    shares: Array  #: (K - 1,): of the component, for each of the others
+    shares: Array  #: (K,): of the component, for each of the others
     in_activations: bool  #: whether the activations of the others take it over, or their columns
 
     def applied(self, W: Array, H: Array) -> tuple[Array, Array]:
         """Return the factors without the component; the columns of W have sum 1."""
-        w, h = W[:, self.component], H[self.component]
-        W, H = np.delete(W, self.component, axis=1), np.delete(H, self.component, axis=0)
+        k, others = self.component, np.arange(len(H)) != self.component
         if self.in_activations:
-            return W, H + np.outer(self.shares, h)
-        W, s = normalise(W + np.outer(w, self.shares))
-        return W, H * s[:, None]
+            return W[:, others], (H + np.outer(self.shares, H[k]))[others]
+        W, s = normalise((W + np.outer(W[:, k], self.shares))[:, others])
+        return W, H[others] * s[:, None]
 
 
 @dataclass(frozen=True)
@@ -59,48 +58,53 @@ class Powers:
     floor: float
     sparsity: float
 
-    def objective(self, V_hat: Array, activations: Array) -> float:
-        """Return Σ (v/v̂ + log v̂) + μ Σ h, weighted, for activations (K, n)."""
+    def objective(self, V_hat: Array, activation: Array) -> float:
+        """Return Σ (v/v̂ + log v̂) + μ Σ h, weighted, given the sums of activations (n,)."""
         V_hat = np.maximum(V_hat, self.floor)
-        of_frames = (self.V / V_hat + np.log(V_hat)).sum(axis=0, dtype=np.float64)
-        return float((of_frames + self.sparsity * activations.sum(axis=0)) @ self.weights)
+        of_frames = np.sum(self.V / V_hat + np.log(V_hat), axis=0)
+        return float((of_frames + self.sparsity * activation) @ self.weights)
 
     def replacements(self, W: Array, H: Array) -> Iterator[Replacement]:
         """Yield two replacements of each component."""
-        V_hat = W @ H + self.floor
-        spectra, activity = W.T @ W, H @ H.T
+        V_hat, total = W @ H + self.floor, H.sum(axis=0)
+        spectra, activity = combinations(W.T @ W), combinations(H @ H.T)
         for k in range(W.shape[1]):
             w, h = W[:, k], H[k]
-            shares = combination(spectra, k)
-            without = np.delete(W, k, axis=1) @ shares - w
+            shares = spectra[:, k]
+            without = W @ shares - w
             change = (shares.sum() - 1) * h
-            V_new, H_new = V_hat + np.outer(without, h), np.vstack([H, change])
-            yield Replacement(self.objective(V_new, H_new), k, shares, True)
-            shares = combination(activity, k)
-            change = shares @ np.delete(H, k, axis=0) - h
-            V_new, H_new = V_hat + np.outer(w, change), np.vstack([H, change])
-            yield Replacement(self.objective(V_new, H_new), k, shares, False)
+            objective = self.objective(V_hat + np.outer(without, h), total + change)
+            yield Replacement(objective, k, shares, True)
+            shares = activity[:, k]
+            change = shares @ H - h
+            objective = self.objective(V_hat + np.outer(w, change), total + change)
+            yield Replacement(objective, k, shares, False)
 
 
-def combination(gram: Array, k: int) -> Array:
-    """Return the nonnegative combination of other vectors nearest to one, given all products."""
+def combinations(gram: Array) -> Array:
+    """Return (K, K), in column k a combination of the other vectors near vector k.
+
+    The products of all vectors are given; they are nonnegative, and so are the combinations, which
+    multiplicative updates find.
+    """
     gram = gram.astype(np.float64)
-    others = np.arange(len(gram)) != k
-    within = gram[np.ix_(others, others)]
-    within += RIDGE * np.trace(gram) / len(gram) * np.eye(len(within))
-    root = np.linalg.cholesky(within)
-    return nnls(root.T, np.linalg.solve(root, gram[others, k]))[0].astype(np.float32)
+    shares = 1.0 - np.eye(len(gram))
+    for _ in range(UPDATES):
+        shares *= gram / np.maximum(gram @ shares, TINY)
+    return shares.astype(np.float32)
 
 
 def eliminate(model: Model, start: Iterate, V: Array, eps: float) -> list[Count]:
     """Remove components down to one, and return the objective of each number of them."""
     weights = model.engine.weights
-    some = Powers(V[:, ::STRIDE] + eps, weights[::STRIDE], eps, model.penalty.weight)
+    M, N = V.shape
+    every = max(1, N // max(64, COMPARED // M))
+    some = Powers(V[:, ::every] + eps, weights[::every], eps, model.penalty.weight)
     at = start
     model.go_to(at)
     path = [Count(at.W.shape[1], model.cost(at.W, eps))]
     while at.W.shape[1] > 1:
-        found = min(some.replacements(at.W, at.H[:, ::STRIDE]), key=lambda one: one.objective)
+        found = min(some.replacements(at.W, at.H[:, ::every]), key=lambda one: one.objective)
         W, H = found.applied(at.W, at.H)
         model.go_to(Iterate(at.Phi, W, H))
         W = model.nmf(W, eps, gamma=1.0, n_iter=STEPS)

@@ -40,12 +40,12 @@ from phinmf.solvers import LBFGS
 AUTO: Literal["auto"] = "auto"
 MANY = 32  #: components at first
 USUAL = 10  #: components that are expected where nothing is counted yet
-FRAMES = 4096  #: maximum number of frames that are looked at
+SAMPLES, FRAMES = 2**19, 1000  #: samples that are looked at, and frames if these are long
 ATOMS = 128  #: maximum number of atoms that are learned to count components
-CHANCE = 0.6  #: logarithm of the likelihood of a frame that a superfluous component gains
-WORTH = 0.0075  #: the same of each coefficient, that a component must gain beyond chance
-FLOOR, SPARSITY = 0.02, 8.0  #: of the short fit
-ITERATIONS, NMF_STEPS = 40, 5
+CHANCE = 0.3  #: logarithm of the likelihood of a frame that a superfluous component gains
+WORTH = 0.01  #: the same of each coefficient, that a component must gain beyond chance
+FLOOR, SPARSITY = 0.02, 6.0  #: of the short fit
+ITERATIONS, NMF_STEPS = 40, 5  #: of these
 
 
 class Counted(NamedTuple):
@@ -62,7 +62,7 @@ def count_components(data: Data, options: FitOptions) -> Counted:
     X = in_start(frames, weights, options, learns)
     how = Options(
         LBFGS() if learns else None, None, Sparse(SPARSITY), FLOOR, n_iter_nmf=NMF_STEPS,
-        max_iter=ITERATIONS, max_time=options.algorithm.max_time, tol=0.0,
+        max_iter=ITERATIONS if learns else ITERATIONS // 2, max_time=options.algorithm.max_time, tol=0.0,
     )  # fmt: skip
     unit = data_of(X, how, sample_weight=weights, may_merge=False)
     path = over_complete_path(unit, how, options.n_threads)
@@ -96,11 +96,12 @@ def over_complete_path(data: Data, how: Options, n_threads: int | None) -> list[
 
 
 def some_frames(data: Data) -> tuple[Array, Array | None]:
-    """Return at most `FRAMES` frames, evenly spaced among those that sound, on the host."""
+    """Return some frames, evenly spaced among those that sound, on the host."""
     Y, weights = data.Y, data.weights
-    if Y.shape[2] > FRAMES:
+    most = max(FRAMES, SAMPLES // Y.shape[1])
+    if Y.shape[2] > most:
         sounding = np.flatnonzero(~arrays.to_numpy(levels(Y).silent))
-        places = np.linspace(0, len(sounding) - 1, min(FRAMES, len(sounding)))
+        places = np.linspace(0, len(sounding) - 1, min(most, len(sounding)))
         which = sounding[np.unique(places.round().astype(int))]
         Y, weights = arrays.take_frames(Y, which), None if weights is None else weights[which]
     Y = in_memory(Y) if is_lazy(Y) else arrays.to_numpy(Y)

@@ -1,0 +1,161 @@
+"""Does n_components="auto" find how many components there are, how fast, and does `unmix` gain?"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from _common import machine, write_csv
+from _pieces import MAKERS, Piece, pieces
+from _runs import mean_scores
+from sklearn.exceptions import ConvergenceWarning
+
+import phinmf
+from phinmf.analysis import rank_path
+from phinmf.fit.automatic import count_components
+from phinmf.fit.data import data_of
+from phinmf.fit.options import fit_options
+from phinmf.linalg.manifold import dct, random_orthogonal
+from phinmf.scores.grouping import grouped, oracle_grouping
+
+Rows = list[dict[str, Any]]
+CASES = 100
+ACTIVE = 0.25  # share of the frames in which a component sounds
+#: A fit of synthetic frames: only the Gaussian likelihood identifies their transform.
+GAUSSIAN: dict[str, Any] = {"divergence": "gaussian", "sparsity": 0.0, "random_state": 0}
+FIXED = (4, 8, 12, 16, 24)  # numbers of components beside "auto"
+COMPARED = 5  # cases that rank_path is compared on
+
+
+class Case(NamedTuple):
+    """Frames of a known number of components, in a transform."""
+
+    Y: np.ndarray
+    K: int
+    snr: float  #: dB, of the components over white noise
+
+    @classmethod
+    def drawn(cls, seed: int, known: bool, sizes: bool) -> Case:
+        """K from 3 to 20, noise from 10 to 40 dB below; the transform is the DCT or unknown."""
+        rng = np.random.default_rng(seed)
+        M, N = (int(rng.integers(64, 101)), int(rng.integers(1000, 2001))) if sizes else (96, 2000)
+        K, snr = int(rng.integers(3, 21)), float(rng.uniform(10, 40))
+        W = rng.exponential(size=(M, K)) ** 3
+        H = rng.exponential(size=(K, N)) * (rng.random((K, N)) < ACTIVE)
+        V = W / W.sum(axis=0) @ H
+        X = rng.standard_normal((M, N)) * np.sqrt(V + V.mean() / 10 ** (snr / 10))
+        Phi = dct(M) if known else random_orthogonal(M, rng)
+        return cls(Phi.T @ X, K, snr)
+
+
+def cpu(work: Callable[[], Any]) -> tuple[Any, float]:
+    """Return the result of some work and its CPU seconds, which other programs change little."""
+    start = time.process_time()
+    result = work()
+    return result, time.process_time() - start
+
+
+def synthetic(known: bool, sizes: bool, n: int) -> Rows:
+    """Count the components of each case; time it beside a fit with their true number."""
+    init, solver = ("dct", None) if known else ("klt", "lbfgs")
+    options = fit_options(init=init, solver=solver, n_threads=1)
+    rows: Rows = []
+    for seed in range(n):
+        Y, K, snr = Case.drawn(seed, known, sizes)
+        data = data_of(Y, options.algorithm)
+        found, counting = cpu(lambda data=data: count_components(data, options).number)
+        how = {"init": init, "solver": solver, "n_threads": 1}
+        _, fit = cpu(lambda Y=Y, K=K: phinmf.tl_nmf(Y, K, **how, **GAUSSIAN))
+        _, default = cpu(lambda Y=Y, K=K: phinmf.tl_nmf(Y, K, random_state=0, **how))
+        rows.append(
+            {
+                "transform": "DCT" if known else "unknown", "seed": seed, "M": Y.shape[0],
+                "N": Y.shape[1], "K": K, "snr": round(snr, 1), "found": found,
+                "counting": round(counting, 3), "fit": round(fit, 3),
+                "default fit": round(default, 3),
+            }
+        )  # fmt: skip
+        print(rows[-1], flush=True)
+    tell(rows)
+    return rows
+
+
+def tell(rows: Rows) -> None:
+    """Print how often the number is right, and the time of "auto" relative to a fit."""
+    wrong = np.array([row["found"] - row["K"] for row in rows])
+    print(f"exact {np.mean(wrong == 0):.0%}, within one {np.mean(abs(wrong) <= 1):.0%}")
+    for name in ("fit", "default fit"):
+        ratio = [1 + row["counting"] / row[name] for row in rows]
+        print(f"time relative to a {name}: {np.median(ratio):.2f}, at most {max(ratio):.2f}")
+
+
+def beside_rank_path(n: int) -> Rows:
+    """The slow reference: fits of neighbouring numbers, each evaluated on held-out frames."""
+    rows: Rows = []
+    for seed in range(n):
+        Y, K, snr = Case.drawn(seed, known=False, sizes=False)
+        ranks = [K - 2, K - 1, K, K + 1, K + 2]
+        how = GAUSSIAN | {"init": "klt", "n_threads": 1}
+        path, seconds = cpu(lambda Y=Y, ranks=ranks, how=how: rank_path(Y, ranks, **how))
+        row = {"seed": seed, "K": K, "snr": round(snr, 1), "rank_path": path.best}
+        rows.append(row | {"seconds": round(seconds, 2)})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def unmixed(piece: Piece, K: int | str, seed: int = 0) -> dict[str, Any]:
+    """Unmix a piece, and score its components as an oracle groups them."""
+    stems = np.stack(list(piece.stems.values()))
+    y = stems.sum(axis=0)
+    result, seconds = cpu(lambda: phinmf.unmix(y, piece.rate, K, seed=seed, n_threads=1))
+    groups = oracle_grouping(result.components, stems)
+    scores = mean_scores(grouped(result.components, groups, len(stems)), stems)
+    found = len(result.components)
+    return {"kind": piece.kind, "piece": piece.name, "stems": len(stems), "asked": K,
+            "found": found, **scores, "cpu": round(seconds, 2)}  # fmt: skip
+
+
+def on_pieces(names: list[str]) -> Rows:
+    """Unmix pieces with "auto", with the number that it found, and with fixed numbers."""
+    rows: Rows = []
+    for piece in pieces(names):
+        automatic = unmixed(piece, "auto")
+        same = unmixed(piece, automatic["found"]) | {"asked": "found"}
+        some = [automatic, same, *(unmixed(piece, K) for K in FIXED)]
+        rows += some
+        ratio = automatic["cpu"] / same["cpu"]
+        told = ", ".join(f"{row['asked']}: {row['snr']:.2f} dB" for row in some)
+        print(piece.kind, piece.name, f"found {automatic['found']} in {ratio:.2f} of the time;",
+              told, flush=True)  # fmt: skip
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parts = ("unknown", "dct", "sizes", "rank_path", "pieces")
+    parser.add_argument("--parts", nargs="+", choices=parts, default=parts)
+    parser.add_argument("--cases", type=int, default=CASES)
+    small = [kind for kind in MAKERS if kind != "arrangement"]
+    parser.add_argument("--kinds", nargs="+", choices=MAKERS, default=small)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    print(machine())
+    n = options.cases
+    if "unknown" in options.parts:
+        write_csv("automatic", synthetic(known=False, sizes=False, n=n))
+    if "dct" in options.parts:
+        write_csv("automatic_dct", synthetic(known=True, sizes=False, n=n))
+    if "sizes" in options.parts:
+        write_csv("automatic_sizes", synthetic(known=False, sizes=True, n=n))
+    if "rank_path" in options.parts:
+        write_csv("automatic_rank_path", beside_rank_path(COMPARED))
+    if "pieces" in options.parts:
+        write_csv("automatic_pieces", on_pieces(options.kinds))
+
+
+if __name__ == "__main__":
+    main()
