@@ -3,17 +3,19 @@
 A short fit with many components, the Gaussian likelihood and a high floor comes first. Then
 components are removed one by one, each replaced by the others as well as possible
 (`algorithm/elimination.py`). A component counts if the frames are less likely without it by more
-than `CHANCE` in each frame, which is about what a superfluous one gains by fitting noise, and by
-`WORTH` in each coefficient. Stationary noise is below the floor or a part of every component, so it
-does not count. The number depends on nothing but the frames and the start of the transform.
+than `CHANCE` in each frame, which a superfluous one may gain by fitting noise, and by more than
+`WORTH` in each coefficient. White noise does not count: the floor is at least a part of the
+power in the quietest moments of the quietest atoms. The number depends on nothing but the frames and the start of the transform.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import gammaincinv
 
 from phinmf import arrays, checks
 from phinmf._types import Array, Components, Fixed
@@ -42,9 +44,11 @@ MANY = 32  #: components at first
 USUAL = 10  #: components that are expected where nothing is counted yet
 SAMPLES, FRAMES = 2**19, 1000  #: samples that are looked at, and frames if these are long
 ATOMS = 128  #: maximum number of atoms that are learned to count components
-CHANCE = 0.3  #: logarithm of the likelihood of a frame that a superfluous component gains
-WORTH = 0.01  #: the same of each coefficient, that a component must gain beyond chance
+CHANCE = 1.2  #: logarithm of the likelihood of a frame that a superfluous component may gain
+WORTH = 0.01  #: the same of each coefficient, that a component must gain
 FLOOR, SPARSITY = 0.02, 6.0  #: of the short fit
+QUIETEST = 0.1  #: share of the atoms, and of the time, that has hardly more than noise
+NOISE = 0.3  #: of its power is enough of a floor, since other sounds may be in it
 ITERATIONS, NMF_STEPS = 40, 5  #: of these
 
 
@@ -61,18 +65,37 @@ def count_components(data: Data, options: FitOptions) -> Counted:
     learns = options.algorithm.solver is not None and not options.init.counts
     X = in_start(frames, weights, options, learns)
     how = Options(
-        LBFGS() if learns else None, None, Sparse(SPARSITY), FLOOR, n_iter_nmf=NMF_STEPS,
-        max_iter=ITERATIONS if learns else ITERATIONS // 2, max_time=options.algorithm.max_time, tol=0.0,
-    )  # fmt: skip
+        solver=LBFGS() if learns else None,
+        anneal=None,
+        penalty=Sparse(SPARSITY),
+        floor=FLOOR,
+        n_iter_nmf=NMF_STEPS,
+        max_iter=ITERATIONS if learns else ITERATIONS // 2,
+        max_time=options.algorithm.max_time,
+        tol=0.0,
+    )
     unit = data_of(X, how, sample_weight=weights, may_merge=False)
+    how = replace(how, floor=max(FLOOR, NOISE * noise_level(unit)))
     path = over_complete_path(unit, how, options.n_threads)
     return Counted(best_number(path, unit), path)
+
+
+def noise_level(data: Data) -> float:
+    """Return the power of white noise, from the quietest moments of the quietest atoms.
+
+    White noise is everywhere, and these have little else. Their power is that of normal numbers of
+    which a quantile is known. The mean power of all is 1.
+    """
+    V = np.square(data.Y).mean(axis=0)
+    quiet = V[np.argsort(V.mean(axis=1))[: max(1, int(QUIETEST * len(V)))]]
+    C = data.Y.shape[0]  # V is the mean of so many squares
+    return float(np.quantile(quiet, QUIETEST) / (2 / C * gammaincinv(C / 2, QUIETEST)))
 
 
 def best_number(path: list[Count], data: Data) -> int:
     """Return the number of components of which each is worth more than the least."""
     M, N = data.Y.shape[1], data.Y.shape[2] if data.weights is None else data.weights.sum()
-    least = 2 * N * (CHANCE + WORTH * M)  # the objective is twice a logarithm of the likelihood
+    least = 2 * N * max(CHANCE, WORTH * M)  # the objective is twice a logarithm of the likelihood
     return min(path, key=lambda at: at.objective + least * at.number).number
 
 
@@ -120,13 +143,18 @@ def in_start(Y: Array, weights: Array | None, options: FitOptions, learns: bool)
     return (Phi[:ATOMS] if learns else Phi) @ Y
 
 
-def checked_components(given: Any, least: int = 1) -> Components:
-    """Return "auto" or a number of components."""
+def is_auto(given: Any) -> bool:
+    """Whether components are to be counted; another text is refused."""
     if isinstance(given, str) and given != AUTO:
-        raise ValueError(
-            f"n_components is {given!r}, but a whole number of components, or 'auto', is needed"
+        raise TypeError(
+            f"n_components is {given!r}, but a whole number is needed, or 'auto' to count them"
         )
-    return AUTO if isinstance(given, str) else checks.count("n_components", given, least)
+    return isinstance(given, str)
+
+
+def checked_components(given: Any) -> Components:
+    """Return "auto" or a number of components."""
+    return AUTO if is_auto(given) else checks.count("n_components", given, 1)
 
 
 def counted(

@@ -22,7 +22,7 @@ from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.divergences import compiled_family, is_fused
 from phinmf.fit import power
-from phinmf.fit.automatic import AUTO, checked_components, counted
+from phinmf.fit.automatic import counted, is_auto
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import Seed, description, seed_of
@@ -312,7 +312,7 @@ def problem_of(
         first_frames=first_frames, may_merge=H is None,
     )  # fmt: skip
     M, n_used = data.Y.shape[1], data.n_used
-    if checked_components(n_components) == AUTO:
+    if is_auto(n_components):
         began = time.perf_counter()
         n_components = counted(data, options, W, H, fixed)
         options = options.after(time.perf_counter() - began)

@@ -1,0 +1,76 @@
+"""Removing components one by one: what the others can replace costs nothing."""
+
+import numpy as np
+import pytest
+
+from phinmf.algorithm.elimination import Powers, combinations, eliminate
+from phinmf.algorithm.model import Iterate, Model
+from phinmf.divergences import Gaussian
+from phinmf.engines import ENGINES
+from phinmf.penalties import Sparse
+
+FLOOR = 0.02
+
+
+@pytest.fixture
+def factors(rng):
+    W = rng.exponential(size=(20, 4)) ** 2
+    H = rng.exponential(size=(4, 90)) * (rng.random((4, 90)) < 0.5)
+    return (W / W.sum(axis=0)).astype(np.float32), (20 * H).astype(np.float32)
+
+
+def test_a_combination_of_other_vectors_is_found(rng):
+    vectors = rng.exponential(size=(4, 30))
+    vectors[3] = 2 * vectors[0] + vectors[1]
+    shares = combinations(vectors @ vectors.T)
+    assert np.all(np.diag(shares) == 0)
+    assert np.all(shares >= 0)
+    away = np.linalg.norm(shares[:, 3] @ vectors - vectors[3])
+    assert away < 0.05 * np.linalg.norm(vectors[3])
+
+
+@pytest.mark.parametrize("same", ["spectrum", "activations"])
+def test_half_of_a_component_is_replaced_without_a_cost(factors, rng, same):
+    W, H = factors
+    split = rng.random(90 if same == "spectrum" else 20).astype(np.float32)
+    if same == "spectrum":
+        W2, H2 = np.hstack([W, W[:, :1]]), np.vstack([H, split * H[0]])
+        H2[0] -= split * H[0]
+    else:
+        W2, H2 = np.hstack([W, (split * W[:, 0])[:, None]]), np.vstack([H, H[:1]])
+        W2[:, 0] -= W2[:, 4]
+    V = rng.chisquare(1, size=(20, 90)) * (W @ H + FLOOR) + FLOOR
+    powers = Powers(V, np.ones(90), FLOOR, 6.0)
+    before = powers.objective(W @ H + FLOOR, H.sum(axis=0))
+    best = min(powers.replacements(W2, H2), key=lambda one: one.objective)
+    assert best.component in (0, 4)
+    assert best.in_activations == (same == "spectrum")
+    after = best.applied(W2, H2)
+    assert after[0].shape == W.shape
+    assert after[0] @ after[1] == pytest.approx(W @ H, rel=0.05, abs=0.05)
+    if same == "spectrum":  # H2 sums to H, while the columns of W2 do not sum to 1 otherwise
+        assert best.objective == pytest.approx(before, rel=1e-3)
+
+
+def test_the_objective_of_a_replacement_is_that_of_its_factors(factors, rng):
+    W, H = factors
+    V = rng.chisquare(1, size=(20, 90)) * (W @ H + FLOOR) + FLOOR
+    powers = Powers(V, rng.random(90), FLOOR, 6.0)
+    for one in powers.replacements(W, H):
+        W_new, H_new = one.applied(W, H)
+        assert W_new.sum(axis=0) == pytest.approx(np.ones(3), rel=1e-5)
+        fit = powers.objective(W_new @ H_new + FLOOR, np.zeros(90))
+        penalty = 6.0 * H_new.sum(axis=0) @ powers.weights
+        assert one.objective == pytest.approx(fit + penalty, rel=1e-4)
+
+
+def test_the_path_ends_at_one_component(factors, rng):
+    W, H = factors
+    X = (rng.standard_normal((20, 90)) * np.sqrt(W @ H + FLOOR)).astype(np.float32)
+    model = Model(ENGINES["array"](X[None], Gaussian()), Sparse(6.0))
+    start = Iterate(np.eye(20, dtype=np.float32), W, H)
+    path = eliminate(model, start, X**2, FLOOR)
+    assert [at.number for at in path] == [4, 3, 2, 1]
+    model.go_to(start)
+    assert path[0].objective == pytest.approx(model.cost(W, FLOOR))
+    assert path[-1].objective > path[0].objective
