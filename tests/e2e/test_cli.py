@@ -35,6 +35,18 @@ def test_one_line_takes_a_recording_apart(here, capsys):
     assert said.out == ""
 
 
+def test_components_are_counted(here, capsys):
+    write(here / "song.wav", tones(channels=2), subtype="PCM_16")
+    how = ["-k", "auto", "--window", "64", "--no-report"]
+    assert main(["unmix", "song.wav", *how]) == 0
+    record = json.loads((here / "out/song/result.json").read_text())
+    K = len(record["components"])
+    assert 1 <= K <= 8
+    assert record["options"]["n_components"] == "auto"
+    assert len(list((here / "out/song").glob("component_*.wav"))) == K
+    assert f"song.wav: {K} components found" in capsys.readouterr().err
+
+
 def test_one_bad_file_does_not_stop_the_others(here, capsys):
     (here / "album").mkdir()
     for name in ("a", "b"):

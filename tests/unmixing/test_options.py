@@ -52,6 +52,7 @@ def test_save_has_the_options_of_an_output():
 BAD = [
     ({"n_components": 0}, ValueError, "n_components is 0"),
     ({"n_components": 2.5}, TypeError, "n_components is 2.5"),
+    ({"n_components": "8"}, TypeError, "n_components is '8', but a whole number is needed, or"),
     ({"window": "soon"}, ValueError, "window is 'soon'"),
     ({"sparsity": -1}, ValueError, "sparsity is -1"),
     ({"solver": "guess"}, ValueError, "solver is 'guess'"),
