@@ -106,6 +106,7 @@ def data_of(
     if may_merge and not options.penalty.smoothness and math.prod(Y.shape) < SINGLE_PAYS:
         few = in_memory(Y) if is_lazy(Y) else Y
         few, weights, columns = merge(few, weights)
+        links = None  # frames are in another order
         known = levels(few)
         Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
     Y, scale = power.unit_power(Y, weights, known)
