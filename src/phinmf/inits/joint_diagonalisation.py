@@ -3,21 +3,23 @@
 A recording is a mixture of the same sounds throughout, but not with the same powers. If each sound
 had its own atoms, these would diagonalise the covariance C_s of every stretch s of the recording.
 Φ minimises Σ_s [Σ_i log (ΦC_sΦᵀ)_ii - log det C_s] over the orthogonal matrices, which is 0 if all
-ΦC_sΦᵀ are diagonal (Pham 2001). This is the Gaussian likelihood of Zhang, Soubies and Févotte (2020)
-with a power of its own for each atom in each stretch.
+ΦC_sΦᵀ are diagonal (Pham 2001). It is the Gaussian likelihood of Zhang, Soubies and Févotte (2020),
+up to constants, with a power of its own for each atom in each stretch.
 """
 
 from __future__ import annotations
 
+import itertools
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf import checks
 from phinmf._types import Array, Indices
-from phinmf.arrays import cast, contiguous, identity, indices, is_tensor, like, namespace, to_numpy
+from phinmf.arrays import contiguous, identity, indices, is_tensor, namespace, to_numpy
 from phinmf.arrays.threads import single_threaded_blas
 from phinmf.engines import Evaluation, Objective
 from phinmf.inits.base import Frames, Init
@@ -27,8 +29,7 @@ from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.solvers import LBFGS
 
 SILENT = 1e-8  #: added to the power of a stretch, relative to the mean: silence stays silent
-STEPS = 10  #: between two looks at the gradient
-CONVERGED = 1e-8  #: largest slope for a rotation of two atoms, for each stretch, at a minimum
+CONVERGED = 1e-6  #: largest slope for a rotation of two atoms, for each stretch, at a minimum
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class JointDiagonalisation(Init):
     """
 
     n_stretches: int = 8
-    floor: float = 1e-2
+    floor: float = 0.1
     n_iter: int = 40
 
     draws = False
@@ -76,14 +77,15 @@ class JointDiagonalisation(Init):
 
     def search(self, objective: Diagonality) -> Array:
         """Return Q after steps from the identity to a minimum, `n_iter` of them at most."""
-        solver, memory, Q = LBFGS(metric_every=1), None, objective.Q
-        for made in range(0, self.n_iter, STEPS):
-            at = solver.update(Q, objective, min(STEPS, self.n_iter - made), memory)
-            memory, Q, xp = at.memory, at.Phi, namespace(Q)
-            steepest = float(xp.max(xp.abs(at.G - at.G.mT)))
-            if at.failed or steepest <= CONVERGED * len(objective.C):
+        solver, memory = LBFGS(metric_every=1), None
+        for _ in range(self.n_iter):
+            if objective.steepest() <= CONVERGED * len(objective.C):
                 break
-        return Q
+            at = solver.update(objective.Q, objective, 1, memory)
+            memory = at.memory
+            if at.failed:
+                break
+        return objective.Q
 
 
 def stretch_covariances(frames: Frames, S: int) -> Array:
@@ -94,11 +96,10 @@ def stretch_covariances(frames: Frames, S: int) -> Array:
     """
     N, w = frames.Y.shape[2], frames.weights
     w = np.ones(N) if w is None else w
-    ends = np.cumsum(w)
-    edges = ends[-1] * np.arange(S + 1) / S
-    edges[-1] = ends[-1]
-    inside = [ends.clip(a, b) - (ends - w).clip(a, b) for a, b in zip(edges, edges[1:])]
-    C = covariances(frames.Y, [stretch_of(shares) for shares in inside])
+    times = np.concatenate([[0.0], np.cumsum(w)])  # where each frame begins, and the last one ends
+    edges = times[-1] * np.arange(S + 1) / S
+    shares = [np.diff(times.clip(a, b)) for a, b in itertools.pairwise(edges)]
+    C = covariances(frames.Y, [stretch_of(counted) for counted in shares])
     xp = namespace(C[0])
     powers = [float(xp.linalg.trace(A)) / len(A) for A in C]
     levels = [power + SILENT * sum(powers) / S or 1.0 for power in powers]
@@ -119,44 +120,63 @@ def atoms_above(floor: float, C: Array, U: Array) -> int:
     return int(np.flatnonzero(powers >= floor).max(initial=0)) + 1
 
 
+class Point(NamedTuple):
+    """A transform, and what was computed there."""
+
+    Q: Array  #: (P, P)
+    d: Array  #: (P, S)
+    evaluation: Evaluation
+
+
 class Diagonality(Objective):
     """L(TQ) = Σ_s Σ_i log d_si with d_si = (TQ C_s QᵀTᵀ)_ii + ε, as a function of T."""
 
     def __init__(self, C: Array, eps: float) -> None:
         """Hold covariances (S, P, P) and begin at Q = I."""
         self.C, self.eps = C, eps
-        self.Q = identity(C.shape[1], C)
         self.algebra = algebra_of(C)
+        self.here = self.evaluated(identity(C.shape[1], C))
+        self.trial: tuple[Array, Point] | None = None  # the last T, and what was found at TQ
+
+    @property
+    def Q(self) -> Array:
+        """Where the search stands."""
+        return self.here.Q
+
+    def evaluated(self, Q: Array) -> Point:
+        """Compute the loss and G_ij = 2 Σ_s (Q C_s Qᵀ)_ij / d_si at Q."""
+        self.evaluations += 1
+        xp = namespace(Q)
+        products = xp.stack([Q @ A for A in self.C], axis=1)  # (P, S, P)
+        d = (products @ Q[:, :, None])[:, :, 0] + self.eps
+        G = 2 * ((1 / d)[:, None, :] @ products)[:, 0, :] @ Q.mT
+        return Point(Q, d, Evaluation(float(xp.sum(xp.log(d))), G))
 
     def at(self, T: Array | None = None) -> Evaluation:
-        """Loss and G_ij = 2 Σ_s (Q C_s Qᵀ)_ij / d_si at TQ."""
-        self.evaluations += 1
-        Q = self.Q if T is None else T @ self.Q
-        products, d = self.products(Q)
-        shares = ((1 / d)[:, None, :] @ products)[:, 0, :]
-        return Evaluation(self.loss_of(d), 2 * shares @ Q.mT)
+        """Loss and gradient at TQ."""
+        if T is None:
+            return self.here.evaluation
+        self.trial = T, self.evaluated(T @ self.Q)
+        return self.trial[1].evaluation
 
-    def products(self, Q: Array) -> tuple[Array, Array]:
-        """Return the rows of Q C_s, (P, S, P), and d (P, S)."""
-        products = namespace(Q).stack([Q @ A for A in self.C], axis=1)
-        return products, (products @ Q[:, :, None])[:, :, 0] + self.eps
-
-    def loss_of(self, d: Array) -> float:
-        """Σ log d."""
-        xp = namespace(d)
-        return float(xp.sum(xp.log(d)))
+    def steepest(self) -> float:
+        """Return the largest slope for a rotation of two atoms."""
+        G = self.here.evaluation.G
+        xp = namespace(G)
+        return float(xp.max(xp.abs(G - G.mT)))
 
     def loss(self) -> float:
         """Loss at Q."""
-        return self.loss_of(self.products(self.Q)[1])
+        return self.here.evaluation.loss
 
     def move(self, T: Array) -> None:
         """Q ← TQ."""
-        self.Q = T @ self.Q
+        last = self.trial
+        self.here = last[1] if last and last[0] is T else self.evaluated(T @ self.Q)
 
     def bound(self) -> Array:
         """h_ij = 2 Σ_s (Q C_s Qᵀ)_jj / d_si."""
-        d = self.products(self.Q)[1]
+        d = self.here.d
         return 2 * (1 / d) @ (d - self.eps).mT
 
     def curvature(self) -> Array:
@@ -165,9 +185,9 @@ class Diagonality(Objective):
 
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
         """Σ_s log d_sp + log d_sq after rotations: (Q C_s Qᵀ) of a pair is all they depend on."""
-        products, d = self.products(self.Q)
+        Q, d = self.Q, self.here.d
         i, j = (indices(np.asarray(k), d) for k in (p, q))
-        cross = to_numpy((products[i] @ self.Q[j][:, :, None])[:, :, 0])[:, None]
+        cross = to_numpy(namespace(Q).sum((Q[i] @ self.C) * Q[j], axis=2)).T[:, None]
         mean, half = (to_numpy(x)[:, None] for x in ((d[i] + d[j]) / 2, (d[i] - d[j]) / 2))
         turned = half * np.cos(2 * angles)[..., None] + cross * np.sin(2 * angles)[..., None]
         return np.asarray((np.log(mean + turned) + np.log(mean - turned)).sum(axis=-1))
