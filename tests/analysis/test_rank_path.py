@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 from problems import notes
 
 from phinmf.analysis import RankPath, rank_path
-from phinmf.analysis.rank import held_out_frames
 from phinmf.linalg.manifold import random_orthogonal
 from phinmf.report import plots
 
@@ -24,13 +23,6 @@ def test_the_rank_of_synthetic_frames_is_found():
     assert path.held_out[1] < min(path.held_out[0], path.held_out[2]) - 0.1
     again = rank_path(Y, [2, 4, 6], random_state=0, **how)
     assert np.array_equal(path.held_out, again.held_out)
-
-
-def test_the_frames_that_are_held_out_come_in_stretches(rng):
-    out = held_out_frames(1000, 0.2, rng)
-    assert out.sum() == 200
-    assert np.abs(np.diff(out.astype(int))).sum() <= 2 * (200 // 16 + 1)
-    assert held_out_frames(7, 0.3, rng).sum() == 2
 
 
 def test_a_rank_path_can_be_plotted():
