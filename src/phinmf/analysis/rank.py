@@ -83,6 +83,6 @@ def rank_path(
     for K in tried:
         result = tl_nmf(frames[:, :, learn], int(K), random_state=seed, **how)
         fit.append(result.objective / (M * len(learn)))
-        loss = predict(frames[:, :, out], learned_by(result), np.random.default_rng(parts)).loss
+        loss = predict(frames[:, :, out], learned_by(result), np.random.default_rng(parts)).nll
         predicted.append(loss)
     return RankPath(tried, np.array(fit), np.array(predicted))

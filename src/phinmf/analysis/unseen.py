@@ -26,7 +26,7 @@ class HeldOut:
 
     Attributes
     ----------
-    loss : float
+    nll : float
         Mean of v/v̂ + log v̂ over coefficients of power v that are predicted to have the variance v̂,
         where the frames have unit power: twice the negative log-likelihood of Gaussian
         coefficients, but for a constant. Lower is better; 1 for white noise. Compare models by it.
@@ -40,7 +40,7 @@ class HeldOut:
         The same and the penalty: compare it with the objective of the fit per entry.
     """
 
-    loss: float
+    nll: float
     noise: float
     divergence: float
     objective: float
@@ -86,7 +86,7 @@ def held_out(
     >>> Y = np.random.default_rng(0).standard_normal((16, 400))
     >>> learn, out = split_frames(400, random_state=0)
     >>> result = tl_nmf(Y[:, learn], 2, max_iter=5, tol=0, random_state=0)
-    >>> held_out(result, Y[:, out]).loss > 0.9  # of noise nothing can be predicted
+    >>> held_out(result, Y[:, out]).nll > 1.4  # of noise nothing can be predicted
     True
     """
     learned = learned_by(model)
@@ -103,7 +103,7 @@ def held_out(
     )  # fmt: skip
     entries = M * (N if known is None else float(known.sum()))
     return HeldOut(
-        predicted.loss,
+        predicted.nll,
         predicted.noise,
         found.divergence / entries,
         (found.divergence + found.penalty) / entries,

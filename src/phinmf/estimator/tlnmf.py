@@ -283,7 +283,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         frames = fitting.validated(self, X, reset=False)
         devices.check_same_device("X", frames, {"sample_weight": sample_weight})
         known = weights.checked(sample_weight, None, len(frames))
-        return -fitting.predicted(self, frames, known).loss
+        return -fitting.predicted(self, frames, known).nll
 
     def save(self, path: File) -> None:
         """Write the fitted model to one .npz file, without pickle; `load` reads it."""

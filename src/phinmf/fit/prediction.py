@@ -1,17 +1,24 @@
 """How well a model predicts coefficients that it has not seen: the number that compares models.
 
 The coefficients of a frame are cut into four parts. The activations that are found from three parts
-give the variance of the fourth. (Activations found from all coefficients would fit them the better,
-the more components there are.)
+predict the fourth. (Activations found from all coefficients would fit them the better, the more
+components there are.)
 
-The variance is g Wh + ε. A penalty makes all of Wh too small, the more the heavier it is, so the
-factor g of a frame is fitted to the coefficients that were seen: what is compared is which
+The prediction is v̂ = g Wh + ε. A penalty makes all of Wh too small, the more the heavier it is, so
+the factor g of a frame is fitted to the coefficients that were seen: what is compared is which
 components a model finds in a frame, not how much a penalty shrinks them. The noise ε is what no
-component explains, one number for all frames, and the best one is taken. Nothing else is fitted.
+component explains, one number for all frames, and the best one is taken.
+
+Given its variance a coefficient is Gaussian, but the variance is known only as well as h, and that
+may depend on very few coefficients: with a good transform, a tone is in two or three of them. So
+the likelihood is Student's, which is Gaussian with an uncertain variance. With a plain Gaussian one
+entry where v̂ is far too small outweighs all others, and hardly any sound has more than one
+component.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -24,14 +31,14 @@ from phinmf._types import AnyArray, Array, Indices
 from phinmf.arrays import cluster_tasks, lazy
 from phinmf.arrays.levels import levels
 from phinmf.arrays.threads import single_threaded_blas
-from phinmf.divergences import Divergence, Gaussian
+from phinmf.divergences import Divergence
 from phinmf.fit.encode import at_unit_power, encode
 from phinmf.penalties import Penalty
 
 PARTS = 4  #: of the coefficients; each is predicted from the others
 FRAMES = 1024  #: that are predicted at a time: the same for arrays in memory and dask arrays
-STEP = 0.25  #: between two variances of the noise that are tried, in decades
-NOISE = 10.0 ** np.arange(-8, STEP / 2, STEP)  #: relative to the power of the frames
+STEP = 0.5  #: between two variances of the noise that are tried, in decades
+NOISE = 10.0 ** np.arange(-8, 1 + STEP / 2, STEP)  #: relative to the power of the frames
 LEAST_FLOOR = float(NOISE[0])  #: with which activations are found, so that no model is exactly zero
 TINY = 1e-300  #: less than any power
 NONE = 1e-100  #: a model of a frame that is below this, where the power is 1, is zero
@@ -54,10 +61,8 @@ class Learned:
 class Prediction(NamedTuple):
     """How well held-out coefficients were predicted."""
 
-    #: Mean of v/v̂ + log v̂, twice the negative log-likelihood but for a constant, where the frames
-    #: have unit power: 1 for white noise.
-    loss: float
-    noise: float  #: best variance of the noise, relative to the power of the frames
+    nll: float  #: negative log-likelihood per entry in nats, where the frames have unit power
+    noise: float  #: best ε, relative to the power of the frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +75,7 @@ class Question:
     rms: float  #: root mean square of all frames that are not silent
 
     def losses(self, Y: Array, weights: Array) -> Array:
-        """Return the weighted sum of the losses of frames (C, M, n), for each level of noise."""
+        """Return the weighted sum over frames (C, M, n), for each level of noise."""
         total, heard = np.zeros(len(NOISE)), np.flatnonzero(weights)
         if len(heard) == 0:
             return total
@@ -83,14 +88,15 @@ class Question:
             X = Phi @ unit
         xp = arrays.namespace(X)
         power = max((self.rms / learned.scale) ** 2, TINY)
-        v = xp.mean(arrays.cast(X, np.float64) ** 2, axis=0) / power
+        v = arrays.cast(X, np.float64) ** 2 / power
         for part in self.parts:
             others = np.setdiff1d(np.arange(len(W)), part)
             seen, unseen = arrays.indices(others, Y), arrays.indices(part, Y)
             H = activations(X[:, seen], W[seen], learned) / power
-            for i, v_hat in enumerate(variances(v[seen], W[seen] @ H, W[unseen] @ H)):
-                loss = xp.sum(Gaussian().value(v[unseen], v_hat, 0.0), axis=0)
-                total[i] += float(loss @ weight)
+            known = xp.mean(v[:, seen], axis=0)
+            for i, v_hat in enumerate(predictions(known, W[seen] @ H, W[unseen] @ H)):
+                lost = xp.mean(negative_log_likelihood(v[:, unseen], v_hat), axis=0)
+                total[i] += float(xp.sum(lost, axis=0) @ weight)
         return total
 
 
@@ -108,7 +114,7 @@ def predict(
     weights = np.ones(N) if weights is None else weights / weights.max()
     weights = np.where(arrays.to_numpy(known.silent), 0.0, weights)
     if not weights.any():
-        return Prediction(1.0, 1.0)
+        return Prediction(0.0, 1.0)
     mean = arrays.to_numpy(known.energies) @ weights / (C * M * weights.sum())
     rms = float(np.ldexp(np.sqrt(mean), known.exponent))
     parts = np.array_split(rng.permutation(M), min(PARTS, M))
@@ -141,7 +147,16 @@ def activations(X: Array, W: Array, learned: Learned) -> Array:
     return arrays.cast(found.H, np.float64)
 
 
-def variances(v: Array, seen: Array, unseen: Array) -> Iterator[Array]:
+def negative_log_likelihood(v: Array, v_hat: Array) -> Array:
+    """Return -log p(x) for v = x², Student's distribution with 4 degrees of freedom.
+
+    p(x) = 3/8 v̂^(-1/2) (1 + x²/(4 v̂))^(-5/2).
+    """
+    log, wide = arrays.namespace(v).log, v_hat + v / 4
+    return 2 * log(wide / v_hat) + log(wide) / 2 - math.log(3 / 8)
+
+
+def predictions(v: Array, seen: Array, unseen: Array) -> Iterator[Array]:
     """Yield g Wh + ε of the unseen coefficients for each ε, given the powers v of the seen ones.
 
     The factor g of a frame is updated as activations are: g ← g Σ(v Wh/v̂²) / Σ(Wh/v̂). It hardly
@@ -157,10 +172,8 @@ def variances(v: Array, seen: Array, unseen: Array) -> Iterator[Array]:
     for eps in NOISE:
         v_hat = g * seen + eps
         share = seen / v_hat
-        ratio = arrays.divided(
-            xp.sum(v / v_hat * share, axis=0), xp.sum(share, axis=0), xp.ones_like(g)
-        )
-        g = g * ratio
+        wanted, given = xp.sum(v / v_hat * share, axis=0), xp.sum(share, axis=0)
+        g = g * arrays.divided(wanted, given, xp.ones_like(g))
         yield g * unseen + eps
 
 
