@@ -27,8 +27,8 @@ class RankPath:
     fit : (R,) array
         Objective of the fit, per entry: it decreases with every component.
     held_out : (R,) array
-        Loss of held-out coefficients, per entry, as that of `held_out`: it increases again when
-        components are fitted to noise.
+        Negative log-likelihood of held-out coefficients, per entry, as `held_out` explains it: it
+        increases again when components are fitted to noise.
     """
 
     ranks: Indices

@@ -27,11 +27,10 @@ class HeldOut:
     Attributes
     ----------
     nll : float
-        Mean of v/v̂ + log v̂ over coefficients of power v that are predicted to have the variance v̂,
-        where the frames have unit power: twice the negative log-likelihood of Gaussian
-        coefficients, but for a constant. Lower is better; 1 for white noise. Compare models by it.
+        Negative log-likelihood of held-out coefficients in nats, where the frames have unit power.
+        Compare models by it: lower is better. White noise has 1.44 if no component is found in it.
     noise : float
-        The best variance of the noise in v̂, relative to the power of the frames.
+        The noise ε of the predictions, relative to the power of the frames.
     divergence : float
         Divergence of the frames from the model, with activations that are found from all
         coefficients, as `TLNMF.transform` does. It decreases with every component and with less
@@ -56,15 +55,18 @@ def held_out(
     """Evaluate what was learned on frames that were not in the fit.
 
     The coefficients Φy of each frame are cut at random into four parts. Activations h are found
-    from three of them, by the divergence and the penalty of the fit, and predict the variance
+    from three of them, by the divergence and the penalty of the fit, and predict the power
     v̂ = g Wh + ε of the fourth; so for each part in turn. The factor g of a frame is fitted to the
     coefficients that were seen, because a penalty makes Wh too small; the noise ε is one number,
-    the best for all frames.
+    the best for all frames. (Activations that are found from all coefficients fit these the
+    better, the more components there are.)
 
-    The loss can be compared between numbers of components, sparsities, transforms (because they
-    are orthogonal), divergences, and fits to frames of another level. It is always that of
-    Gaussian coefficients, which is a density of the samples of a frame; a β-divergence of powers
-    other than Itakura–Saito is not, and prefers models that fit by itself.
+    The likelihood is that of Student's distribution with 4 degrees of freedom: of Gaussian
+    coefficients whose variance v̂ is not known exactly. It does not depend on how the model was
+    fitted, so that numbers of components, sparsities, divergences and fits to frames of another
+    level can be compared; so can transforms, because an orthogonal one keeps densities. The
+    divergence of the fit cannot compare transforms, also not on held-out frames:
+    Itakura–Saito is lower where many coefficients are close to zero, whatever is predicted.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ def held_out(
         A result of `tl_nmf`, or a fitted estimator.
     Y : array of shape (M, N) or (C, M, N)
         Frames, as for `tl_nmf`: also a tensor, or a dask array, which is computed where it is.
-        Frames that are exactly silent do not count in the loss.
+        Frames that are exactly silent do not count in the likelihood.
     sample_weight : array of shape (N,), optional
         How often each frame counts.
     random_state : None, int, RandomState or Generator

@@ -276,8 +276,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Returns
         -------
         float
-            Minus the `loss` of `phinmf.analysis.held_out`, which explains it. White noise of the
-            power of the frames, which can be predicted by no model, has -1.
+            Mean log-likelihood of a coefficient, in nats, where the frames X have unit power:
+            minus the `nll` of `phinmf.analysis.held_out`, which explains it. 0 if all are silent.
         """
         check_is_fitted(self)
         frames = fitting.validated(self, X, reset=False)
