@@ -14,11 +14,11 @@ SRC = Path(__file__).parents[1] / "src" / "phinmf"
 LAYERS = [
     {"_types", "once", "warn"},
     {"arrays"},
-    {"result", "linalg"},
+    {"linalg"},
     {"checks"},
     {"divergences"},
     {"penalties"},
-    {"engines"},
+    {"engines", "result"},
     {"solvers"},
     {"inits"},
     {"algorithm"},

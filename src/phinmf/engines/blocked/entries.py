@@ -38,9 +38,7 @@ def half_slope_and_value(family: int, a: Any, b: Any, one: Any) -> Any:
 
 
 @inlined
-def half_curvature(
-    family: int, v: Any, eps: Any, b: Any, log: Any, one: Any, exact: bool
-) -> Any:
+def half_curvature(family: int, v: Any, eps: Any, b: Any, log: Any, one: Any, exact: bool) -> Any:
     """f''(x)/2, or half its bound; `log` is log(a/b) for Kullback–Leibler."""
     a = v + eps
     if family == GAUSSIAN:

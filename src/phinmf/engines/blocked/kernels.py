@@ -48,9 +48,7 @@ def loss_and_slope_for(family: int) -> Any:
         return likelihood_for(family)
 
     @compiled
-    def loss_and_slope(
-        X: AnyArray, WH: Any, weights: Any, equal: bool, eps: Any, F: Any
-    ) -> float:
+    def loss_and_slope(X: AnyArray, WH: Any, weights: Any, equal: bool, eps: Any, F: Any) -> float:
         """Weighted sum of f over a block; F receives the weighted f'(x)."""
         C, n, M = X.shape
         one = X.dtype.type(1)
@@ -88,9 +86,7 @@ def likelihood_for(family: int) -> Any:
     kappa = int(family == ITAKURA_SAITO)
 
     @compiled
-    def loss_and_slope(
-        X: AnyArray, WH: Any, weights: Any, equal: bool, eps: Any, F: Any
-    ) -> float:
+    def loss_and_slope(X: AnyArray, WH: Any, weights: Any, equal: bool, eps: Any, F: Any) -> float:
         """Weighted sum of f over a block; F receives the weighted f'(x).
 
         One logarithm of a product of GROUP ratios of equal weight replaces those of the ratios. If
