@@ -16,7 +16,6 @@ from sklearn.utils.validation import validate_data
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Mask
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import penalty_named
 from phinmf.arrays.lazy import dask, is_lazy, rows
 from phinmf.estimator.callbacks import Task, with_callbacks
 from phinmf.fit.checkpoint import Files
@@ -24,7 +23,7 @@ from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames, encode
 from phinmf.fit.engine import divergence_of
 from phinmf.fit.given import fixed_parts
-from phinmf.fit.options import FitOptions, fit_options
+from phinmf.fit.options import FitOptions, fit_options, penalty_for
 from phinmf.fit.prediction import Learned, Prediction, predict
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
@@ -124,7 +123,7 @@ def learned(estimator: Any) -> Learned:
     return Learned(
         estimator.transform_matrix_, estimator.components_.T, estimator.scale_,
         float(estimator.floor), divergence_of(estimator.divergence),
-        penalty_named(estimator.penalty, estimator.sparsity),
+        penalty_of(estimator),
         "auto" if lazily else estimator.engine, estimator.n_threads,
     )  # fmt: skip
 
@@ -160,7 +159,8 @@ def activations_of_rows(X: Array, estimator: Any) -> Array:
 
 def penalty_of(estimator: Any) -> Penalty:
     """Return the penalty of a TLNMF."""
-    return penalty_named(estimator.penalty, estimator.sparsity, estimator.smoothness)
+    e = estimator
+    return penalty_for(divergence_of(e.divergence), e.penalty, e.sparsity, e.smoothness)
 
 
 def options_of(estimator: Any, anneal: bool | Anneal | None = None) -> FitOptions:

@@ -117,10 +117,11 @@ class CompiledShard(Shard):
         Wt = np.zeros((W.shape[1] + W.shape[1] % 2, len(W)))
         Wt[: W.shape[1]] = W.T
         numbers = float(mu), float(eps), LEAST, float(tol), CHECK_EVERY, max_updates
+        degree = float(self.divergence.degree)
         converge = self.updates.converge_block_for(self.family)
 
         def one(block: slice) -> None:
-            converge(self.X[:, block], self.H[block], Wt, *numbers)
+            converge(self.X[:, block], self.H[block], Wt, *numbers, degree)
 
         self.workers.each(one, self.blocks)
 

@@ -203,7 +203,7 @@ def converge_block_for(family: int) -> Any:
     @reassociated
     def converge_block(
         X: AnyArray, H: Any, Wt: Any, mu: float, eps: float, least: float, tol: float,
-        every: int, max_updates: int,
+        every: int, max_updates: int, degree: float,
     ) -> None:  # fmt: skip
         """Update the activations of each frame until they converge, one frame at a time.
 
@@ -216,8 +216,11 @@ def converge_block_for(family: int) -> Any:
         a, v_hat, P, Q = np.empty(M), np.empty(M), np.empty(M), np.empty(M)
         for i in range(n):
             frame_power(X, i, v)
+            total = 0.0
             for m in range(M):
                 a[m] = v[m] + eps
+                total += a[m]
+            least_gain = tol * M * (total / M) ** degree
             for k in range(K):
                 h[k] = H[i, k]
             frame_model(h, Wt, eps, v_hat)
@@ -229,7 +232,7 @@ def converge_block_for(family: int) -> Any:
                         now += cost(family, a[m], v_hat[m])
                     for k in range(len(h)):
                         now += mu * h[k]
-                    if not before - now > tol * M:
+                    if not before - now > least_gain:
                         break
                     before = now
                 for m in range(M):
