@@ -93,6 +93,25 @@ TABLES = {
         "objective_5": "5 steps", "objective_15": "15", "objective_40": "40",
         "atoms_90_95_99": "atoms for 90/95/99 %", "processor_seconds": "processor s",
     },
+    "starts": {
+        "sparsity": "sparsity", "method": "method", "start": "start",
+        "objective": "objective per entry, median", "best": "best", "worst": "worst",
+        "atoms_90_95_99": "atoms for 90/95/99 %", "processor_seconds": "processor s",
+    },
+    "starts_short": {
+        "sparsity": "sparsity", "start": "start",
+        "objective": "objective per entry, median", "best": "best", "worst": "worst",
+        "atoms_90_95_99": "atoms for 90/95/99 %", "processor_seconds": "processor s",
+    },
+    "starts_ways": {
+        "way": "`JointDiagonalisation`", "processor_seconds": "processor s",
+        "atoms_90_95_99": "atoms for 90/95/99 %",
+        "objective_10": "NMF alone, sparsity 10", "objective_150": "sparsity 150",
+    },
+    "starts_length": {
+        "M": "M", "processor_seconds": "processor s",
+        "covariances_megabytes": "covariances, MB",
+    },
     "scaling": {
         "M": "M", "N": "N", "dtype": "", "seconds_per_iteration": "s per outer iteration",
         "seconds_per_evaluation": "s per evaluation",
@@ -194,6 +213,9 @@ OTHER_PAGES = {
         "docs/scaling.md",
     ),
     **dict.fromkeys(("fuzz_command_line", "fuzz_library", "fuzz_cluster"), "docs/reliability.md"),
+    **dict.fromkeys(
+        ("starts", "starts_short", "starts_ways", "starts_length"), "docs/choosing_parts/starts.md"
+    ),
     "unmix": "docs/unmix.md",
     "estimator": "docs/estimator.md",
     "separation_snr": "docs/separation.md",

@@ -13,7 +13,9 @@ from two_notes import CASES, FILE, K, M, fit, measure
 import phinmf
 from phinmf.inits import Init, JointDiagonalisation
 
+CHANNELS = "all, as channels"
 TITLE = "Two notes: four starts, and joint diagonalisation"
+CASES_OF_CLAIMS = [("gaussian", 0.0)]  #: with all realisations as channels
 HIGH_FLOOR = 1e-2  #: -20 dB
 KEYS = ("energy in 8 atoms, %", "atoms within 0.4 Hz of a note", "SDR, dB",
         "objective per entry", "seconds")  # fmt: skip
@@ -59,11 +61,11 @@ def run(setting: Setting) -> Section:
     sources = np.stack([data["ys1"][:n], data["ys2"][:n]], axis=1)
     Y = np.stack([phinmf.to_frames(y, M) for y in data["ys"][:n]])
     singles = [(str(c), c, Y[c : c + 1], sources[c : c + 1]) for c in range(n)]
-    shared = [("all, as channels", s, Y, sources) for s in range(setting.budget.note_seeds)]
+    shared = [(CHANNELS, s, Y, sources) for s in range(setting.budget.note_seeds)]
     rows = []
     fit(Y[:1], "gaussian", 0.0, 0, max_iter=2)  # compile, load, warm up
     for name, seed, frames, notes in [*singles, *shared]:
-        for divergence, sparsity in CASES:
+        for divergence, sparsity in CASES_OF_CLAIMS if name == CHANNELS else CASES:
             for m in methods(Y.shape[2]):
                 r, seconds = timed(lambda m=m, d=divergence, s=sparsity, i=seed, f=frames:
                                    m.fit(f, d, s, i))  # fmt: skip
@@ -74,8 +76,8 @@ def run(setting: Setting) -> Section:
                                "seconds": seconds})  # fmt: skip
     summary = [
         summarise(rows, divergence, sparsity, m, channels)
-        for channels in (False, True)
-        for divergence, sparsity in CASES
+        for channels, cases in ((False, CASES), (True, CASES_OF_CLAIMS))
+        for divergence, sparsity in cases
         for m in methods(Y.shape[2])
     ]
     return Section(
@@ -136,7 +138,7 @@ def summarise(
     wanted = divergence, sparsity, m.name, m.start, channels
     mine = [
         r for r in rows
-        if (r["divergence"], r["sparsity"], r["method"], r["start"], r["realisation"][0] == "a")
+        if (r["divergence"], r["sparsity"], r["method"], r["start"], r["realisation"] == CHANNELS)
         == wanted
     ]  # fmt: skip
     return {
