@@ -164,7 +164,7 @@ def split_frames(
     >>> from phinmf.analysis import split_frames
     >>> learn, out = split_frames(1000, 0.2, random_state=0)
     >>> len(learn), len(out)
-    (784, 200)
+    (776, 200)
     """
     N, stretch = checks.count("N", N, 1), checks.count("stretch", stretch, 1)
     share, gap = checks.number("share", share, 0, strict=True), checks.count("gap", gap, 0)
