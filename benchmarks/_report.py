@@ -117,6 +117,11 @@ TABLES = {
         "seconds_per_evaluation": "s per evaluation",
     },
     "estimator": {"what": "the paper's recording, K = 10", "value": "measured", "goal": "goal"},
+    "held_out": {
+        "K": "K", "sparsity": "sparsity", "transform": "transform",
+        "train_objective": "objective, learned half",
+        "held_out_objective": "objective, held-out half", "nll": "NLL, held-out half",
+    },
     "separation_snr": {
         "kind": "sound", "pieces": "pieces", "mixture snr": "mixture", "TL-NMF snr": "TL-NMF",
         "DCT IS-NMF snr": "DCT IS-NMF", "STFT IS-NMF snr": "STFT IS-NMF",
@@ -218,6 +223,7 @@ OTHER_PAGES = {
     ),
     "unmix": "docs/unmix.md",
     "estimator": "docs/estimator.md",
+    "held_out": "docs/choosing_parts/held_out.md",
     "separation_snr": "docs/separation.md",
     "separation_sdr": "docs/separation.md",
     "separation_settings": "docs/separation.md",
