@@ -1,6 +1,8 @@
 """Properties of a learned transform: energy, atoms, and whether other starts find the same."""
 
 from phinmf.analysis.blocks import Block, atom_blocks, block_order
+from phinmf.analysis.canonical import Canonical, canonical
+from phinmf.analysis.consensus import average_transform, consensus
 from phinmf.analysis.energy import (
     atom_energies,
     atoms_for_energy,
@@ -15,6 +17,7 @@ from phinmf.analysis.stability import Stability, stability
 
 __all__ = [
     "Block",
+    "Canonical",
     "Frequencies",
     "Matching",
     "RankPath",
@@ -23,7 +26,10 @@ __all__ = [
     "atom_energies",
     "atom_frequencies",
     "atoms_for_energy",
+    "average_transform",
     "block_order",
+    "canonical",
+    "consensus",
     "energy_curve",
     "karhunen_loeve",
     "match_atoms",
