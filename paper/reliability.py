@@ -90,6 +90,7 @@ def run(setting: Setting) -> Section:
         line["reliability > 0.9 over all starts"] = int((stability(sets).reliability > 0.9).sum())
     best = max(middle, key=lambda name: middle[name]["> 0.95"])
     coupled = max(middle, key=lambda name: middle[name]["2-D blocks"])
+    resolved = middle[coupled.removesuffix(CANONICAL) + CANONICAL]
     quasi, pairs = middle["quasi-newton"], len(list(combinations(range(setting.budget.starts), 2)))
     scores = {name: goals_met(counts) for name, counts in middle.items()}
     winner = max(scores, key=lambda name: (scores[name], middle[name]["> 0.95"]))
@@ -108,8 +109,8 @@ def run(setting: Setting) -> Section:
         Claim(
             "“some pairwise couplings”: 2-D blocks of equal span",
             f"pairs with both principal angles' cosines > 0.95: quasi-newton"
-            f" {quasi['2-D blocks']:g}, {coupled} {middle[coupled]['2-D blocks']:g}, where canonical"
-            f" planes leave {middle[coupled.removesuffix(CANONICAL) + CANONICAL]['2-D blocks']:g}",
+            f" {quasi['2-D blocks']:g}, {coupled} {middle[coupled]['2-D blocks']:g}, where"
+            f" canonical planes leave {resolved['2-D blocks']:g}",
             verdict(middle[coupled]["2-D blocks"] > 0),
         ),
         Claim(

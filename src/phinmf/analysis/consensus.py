@@ -42,7 +42,7 @@ def average_transform(transforms: Sequence[ArrayLike]) -> Array:
             f"transforms has {len(given)} arrays of shapes {shapes}, but at least one, all of the"
             " same shape (M, M), are needed"
         )
-    mean = given[0].astype(np.float64)
+    mean: Array = given[0].astype(np.float64)
     for _ in range(ROUNDS):
         total = np.zeros_like(mean)
         for Phi in given:
