@@ -99,6 +99,18 @@ def reproduced(Y: np.ndarray, groups: int) -> list[dict[str, Any]]:
     return rows
 
 
+def by_sparsity(Y: np.ndarray, groups: int) -> list[dict[str, Any]]:
+    """Single starts at several sparsities, as found and with canonical planes."""
+    rows = []
+    for sparsity in (0.0, 10.0, 150.0):
+        how = HOW | {"sparsity": sparsity}
+        fits = [phinmf.tl_nmf(Y, K, init="random", random_state=s, **how) for s in range(groups)]
+        turned = [again(Y, fit, canonical(fit.Phi).atoms, **how) for fit in fits]
+        for way, some in (("as found", fits), ("canonical planes", turned)):
+            rows.append({"sparsity": f"{sparsity:g}"} | row(way, 1, Y, some))
+    return rows
+
+
 def separated(seeds: int, sparsity: float = 10.0) -> list[dict[str, Any]]:
     """The mean score of the stems of the built-in example, before and after turning planes."""
     sound = example()
@@ -148,6 +160,8 @@ def page() -> None:
         "atoms": "atoms for 90 / 95 / 99 % of the energy",
     }  # fmt: skip
     fill(PAGE, "atoms", f"{table(rows, columns)}\n\n{told}")
+    single = read("reproducible_atoms_sparsity")[1]
+    fill(PAGE, "sparsity", table(single, {"sparsity": "sparsity"} | columns))
     fill(PAGE, "separation", effect(read("reproducible_atoms_separation")[1]))
 
 
@@ -155,12 +169,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--groups", type=int, default=4, help="groups of starts")
     parser.add_argument("--seeds", type=int, default=6, help="starts of the separation")
+    parts = ("starts", "sparsity", "separation")
+    parser.add_argument("--only", nargs="+", choices=parts, default=parts, help="measure these")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine())
-    print(write_csv("reproducible_atoms_separation", separated(options.seeds)))
+    if "separation" in options.only:
+        print(write_csv("reproducible_atoms_separation", separated(options.seeds)))
     Y = recording().astype(np.float32)
-    print(write_csv("reproducible_atoms", reproduced(Y, options.groups)))
+    if "sparsity" in options.only:
+        print(write_csv("reproducible_atoms_sparsity", by_sparsity(Y, options.groups)))
+    if "starts" in options.only:
+        print(write_csv("reproducible_atoms", reproduced(Y, options.groups)))
     page()
 
 
