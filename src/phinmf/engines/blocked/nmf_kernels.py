@@ -36,6 +36,15 @@ def split(
             P[i, m], Q[i, m] = numerator_and_denominator(family, v[m] + eps, WH[i, m] + eps, one)
 
 
+@inlined
+def numerators(family: int, X: AnyArray, first: int, WH: Any, eps: Any, v: Any, P: Any) -> None:
+    """P alone, for as many frames as P has, where Q is not needed."""
+    for i in range(len(P)):
+        frame_power(X, first + i, v)
+        for m in range(len(v)):
+            P[i, m] = v[m] + eps if family == EUCLIDEAN else (v[m] + eps) / (WH[i, m] + eps)
+
+
 @cache
 def nmf_block_for(family: int) -> Any:
     """Return the kernel of an NMF pass for a family.
@@ -73,13 +82,15 @@ def nmf_block_for(family: int) -> Any:
             h = H[first : first + p]
             if gamma > zero:
                 if family == EUCLIDEAN:
-                    split(family, X, first, 1, P[:p], eps, v, P, Q)
+                    numerators(family, X, first, WH, eps, v, P[:p])
                     np.dot(h, inner, denominator[:p])
+                elif family == KULLBACK_LEIBLER:
+                    np.dot(h, Wt, WH[:p])
+                    numerators(family, X, first, WH, eps, v, P[:p])
                 else:
                     np.dot(h, Wt, WH[:p])
                     split(family, X, first, 1, WH[:p], eps, v, P, Q)
-                    if family != KULLBACK_LEIBLER:
-                        np.dot(Q[:p], W, denominator[:p])
+                    np.dot(Q[:p], W, denominator[:p])
                 np.dot(P[:p], W, numerator[:p])
                 for i in range(p):
                     for k in range(K):
@@ -100,9 +111,12 @@ def nmf_block_for(family: int) -> Any:
                     H1[k] += weighted[i, k]
             if family == EUCLIDEAN:
                 if gamma == zero:
-                    split(family, X, first, 1, P[:p], eps, v, P, Q)
+                    numerators(family, X, first, WH, eps, v, P[:p])
                 np.dot(weighted[:p].T, h, square)
                 outer += square
+            elif family == KULLBACK_LEIBLER:
+                np.dot(h, Wt, WH[:p])
+                numerators(family, X, first, WH, eps, v, P[:p])
             else:
                 np.dot(h, Wt, WH[:p])
                 split(family, X, first, 1, WH[:p], eps, v, P, Q)
