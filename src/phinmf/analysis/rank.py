@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from phinmf import checks
 from phinmf._types import Array, Indices, RandomState
-from phinmf.algorithm.options import DEFAULT_SPARSITY, penalty_named
 from phinmf.api import tl_nmf
 from phinmf.divergences import Gaussian
 from phinmf.fit.encode import encode
+from phinmf.fit.engine import divergence_of
+from phinmf.fit.options import penalty_for
 from phinmf.result import Result
 
 STRETCH = 16  #: consecutive frames that are held out, because neighbours overlap
@@ -117,8 +118,8 @@ def prediction_error(
     X, W = result.Phi @ Y, result.W
     assert W is not None
     floor = result.floor / result.scale**2
-    penalty = penalty_named(how.get("penalty", "sparse"), how.get("sparsity", DEFAULT_SPARSITY))
-    divergence = how.get("divergence", "itakura-saito")
+    divergence = divergence_of(how.get("divergence", "itakura-saito"))
+    penalty = penalty_for(divergence, how.get("penalty", "sparse"), how.get("sparsity"))
     totals = np.zeros(len(NOISE))
     for seen, unseen in (halves, halves[::-1]):
         identity = np.eye(len(seen), dtype=X.dtype)

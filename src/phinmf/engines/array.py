@@ -153,7 +153,8 @@ class ArrayEngine(Engine):
 
         def cost(v: Array, H: Array) -> Array:
             losses = sums.frame_losses(self.divergence, v, W @ H + eps, eps)
-            return losses + penalty.frame_rate * self.xp.sum(H, axis=0)
+            costs = losses + penalty.frame_rate * self.xp.sum(H, axis=0)
+            return costs / (self.xp.mean(v, axis=0) + eps) ** self.divergence.degree
 
         def updated(v: Array, H: Array) -> Array:
             d, rate = self.divergence, penalty.frame_rate

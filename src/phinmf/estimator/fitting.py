@@ -16,14 +16,14 @@ from sklearn.utils.validation import validate_data
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Mask
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import penalty_named
 from phinmf.arrays.lazy import dask, is_lazy, rows
 from phinmf.estimator.callbacks import Task, with_callbacks
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames, encode
+from phinmf.fit.engine import divergence_of
 from phinmf.fit.given import fixed_parts
-from phinmf.fit.options import FitOptions, fit_options
+from phinmf.fit.options import FitOptions, fit_options, penalty_for
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
 from phinmf.inits import GivenTransform
@@ -139,7 +139,8 @@ def activations_of_rows(X: Array, estimator: Any) -> Array:
 
 def penalty_of(estimator: Any) -> Penalty:
     """Return the penalty of a TLNMF."""
-    return penalty_named(estimator.penalty, estimator.sparsity, estimator.smoothness)
+    e = estimator
+    return penalty_for(divergence_of(e.divergence), e.penalty, e.sparsity, e.smoothness)
 
 
 def options_of(estimator: Any, anneal: bool | Anneal | None = None) -> FitOptions:

@@ -14,7 +14,7 @@ from phinmf import arrays, checks
 from phinmf._types import Array, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
-from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
+from phinmf.algorithm.options import Options
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence
 from phinmf.estimator import fitting, model_file
@@ -104,7 +104,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         init: str | Init | ArrayLike = "dct",
         divergence: str | Divergence = "itakura-saito",
         penalty: str | Penalty = "sparse",
-        sparsity: float = DEFAULT_SPARSITY,
+        sparsity: float | None = None,
         smoothness: float = 0.0,
         n_atoms: int | float | None = None,
         floor: float = Options.floor,

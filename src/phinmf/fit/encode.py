@@ -20,7 +20,7 @@ from phinmf.fit.engine import divergence_of, engine_for
 from phinmf.fit.weights import in_own_unit
 from phinmf.penalties import Penalty
 
-TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry
+TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry, at its power
 MAX_UPDATES = 1000
 
 

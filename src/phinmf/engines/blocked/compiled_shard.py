@@ -15,7 +15,7 @@ import numpy as np
 from phinmf._types import Array, Indices, Precision
 from phinmf.arrays import levels, room_for_frames
 from phinmf.arrays.threads import Workers, no_fork
-from phinmf.divergences import Divergence, compiled_family
+from phinmf.divergences import compiled_family
 from phinmf.engines.blocked.scratch import Scratch
 from phinmf.engines.blocked.shard import Nodes, Shard
 from phinmf.engines.blocked.stretch import Stretch
@@ -32,7 +32,9 @@ class CompiledShard(Shard):
     ) -> None:
         self.dtype: Precision = Y.dtype
         self.divergence = stretch.divergence
-        self.kappa = self.dtype.type(kappa_of(stretch.divergence))
+        family = compiled_family(stretch.divergence)
+        assert family is not None
+        self.family = int(family)
         self.weights = stretch.weights
         self.equal = stretch.equal
         self.links, self.frames = stretch.links, stretch.frames
@@ -115,9 +117,11 @@ class CompiledShard(Shard):
         Wt = np.zeros((W.shape[1] + W.shape[1] % 2, len(W)))
         Wt[: W.shape[1]] = W.T
         numbers = float(mu), float(eps), LEAST, float(tol), CHECK_EVERY, max_updates
+        degree = float(self.divergence.degree)
+        converge = self.updates.converge_block_for(self.family)
 
         def one(block: slice) -> None:
-            self.updates.converge_block(self.X[:, block], self.H[block], Wt, *numbers)
+            converge(self.X[:, block], self.H[block], Wt, *numbers, degree)
 
         self.workers.each(one, self.blocks)
 
@@ -171,10 +175,11 @@ class CompiledShard(Shard):
         W, Wt = np.ascontiguousarray(W), np.ascontiguousarray(W.T)
         rates, around = rates.astype(self.dtype), self.neighbours(edges)
         numbers = [self.dtype.type(x) for x in (smoothness, eps, gamma, LEAST)]
+        update = self.updates.smooth_block_for(self.family)
 
         def one(block: slice) -> None:
             odd = (self.frames.start + block.start + first) % 2
-            self.updates.smooth_block(
+            update(
                 self.X, self.weights, self.links, self.H, block.start + odd, block.stop, W, Wt,
                 rates, *around, *numbers,
             )  # fmt: skip
@@ -191,13 +196,13 @@ class CompiledShard(Shard):
 
     def nmf_pass(self, W: Array, rates: Array, eps: float, gamma: float) -> Nodes:
         W, Wt, rates = np.ascontiguousarray(W), np.ascontiguousarray(W.T), rates.astype(self.dtype)
-        eps, exponent, least = (self.dtype.type(x) for x in (eps, gamma, LEAST))
+        numbers = [self.dtype.type(x) for x in (eps, gamma, LEAST)]
+        update = self.updates.nmf_block_for(self.family)
 
         def one(block: slice) -> tuple[Array, Array, Array]:
             X, H = self.X[:, block], self.H[block]
             PH, QH, H1 = np.zeros_like(Wt), np.zeros_like(Wt), np.zeros_like(Wt[:, 0])
-            weights = self.weights[block]
-            self.updates.nmf_block(X, weights, H, W, Wt, rates, eps, exponent, least, PH, QH, H1)
+            update(X, self.weights[block], H, W, Wt, rates, *numbers, PH, QH, H1)
             return PH, QH, H1
 
         return self._sums(one)
@@ -231,17 +236,17 @@ class CompiledShard(Shard):
         return self._sums(one)
 
     def _loss_and_slope(self, block: slice, X: Array, WH: Array, eps: Any, F: Array) -> float:
-        weights = self.weights[block]
-        return float(self.kernels.loss_and_slope(X, WH, weights, self.equal, eps, self.kappa, F))
+        kernel = self.kernels.loss_and_slope_for(self.family)
+        return float(kernel(X, WH, self.weights[block], self.equal, eps, F))
 
     def curvature(self, W: Array | None, eps: float, exact: bool) -> Nodes:
         model, small = self._model(W), self.dtype.type(eps)
+        kernel = self.kernels.curvatures_for(self.family)
 
         def one(block: slice) -> tuple[Array]:
             X = self.X[:, block]
             B, V = (self.scratch.array(name, *X.shape[1:]) for name in ("F", "V"))
-            weights, WH = self.weights[block], model(block)
-            self.kernels.curvatures(X, WH, weights, small, self.kappa, exact, B, V)
+            kernel(X, model(block), self.weights[block], small, exact, B, V)
             return (B.T @ V,)  # (12)
 
         return self._sums(one)
@@ -281,10 +286,3 @@ class CompiledShard(Shard):
             return np.matmul(H, Wt, out=self.scratch.array("WH", len(H), Wt.shape[1]))
 
         return product
-
-
-def kappa_of(divergence: Divergence) -> float:
-    """Return the κ that the kernels compute a divergence with."""
-    family = compiled_family(divergence)
-    assert family is not None
-    return family.log_share

@@ -1,0 +1,169 @@
+"""Which start, divergence and penalty? Every combination on four kinds of sound, the same measures.
+
+Each combination is learned twice: from all frames (fit, energy, separation, seconds) and from half
+of them, whose other half is then predicted. Pieces are rendered once and kept in `data/choose`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from _common import ROOT, machine, write_csv
+from _pieces import MAKERS, Piece, pieces
+from _runs import COMPONENTS, mean_scores
+from _separators import even
+from sklearn.exceptions import ConvergenceWarning
+
+import phinmf
+from phinmf.analysis import atoms_for_energy, held_out, split_frames
+from phinmf.arrays.threads import available
+from phinmf.divergences import DIVERGENCES, Gaussian, ItakuraSaito
+from phinmf.scores.grouping import grouped, oracle_grouping
+from phinmf.scores.oracles import component_signals
+
+KINDS = ("chorale", "piano", "drums", "arrangement")
+RATE, SECONDS, WINDOW = 16_000, 10.0, 0.04
+STARTS = ("dct", "random", "klt", "jd")
+FIXED = "dct, not learned"
+MEASURES = {
+    "itakura-saito": "itakura-saito",
+    "gaussian": "gaussian",
+    "β = 0.5": phinmf.Beta(0.5),
+    "kullback-leibler": "kullback-leibler",
+    "euclidean": "euclidean",
+}
+#: sparsity and smoothness
+PENALTIES = {
+    "none": (0.0, 0.0),
+    "sparsity 1": (1.0, 0.0),
+    "sparsity 10": (10.0, 0.0),
+    "sparsity 100": (100.0, 0.0),
+    "smoothness 1": (0.0, 1.0),
+    "smoothness 10": (0.0, 10.0),
+    "sparsity 10, smoothness 3": (10.0, 3.0),
+}
+KEPT = ROOT / "data" / "choose"
+
+
+class Case(NamedTuple):
+    """One fit."""
+
+    kind: str
+    start: str
+    divergence: str
+    penalty: str
+    seed: int
+
+
+def cases(seeds: int) -> list[Case]:
+    """All combinations that can be served, the piece changing fastest."""
+    found = itertools.product(range(seeds), PENALTIES, MEASURES, (*STARTS, FIXED), KINDS)
+    smooth = {name for name, (_, smoothness) in PENALTIES.items() if smoothness}
+    return [
+        Case(kind, start, divergence, penalty, seed)
+        for seed, penalty, divergence, start, kind in found
+        if not (penalty in smooth and divergence == "euclidean")
+    ]
+
+
+def keep_pieces() -> None:
+    """Render the first piece of each kind: one channel, 16 kHz, ten seconds."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for kind in KINDS:
+        path = KEPT / f"{kind}.npz"
+        if not path.exists():
+            piece = next(iter(pieces([kind])))
+            np.savez(path, **{name: at_rate(y, piece) for name, y in piece.stems.items()})
+
+
+def at_rate(y: np.ndarray, piece: Piece) -> np.ndarray:
+    """One channel of a stem at the common rate, in single precision."""
+    import soxr
+
+    mono = y.mean(axis=1) if y.ndim == 2 else y
+    return soxr.resample(mono, piece.rate, RATE)[: round(SECONDS * RATE)].astype(np.float32)
+
+
+def stems_of(kind: str) -> np.ndarray:
+    """The stems of the piece of a kind, (J, n)."""
+    with np.load(KEPT / f"{kind}.npz") as file:
+        return np.stack([file[name] for name in file.files]).astype(float)
+
+
+def fit(Y: np.ndarray, case: Case) -> phinmf.Result:
+    """Learn as a case says; everything else is the default."""
+    sparsity, smoothness = PENALTIES[case.penalty]
+    learned = case.start != FIXED
+    how: dict[str, Any] = {} if learned else {"solver": None, "max_iter": 200}
+    return phinmf.tl_nmf(
+        Y, COMPONENTS[case.kind], init=case.start if learned else "dct",
+        divergence=MEASURES[case.divergence], sparsity=sparsity, smoothness=smoothness,
+        random_state=case.seed, n_threads=1, **how,
+    )  # fmt: skip
+
+
+def measured(case: Case) -> dict[str, Any]:
+    """A row of results."""
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    stems = stems_of(case.kind)
+    M = even(WINDOW, RATE)
+    Y = phinmf.to_frames(stems.sum(axis=0), M)
+    begin = time.perf_counter()
+    whole = fit(Y, case)
+    seconds = time.perf_counter() - begin
+    learn, out = split_frames(Y.shape[1], random_state=0)
+    half = fit(Y[:, learn], case)
+    unseen = held_out(half, Y[:, out])
+    components = component_signals(Y, whole, stems.shape[1], 1e-8)
+    sums = grouped(components, oracle_grouping(components, stems), len(stems))
+    v, v_hat = np.square(whole.Phi @ Y) / whole.scale**2, whole.W @ whole.H / whole.scale**2
+    return case._asdict() | {
+        "is": per_entry(ItakuraSaito(), v, v_hat),
+        "nll": per_entry(Gaussian(), v, v_hat),
+        "held out": round(unseen.nll, 4),
+        "atoms_95": int(atoms_for_energy(whole.Phi, Y)[1]),
+        **mean_scores(sums, stems),
+        "seconds": round(seconds, 2),
+    }
+
+
+def per_entry(divergence: phinmf.Divergence, v: np.ndarray, v_hat: np.ndarray) -> float:
+    """A divergence between the power and its model, at the default floor."""
+    return round(float(divergence.value(v, v_hat + 1e-8, 1e-8).mean()), 4)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=available())
+    parser.add_argument("--quick", action="store_true", help="four cases; writes no results")
+    parser.add_argument("--pieces", action="store_true", help="only render the pieces")
+    options = parser.parse_args()
+    print(machine())
+    assert set(KINDS) <= set(MAKERS)
+    assert set(DIVERGENCES) <= set(MEASURES)
+    keep_pieces()
+    if options.pieces:
+        return
+    chosen = cases(options.seeds)
+    if options.quick:
+        chosen = chosen[: len(KINDS)]
+    rows = []
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for row in pool.map(measured, chosen):
+            rows.append(row)
+            print(row, flush=True)
+            if not options.quick and len(rows) % 50 == 0:
+                write_csv("choose", rows)
+    if not options.quick:
+        write_csv("choose", rows)
+
+
+if __name__ == "__main__":
+    main()

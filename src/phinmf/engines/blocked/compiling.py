@@ -1,0 +1,39 @@
+"""How functions are compiled by Numba.
+
+A kernel is made for one family of divergences by a function `…_for(family)`: the kernel refers to
+the number of the family, which Numba takes as a constant, so that the loops over entries do not
+branch. Only the families that are used are compiled. (A kernel must not refer to another function
+that was made in this way: Numba would not find its compiled code on disk again.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+from numba.core.compiler_lock import global_compiler_lock
+
+from phinmf.arrays.threads import no_fork
+
+with no_fork:
+    no_fork.locks.append(global_compiler_lock)
+
+
+def compiled(function: Callable[..., Any], **how: Any) -> Any:
+    """Compile a function, and cache the result on disk if there is a folder for it."""
+    how |= {"nogil": True, "error_model": "numpy"}
+    try:
+        return njit(cache=True, **how)(function)
+    except RuntimeError:  # a read-only installation and no home folder
+        return njit(**how)(function)
+
+
+def reassociated(function: Callable[..., Any]) -> Any:
+    """Compile with sums in an order that the compiler chooses once, so that it can vectorise."""
+    return compiled(function, fastmath={"reassoc", "contract"})
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile as a part of each caller, for which the family is a constant."""
+    return compiled(function, inline="always")
