@@ -61,14 +61,25 @@ class Case(NamedTuple):
     seed: int
 
 
+def serves(divergence: str, penalty: str) -> bool:
+    """Whether a penalty does anything good with a divergence.
+
+    If β = 1, sparsity only scales H; if it is larger, all that is quiet vanishes from the model,
+    and there is no smoothness.
+    """
+    sparsity, smoothness = PENALTIES[penalty]
+    if divergence == "euclidean":
+        return not (sparsity or smoothness)
+    return divergence != "kullback-leibler" or not sparsity
+
+
 def cases(seeds: int) -> list[Case]:
-    """All combinations that can be served, the piece changing fastest."""
+    """All combinations that make sense, the piece changing fastest."""
     found = itertools.product(range(seeds), PENALTIES, MEASURES, (*STARTS, FIXED), KINDS)
-    smooth = {name for name, (_, smoothness) in PENALTIES.items() if smoothness}
     return [
         Case(kind, start, divergence, penalty, seed)
         for seed, penalty, divergence, start, kind in found
-        if not (penalty in smooth and divergence == "euclidean")
+        if serves(divergence, penalty)
     ]
 
 

@@ -87,10 +87,11 @@ def tl_nmf(
         Number K of components, at most min(M, N) unless W is given.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
-    init : {"dct", "random", "klt"}, Init or array of shape (M, M)
+    init : {"dct", "random", "klt", "jd"}, Init or array of shape (M, M)
         Where Φ starts: from cosines, from a random orthogonal matrix, from the Karhunen–Loève
         transform of the frames (the eigenvectors of their weighted covariance, strongest first),
-        or from a given orthogonal matrix.
+        from the joint diagonalisation of the covariances of eight stretches of the recording
+        (frames must be in the order of time), or from a given orthogonal matrix.
     divergence : {"itakura-saito", "gaussian", "kullback-leibler", "euclidean"} or Divergence
         The measure d of fit; `Beta` is any β-divergence. Those with β = 0, ½, 1 and 2 and the
         Gaussian likelihood are compiled; any other instance of a subclass of `Divergence` is

@@ -18,8 +18,13 @@ def demand(holds, what):
 def divergence_of(v, v_hat, name):
     """Σ d over the entries of each frame."""
     ratio = v / v_hat
-    d = ratio - np.log(ratio) - 1 if name == "itakura-saito" else ratio + np.log(v_hat)
-    return d.sum(axis=0)
+    formulas = {
+        "itakura-saito": lambda: ratio - np.log(ratio) - 1,
+        "gaussian": lambda: ratio + np.log(v_hat),
+        "kullback-leibler": lambda: v * np.log(ratio) - v + v_hat,
+        "euclidean": lambda: np.square(v - v_hat) / 2,
+    }
+    return formulas[name]().sum(axis=0)
 
 
 def power(Y, Phi, scale):

@@ -12,10 +12,12 @@ from phinmf.analysis.frequencies import Frequencies, atom_frequencies
 from phinmf.analysis.matching import Matching, match_atoms, subspace_overlap
 from phinmf.analysis.rank import RankPath, rank_path
 from phinmf.analysis.stability import Stability, stability
+from phinmf.analysis.unseen import HeldOut, held_out, split_frames
 
 __all__ = [
     "Block",
     "Frequencies",
+    "HeldOut",
     "Matching",
     "RankPath",
     "Stability",
@@ -25,9 +27,11 @@ __all__ = [
     "atoms_for_energy",
     "block_order",
     "energy_curve",
+    "held_out",
     "karhunen_loeve",
     "match_atoms",
     "rank_path",
+    "split_frames",
     "stability",
     "strongest_atoms",
     "subspace_overlap",

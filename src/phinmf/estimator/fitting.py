@@ -24,6 +24,7 @@ from phinmf.fit.encode import EncodedFrames, encode
 from phinmf.fit.engine import divergence_of
 from phinmf.fit.given import fixed_parts
 from phinmf.fit.options import FitOptions, fit_options, penalty_for
+from phinmf.fit.prediction import Learned, Prediction, predict
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
 from phinmf.inits import GivenTransform
@@ -114,6 +115,25 @@ def encoded(
             n_threads=n_threads or estimator.n_threads,
         )
         return found_back(found, place)
+
+
+def learned(estimator: Any) -> Learned:
+    """Return what a fitted TLNMF has learned, and how it finds the activations of new frames."""
+    lazily = estimator.engine == "dask"  # a stretch of frames is in memory
+    return Learned(
+        estimator.transform_matrix_, estimator.components_.T, estimator.scale_,
+        float(estimator.floor), divergence_of(estimator.divergence),
+        penalty_of(estimator),
+        "auto" if lazily else estimator.engine, estimator.n_threads,
+    )  # fmt: skip
+
+
+def predicted(estimator: Any, X: AnyArray, weights: Array | None) -> Prediction:
+    """Predict coefficients of frames from other coefficients, always cut into the same parts."""
+    place = ComputeDevice("X", X, estimator.device)
+    with place.enough_memory():
+        frames = place.take(X).T[None]
+        return predict(frames, learned(estimator), np.random.default_rng(0), weights)
 
 
 def found_back(found: EncodedFrames, place: ComputeDevice) -> EncodedFrames:

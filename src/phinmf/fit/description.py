@@ -96,7 +96,7 @@ def object_label(name: str, value: object) -> str:
 
 
 def divergence_label(divergence: str | Divergence) -> str:
-    """The name of a registered divergence, or β; of any other its name and a digest of its values."""
+    """The name of a registered divergence, or β; of others the name and a digest of values."""
     given = divergence_of(divergence)
     for name, known in DIVERGENCES.items():
         if known == given:

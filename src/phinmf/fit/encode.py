@@ -84,15 +84,7 @@ def encode(
         )  # fmt: skip
         H[:, heard] = found.H
         return found._replace(H=H).times(weight_unit)
-    with np.errstate(over="ignore"):
-        unit = Y / float(dtype.type(scale))
-        loudest = float(known.largest.max())
-        reach = dtype.type(loudest) / dtype.type(scale)
-    if not reach < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
-        raise ValueError(
-            f"the frames reach {loudest:.3g}, which leaves the range of {dtype} at the scale of"
-            f" the fit, {scale:.3g}: scale them as the frames of the fit were"
-        )
+    unit = at_unit_power(Y, scale, float(known.largest.max()))
     columns, s = normalise(arrays.cast(W, np.float64))
     with engine_for(engine, unit, divergence, n_threads, weights, links) as held:
         held.rotate(Phi)
@@ -125,3 +117,17 @@ def converge_smoothly(model: Model, W: Array, eps: float) -> None:
         if not before - now > TOLERANCE * M * N:
             break
         before = now
+
+
+def at_unit_power(Y: AnyArray, scale: float, loudest: float) -> Array:
+    """Return frames divided by the scale of the fit; raise if they leave the range of numbers."""
+    dtype = arrays.dtype_of(Y)
+    with np.errstate(over="ignore"):
+        unit = Y / float(dtype.type(scale))
+        reach = dtype.type(loudest) / dtype.type(scale)
+    if not reach < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
+        raise ValueError(
+            f"the frames reach {loudest:.3g}, which leaves the range of {dtype} at the scale of"
+            f" the fit, {scale:.3g}: scale them as the frames of the fit were"
+        )
+    return unit

@@ -34,7 +34,7 @@ from phinmf.fit.restarts import equally_far, in_threads, in_turn, stopping_with
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
 from phinmf.once import once
-from phinmf.result import Result, Status
+from phinmf.result import Result, Status, Terms
 
 COARSE_PAYS = SINGLE_PAYS  #: minimum number of samples for which a coarse beginning saves time
 LEAST_FLOOR_OF_BATCH = 1e-60  #: its kernels multiply four ratios of a power to the floor
@@ -277,6 +277,7 @@ class Problem:
         if self.few_atoms is not None:
             result = self.few_atoms.noted(result)
         result = given.in_its_units(result, data.columns)
+        result = replace(result, terms=Terms(options.divergence, options.algorithm.penalty))
         if data.unit != 1:
             result = replace(
                 result,
