@@ -185,6 +185,12 @@ TABLES = {
         "evaluation_ms": "evaluation, ms", "evaluation_rate": "share", "nmf_ms": "NMF step, ms",
         "retraction_ms": "retraction, ms", "outer_ms": "outer, ms", "outer_rate": "share",
     },
+    "gpu_divergences": {
+        "divergence": "divergence", "dtype": "", "evaluation_ms": "evaluation, ms",
+        "evaluation_plain_ms": "plain", "nmf_ms": "NMF step, ms", "nmf_plain_ms": "plain",
+        "fit_s": "fit, s", "fit_plain_s": "plain", "outer_iterations": "outer iterations",
+        "objective": "objective per entry", "objective_plain": "plain",
+    },
     "gpu_comparisons": {
         "dtype": "", "K": "K", "kinds": "kinds of work", "without_s": "first fit without, s",
         "with_s": "with, s", "comparison_ms": "comparison, ms",
@@ -212,7 +218,10 @@ TABLES = {
 
 
 OTHER_PAGES = {
-    **dict.fromkeys(("gpu_fits", "gpu_pieces", "gpu_restarts", "gpu_comparisons"), "docs/gpu.md"),
+    **dict.fromkeys(
+        ("gpu_fits", "gpu_pieces", "gpu_divergences", "gpu_restarts", "gpu_comparisons"),
+        "docs/gpu.md",
+    ),
     **dict.fromkeys(
         ("cluster", "out_of_core", "scaling_model", "scaling_fit", "scaling_forecast"),
         "docs/scaling.md",
