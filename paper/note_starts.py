@@ -116,8 +116,11 @@ def claims(summary: list[dict[str, Any]]) -> list[Claim]:
         two_steps = line("NMF alone", start, realisations)
         raised = line(f"NMF alone, floor {HIGH_FLOOR:g}", "jd", realisations)
         learned = [line("TL-NMF", name, realisations) for name in ("dct", "jd")]
-        best = max(s["SDR, dB"] for s in learned)
-        as_good = two_steps["SDR, dB"] >= best - 1
+        least = max(s["SDR, dB"] for s in learned) - 1
+        as_good, if_raised = (s["SDR, dB"] >= least for s in (two_steps, raised))
+        otherwise = verdict(
+            if_raised == equal, f"only with a floor of {HIGH_FLOOR:g}", "does not hold"
+        )
         found.append(
             Claim(
                 says,
@@ -125,7 +128,7 @@ def claims(summary: list[dict[str, Any]]) -> list[Claim]:
                 f" {two_steps['start']} {words(two_steps)}, of TL-NMF from the DCT"
                 f" {words(learned[0])}, from jd {words(learned[1])}; NMF in jd with a floor of"
                 f" {HIGH_FLOOR:g} {words(raised)}",
-                verdict(as_good == equal),
+                verdict(as_good == equal, no=otherwise),
             )
         )
     return found

@@ -231,6 +231,9 @@ def test_a_small_fit_sees_the_frames_in_the_order_of_time():
     repeated = np.repeat(Y, weights.astype(int), axis=1)
     found = phinmf.tl_nmf(repeated, 2, **how).Phi
     np.testing.assert_allclose(found, start(Y[None], weights), atol=1e-8)
+    da = pytest.importorskip("dask.array")
+    lazy = da.from_array(repeated, chunks=(-1, 11))
+    assert np.array_equal(phinmf.tl_nmf(lazy, 2, **how).Phi, found)
 
 
 @pytest.mark.parametrize(

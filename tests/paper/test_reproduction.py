@@ -49,3 +49,8 @@ def test_the_corrected_direction_always_descends_and_the_printed_one_does_not(pi
 def test_a_table_escapes_bars_and_rounds(piece):
     table = piece("page").table([{"a": "|x|", "b": 0.123456}])
     assert table.splitlines()[-1] == "| \\|x\\| | 0.1235 |"
+
+
+def test_every_method_from_a_start_of_the_two_notes_has_a_name_of_its_own(piece):
+    names = [(method.name, method.start) for method in piece("note_starts").methods(20)]
+    assert len(set(names)) == len(names) == 11
