@@ -5,6 +5,7 @@ Run it with ``python docs/make_divergences.py``.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def draw_fits(axes: plt.Axes, Y: np.ndarray) -> None:
         error = np.abs(10 * np.log10((r.W @ r.H + 1e-12) / (V + 1e-12)))
         middle = [
             np.median(error[(levels >= low) & (levels < high)])
-            for low, high in zip(edges[:-1], edges[1:], strict=True)
+            for low, high in itertools.pairwise(edges)
         ]
         axes.plot(edges[:-1] + 2.5, middle, color=colour, label=name)
     axes.set(

@@ -18,11 +18,6 @@ class Family(IntEnum):
     EUCLIDEAN = 3
     SQUARE_ROOT = 4  #: the β-divergence with β = ½
 
-    @property
-    def log_share(self) -> float:
-        """κ of (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1), the form of the first two."""
-        return float(self.value)
-
 
 class Divergence(ABC):
     """Elementwise formulas in the power v, the model v̂ = [WH] + ε and the floor ε.

@@ -11,7 +11,7 @@ from phinmf._types import AnyArray, Array, Mask
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
-from phinmf.divergences import Divergence, is_fused
+from phinmf.divergences import Divergence, is_compiled
 from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among
 from phinmf.engines.converging import CHECK_EVERY
@@ -89,7 +89,7 @@ def encode(
     with engine_for(engine, unit, divergence, n_threads, weights, links) as held:
         held.rotate(Phi)
         held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], penalty))
-        compiled = is_fused(divergence) and penalties.is_linear(penalty) and floor > 0
+        compiled = is_compiled(divergence) and penalties.is_linear(penalty) and floor > 0
         if compiled and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
             from phinmf.tensors.converging import converge  # needs PyTorch, which is there
 

@@ -19,7 +19,7 @@ from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.single import Single
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
-from phinmf.divergences import compiled_family, is_fused
+from phinmf.divergences import compiled_family, is_compiled
 from phinmf.fit import power
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.data import Data, data_of
@@ -107,7 +107,7 @@ class Problem:
             and solver is not None
             and solver.fits_a_batch
             and self.given.kept.H is None
-            and is_fused(self.options.divergence)
+            and is_compiled(self.options.divergence)
             and penalties.is_linear(self.options.algorithm.penalty)
             and self.options.algorithm.floor >= LEAST_FLOOR_OF_BATCH
         )
