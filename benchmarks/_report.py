@@ -214,6 +214,12 @@ TABLES = {
         "objective_per_entry": "objective per entry", "seconds": "s",
         "evaluations": "evaluations",
     },
+    "smoothness": {
+        "smoothness": "smoothness", "divergence per entry": "divergence per entry",
+        "change between frames, dB": "change between frames, dB (median)",
+        "rises of the objective": "iterations that raise the objective",
+        "time of NMF / without": "time of NMF / without",
+    },
 }  # fmt: skip
 
 
@@ -233,6 +239,7 @@ OTHER_PAGES = {
     "unmix": "docs/unmix.md",
     "estimator": "docs/estimator.md",
     "held_out": "docs/choosing_parts/held_out.md",
+    "smoothness": "docs/choosing_parts/penalties.md",
     "separation_snr": "docs/separation.md",
     "separation_sdr": "docs/separation.md",
     "separation_settings": "docs/separation.md",
