@@ -62,10 +62,10 @@ def run(setting: Setting) -> Section:
     Y = np.stack([phinmf.to_frames(y, M) for y in data["ys"][:n]])
     singles = [(str(c), c, Y[c : c + 1], sources[c : c + 1]) for c in range(n)]
     shared = [(CHANNELS, s, Y, sources) for s in range(setting.budget.note_seeds)]
-    rows = []
+    cases, rows = CASES if n > 1 else CASES_OF_CLAIMS, []
     fit(Y[:1], "gaussian", 0.0, 0, max_iter=2)  # compile, load, warm up
     for name, seed, frames, notes in [*singles, *shared]:
-        for divergence, sparsity in CASES_OF_CLAIMS if name == CHANNELS else CASES:
+        for divergence, sparsity in CASES_OF_CLAIMS if name == CHANNELS else cases:
             for m in methods(Y.shape[2]):
                 r, seconds = timed(lambda m=m, d=divergence, s=sparsity, i=seed, f=frames:
                                    m.fit(f, d, s, i))  # fmt: skip
@@ -76,8 +76,8 @@ def run(setting: Setting) -> Section:
                                "seconds": seconds})  # fmt: skip
     summary = [
         summarise(rows, divergence, sparsity, m, channels)
-        for channels, cases in ((False, CASES), (True, CASES_OF_CLAIMS))
-        for divergence, sparsity in cases
+        for channels, some in ((False, cases), (True, CASES_OF_CLAIMS))
+        for divergence, sparsity in some
         for m in methods(Y.shape[2])
     ]
     return Section(
