@@ -11,6 +11,7 @@ import numpy as np
 from _common import DEFAULTS, timed
 
 import phinmf
+from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.analysis import atoms_for_energy
 from phinmf.linalg.manifold import dct
 from phinmf.scores.oracles import component_signals
@@ -24,7 +25,7 @@ class Setting(NamedTuple):
     """Options shared by the methods, and how a transform is learned."""
 
     window: float = 0.04
-    sparsity: float = DEFAULTS["sparsity"]
+    sparsity: float = DEFAULT_SPARSITY
     start: float = 3e-4  #: first floor of the annealing; 0 does not anneal
     length: int = 6
     max_iter: int = 9

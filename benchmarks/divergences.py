@@ -30,8 +30,8 @@ DIVERGENCES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=40.0, help="of the recording")
-    parser.add_argument("--window", type=int, default=220, help="samples of a frame")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of the recording")
+    parser.add_argument("--window", type=int, default=160, help="samples of a frame")
     parser.add_argument("--components", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=2)
     options = parser.parse_args()
@@ -56,7 +56,15 @@ def main() -> None:
     print(write_csv("divergences", rows))
 
 
-def row(Y, K, name, divergence, sparsity, anneal, seed) -> dict[str, object]:
+def row(
+    Y: np.ndarray,
+    K: int,
+    name: str,
+    divergence: str | phinmf.Divergence,
+    sparsity: float,
+    anneal: bool,
+    seed: int,
+) -> dict[str, object]:
     """Fit once."""
     start = time.process_time()
     how = {"divergence": divergence, "sparsity": sparsity, "anneal": anneal}

@@ -20,7 +20,7 @@ MODULES = {
 CLASSES = {
     "phinmf.divergences": ("ItakuraSaito", "Gaussian"),
     "phinmf.penalties": ("Penalty", "Sparse"),
-    "phinmf.inits": ("Init", "DCT", "RandomOrthogonal", "KLT"),
+    "phinmf.inits": ("Init", "DCT", "RandomOrthogonal", "KLT", "JointDiagonalisation"),
     "phinmf.solvers": ("Solver", "LBFGS", "QuasiNewton", "ProjectedGradient", "Jacobi"),
 }
 

@@ -18,6 +18,7 @@ import energy
 import few_atoms
 import gallery
 import ica
+import note_starts
 import printed_update
 import recording
 import reliability
@@ -39,6 +40,7 @@ EXPERIMENTS: list[tuple[str, ModuleType, str | None]] = [
     ("few-atoms", few_atoms, "armstrong.wav"),
     ("ica", ica, None),
     ("two-notes", two_notes, two_notes.FILE),
+    ("note-starts", note_starts, two_notes.FILE),
 ]
 PREFACE = """# The paper, claim by claim
 

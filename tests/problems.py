@@ -168,6 +168,15 @@ def synthetic(M, N, seed):
     return Y, (Phi_star @ Y) ** 2, start, Phi_star
 
 
+def known_components(M, N, K, seed, active=0.5, noise=1e-4):
+    """Frames of Gaussian coefficients of K components, in a transform that is random, too."""
+    rng = np.random.default_rng(seed)
+    W = rng.exponential(size=(M, K)) ** 3
+    H = rng.exponential(size=(K, N)) * (rng.random((K, N)) < active)
+    X = rng.standard_normal((M, N)) * np.sqrt(W / W.sum(axis=0) @ (M * H) + noise)
+    return random_orthogonal(M, rng).T @ X
+
+
 def notes(M=32, n=1500, seed=0):
     """Two decaying tones in turn, with a little noise: a small recording with structure."""
     from phinmf import to_frames

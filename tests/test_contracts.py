@@ -71,14 +71,15 @@ def test_fit(solver, divergence, engine, dtype):
     assert np.array_equal(r.H, again.H)
 
 
-def objective_of(r, Y, divergence, sparsity=10.0):
+def objective_of(r, Y, divergence):
     """C(Φ, W, H) of the result, from its definition, in the units of the data."""
     Y = Y.astype(np.float64)
     mean = (Y**2).mean()
     v = ((r.Phi @ Y) ** 2).mean(axis=0)
     v_hat = r.W.astype(np.float64) @ r.H + r.floor
-    fit = divergence_named(divergence).value(v / mean, v_hat / mean, r.floor / mean).sum()
-    return fit + sparsity / mean * r.H.sum(dtype=np.float64)
+    d = divergence_named(divergence)
+    fit = d.value(v / mean, v_hat / mean, r.floor / mean).sum()
+    return fit + d.default_sparsity / mean * r.H.sum(dtype=np.float64)
 
 
 x = np.concatenate([-np.geomspace(1e-2, 3, 9), np.geomspace(1e-2, 3, 9)])

@@ -12,7 +12,7 @@ from phinmf import arrays, checks
 from phinmf._types import AnyArray, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
-from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
+from phinmf.algorithm.options import Options
 from phinmf.divergences import Divergence
 from phinmf.fit import devices
 from phinmf.fit.checkpoint import Files
@@ -45,7 +45,7 @@ def tl_nmf(
     init: str | Init | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
     penalty: str | Penalty = "sparse",
-    sparsity: float = DEFAULT_SPARSITY,
+    sparsity: float | None = None,
     smoothness: float = 0.0,
     n_atoms: int | float | None = None,
     floor: float = Options.floor,
@@ -91,19 +91,24 @@ def tl_nmf(
         The result is that of the number that was found.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
-    init : {"dct", "random", "klt"}, Init or array of shape (M, M)
+    init : {"dct", "random", "klt", "jd"}, Init or array of shape (M, M)
         Where Φ starts: from cosines, from a random orthogonal matrix, from the Karhunen–Loève
         transform of the frames (the eigenvectors of their weighted covariance, strongest first),
-        or from a given orthogonal matrix.
-    divergence : {"itakura-saito", "gaussian"} or Divergence
-        The measure d of fit. An instance of a subclass of `Divergence` that the compiled kernels
-        do not know is computed by the readable array engine.
+        from the joint diagonalisation of the covariances of eight stretches of the recording
+        (frames must be in the order of time), or from a given orthogonal matrix.
+    divergence : {"itakura-saito", "gaussian", "kullback-leibler", "euclidean"} or Divergence
+        The measure d of fit; `Beta` is any β-divergence. Those with β = 0, ½, 1 and 2 and the
+        Gaussian likelihood are compiled; any other instance of a subclass of `Divergence` is
+        computed by the readable array engine. The objective is that of frames at unit power,
+        which matters for β-divergences with β ≠ 0: d(sa|sb) = s^β d(a|b).
     penalty : {"sparse"} or Penalty
         What is added to the divergence, at unit power: by its name with the weight `sparsity`, or
         an instance with a weight of its own.
-    sparsity : float
-        Weight of the penalty for a recording of unit power: μ = sparsity / mean(Y²).
-        `sparsity_from_lambda` converts the paper's λ.
+    sparsity : float, optional
+        Weight of the penalty for a recording of unit power: μ = sparsity / mean(Y²) for
+        Itakura–Saito and the Gaussian likelihood. The default is 10 for these, 10 (1-β) for
+        `Beta` with β from 0 to 1, and 0 for larger β. `sparsity_from_lambda` converts the
+        paper's λ.
     smoothness : float
         Weight of Σ_k Σ_n d(h_{k,n-1} | h_kn), the Itakura–Saito divergence between neighbouring
         activations (Févotte 2011), which makes them smooth. Y must hold frames in their order;
@@ -126,6 +131,8 @@ def tl_nmf(
         annealed and still high, three times as many NMF updates.
     nmf_exponent : float
         0.5 for majorisation-minimisation (the paper), 1 for the faster majorisation-equalisation.
+        Where the updates of a divergence are monotone only up to a smaller exponent, that one is
+        the maximum: 1/(2-β) if β < 0, 1/(β-1) if β > 2.
     max_iter : int
         Maximum number of outer iterations; the annealing schedule takes 32 of them.
     max_time : float, optional

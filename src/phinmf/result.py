@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phinmf._types import Array
+from phinmf.divergences import Divergence
+from phinmf.penalties import Penalty
 
 
 class Status(Enum):
@@ -120,6 +122,13 @@ class State:
     scale: float = 1.0  #: root mean square of Y
 
 
+class Terms(NamedTuple):
+    """The two terms of an objective, with which activations of new frames are found, too."""
+
+    divergence: Divergence
+    penalty: Penalty
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """A learned transform and, from `tl_nmf`, the factors of the power in this transform.
@@ -136,6 +145,8 @@ class Result:
         C(Φ, W, H) at the target floor, with Y scaled to unit power. Divide by M·N for "per entry".
     divergence, penalty : float
         The two terms of the objective.
+    terms : Terms or None
+        The `Divergence` and the `Penalty` that these are values of; None from `learn_transform`.
     history : History
         One row per outer iteration.
     status : Status
@@ -164,6 +175,7 @@ class Result:
     scale: float
     n_atoms: int
     energy: float = 1.0
+    terms: Terms | None = None
 
     @property
     def converged(self) -> bool:

@@ -199,7 +199,7 @@ def unmix(
         that they must hold; the others stay as they are. None learns all, which takes longer.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is learned, as in `tl_nmf`; None keeps the transform: plain NMF in it.
-    init : {"dct", "random", "klt"}
+    init : {"dct", "random", "klt", "jd"}
         Transform that learning starts from.
     seed : int, RandomState, Generator or None
         Random seed; the same number gives the same result.

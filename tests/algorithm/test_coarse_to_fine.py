@@ -75,7 +75,7 @@ def test_a_schedule_without_a_coarse_beginning_allows_all_atoms_only():
 
 @GIVE
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("init", ["dct", "random", "klt"])
+@pytest.mark.parametrize("init", ["dct", "random", "klt", "jd"])
 def test_the_default_fit_begins_coarse_and_ends_with_all_atoms(init, dtype, give):
     Y = sound(dtype=dtype)
     r = tl_nmf(give(Y), init=init, max_iter=20, **HOW)

@@ -3,21 +3,16 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from problems import notes
+from problems import LogShare, known_components, notes
 
 from phinmf.analysis import RankPath, rank_path
-from phinmf.analysis.rank import held_out_frames
-from phinmf.linalg.manifold import random_orthogonal
+from phinmf.divergences import Gaussian
+from phinmf.penalties import Sparse
 from phinmf.report import plots
 
 
 def test_the_rank_of_synthetic_frames_is_found():
-    rng = np.random.default_rng(0)
-    M, N, K = 100, 1200, 4
-    W = rng.exponential(size=(M, K)) ** 3
-    H = rng.exponential(size=(K, N)) * (rng.random((K, N)) < 0.5)
-    X = rng.standard_normal((M, N)) * np.sqrt(W / W.sum(axis=0) @ (M * H) + 1e-4)
-    Y = random_orthogonal(M, rng).T @ X
+    Y = known_components(100, 1200, 4, seed=0)
     how = {"divergence": "gaussian", "sparsity": 0, "max_iter": 60, "tol": 0}
     path = rank_path(Y, [2, 4, 6], random_state=0, **how)
     assert path.best == 4
@@ -26,11 +21,17 @@ def test_the_rank_of_synthetic_frames_is_found():
     assert np.array_equal(path.held_out, again.held_out)
 
 
-def test_the_frames_that_are_held_out_come_in_stretches(rng):
-    out = held_out_frames(1000, 0.2, rng)
-    assert out.sum() == 200
-    assert np.abs(np.diff(out.astype(int))).sum() <= 2 * (200 // 16 + 1)
-    assert held_out_frames(7, 0.3, rng).sum() == 2
+def test_a_path_with_a_divergence_and_a_penalty_of_ones_own():
+    """Objects are passed on to the fits, and to the activations of the held-out frames."""
+    how = {"max_iter": 6, "tol": 0, "random_state": 0}
+    named = rank_path(notes(), [1, 2], divergence="gaussian", sparsity=3.0, **how)
+    known = rank_path(notes(), [1, 2], divergence=Gaussian(), penalty=Sparse(3.0), **how)
+    assert np.array_equal(named.held_out, known.held_out)
+    own = rank_path(notes(), [1, 2], divergence=LogShare(0.5), penalty=Sparse(3.0), **how)
+    assert np.isfinite(own.held_out).all()
+    assert not np.array_equal(own.held_out, known.held_out)
+    less = rank_path(notes(), [1, 2], divergence=LogShare(0.5), penalty=Sparse(0.0), **how)
+    assert not np.array_equal(own.held_out, less.held_out)
 
 
 def test_a_rank_path_can_be_plotted():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import zipfile
 
 import numpy as np
@@ -10,7 +11,7 @@ from forging import assert_one_sentence, changed_arrays, changed_headers, write
 from problems import notes
 
 from phinmf import TLNMF, Anneal, tl_nmf
-from phinmf.divergences import DIVERGENCES, Gaussian
+from phinmf.divergences import DIVERGENCES, Beta, Gaussian
 from phinmf.fit import storage
 from phinmf.penalties import Sparse
 from phinmf.solvers import QuasiNewton
@@ -247,6 +248,22 @@ def test_a_registered_divergence_is_saved_by_its_name(tmp_path, X, given):
     assert TLNMF.load(path, divergence=gaussian).divergence is gaussian
     with pytest.raises(ValueError, match="its divergence is 'gaussian', but 'itakura-saito' is"):
         TLNMF.load(path, divergence="itakura-saito")
+
+
+@pytest.mark.parametrize("given", [Beta(0.5), Beta(-0.25), Beta(0), "euclidean", Beta(2)])
+def test_beta_is_saved_as_its_number(tmp_path, X, given):
+    path = tmp_path / "m.npz"
+    model = TLNMF(2, divergence=given, max_iter=2, tol=0, random_state=0).fit(X)
+    model.save(path)
+    loaded = TLNMF.load(path)
+    expected = "euclidean" if given == Beta(2) else given
+    assert loaded.divergence == expected
+    assert loaded.sparsity is None
+    assert loaded.score(X) == model.score(X)
+    assert TLNMF.load(path, divergence=given).divergence == given
+    own = re.escape(str(expected))
+    with pytest.raises(ValueError, match=rf"its divergence is '{own}', but 'Beta\(beta=0.6\)' is"):
+        TLNMF.load(path, divergence=Beta(0.6))
 
 
 def test_a_divergence_of_the_users_own_is_given_again_and_compared(tmp_path, X):

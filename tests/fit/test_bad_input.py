@@ -36,7 +36,7 @@ BAD_PARAMETERS = [
     ({"solver": "newton"}, "solver is 'newton'.*choose one of .*'quasi-newton'.*None"),
     ({"solver": 3}, "solver is 3, which is not known"),
     ({"init": "fourier"}, "init is 'fourier'.*choose one of 'dct', 'random'"),
-    ({"divergence": "euclidean"}, "divergence is 'euclidean'.*'itakura-saito', 'gaussian'"),
+    ({"divergence": "hellinger"}, "divergence is 'hellinger'.*'itakura-saito', 'gaussian'"),
     ({"engine": "abacus"}, "engine is 'abacus'.*'auto', 'blocked', 'array'"),
     ({"init": np.eye(3)}, r"init has shape \(3, 3\).*length 8 has shape \(8, 8\)"),
     ({"init": np.tile([1e300, -1e300], (8, 4))}, "init is not orthogonal"),

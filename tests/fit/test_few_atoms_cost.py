@@ -131,7 +131,7 @@ def test_the_gradient_that_is_returned_is_small(monkeypatch):
     assert max(found) == (P, P)
 
 
-@pytest.mark.parametrize("init", ["dct", "random", "klt"])
+@pytest.mark.parametrize("init", ["dct", "random", "klt", "jd"])
 @pytest.mark.parametrize("n_atoms", [P, 0.99, None])
 @pytest.mark.parametrize("give", [np.asarray, tensor])
 def test_the_covariance_is_computed_once(monkeypatch, init, n_atoms, give):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from few_atoms import covariance, eigenvectors, sound
+from fuzz.formulas import divergence_of, power
 from tensor_problems import host, tensor
 
 from phinmf import learn_transform
@@ -27,14 +28,9 @@ def model(Y, P, rng, order=None):
 
 def cost(r, Y, V_hat, divergence="itakura-saito", floor=1e-8):
     """L(Φ) at unit power."""
-    Y, V_hat = np.asarray(Y, np.float64), np.asarray(V_hat, np.float64)
-    eps = floor * np.square(Y).mean()
-    V = np.square(host(r.Phi).astype(np.float64) @ Y)
-    V = V.mean(axis=0) if V.ndim == 3 else V
-    ratio = (V + eps) / (V_hat + eps)
-    if divergence == "itakura-saito":
-        return (ratio - np.log(ratio) - 1).sum()
-    return (ratio + np.log((V_hat + eps) / np.square(Y).mean())).sum()
+    scale = np.sqrt(np.square(np.asarray(Y, np.float64)).mean())
+    V = power(Y, host(r.Phi), scale)
+    return divergence_of(V + floor, V_hat / scale**2 + floor, divergence).sum()
 
 
 @pytest.mark.parametrize("give", [np.asarray, tensor])

@@ -18,8 +18,13 @@ def demand(holds, what):
 def divergence_of(v, v_hat, name):
     """Σ d over the entries of each frame."""
     ratio = v / v_hat
-    d = ratio - np.log(ratio) - 1 if name == "itakura-saito" else ratio + np.log(v_hat)
-    return d.sum(axis=0)
+    formulas = {
+        "itakura-saito": lambda: ratio - np.log(ratio) - 1,
+        "gaussian": lambda: ratio + np.log(v_hat),
+        "kullback-leibler": lambda: v * np.log(ratio) - v + v_hat,
+        "euclidean": lambda: np.square(v - v_hat) / 2,
+    }
+    return formulas[name]().sum(axis=0)
 
 
 def power(Y, Phi, scale):
@@ -47,8 +52,12 @@ def cost(Y, result, weights, how):
     H = np.asarray(result.H, np.float64)[:, used] / scale / scale
     floor = how.get("floor", 1e-8)
     v = power(Y[..., used], result.Phi, scale)
-    d = divergence_of(v + floor, W @ H + floor, how.get("divergence", "itakura-saito"))
-    penalty = how.get("sparsity", 10.0) * (W.sum(axis=0) @ H)
+    name = how.get("divergence", "itakura-saito")
+    d = divergence_of(v + floor, W @ H + floor, name)
+    sparsity = how.get("sparsity")
+    if sparsity is None:
+        sparsity = 10.0 if name in ("itakura-saito", "gaussian") else 0.0
+    penalty = sparsity * (W.sum(axis=0) @ H)
     return float((d + penalty) @ weights[used]), scale
 
 

@@ -50,7 +50,7 @@ def options(rng: np.random.Generator) -> list[str]:
     values = {
         "-k": NUMBERS, "--window": WINDOWS, "--sparsity": NUMBERS, "--seed": NUMBERS,
         "--solver": ["lbfgs", "quasi-newton", "projected-gradient", "jacobi", "none", ""],
-        "--init": ["dct", "random", "klt"], "--max-time": NUMBERS,
+        "--init": ["dct", "random", "klt", "jd"], "--max-time": NUMBERS,
         "--threads": ["1", "2", *NUMBERS],
         "--device": DEVICES, "--start": NUMBERS, "--duration": NUMBERS, "--groups": NUMBERS,
         "--group": GROUPS, "--format": FORMATS, "--subtype": SUBTYPES, "--filename": TEMPLATES,

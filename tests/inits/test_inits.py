@@ -6,14 +6,24 @@ from problems import notes
 from tensor_problems import host, tensor
 
 from phinmf import TLNMF, tl_nmf
-from phinmf.inits import DCT, INITS, KLT, Frames, GivenTransform, RandomOrthogonal, init_of
+from phinmf.inits import (
+    DCT,
+    INITS,
+    KLT,
+    Frames,
+    GivenTransform,
+    JointDiagonalisation,
+    RandomOrthogonal,
+    init_of,
+)
 from phinmf.linalg.manifold import dct, random_orthogonal
 
 FRAMES = Frames(np.ones((1, 8, 3)))
 
 
 def test_names_objects_and_arrays(rng):
-    assert [init_of(name) for name in INITS] == [DCT(), RandomOrthogonal(), KLT()]
+    inits = [DCT(), RandomOrthogonal(), KLT(), JointDiagonalisation()]
+    assert [init_of(name) for name in INITS] == inits
     assert init_of(KLT()) == KLT()
     assert repr(KLT()) == "KLT()"
     Phi = random_orthogonal(8, rng)
@@ -34,8 +44,11 @@ def test_dct_and_random_are_as_ever(rng):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (None, "init is None, which is not known: choose one of 'dct', 'random', 'klt'"),
-        ("fourier", "init is 'fourier', which is not known: choose one of 'dct', 'random', 'klt'"),
+        (None, "init is None, which is not known: choose one of 'dct', 'random', 'klt', 'jd'"),
+        (
+            "fourier",
+            "init is 'fourier', which is not known: choose one of 'dct', 'random', 'klt', 'jd'",
+        ),
         (np.eye(3), r"init has shape \(3, 3\), but a transform of frames of length 8 has shape"),
         (np.ones((3, 8)), r"init has shape \(3, 8\), but .* length M has shape \(M, M\)"),
         (np.ones(8), r"init has shape \(8,\), but .* length M has shape \(M, M\)"),

@@ -12,6 +12,7 @@ from tensor_problems import host, tensor
 import phinmf
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import nmf_step
+from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among, links_of
 from phinmf.penalties import Smooth, Sparse, is_linear
@@ -199,7 +200,7 @@ def test_new_frames_are_smooth_too():
         again = phinmf.TLNMF(3, **how).fit(X).transform(X)
         links = np.arange(len(X)) > 0
         assert roughness(H.T, links) < roughness(again.T, links) / 2
-        total = model.reconstruction_err_ + model.sparsity * H.sum() / model.scale_**2
+        total = model.reconstruction_err_ + DEFAULT_SPARSITY * H.sum() / model.scale_**2
         total += 50.0 * roughness(H.T, links)
         assert model.objective_ == pytest.approx(total, rel=1e-6)
         gap = model.transform(X, first_frames=[40])

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from phinmf import checks
 from phinmf.algorithm.annealing import Anneal
+from phinmf.divergences import Divergence
 from phinmf.penalties import PENALTIES, Penalty, Smooth, Sparse
 from phinmf.solvers import SOLVERS, Solver
 
-DEFAULT_SPARSITY = 10.0
+DEFAULT_SPARSITY = Divergence.default_sparsity
 DEFAULT_FLOOR = 1e-8
 
 

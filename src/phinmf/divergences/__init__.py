@@ -15,7 +15,6 @@ from phinmf.divergences.itakura_saito import ItakuraSaito
 __all__ = [
     "COMPILED",
     "DIVERGENCES",
-    "FUSED",
     "Beta",
     "Divergence",
     "Family",
@@ -23,7 +22,6 @@ __all__ = [
     "ItakuraSaito",
     "compiled_family",
     "is_compiled",
-    "is_fused",
 ]
 
 DIVERGENCES: dict[str, Divergence] = {
@@ -41,9 +39,6 @@ COMPILED: dict[Family, Divergence] = {
     Family.SQUARE_ROOT: Beta(0.5),
 }
 
-#: Families that a batch of tensors computes; the others run on the readable engine there.
-FUSED: frozenset[Family] = frozenset(Family)
-
 
 def compiled_family(divergence: Divergence) -> Family | None:
     """Return the family whose kernels compute this divergence, or None if there is none.
@@ -59,13 +54,8 @@ def compiled_family(divergence: Divergence) -> Family | None:
 
 
 def is_compiled(divergence: Divergence) -> bool:
-    """Whether the kernels of the blocked engine compute this divergence."""
+    """Whether the kernels of the blocked engine and of the tensors compute this divergence."""
     return compiled_family(divergence) is not None
-
-
-def is_fused(divergence: Divergence) -> bool:
-    """Whether a batch of tensors computes this divergence."""
-    return compiled_family(divergence) in FUSED
 
 
 def _same_formulas(a: Divergence, b: Divergence) -> bool:

@@ -18,11 +18,6 @@ class Family(IntEnum):
     EUCLIDEAN = 3
     SQUARE_ROOT = 4  #: the β-divergence with β = ½
 
-    @property
-    def log_share(self) -> float:
-        """κ of (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1), the form of the first two."""
-        return float(self.value)
-
 
 class Divergence(ABC):
     """Elementwise formulas in the power v, the model v̂ = [WH] + ε and the floor ε.
@@ -42,6 +37,10 @@ class Divergence(ABC):
     smooth_updates : bool
         Whether they can be combined with smooth activations: the cost as a function of one
         activation h must lie below A/h + Bh, with equal value and slope at the present h.
+    degree : float
+        Power of s by which the divergence grows if v, v̂ and ε are all multiplied by s.
+    default_sparsity : float
+        Weight of the penalty, at unit power, where none is named.
     has_nmf_split : bool
         False if there is no `nmf_split`: then the divergence serves `learn_transform` only.
     """
@@ -49,6 +48,8 @@ class Divergence(ABC):
     family: Family | None = None
     max_exponent: float = 1.0
     smooth_updates: bool = True
+    degree: float = 0.0
+    default_sparsity: float = 10.0
     has_nmf_split: ClassVar[bool] = True
 
     @abstractmethod

@@ -16,15 +16,16 @@ from sklearn.utils.validation import validate_data
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Components, Mask
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import penalty_named
 from phinmf.arrays.lazy import dask, is_lazy, rows
 from phinmf.estimator.callbacks import Task, with_callbacks
 from phinmf.fit.automatic import AUTO, MANY, checked_components
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames, encode
+from phinmf.fit.engine import divergence_of
 from phinmf.fit.given import fixed_parts
-from phinmf.fit.options import FitOptions, fit_options
+from phinmf.fit.options import FitOptions, fit_options, penalty_for
+from phinmf.fit.prediction import Learned, Prediction, predict
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
 from phinmf.inits import GivenTransform
@@ -117,6 +118,25 @@ def encoded(
         return found_back(found, place)
 
 
+def learned(estimator: Any) -> Learned:
+    """Return what a fitted TLNMF has learned, and how it finds the activations of new frames."""
+    lazily = estimator.engine == "dask"  # a stretch of frames is in memory
+    return Learned(
+        estimator.transform_matrix_, estimator.components_.T, estimator.scale_,
+        float(estimator.floor), divergence_of(estimator.divergence),
+        penalty_of(estimator),
+        "auto" if lazily else estimator.engine, estimator.n_threads,
+    )  # fmt: skip
+
+
+def predicted(estimator: Any, X: AnyArray, weights: Array | None) -> Prediction:
+    """Predict coefficients of frames from other coefficients, always cut into the same parts."""
+    place = ComputeDevice("X", X, estimator.device)
+    with place.enough_memory():
+        frames = place.take(X).T[None]
+        return predict(frames, learned(estimator), np.random.default_rng(0), weights)
+
+
 def found_back(found: EncodedFrames, place: ComputeDevice) -> EncodedFrames:
     """Move an encoding to the device of the frames as they were given."""
     return found._replace(H=place.back(found.H), energies=place.back(found.energies))
@@ -140,7 +160,8 @@ def activations_of_rows(X: Array, estimator: Any) -> Array:
 
 def penalty_of(estimator: Any) -> Penalty:
     """Return the penalty of a TLNMF."""
-    return penalty_named(estimator.penalty, estimator.sparsity, estimator.smoothness)
+    e = estimator
+    return penalty_for(divergence_of(e.divergence), e.penalty, e.sparsity, e.smoothness)
 
 
 def options_of(estimator: Any, anneal: bool | Anneal | None = None) -> FitOptions:

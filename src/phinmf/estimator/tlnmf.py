@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from phinmf import arrays, checks
 from phinmf._types import Array, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
-from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
+from phinmf.algorithm.options import Options
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence
 from phinmf.estimator import fitting, model_file
@@ -104,7 +103,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         init: str | Init | ArrayLike = "dct",
         divergence: str | Divergence = "itakura-saito",
         penalty: str | Penalty = "sparse",
-        sparsity: float = DEFAULT_SPARSITY,
+        sparsity: float | None = None,
         smoothness: float = 0.0,
         n_atoms: int | float | None = None,
         floor: float = Options.floor,
@@ -279,11 +278,32 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         dtype = arrays.dtype_of(H)
         return H @ arrays.like(self.components_, H, dtype) + float(dtype.type(self.floor_))
 
-    def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Return minus the divergence of frames from the model, per entry."""
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return how well the model predicts coefficients that it has not seen: higher is better.
+
+        A quarter of the coefficients of each frame is predicted from the others, for each quarter
+        in turn. So neither more components nor less sparsity is better by construction, and a
+        search such as ``GridSearchCV`` can choose both, and the transform, too.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, n_features)
+            Frames that were not in the fit; for the frames of the fit the score is too high.
+        y : ignored
+        sample_weight : array of shape (n_frames,), optional
+            How often each frame counts.
+
+        Returns
+        -------
+        float
+            Mean log-likelihood of a coefficient, in nats, where the frames X have unit power:
+            minus the `nll` of `phinmf.analysis.held_out`, which explains it. 0 if all are silent.
+        """
         check_is_fitted(self)
         frames = fitting.validated(self, X, reset=False)
-        return -fitting.encoded(self, frames).divergence / math.prod(frames.shape)
+        devices.check_same_device("X", frames, {"sample_weight": sample_weight})
+        known = weights.checked(sample_weight, None, len(frames))
+        return -fitting.predicted(self, frames, known).nll
 
     def save(self, path: File) -> None:
         """Write the fitted model to one .npz file, without pickle; `load` reads it."""

@@ -47,7 +47,12 @@ class Data:
     @once
     def weighted(self) -> Frames:
         """The frames of the fit and their weights, as an init sees them."""
-        return Frames(self.Y, self.weights)
+        if isinstance(self.columns, slice):
+            return Frames(self.Y, self.weights)
+        weights, _ = in_own_unit(self.frame_weights)
+        weights = None if weights is None else weights[self.used]
+        in_time = Frames(arrays.take_frames(self.Y, self.columns), weights)
+        return Frames(self.Y, self.weights, in_time)
 
     @once
     def digest(self) -> str:
@@ -106,6 +111,7 @@ def data_of(
     if may_merge and not options.penalty.smoothness and math.prod(Y.shape) < SINGLE_PAYS:
         few = in_memory(Y) if is_lazy(Y) else Y
         few, weights, columns = merge(few, weights)
+        links = None  # frames are in another order
         known = levels(few)
         Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
     Y, scale = power.unit_power(Y, weights, known)

@@ -10,7 +10,7 @@ import numpy as np
 
 from phinmf import checks, inits
 from phinmf._types import Array, RandomState
-from phinmf.divergences import DIVERGENCES, Divergence
+from phinmf.divergences import DIVERGENCES, Beta, Divergence
 from phinmf.fit.data import Data
 from phinmf.fit.digest import digest
 from phinmf.fit.engine import divergence_of
@@ -96,11 +96,13 @@ def object_label(name: str, value: object) -> str:
 
 
 def divergence_label(divergence: str | Divergence) -> str:
-    """The name of a registered divergence; of any other its own name and a digest of its values."""
+    """The name of a registered divergence, or β; of others the name and a digest of values."""
     given = divergence_of(divergence)
     for name, known in DIVERGENCES.items():
         if known == given:
             return name
+    if type(given) is Beta:
+        return repr(given)
     own = type(given).__qualname__
     with np.errstate(all="ignore"):
         *others, (P, Q) = (getattr(given, formula)(*ENTRIES) for formula in FORMULAS)

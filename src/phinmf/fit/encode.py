@@ -11,7 +11,7 @@ from phinmf._types import AnyArray, Array, Mask
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
-from phinmf.divergences import Divergence, is_fused
+from phinmf.divergences import Divergence, is_compiled
 from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among
 from phinmf.engines.converging import CHECK_EVERY
@@ -20,7 +20,7 @@ from phinmf.fit.engine import divergence_of, engine_for
 from phinmf.fit.weights import in_own_unit
 from phinmf.penalties import Penalty
 
-TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry
+TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry, at its power
 MAX_UPDATES = 1000
 
 
@@ -84,20 +84,12 @@ def encode(
         )  # fmt: skip
         H[:, heard] = found.H
         return found._replace(H=H).times(weight_unit)
-    with np.errstate(over="ignore"):
-        unit = Y / float(dtype.type(scale))
-        loudest = float(known.largest.max())
-        reach = dtype.type(loudest) / dtype.type(scale)
-    if not reach < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
-        raise ValueError(
-            f"the frames reach {loudest:.3g}, which leaves the range of {dtype} at the scale of"
-            f" the fit, {scale:.3g}: scale them as the frames of the fit were"
-        )
+    unit = at_unit_power(Y, scale, float(known.largest.max()))
     columns, s = normalise(arrays.cast(W, np.float64))
     with engine_for(engine, unit, divergence, n_threads, weights, links) as held:
         held.rotate(Phi)
         held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], penalty))
-        compiled = is_fused(divergence) and penalties.is_linear(penalty) and floor > 0
+        compiled = is_compiled(divergence) and penalties.is_linear(penalty) and floor > 0
         if compiled and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
             from phinmf.tensors.converging import converge  # needs PyTorch, which is there
 
@@ -125,3 +117,17 @@ def converge_smoothly(model: Model, W: Array, eps: float) -> None:
         if not before - now > TOLERANCE * M * N:
             break
         before = now
+
+
+def at_unit_power(Y: AnyArray, scale: float, loudest: float) -> Array:
+    """Return frames divided by the scale of the fit; raise if they leave the range of numbers."""
+    dtype = arrays.dtype_of(Y)
+    with np.errstate(over="ignore"):
+        unit = Y / float(dtype.type(scale))
+        reach = dtype.type(loudest) / dtype.type(scale)
+    if not reach < float(np.finfo(dtype).max) ** 0.25:  # powers are squared again
+        raise ValueError(
+            f"the frames reach {loudest:.3g}, which leaves the range of {dtype} at the scale of"
+            f" the fit, {scale:.3g}: scale them as the frames of the fit were"
+        )
+    return unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Mask
 from phinmf.arrays.lazy import is_lazy
-from phinmf.divergences import DIVERGENCES, Divergence
+from phinmf.divergences import COMPILED, DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
 
 
@@ -41,9 +41,10 @@ def engine_for(
         instead = "engine='auto', which takes the readable one"
         if lazy:
             instead = "Y.compute() if it fits into memory, which the readable engine takes"
+        names = {known: repr(n) for n, known in DIVERGENCES.items()}
+        compiled = ", ".join(names.get(known) or repr(known) for known in COMPILED.values())
         raise ValueError(
-            f"engine {name!r} does not compute this divergence, only 'itakura-saito' and"
-            f" 'gaussian': use {instead}"
+            f"engine {name!r} does not compute this divergence, only {compiled}: use {instead}"
         )
     return ENGINES[name](Y, divergence, n_threads, weights, links)
 

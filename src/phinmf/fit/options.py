@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from phinmf import checks
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import (
-    DEFAULT_SPARSITY,
     Options,
     annealing_for,
     penalty_named,
@@ -79,7 +78,7 @@ def fit_options(
     init: str | Init | ArrayLike = "dct",
     divergence: str | Divergence = "itakura-saito",
     penalty: str | Penalty = "sparse",
-    sparsity: float = DEFAULT_SPARSITY,
+    sparsity: float | None = None,
     smoothness: float = 0.0,
     floor: float = Options.floor,
     n_atoms: int | float | None = None,
@@ -102,7 +101,7 @@ def fit_options(
     algorithm = Options(
         solver=chosen,
         anneal=annealing_for(anneal, chosen),
-        penalty=penalty_named(penalty, sparsity, smoothness),
+        penalty=penalty_for(measure, penalty, sparsity, smoothness),
         floor=floor,
         n_iter_nmf=n_iter_nmf,
         n_iter_transform=n_iter_transform,
@@ -116,3 +115,14 @@ def fit_options(
     return FitOptions(
         algorithm, measure, init_of(init), checked_atoms(n_atoms), engine, n_threads, anneal is None
     )
+
+
+def penalty_for(
+    divergence: Divergence,
+    penalty: str | Penalty,
+    sparsity: float | None = None,
+    smoothness: float = 0.0,
+) -> Penalty:
+    """Return the penalty of a fit; its weight is that of the divergence if `sparsity` is None."""
+    weight = divergence.default_sparsity if sparsity is None else sparsity
+    return penalty_named(penalty, weight, smoothness)

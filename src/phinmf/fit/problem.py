@@ -20,7 +20,7 @@ from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.single import Single
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
-from phinmf.divergences import compiled_family, is_fused
+from phinmf.divergences import compiled_family, is_compiled
 from phinmf.fit import power
 from phinmf.fit.automatic import counted, is_auto
 from phinmf.fit.checkpoint import Files
@@ -36,7 +36,7 @@ from phinmf.fit.restarts import equally_far, in_threads, in_turn, stopping_with
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
 from phinmf.once import once
-from phinmf.result import Result, Status
+from phinmf.result import Result, Status, Terms
 
 COARSE_PAYS = SINGLE_PAYS  #: minimum number of samples for which a coarse beginning saves time
 LEAST_FLOOR_OF_BATCH = 1e-60  #: its kernels multiply four ratios of a power to the floor
@@ -109,7 +109,7 @@ class Problem:
             and solver is not None
             and solver.fits_a_batch
             and self.given.kept.H is None
-            and is_fused(self.options.divergence)
+            and is_compiled(self.options.divergence)
             and penalties.is_linear(self.options.algorithm.penalty)
             and self.options.algorithm.floor >= LEAST_FLOOR_OF_BATCH
         )
@@ -279,6 +279,7 @@ class Problem:
         if self.few_atoms is not None:
             result = self.few_atoms.noted(result)
         result = given.in_its_units(result, data.columns)
+        result = replace(result, terms=Terms(options.divergence, options.algorithm.penalty))
         if data.unit != 1:
             result = replace(
                 result,

@@ -8,10 +8,16 @@ from phinmf import checks
 from phinmf.inits.base import Frames, Init
 from phinmf.inits.dct import DCT
 from phinmf.inits.given import GivenTransform, KnownTransform
+from phinmf.inits.joint_diagonalisation import JointDiagonalisation
 from phinmf.inits.klt import KLT
 from phinmf.inits.random import RandomOrthogonal
 
-INITS: dict[str, type[Init]] = {"dct": DCT, "random": RandomOrthogonal, "klt": KLT}
+INITS: dict[str, type[Init]] = {
+    "dct": DCT,
+    "random": RandomOrthogonal,
+    "klt": KLT,
+    "jd": JointDiagonalisation,
+}
 
 __all__ = [
     "DCT",
@@ -20,6 +26,7 @@ __all__ = [
     "Frames",
     "GivenTransform",
     "Init",
+    "JointDiagonalisation",
     "KnownTransform",
     "RandomOrthogonal",
     "init_of",

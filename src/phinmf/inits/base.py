@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -20,6 +20,8 @@ class Frames:
 
     Y: AnyArray  #: (C, M, N) at unit power: an array, a tensor or a dask array
     weights: Array | None = None  #: (N,), on the host: how often each frame counts; None is 1
+    #: the same frames in the order of time; None: these already are
+    in_time: Frames | None = field(default=None, repr=False)
 
     @property
     def M(self) -> int:

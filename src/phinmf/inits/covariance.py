@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,26 +53,50 @@ def eigenvectors(Y: AnyArray, weights: Array | None, enough: Enough | None) -> t
 
 
 def covariance(Y: AnyArray, weights: Array | None) -> Array:
-    """Σ_n w_n Σ_c y_cn y_cnᵀ / C in double precision, in one pass over the frames.
+    """Σ_n w_n Σ_c y_cn y_cnᵀ / C in double precision, in one pass over the frames."""
+    return covariances(Y, [Stretch(0, Y.shape[2], weights)])[0]
 
-    The blocks and the order of their sums depend on the number of frames alone, so the chunks of a
-    dask array change no bits. Such an array is summed where its chunks are: one matrix comes back.
-    A power of two that all weights have in common changes no bits either, though roots are taken.
+
+class Stretch(NamedTuple):
+    """Some frames in a row, and how often each of them counts."""
+
+    first: int
+    end: int  #: the frame after the last
+    weights: Array | None  #: (end - first,), on the host; None is 1
+
+
+def covariances(Y: AnyArray, stretches: Sequence[Stretch]) -> list[Array]:
+    """Σ_n w_n Σ_c y_cn y_cnᵀ / C of each stretch in double precision, in one pass over the frames.
+
+    The blocks and the order of their sums depend on the lengths of the stretches alone, so the
+    chunks of a dask array change no bits. Such an array is summed where its chunks are: one matrix
+    for each stretch comes back. A power of two that all weights of a stretch have in common changes
+    no bits either, though roots are taken.
     """
-    unit = 1.0
-    if weights is not None:
-        unit = 2.0 ** math.frexp(float(weights.max()))[1]
-        weights = weights / unit
-    blocks = blocks_of(Y.shape[2])
     product = lazy.dask().delayed(_products) if is_lazy(Y) else _products
     cut = _parts_of_chunks(Y) if is_lazy(Y) else lambda frames: [Y[:, :, frames]]
+    units = [_unit(stretch.weights) for stretch in stretches]
 
-    def node(i: int) -> Node:
-        w = None if weights is None else weights[blocks[i]]
-        return Node(i, i + 1, [product(cut(blocks[i]), w)])
+    def summed(stretch: Stretch, unit: float) -> Any:
+        blocks = blocks_of(stretch.end - stretch.first)
 
-    (found,) = total(len(blocks), map(node, range(len(blocks))))
-    return unit * (cluster_tasks.compute(Y, [found])[0] if is_lazy(Y) else found)
+        def node(i: int) -> Node:
+            block, first = blocks[i], stretch.first
+            w = None if stretch.weights is None else stretch.weights[block] / unit
+            frames = slice(first + block.start, first + block.stop)
+            return Node(i, i + 1, [product(cut(frames), w)])
+
+        return total(len(blocks), map(node, range(len(blocks))))[0]
+
+    found = [summed(*each) for each in zip(stretches, units, strict=True)]
+    if is_lazy(Y):
+        found = cluster_tasks.compute(Y, found)
+    return [unit * A for unit, A in zip(units, found, strict=True)]
+
+
+def _unit(weights: Array | None) -> float:
+    """Return a power of two near the largest weight."""
+    return 1.0 if weights is None else 2.0 ** math.frexp(float(weights.max()))[1]
 
 
 def _parts_of_chunks(Y: AnyArray) -> Callable[[slice], list[Any]]:

@@ -11,6 +11,7 @@ import numpy as np
 from phinmf import checks
 from phinmf._types import Array, Indices
 from phinmf.estimator import model_file
+from phinmf.estimator.fitting import penalty_of
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.fit import storage
 from phinmf.fit.encode import encode
@@ -124,7 +125,7 @@ class UnmixModel:
             W=model.components_.T.astype(np.float64),
             scale=float(model.scale_),
             floor=float(model.floor_),
-            sparsity=float(model.sparsity),
+            sparsity=float(penalty_of(model).weight),
             sample_rate=rate,
             history=model.history_,
             stop_reason=model.stop_reason_,

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from phinmf.divergences.base import Family
+from phinmf.divergences.beta import LEAST_POSITIVE
 from phinmf.engines.blocked.compiling import compiled, inlined
 
 # Numba takes numbers as constants, but not the members of an enumeration
 GAUSSIAN, ITAKURA_SAITO = int(Family.GAUSSIAN), int(Family.ITAKURA_SAITO)
 KULLBACK_LEIBLER, EUCLIDEAN = int(Family.KULLBACK_LEIBLER), int(Family.EUCLIDEAN)
+
+LEAST = np.float32(LEAST_POSITIVE)  #: in either precision
 
 # the bits of double precision
 FRACTION = np.uint64(52)  #: their number in a fraction
@@ -47,7 +50,7 @@ def half_curvature(family: int, v: Any, eps: Any, b: Any, log: Any, one: Any, ex
         of_b, of_a = one / b, one / a
         return of_b + (v - eps) * of_a * of_a if exact else of_b + of_a
     if family == KULLBACK_LEIBLER:
-        slope, rest = log, (v + v) / a
+        slope, rest = log, (v + v) / max(a, LEAST)
     elif family == EUCLIDEAN:
         slope, rest = a - b, v + v
     else:

@@ -17,13 +17,14 @@ from phinmf.engines.blocked.entries import (
     GAUSSIAN,
     ITAKURA_SAITO,
     KULLBACK_LEIBLER,
+    LEAST,
     half_curvature,
     half_slope_and_value,
     logarithms,
 )
 
 GROUP = 16  #: entries that are multiplied before a logarithm is taken
-LEAST, MOST = 1e-300, 1e300  #: ratios whose logarithm is taken
+MOST = 1e300  #: largest ratio whose logarithm is taken
 
 
 @compiled
@@ -163,5 +164,5 @@ def curvatures_for(family: int) -> Any:
 def log_ratios(v: Any, wh: Any, eps: Any, ratio: Any, room: Any, log: Any) -> None:
     """log(a/b) of a frame in double precision; that of a number, however small, if a is 0."""
     for m in range(len(v)):
-        ratio[m] = min(max(float(v[m] + eps) / float(wh[m] + eps), LEAST), MOST)
+        ratio[m] = min(max(float(v[m] + eps) / float(wh[m] + eps), float(LEAST)), MOST)
     logarithms(ratio, room, log)

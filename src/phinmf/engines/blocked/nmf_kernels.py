@@ -36,6 +36,15 @@ def split(
             P[i, m], Q[i, m] = numerator_and_denominator(family, v[m] + eps, WH[i, m] + eps, one)
 
 
+@inlined
+def numerators(family: int, X: AnyArray, first: int, WH: Any, eps: Any, v: Any, P: Any) -> None:
+    """P alone, for as many frames as P has, where Q is not needed."""
+    for i in range(len(P)):
+        frame_power(X, first + i, v)
+        for m in range(len(v)):
+            P[i, m] = v[m] + eps if family == EUCLIDEAN else (v[m] + eps) / (WH[i, m] + eps)
+
+
 @cache
 def nmf_block_for(family: int) -> Any:
     """Return the kernel of an NMF pass for a family.
@@ -73,13 +82,15 @@ def nmf_block_for(family: int) -> Any:
             h = H[first : first + p]
             if gamma > zero:
                 if family == EUCLIDEAN:
-                    split(family, X, first, 1, P[:p], eps, v, P, Q)
+                    numerators(family, X, first, WH, eps, v, P[:p])
                     np.dot(h, inner, denominator[:p])
+                elif family == KULLBACK_LEIBLER:
+                    np.dot(h, Wt, WH[:p])
+                    numerators(family, X, first, WH, eps, v, P[:p])
                 else:
                     np.dot(h, Wt, WH[:p])
                     split(family, X, first, 1, WH[:p], eps, v, P, Q)
-                    if family != KULLBACK_LEIBLER:
-                        np.dot(Q[:p], W, denominator[:p])
+                    np.dot(Q[:p], W, denominator[:p])
                 np.dot(P[:p], W, numerator[:p])
                 for i in range(p):
                     for k in range(K):
@@ -100,9 +111,12 @@ def nmf_block_for(family: int) -> Any:
                     H1[k] += weighted[i, k]
             if family == EUCLIDEAN:
                 if gamma == zero:
-                    split(family, X, first, 1, P[:p], eps, v, P, Q)
+                    numerators(family, X, first, WH, eps, v, P[:p])
                 np.dot(weighted[:p].T, h, square)
                 outer += square
+            elif family == KULLBACK_LEIBLER:
+                np.dot(h, Wt, WH[:p])
+                numerators(family, X, first, WH, eps, v, P[:p])
             else:
                 np.dot(h, Wt, WH[:p])
                 split(family, X, first, 1, WH[:p], eps, v, P, Q)
@@ -123,69 +137,6 @@ def nmf_block_for(family: int) -> Any:
     return nmf_block
 
 
-@cache
-def smooth_block_for(family: int) -> Any:
-    """Return the kernel of smooth activations for a family."""
-
-    @compiled
-    def smooth_block(
-        X: AnyArray, weights: Any, links: Any, H: Any, start: int, stop: int, W: Any, Wt: Any,
-        rates: Any, before: Any, after: Any, smoothness: Any, eps: Any, gamma: Any, least: Any,
-    ) -> None:  # fmt: skip
-        """Update the activations H of every other frame from start to stop, pulled by neighbours.
-
-        `before` and `after` are the activations of the frames around all of H.
-        (`penalties/smooth.py` has the formulas; a neighbour that is missing is replaced by the
-        frame itself.)
-        """
-        K, M = H.shape[1], len(W)
-        zero, one = X.dtype.type(0), X.dtype.type(1)
-        v, WH = np.empty(M, X.dtype), np.empty((PIECE, M), X.dtype)
-        P, Q = np.empty((PIECE, M), X.dtype), np.empty((PIECE, M), X.dtype)
-        h = np.empty((PIECE, K), X.dtype)
-        numerator, denominator = np.empty((PIECE, K), X.dtype), np.empty((PIECE, K), X.dtype)
-        for first in range(start, stop, 2 * PIECE):
-            p = (min(first + 2 * PIECE, stop) - first + 1) // 2
-            for i in range(p):
-                h[i] = H[first + 2 * i]
-            np.dot(h[:p], Wt, WH[:p])
-            split(family, X, first, 2, WH[:p], eps, v, P, Q)
-            np.dot(P[:p], W, numerator[:p])
-            np.dot(Q[:p], W, denominator[:p])
-            for i in range(p):
-                n = first + 2 * i
-                weight = X.dtype.type(weights[n])
-                strength = smoothness / weight if weight > zero else zero
-                for k in range(K):
-                    old = h[i, k]
-                    rise = before[k] if n == 0 else H[n - 1, k]
-                    fall = after[k] if n == len(H) - 1 else H[n + 1, k]
-                    rise = rise / old if links[n] and rise > zero and old > zero else one
-                    fall = old / fall if links[n + 1] and fall > zero and old > zero else one
-                    a = old * numerator[i, k] + strength * rise
-                    b = old * (denominator[i, k] + rates[k]) + strength * fall
-                    ratio = a / b if b > zero else one
-                    if gamma != one:
-                        ratio = ratio**gamma
-                    H[n, k] = max(old * ratio, min(old, least))
-
-    return smooth_block
-
-
-@compiled
-def roughness(H: Any, links: Any, start: int, stop: int, before: Any) -> float:
-    """Σ d(h_{k,n-1} | h_kn) over the linked frames from start to stop."""
-    total = 0.0
-    for n in range(start, stop):
-        if links[n]:
-            for k in range(H.shape[1]):
-                last = float(before[k] if n == 0 else H[n - 1, k])
-                if last > 0 and H[n, k] > 0:
-                    ratio = last / float(H[n, k])
-                    total += ratio - np.log(ratio) - 1
-    return total
-
-
 @reassociated
 def frame_model(h: Any, Wt: Any, eps: float, v_hat: Any) -> None:
     """v̂ = Wh + ε of one frame; two components at a time need half as much memory traffic."""
@@ -203,7 +154,7 @@ def converge_block_for(family: int) -> Any:
     @reassociated
     def converge_block(
         X: AnyArray, H: Any, Wt: Any, mu: float, eps: float, least: float, tol: float,
-        every: int, max_updates: int,
+        every: int, max_updates: int, degree: float,
     ) -> None:  # fmt: skip
         """Update the activations of each frame until they converge, one frame at a time.
 
@@ -216,8 +167,11 @@ def converge_block_for(family: int) -> Any:
         a, v_hat, P, Q = np.empty(M), np.empty(M), np.empty(M), np.empty(M)
         for i in range(n):
             frame_power(X, i, v)
+            total = 0.0
             for m in range(M):
                 a[m] = v[m] + eps
+                total += a[m]
+            least_gain = tol * M * (total / M) ** degree
             for k in range(K):
                 h[k] = H[i, k]
             frame_model(h, Wt, eps, v_hat)
@@ -229,7 +183,7 @@ def converge_block_for(family: int) -> Any:
                         now += cost(family, a[m], v_hat[m])
                     for k in range(len(h)):
                         now += mu * h[k]
-                    if not before - now > tol * M:
+                    if not before - now > least_gain:
                         break
                     before = now
                 for m in range(M):

@@ -1,0 +1,186 @@
+"""The fit of frames that a model has not seen, and which frames to keep from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from phinmf import checks
+from phinmf._types import AnyArray, Indices, RandomState
+from phinmf.estimator import fitting
+from phinmf.estimator.tlnmf import TLNMF
+from phinmf.fit import weights
+from phinmf.fit.encode import encode
+from phinmf.fit.prediction import Learned, predict
+from phinmf.result import Result
+
+STRETCH = 16  #: consecutive frames that are held out, because neighbours overlap
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """How well a model fits frames that it has not seen; all values are per entry.
+
+    Attributes
+    ----------
+    nll : float
+        Negative log-likelihood of held-out coefficients in nats, where the frames have unit power.
+        Compare models by it: lower is better. White noise has 1.44 if no component is found in it.
+    noise : float
+        The noise ε of the predictions, relative to the power of the frames.
+    divergence : float
+        Divergence of the frames from the model, with activations that are found from all
+        coefficients, as `TLNMF.transform` does. It decreases with every component and with less
+        sparsity, even if these describe nothing but noise.
+    objective : float
+        The same and the penalty: compare it with the objective of the fit per entry.
+    """
+
+    nll: float
+    noise: float
+    divergence: float
+    objective: float
+
+
+def held_out(
+    model: Result | TLNMF,
+    Y: AnyArray,
+    *,
+    sample_weight: ArrayLike | None = None,
+    random_state: RandomState = 0,
+) -> HeldOut:
+    """Evaluate what was learned on frames that were not in the fit.
+
+    The coefficients Φy of each frame are cut at random into four parts. Activations h are found
+    from three of them, by the divergence and the penalty of the fit, and predict the power
+    v̂ = g Wh + ε of the fourth; so for each part in turn. The factor g of a frame is fitted to the
+    coefficients that were seen, because a penalty makes Wh too small; the noise ε is one number,
+    the best for all frames. (Activations that are found from all coefficients fit these the
+    better, the more components there are.)
+
+    The likelihood is that of Student's distribution with 4 degrees of freedom: of Gaussian
+    coefficients whose variance v̂ is not known exactly. It does not depend on how the model was
+    fitted, so that numbers of components, sparsities, divergences and fits to frames of another
+    level can be compared; so can transforms, because an orthogonal one keeps densities. The
+    Itakura–Saito divergence cannot compare transforms, also not on held-out frames: it is lower
+    where fewer coefficients are close to zero, however well the power is predicted.
+
+    Parameters
+    ----------
+    model : Result or TLNMF
+        A result of `tl_nmf`, or a fitted estimator.
+    Y : array of shape (M, N) or (C, M, N)
+        Frames, as for `tl_nmf`: also a tensor, or a dask array, which is computed where it is.
+        Frames that are exactly silent do not count in the likelihood.
+    sample_weight : array of shape (N,), optional
+        How often each frame counts.
+    random_state : None, int, RandomState or Generator
+        Cuts the coefficients into parts; the same ones by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phinmf import tl_nmf
+    >>> from phinmf.analysis import held_out, split_frames
+    >>> Y = np.random.default_rng(0).standard_normal((16, 400))
+    >>> learn, out = split_frames(400, random_state=0)
+    >>> result = tl_nmf(Y[:, learn], 2, max_iter=5, tol=0, random_state=0)
+    >>> held_out(result, Y[:, out]).nll > 1.4  # of noise nothing can be predicted
+    True
+    """
+    learned = learned_by(model)
+    frames = checks.frames(Y)
+    M, N = frames.shape[1:]
+    if len(learned.W) != M:
+        raise ValueError(f"Y has frames of {M} samples, but the model of {len(learned.W)}")
+    known = weights.checked(sample_weight, None, N)
+    predicted = predict(frames, learned, checks.generator(random_state), known)
+    found = encode(
+        frames, learned.Phi, learned.W, scale=learned.scale, penalty=learned.penalty,
+        floor=learned.floor, divergence=learned.divergence, weights=known,
+        engine=learned.engine, n_threads=learned.n_threads,
+    )  # fmt: skip
+    entries = M * (N if known is None else float(known.sum()))
+    return HeldOut(
+        predicted.nll,
+        predicted.noise,
+        found.divergence / entries,
+        (found.divergence + found.penalty) / entries,
+    )
+
+
+def learned_by(model: Result | TLNMF) -> Learned:
+    """Return what is needed of a result or of an estimator to find activations of new frames."""
+    if isinstance(model, Result):
+        if model.W is None or model.terms is None:
+            raise ValueError("the result has no components to predict with: pass one of tl_nmf")
+        return Learned(
+            model.Phi, model.W, model.scale, model.floor / model.scale**2,
+            model.terms.divergence, model.terms.penalty,
+        )  # fmt: skip
+    if not isinstance(model, TLNMF):
+        raise TypeError(f"model is {model!r}, but a result of tl_nmf or a TLNMF is needed")
+    check_is_fitted(model)
+    return fitting.learned(model)
+
+
+def split_frames(
+    N: int,
+    share: float = 0.5,
+    *,
+    stretch: int = STRETCH,
+    gap: int = 1,
+    random_state: RandomState = 0,
+) -> tuple[Indices, Indices]:
+    """Choose frames to learn from and frames to hold out, in stretches of consecutive frames.
+
+    Neighbouring frames of a recording overlap. If single frames were held out, half of the samples
+    of each would be known from the fit.
+
+    Parameters
+    ----------
+    N : int
+        Number of frames.
+    share : float
+        Share of the frames to hold out.
+    stretch : int
+        Number of consecutive frames that are held out together.
+    gap : int
+        Number of frames on each side of a stretch that are used for nothing: 1 if frames overlap
+        by half, as those of `to_frames`; 0 if they do not overlap.
+    random_state : None, int, RandomState or Generator
+        Chooses the stretches.
+
+    Returns
+    -------
+    learn, out : arrays of int
+        Indices of the frames. Several such pairs are a `cv` of ``GridSearchCV``.
+
+    Examples
+    --------
+    >>> from phinmf.analysis import split_frames
+    >>> learn, out = split_frames(1000, 0.2, random_state=0)
+    >>> len(learn), len(out)
+    (776, 200)
+    """
+    N, stretch = checks.count("N", N, 1), checks.count("stretch", stretch, 1)
+    share, gap = checks.number("share", share, 0, strict=True), checks.count("gap", gap, 0)
+    wanted = round(share * N)
+    stretch = min(stretch, wanted)
+    out = np.zeros(N, bool)
+    for start in checks.generator(random_state).permutation(np.arange(0, N, max(stretch, 1))):
+        out[start : start + min(stretch, wanted - int(out.sum()))] = True
+        if out.sum() == wanted:
+            break
+    near = out.copy()
+    for frame in np.flatnonzero(out):
+        near[max(frame - gap, 0) : frame + gap + 1] = True
+    if not out.any() or near.all():
+        raise ValueError(
+            f"{N} frames with share={share:g}, stretch={stretch} and gap={gap} cannot be split: at"
+            " least one frame to learn from and one frame to hold out are needed"
+        )
+    return np.flatnonzero(~near), np.flatnonzero(out)

@@ -1,0 +1,193 @@
+"""Start from the transform that makes the covariances of several stretches nearly diagonal.
+
+A recording is a mixture of the same sounds throughout, but not with the same powers. If each sound
+had its own atoms, these would diagonalise the covariance C_s of every stretch s of the recording.
+Φ minimises Σ_s [Σ_i log (ΦC_sΦᵀ)_ii - log det C_s] over the orthogonal matrices, which is 0 if all
+ΦC_sΦᵀ are diagonal (Pham 2001). It is the Gaussian likelihood of Zhang, Soubies and Févotte (2020),
+up to constants, with a power of its own for each atom in each stretch.
+"""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from phinmf import checks
+from phinmf._types import Array, Indices
+from phinmf.arrays import contiguous, identity, indices, is_tensor, namespace, to_numpy
+from phinmf.arrays.threads import single_threaded_blas
+from phinmf.engines import Evaluation, Objective
+from phinmf.inits.base import Frames, Init
+from phinmf.inits.covariance import Stretch, covariances
+from phinmf.linalg.algebra import algebra_of
+from phinmf.linalg.manifold import exactly_orthogonal
+from phinmf.solvers import LBFGS
+
+SILENT = 1e-8  #: added to the power of a stretch, relative to the mean: silence stays silent
+CONVERGED = 1e-6  #: largest slope for a rotation of two atoms, for each stretch, at a minimum
+
+
+@dataclass(frozen=True)
+class JointDiagonalisation(Init):
+    """The transform that best diagonalises the covariances of stretches of frames.
+
+    The frames are cut into stretches of equal length in time, and the covariance of each is scaled
+    to a mean power of 1, so that quiet stretches count as much as loud ones. L-BFGS steps lead from
+    the Karhunen–Loève transform to a minimum. This is the only start that depends on the order of
+    the frames.
+
+    Parameters
+    ----------
+    n_stretches : int
+        Number S of stretches. The memory is that of S covariances.
+    floor : float
+        Added to every power, relative to the mean power of the stretch. It keeps the logarithm
+        finite in a stretch that is silent or has fewer frames than a frame has samples. Atoms of
+        the Karhunen–Loève transform that are weaker than this are not changed.
+    n_iter : int
+        Maximum number of steps. Each costs 2 S P³ operations for P atoms that are not weaker.
+    """
+
+    n_stretches: int = 8
+    floor: float = 0.1
+    n_iter: int = 40
+
+    draws = False
+
+    def __post_init__(self) -> None:
+        checks.count("n_stretches", self.n_stretches, 1)
+        checks.number("floor", self.floor, 0, strict=True)
+        checks.count("n_iter", self.n_iter, 0)
+
+    def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
+        """Return the atoms in the order of the eigenvectors they came from, where these are."""
+        U = frames.karhunen_loeve[0]
+        # with one BLAS thread the results do not depend on the number of threads
+        with nullcontext() if is_tensor(U) else single_threaded_blas:
+            C = stretch_covariances(frames.in_time or frames, self.n_stretches)
+            strong = U[: atoms_above(self.floor, C, U)]
+            inside = namespace(U).stack([strong @ A @ strong.mT for A in C])
+            Q = self.search(Diagonality(inside, self.floor))
+            Phi = namespace(U).concat([Q @ strong, U[len(strong) :]])
+            return contiguous(exactly_orthogonal(Phi, dtype))
+
+    def search(self, objective: Diagonality) -> Array:
+        """Return Q after steps from the identity to a minimum, `n_iter` of them at most."""
+        solver, memory = LBFGS(metric_every=1), None
+        for _ in range(self.n_iter):
+            if objective.steepest() <= CONVERGED * len(objective.C):
+                break
+            at = solver.update(objective.Q, objective, 1, memory)
+            memory = at.memory
+            if at.failed:
+                break
+        return objective.Q
+
+
+def stretch_covariances(frames: Frames, S: int) -> list[Array]:
+    """Return the covariances (M, M) of S stretches of equal length, each of mean power 1.
+
+    The length is counted in weights, and a frame across an edge counts in part on both sides: so a
+    frame of weight 2 is the same as two frames.
+    """
+    N, w = frames.Y.shape[2], frames.weights
+    w = np.ones(N) if w is None else w
+    times = np.concatenate([[0.0], np.cumsum(w)])  # where each frame begins, and the last one ends
+    edges = times[-1] * np.arange(S + 1) / S
+    shares = [np.diff(times.clip(a, b)) for a, b in itertools.pairwise(edges)]
+    C = covariances(frames.Y, [stretch_of(counted) for counted in shares])
+    xp = namespace(C[0])
+    powers = [float(xp.linalg.trace(A)) / len(A) for A in C]
+    levels = [power + SILENT * sum(powers) / S or 1.0 for power in powers]
+    return [A / level for A, level in zip(C, levels, strict=True)]
+
+
+def stretch_of(weights: Array) -> Stretch:
+    """Return the stretch from the first to the last frame that has a weight."""
+    used = np.flatnonzero(weights)
+    first, end = int(used[0]), int(used[-1]) + 1
+    return Stretch(first, end, weights[first:end])
+
+
+def atoms_above(floor: float, C: list[Array], U: Array) -> int:
+    """Return how many atoms to rotate, up to the last whose mean power is at least the floor."""
+    powers = to_numpy(namespace(U).sum((U @ sum(C)) * U, axis=1)) / len(C)
+    return int(np.flatnonzero(powers >= floor).max(initial=0)) + 1
+
+
+class Point(NamedTuple):
+    """A transform, and what was computed there."""
+
+    Q: Array  #: (P, P)
+    d: Array  #: (P, S)
+    evaluation: Evaluation
+
+
+class Diagonality(Objective):
+    """L(TQ) = Σ_s Σ_i log d_si with d_si = (TQ C_s QᵀTᵀ)_ii + ε, as a function of T."""
+
+    def __init__(self, C: Array, eps: float) -> None:
+        """Hold covariances (S, P, P) and begin at Q = I."""
+        self.C, self.eps = C, eps
+        self.algebra = algebra_of(C)
+        self.here = self.evaluated(identity(C.shape[1], C))
+        self.trial: tuple[Array, Point] | None = None  # the last T, and what was found at TQ
+
+    @property
+    def Q(self) -> Array:
+        """Where the search stands."""
+        return self.here.Q
+
+    def evaluated(self, Q: Array) -> Point:
+        """Compute the loss and G_ij = 2 Σ_s (Q C_s Qᵀ)_ij / d_si at Q."""
+        self.evaluations += 1
+        xp = namespace(Q)
+        products = xp.stack([Q @ A for A in self.C], axis=1)  # (P, S, P)
+        d = (products @ Q[:, :, None])[:, :, 0] + self.eps
+        G = 2 * ((1 / d)[:, None, :] @ products)[:, 0, :] @ Q.mT
+        return Point(Q, d, Evaluation(float(xp.sum(xp.log(d))), G))
+
+    def at(self, T: Array | None = None) -> Evaluation:
+        """Loss and gradient at TQ."""
+        if T is None:
+            return self.here.evaluation
+        self.trial = T, self.evaluated(T @ self.Q)
+        return self.trial[1].evaluation
+
+    def steepest(self) -> float:
+        """Return the largest slope for a rotation of two atoms."""
+        G = self.here.evaluation.G
+        xp = namespace(G)
+        return float(xp.max(xp.abs(G - G.mT)))
+
+    def loss(self) -> float:
+        """Loss at Q."""
+        return self.here.evaluation.loss
+
+    def move(self, T: Array) -> None:
+        """Q ← TQ."""
+        last = self.trial
+        self.here = last[1] if last and last[0] is T else self.evaluated(T @ self.Q)
+
+    def bound(self) -> Array:
+        """h_ij = 2 Σ_s (Q C_s Qᵀ)_jj / d_si."""
+        d = self.here.d
+        return 2 * (1 / d) @ (d - self.eps).mT
+
+    def curvature(self) -> Array:
+        """The same: the other part of the second derivative vanishes where all is diagonal."""
+        return self.bound()
+
+    def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
+        """Σ_s log d_sp + log d_sq after rotations: (Q C_s Qᵀ) of a pair is all they depend on."""
+        Q, d = self.Q, self.here.d
+        i, j = (indices(np.asarray(k), d) for k in (p, q))
+        cross = to_numpy(namespace(Q).sum((Q[i] @ self.C) * Q[j], axis=2)).T[:, None]
+        mean, half = (to_numpy(x)[:, None] for x in ((d[i] + d[j]) / 2, (d[i] - d[j]) / 2))
+        turned = half * np.cos(2 * angles)[..., None] + cross * np.sin(2 * angles)[..., None]
+        return np.asarray((np.log(mean + turned) + np.log(mean - turned)).sum(axis=-1))

@@ -1,0 +1,191 @@
+"""The fit of frames that a model has not seen."""
+
+import numpy as np
+import pytest
+from clusters import needs_dask
+from problems import LogShare, known_components, notes
+from scipy.stats import t as student
+from tensor_problems import tensor
+
+from phinmf import TLNMF, learn_transform, tl_nmf
+from phinmf.analysis import held_out, split_frames
+from phinmf.analysis.unseen import learned_by
+from phinmf.divergences import DIVERGENCES
+from phinmf.fit import prediction
+from phinmf.penalties import Sparse
+
+HOW = {"n_components": 3, "max_iter": 8, "tol": 0, "random_state": 0}
+Y = notes(n=3000)
+LEARN, OUT = split_frames(Y.shape[1])
+SEEN, UNSEEN = Y[:, LEARN], Y[:, OUT]
+
+
+@pytest.fixture(scope="module")
+def result():
+    return tl_nmf(SEEN, **HOW)
+
+
+def test_the_likelihood_is_students():
+    x, v_hat = np.array([0.0, 0.3, -2.0, 50.0]), np.array([1.0, 0.1, 3.0, 1e-3])
+    expected = -student(df=4, scale=np.sqrt(v_hat)).logpdf(x)
+    assert np.allclose(prediction.negative_log_likelihood(x**2, v_hat), expected, rtol=1e-12)
+
+
+def test_the_nll_from_its_definition(result):
+    """With scipy's density, a search for the factor of each frame, and a fine grid of noises."""
+    found = held_out(result, UNSEEN)
+    X = result.Phi @ UNSEEN
+    heard = UNSEEN.any(axis=0)
+    power = (UNSEEN[:, heard] ** 2).mean()
+    parts = np.array_split(np.random.default_rng(0).permutation(len(X)), 4)
+    learned, noises = learned_by(result), np.geomspace(1e-8, 10, 181)
+    total = np.zeros(len(noises))
+    for part in parts:
+        others = np.setdiff1d(np.arange(len(X)), part)
+        H = prediction.activations(X[None, others] / result.scale, result.W[others], learned)
+        v, WH = X**2 / power, result.W @ H * result.scale**2 / power
+        for i, eps in enumerate(noises):
+            g = np.ones(X.shape[1])
+            for _ in range(30):
+                v_hat = g * WH[others] + eps
+                share = WH[others] / v_hat
+                g *= (v[others] / v_hat * share).sum(axis=0) / share.sum(axis=0)
+            width = np.sqrt(g * WH[part] + eps)
+            x = X[part] / np.sqrt(power)
+            total[i] -= student(df=4, scale=width).logpdf(x)[:, heard].sum()
+    assert found.nll == pytest.approx(total.min() / heard.sum() / len(X), abs=5e-3)
+
+
+def test_the_divergence_and_the_objective_are_those_of_the_encoded_frames(result):
+    model = TLNMF(**HOW).fit(SEEN.T)
+    found = held_out(model, UNSEEN)
+    v = (model.transform_matrix_ @ UNSEEN) ** 2 / model.scale_**2
+    H = model.transform(UNSEEN.T).T / model.scale_**2
+    value = DIVERGENCES["itakura-saito"].value(v, model.components_.T @ H + 1e-8, 1e-8)
+    assert found.divergence == pytest.approx(value.mean(), rel=1e-6)
+    penalty = 10.0 * H.sum() / v.size  # the default sparsity
+    assert found.objective == pytest.approx(value.mean() + penalty, rel=1e-6)
+    of_result = held_out(result, UNSEEN)
+    assert (found.nll, found.divergence) == (of_result.nll, of_result.divergence)
+    assert found.objective == pytest.approx(of_result.objective, rel=1e-12)
+    assert model.score(UNSEEN.T) == -found.nll
+
+
+def test_the_level_of_the_frames_does_not_matter(result):
+    """Neither that of all frames, nor that of the frames of the fit alone."""
+    nll = held_out(result, UNSEEN).nll
+    louder = tl_nmf(8 * SEEN, **HOW)
+    assert held_out(louder, 8 * UNSEEN).nll == nll
+    unpenalised = {**HOW, "sparsity": 0.0, "floor": 1e-6}
+    loss = held_out(tl_nmf(SEEN, **unpenalised), UNSEEN).nll
+    assert held_out(tl_nmf(2 * SEEN, **unpenalised), UNSEEN).nll == pytest.approx(loss, abs=0.01)
+
+
+def test_weights_are_repetitions_and_silence_does_not_count(result):
+    n = np.arange(UNSEEN.shape[1]) % 3
+    weighted = held_out(result, UNSEEN, sample_weight=n)
+    repeated = held_out(result, np.repeat(UNSEEN, n, axis=1))
+    assert weighted.nll == pytest.approx(repeated.nll, rel=1e-9)
+    assert weighted.noise == pytest.approx(repeated.noise, rel=1e-6)
+    assert weighted.divergence == pytest.approx(repeated.divergence, rel=1e-6)
+    with_silence = np.concatenate([UNSEEN, np.zeros((len(Y), 50))], axis=1)
+    assert held_out(result, with_silence).nll == pytest.approx(held_out(result, UNSEEN).nll)
+
+
+def test_the_order_of_components_and_of_frames_does_not_matter(result):
+    nll = held_out(result, UNSEEN).nll
+    assert held_out(result, UNSEEN[:, ::-1]).nll == pytest.approx(nll, rel=1e-6)
+    assert held_out(result, UNSEEN, random_state=1).nll == pytest.approx(nll, abs=0.3)
+    assert held_out(result, UNSEEN, random_state=1).nll != nll
+
+
+def test_channels_share_their_activations():
+    both = np.stack([Y, Y])
+    one, two = tl_nmf(SEEN, **HOW), tl_nmf(both[:, :, LEARN], **HOW)
+    assert held_out(one, both[:, :, OUT]).nll == pytest.approx(held_out(one, UNSEEN).nll, rel=1e-9)
+    assert np.isfinite(held_out(two, both[:, :, OUT]).nll)
+
+
+def test_tensors(result):
+    on_tensors = held_out(result, tensor(UNSEEN))
+    assert on_tensors.nll == pytest.approx(held_out(result, UNSEEN).nll, rel=1e-6)
+    model = TLNMF(**HOW).fit(tensor(SEEN.T))
+    assert isinstance(held_out(model, tensor(UNSEEN)).nll, float)
+    assert np.isfinite(held_out(model, UNSEEN).nll)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dask_arrays_give_the_same_bits(dtype):
+    needs_dask()
+    import dask.array as da
+
+    frames = known_components(20, 3000, 2, seed=0).astype(dtype)
+    r = tl_nmf(frames[:, :1000], **HOW)
+    lazy = da.from_array(frames, chunks=(-1, 777))
+    assert held_out(r, lazy).nll == held_out(r, frames).nll
+    own = tl_nmf(frames[:, :200], divergence=LogShare(0.5), **HOW)
+    predicted = [prediction.predict(Z, learned_by(own), np.random.default_rng(0))
+                 for Z in (frames[None], lazy[None])]  # fmt: skip
+    assert predicted[0] == predicted[1]
+
+
+@pytest.mark.parametrize("M", [1, 2, 3, 5])
+def test_short_frames(M):
+    rng = np.random.default_rng(0)
+    frames = rng.standard_normal((M, 200)) * rng.exponential(size=200)
+    r = tl_nmf(frames, 1, max_iter=3, tol=0)
+    assert np.isfinite(held_out(r, frames).nll)
+
+
+@pytest.mark.parametrize("factor", [1e-120, 1e-30, 1e30])
+def test_frames_of_another_level_are_predicted_or_refused(result, factor):
+    assert np.isfinite(held_out(result, factor * UNSEEN).nll)
+    with pytest.raises(ValueError, match="scale them as the frames of the fit were"):
+        held_out(result, 1e100 * UNSEEN)
+
+
+def test_what_cannot_be_evaluated(result):
+    with pytest.raises(ValueError, match="Y has frames of 5 samples, but the model of 32"):
+        held_out(result, Y[:5])
+    with pytest.raises(ValueError, match="no components to predict with: pass one of tl_nmf"):
+        held_out(learn_transform(Y, Y**2, max_iter=1, tol=0), Y)
+    with pytest.raises(TypeError, match="a result of tl_nmf or a TLNMF is needed"):
+        held_out(3, Y)
+    with pytest.raises(ValueError, match="sample_weight has shape"):
+        held_out(result, UNSEEN, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="NaN"):
+        held_out(result, np.where(UNSEEN > 0.5, np.nan, UNSEEN))
+
+
+def test_a_result_knows_the_terms_of_its_objective():
+    penalty = Sparse(2.0)
+    r = tl_nmf(SEEN, divergence=LogShare(0.5), penalty=penalty, **HOW)
+    assert r.terms.divergence == LogShare(0.5)
+    assert r.terms.penalty is penalty
+    assert tl_nmf(SEEN, divergence="gaussian", **HOW).terms.penalty == Sparse(10.0)
+
+
+def test_the_frames_that_are_held_out_come_in_stretches(rng):
+    learn, out = split_frames(1000, 0.2, random_state=rng)
+    mask = np.zeros(1000, bool)
+    mask[out] = True
+    assert mask.sum() == len(out) == 200
+    assert np.abs(np.diff(mask.astype(int))).sum() <= 2 * (200 // 16 + 1)
+    assert len(split_frames(7, 0.3, random_state=rng)[1]) == 2
+    assert np.abs(learn[:, None] - out).min() == 2
+    assert len(learn) >= 800 - 2 * (200 // 16 + 1)
+
+
+def test_splits_without_a_gap_use_all_frames():
+    learn, out = split_frames(100, 0.5, gap=0, stretch=1)
+    assert sorted([*learn, *out]) == list(range(100))
+    again = split_frames(100, 0.5, gap=0, stretch=1)
+    assert np.array_equal(again[1], out)
+
+
+def test_splits_that_leave_nothing_are_refused():
+    for how in ({"share": 1.0}, {"share": 0.001}, {"gap": 100}):
+        with pytest.raises(ValueError, match="one frame to learn from and one frame to hold out"):
+            split_frames(100, **how)
+    with pytest.raises(ValueError, match="share is 0, but a finite number > 0"):
+        split_frames(100, 0)
