@@ -84,11 +84,11 @@ def tl_nmf(
         W and H. float32 and float64 are kept, other numbers are converted to float64. A dask
         array, chunked along frames, is fitted where it is; `frames_from_files` makes one.
     n_components : int or "auto"
-        Number K of components, at most min(M, N) unless W is given. "auto" counts them first, up
-        to 32: a fit with many components comes before, and those that the others can replace are
-        removed. They are counted in the DCT or a given transform as it is; with another `init` and
-        a solver, in a transform that is learned to count them. Stationary noise does not count.
-        The result is that of the number that was found.
+        Number K of components, at most min(M, N) unless W is given. "auto" counts them first: a
+        short fit with many components comes before, and those that the others can replace are
+        removed. Up to 24 are found in the DCT or a given transform as it is; with another `init`
+        and a solver up to 32, in a transform that is learned to count them. White noise does not
+        count. The result is that of the number that was found.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
     init : {"dct", "random", "klt", "jd"}, Init or array of shape (M, M)

@@ -19,7 +19,7 @@ from phinmf._types import Array
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 
-STEPS = 6  #: NMF steps after each replacement
+STEPS = 5  #: NMF steps after each replacement
 COMPARED = 40_000  #: coefficients that are enough to compare replacements
 UPDATES = 60  #: multiplicative updates of a combination
 TINY = 1e-30

@@ -3,8 +3,8 @@
 A short fit with many components, the Gaussian likelihood and a high floor comes first. Then
 components are removed one by one, each replaced by the others as well as possible
 (`algorithm/elimination.py`). A component counts if the frames are less likely without it by more
-than `CHANCE` in each frame, which a superfluous one may gain by fitting noise, and by more than
-`WORTH` in each coefficient. White noise does not count: the floor is at least a part of the
+than `CHANCE` in each frame, which a superfluous one may gain by fitting noise, by more than `WORTH`
+in each coefficient, and by more than `SHARE` of what components are worth on average. White noise does not count: the floor is at least a part of the
 power in the quietest moments of the quietest atoms. The number depends on nothing but the frames and the start of the transform.
 """
 
@@ -40,16 +40,17 @@ from phinmf.result import Status
 from phinmf.solvers import LBFGS
 
 AUTO: Literal["auto"] = "auto"
-MANY = 32  #: components at first
+MANY, IN_START = 32, 24  #: components at first, and where the transform is not learned
 USUAL = 10  #: components that are expected where nothing is counted yet
 SAMPLES, FRAMES = 2**19, 1000  #: samples that are looked at, and frames if these are long
 ATOMS = 128  #: maximum number of atoms that are learned to count components
-CHANCE = 1.2  #: logarithm of the likelihood of a frame that a superfluous component may gain
-WORTH = 0.01  #: the same of each coefficient, that a component must gain
+CHANCE = 1.1  #: logarithm of the likelihood of a frame that a superfluous component may gain
+WORTH = 0.011  #: the same of each coefficient, that a component must gain
+SHARE = 0.33  #: of what components gain on average, that each must gain
 FLOOR, SPARSITY = 0.02, 6.0  #: of the short fit
 QUIETEST = 0.1  #: share of the atoms, and of the time, that has hardly more than noise
 NOISE = 0.3  #: of its power is enough of a floor, since other sounds may be in it
-ITERATIONS, NMF_STEPS = 40, 5  #: of these
+ITERATIONS, NMF_STEPS = 36, 5  #: of these
 
 
 class Counted(NamedTuple):
@@ -93,16 +94,22 @@ def noise_level(data: Data) -> float:
 
 
 def best_number(path: list[Count], data: Data) -> int:
-    """Return the number of components of which each is worth more than the least."""
+    """Return the largest number of components that are worth it, on average and at the margin."""
     M, N = data.Y.shape[1], data.Y.shape[2] if data.weights is None else data.weights.sum()
     least = 2 * N * max(CHANCE, WORTH * M)  # the objective is twice a logarithm of the likelihood
-    return min(path, key=lambda at: at.objective + least * at.number).number
+    while True:
+        best = min(path, key=lambda at: at.objective + least * at.number)
+        mean = (path[-1].objective - best.objective) / max(best.number - 1, 1)
+        if SHARE * mean <= least:
+            return best.number
+        least = SHARE * mean
 
 
 def over_complete_path(data: Data, how: Options, n_threads: int | None) -> list[Count]:
     """Fit many components, then remove them one by one."""
     _, M, N = data.Y.shape
-    K, rng = min(MANY, M, N), np.random.default_rng(0)
+    many = IN_START if how.solver is None else MANY
+    K, rng = min(many, M, N), np.random.default_rng(0)
     identity = np.eye(M, dtype=np.float32)
     with engine_for("auto", data.Y, Gaussian(), n_threads, data.weights) as engine:
         model = Model(engine, how.penalty)
