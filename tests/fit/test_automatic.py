@@ -26,7 +26,7 @@ def found(Y, **how):
     return tl_nmf(Y, "auto", **{**DCT, **how}).W.shape[1]
 
 
-@pytest.mark.parametrize(("K", "snr"), [(1, 20), (3, 40), (5, 10), (8, 30)])
+@pytest.mark.parametrize(("K", "snr"), [(3, 40), (5, 10), (8, 30)])
 def test_the_number_is_found_in_a_known_transform(K, snr):
     assert found(sounds(K, snr=snr, seed=K)) == K
 

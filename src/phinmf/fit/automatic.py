@@ -46,7 +46,7 @@ SAMPLES, FRAMES = 2**19, 1000  #: samples that are looked at, and frames if thes
 ATOMS = 128  #: maximum number of atoms that are learned to count components
 CHANCE = 1.1  #: logarithm of the likelihood of a frame that a superfluous component may gain
 WORTH = 0.011  #: the same of each coefficient, that a component must gain
-SHARE = 0.33  #: of what components gain on average, that each must gain
+SHARE = 0.35  #: of what components gain on average, that each must gain
 FLOOR, SPARSITY = 0.02, 6.0  #: of the short fit
 QUIETEST = 0.1  #: share of the atoms, and of the time, that has hardly more than noise
 NOISE = 0.3  #: of its power is enough of a floor, since other sounds may be in it
@@ -94,12 +94,14 @@ def noise_level(data: Data) -> float:
 
 
 def best_number(path: list[Count], data: Data) -> int:
-    """Return the largest number of components that are worth it, on average and at the margin."""
+    """Return the number of components that are all worth it, given the objective of each number."""
     M, N = data.Y.shape[1], data.Y.shape[2] if data.weights is None else data.weights.sum()
     least = 2 * N * max(CHANCE, WORTH * M)  # the objective is twice a logarithm of the likelihood
     while True:
         best = min(path, key=lambda at: at.objective + least * at.number)
-        mean = (path[-1].objective - best.objective) / max(best.number - 1, 1)
+        if best.number <= 2:
+            return best.number
+        mean = (path[-2].objective - best.objective) / (best.number - 2)  # down to two
         if SHARE * mean <= least:
             return best.number
         least = SHARE * mean
