@@ -1,4 +1,4 @@
-"""Does n_components="auto" find how many components there are, how fast, and does `unmix` gain?"""
+"""Does "auto" find how many components there are, how fast is it, and does `unmix` gain?"""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def cpu(work: Callable[[], Any]) -> tuple[Any, float]:
 def synthetic(known: bool, sizes: bool, n: int) -> Rows:
     """Count the components of each case; time it beside a fit with their true number."""
     init, solver = ("dct", None) if known else ("klt", "lbfgs")
-    options = fit_options(init=init, solver=solver, n_threads=1)
+    how: dict[str, Any] = {"init": init, "solver": solver, "n_threads": 1}
+    options = fit_options(**how)
     rows: Rows = []
     phinmf.tl_nmf(Case.drawn(0, known, sizes).Y, "auto", init=init, solver=solver)  # compile
     for seed in range(FIRST, FIRST + n):
         Y, K, snr = Case.drawn(seed, known, sizes)
         data = data_of(Y, options.algorithm)
         found, counting = cpu(lambda data=data: count_components(data, options).number)
-        how = {"init": init, "solver": solver, "n_threads": 1}
         _, fit = cpu(lambda Y=Y, K=K: phinmf.tl_nmf(Y, K, **how, **GAUSSIAN))
         _, default = cpu(lambda Y=Y, K=K: phinmf.tl_nmf(Y, K, random_state=0, **how))
         rows.append(

@@ -37,6 +37,7 @@ def expected(asked: Request) -> Expectation:
     """Estimate the seconds of each stage from the speed of this machine."""
     from phinmf.arrays import threads
     from phinmf.audio.frames import frame_count
+    from phinmf.fit.automatic import AUTO
     from phinmf.unmixing import forecast
     from phinmf.unmixing.learn import enough_frames
     from phinmf.unmixing.options import window_length
@@ -50,7 +51,10 @@ def expected(asked: Request) -> Expectation:
     few = size._replace(N=min(size.N, enough_frames(M, source.channels, atoms)))
     learning = 0.0
     if asked.model is None:
-        learning = speed.seconds(forecast.learning(few, transform=options.solver is not None))
+        work = forecast.learning(few, transform=options.solver is not None)
+        if options.n_components == AUTO:
+            work = work + forecast.counting(few)
+        learning = speed.seconds(work)
         learning = min(learning, options.max_time or learning)
     page = speed.seconds(forecast.page(size, source.sample_rate)) if asked.page else 0.0
     stages = Stages(learning, speed.seconds(forecast.writing(size)), page)

@@ -4,8 +4,9 @@ A short fit with many components, the Gaussian likelihood and a high floor comes
 components are removed one by one, each replaced by the others as well as possible
 (`algorithm/elimination.py`). A component counts if the frames are less likely without it by more
 than `CHANCE` in each frame, which a superfluous one may gain by fitting noise, by more than `WORTH`
-in each coefficient, and by more than `SHARE` of what components are worth on average. White noise does not count: the floor is at least a part of the
-power in the quietest moments of the quietest atoms. The number depends on nothing but the frames and the start of the transform.
+in each coefficient, and by more than `SHARE` of what components are worth on average. White noise
+does not count: the floor is at least a part of the power in the quietest moments of the quietest
+atoms. The number depends on nothing but the frames and the start of the transform.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ SHARE = 0.35  #: of what components gain on average, that each must gain
 FLOOR, SPARSITY = 0.02, 6.0  #: of the short fit
 QUIETEST = 0.1  #: share of the atoms, and of the time, that has hardly more than noise
 NOISE = 0.3  #: of its power is enough of a floor, since other sounds may be in it
-ITERATIONS, NMF_STEPS = 36, 5  #: of these
+ITERATIONS, NMF_STEPS = 36, 5  #: outer iterations, half of them if Φ is not learned; NMF in each
+TIME_SHARE = 0.25  #: of a limit on the time, that the short fit may take
 
 
 class Counted(NamedTuple):
@@ -65,6 +67,7 @@ def count_components(data: Data, options: FitOptions) -> Counted:
     frames, weights = some_frames(data)
     learns = options.algorithm.solver is not None and not options.init.counts
     X = in_start(frames, weights, options, learns)
+    max_time = options.algorithm.max_time
     how = Options(
         solver=LBFGS() if learns else None,
         anneal=None,
@@ -72,7 +75,7 @@ def count_components(data: Data, options: FitOptions) -> Counted:
         floor=FLOOR,
         n_iter_nmf=NMF_STEPS,
         max_iter=ITERATIONS if learns else ITERATIONS // 2,
-        max_time=options.algorithm.max_time,
+        max_time=None if max_time is None else TIME_SHARE * max_time,
         tol=0.0,
     )
     unit = data_of(X, how, sample_weight=weights, may_merge=False)
@@ -94,7 +97,7 @@ def noise_level(data: Data) -> float:
 
 
 def best_number(path: list[Count], data: Data) -> int:
-    """Return the number of components that are all worth it, given the objective of each number."""
+    """Return the number of components that are all worth it."""
     M, N = data.Y.shape[1], data.Y.shape[2] if data.weights is None else data.weights.sum()
     least = 2 * N * max(CHANCE, WORTH * M)  # the objective is twice a logarithm of the likelihood
     while True:

@@ -68,9 +68,10 @@ class Fits:
         Phi, few = strongest(arrays.like(start, data.Y), data.Y, options)
         return cls(options, data, few, Phi, seed, options.likely_components, callback)
 
-    def counted(self) -> Fits:
+    def counted(self, max_time: float | None = None) -> Fits:
         """The same with as many components as the frames have, counted in the DCT."""
-        how = fit_options(solver=None, init="dct", n_threads=self.options.n_threads)
+        n_threads = self.options.n_threads
+        how = fit_options(solver=None, init="dct", n_threads=n_threads, max_time=max_time)
         return replace(self, n_components=count_components(self.data, how).number)
 
     def nmf(self, before: Result | None = None, max_time: float | None = None) -> Result:

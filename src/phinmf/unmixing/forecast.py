@@ -16,6 +16,7 @@ import numpy as np
 import threadpoolctl
 
 from phinmf.arrays.threads import available
+from phinmf.fit.automatic import FRAMES, IN_START
 from phinmf.linalg.leading import LARGE
 from phinmf.unmixing.preview import preview_of
 
@@ -101,6 +102,13 @@ def transform_iteration(size: Size) -> Work:
     """Work of an outer iteration that learns the transform: three evaluations, inverses."""
     _, N, C, K, P = size
     return Work(20.0 * P**3 + 13.0 * P**2 * N * C, P * N * (34.0 * C + 8.0 * K) + 30.0 * P**2)
+
+
+def counting(size: Size) -> Work:
+    """Work to count components: NMF with many of them, and with fewer and fewer."""
+    some = size._replace(N=min(size.N, FRAMES), K=IN_START)
+    fewer = some._replace(K=IN_START // 2)
+    return nmf_setup(some) + nmf_iteration(some).times(30) + nmf_iteration(fewer).times(50)
 
 
 def learning(size: Size, transform: bool = True) -> Work:

@@ -72,7 +72,7 @@ def learn(
             seen = lambda state: callback(place.for_callback(state))  # noqa: E731
         fits = Fits.of(place.take(Y), options, rng, seen)
         if options.n_components == AUTO:
-            fits = fits.counted()
+            fits = fits.counted(budget.left())
             size = size._replace(K=fits.n_components)
         last = fits.nmf(max_time=budget.first(size, learns))
         told = replace(last, Phi=fits.Phi)
