@@ -1,4 +1,4 @@
-"""Does "auto" find how many components there are, how fast is it, and does `unmix` gain?"""
+"""Count components automatically: how often "auto" is right, how fast it is, and what it gains."""
 
 from __future__ import annotations
 
