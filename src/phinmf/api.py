@@ -86,9 +86,9 @@ def tl_nmf(
     n_components : int or "auto"
         Number K of components, at most min(M, N) unless W is given. "auto" counts them first: a
         short fit with many components comes before, and those that the others can replace are
-        removed. Up to 24 are found in the DCT or a given transform as it is; with another `init`
-        and a solver up to 32, in a transform that is learned to count them. White noise does not
-        count. The result is that of the number that was found.
+        removed. They are counted in the DCT or a given transform as it is, or, with another `init`
+        and a solver, in a transform that is learned to count them: up to 32, up to 24 if M > 128.
+        White noise does not count. The result is that of the number that was found.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
     init : {"dct", "random", "klt", "jd"}, Init or array of shape (M, M)

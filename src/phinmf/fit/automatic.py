@@ -41,7 +41,7 @@ from phinmf.result import Status
 from phinmf.solvers import LBFGS
 
 AUTO: Literal["auto"] = "auto"
-MANY, IN_START = 32, 24  #: components at first, and where the transform is not learned
+MANY, OF_LONG = 32, 24  #: components at first, and of frames that have more than `ATOMS` atoms
 USUAL = 10  #: components that are expected where nothing is counted yet
 SAMPLES, FRAMES = 2**19, 1000  #: samples that are looked at, and frames if these are long
 ATOMS = 128  #: maximum number of atoms that are learned to count components
@@ -113,7 +113,7 @@ def best_number(path: list[Count], data: Data) -> int:
 def over_complete_path(data: Data, how: Options, n_threads: int | None) -> list[Count]:
     """Fit many components, then remove them one by one."""
     _, M, N = data.Y.shape
-    many = IN_START if how.solver is None else MANY
+    many = OF_LONG if M > ATOMS else MANY
     K, rng = min(many, M, N), np.random.default_rng(0)
     identity = np.eye(M, dtype=np.float32)
     with engine_for("auto", data.Y, Gaussian(), n_threads, data.weights) as engine:

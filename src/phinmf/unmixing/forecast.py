@@ -16,7 +16,7 @@ import numpy as np
 import threadpoolctl
 
 from phinmf.arrays.threads import available
-from phinmf.fit.automatic import FRAMES, IN_START
+from phinmf.fit.automatic import FRAMES, OF_LONG
 from phinmf.linalg.leading import LARGE
 from phinmf.unmixing.preview import preview_of
 
@@ -106,8 +106,8 @@ def transform_iteration(size: Size) -> Work:
 
 def counting(size: Size) -> Work:
     """Work to count components: NMF with many of them, and with fewer and fewer."""
-    some = size._replace(N=min(size.N, FRAMES), K=IN_START)
-    fewer = some._replace(K=IN_START // 2)
+    some = size._replace(N=min(size.N, FRAMES), K=OF_LONG)
+    fewer = some._replace(K=OF_LONG // 2)
     return nmf_setup(some) + nmf_iteration(some).times(30) + nmf_iteration(fewer).times(50)
 
 
