@@ -46,6 +46,9 @@ class CompiledShard(Shard):
             # imported late: importing Numba is slow
             self.kernels = importlib.import_module("phinmf.engines.blocked.kernels")
             self.updates = importlib.import_module("phinmf.engines.blocked.nmf_kernels")
+            self.frame_updates = importlib.import_module(
+                "phinmf.engines.blocked.activation_kernels"
+            )
         self.H = np.zeros((len(stretch.weights), 0), self.dtype)
         self.V_hat = None
         self.hold(Y)
@@ -118,7 +121,7 @@ class CompiledShard(Shard):
         Wt[: W.shape[1]] = W.T
         numbers = float(mu), float(eps), LEAST, float(tol), CHECK_EVERY, max_updates
         degree = float(self.divergence.degree)
-        converge = self.updates.converge_block_for(self.family)
+        converge = self.frame_updates.converge_block_for(self.family)
 
         def one(block: slice) -> None:
             converge(self.X[:, block], self.H[block], Wt, *numbers, degree)
@@ -175,7 +178,7 @@ class CompiledShard(Shard):
         W, Wt = np.ascontiguousarray(W), np.ascontiguousarray(W.T)
         rates, around = rates.astype(self.dtype), self.neighbours(edges)
         numbers = [self.dtype.type(x) for x in (smoothness, eps, gamma, LEAST)]
-        update = self.updates.smooth_block_for(self.family)
+        update = self.frame_updates.smooth_block_for(self.family)
 
         def one(block: slice) -> None:
             odd = (self.frames.start + block.start + first) % 2
@@ -190,7 +193,9 @@ class CompiledShard(Shard):
         before, _ = self.neighbours(edges)
 
         def one(block: slice) -> tuple[float]:
-            return (self.updates.roughness(self.H, self.links, block.start, block.stop, before),)
+            return (
+                self.frame_updates.roughness(self.H, self.links, block.start, block.stop, before),
+            )
 
         return self._sums(one)
 
