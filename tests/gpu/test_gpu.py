@@ -37,7 +37,7 @@ def test_the_first_iterations_agree_with_the_cpu(Y, dtype, divergence):
 
 
 def test_the_default_reaches_the_objective_of_other_engines(Y):
-    """On average: two runs from the same start end up to 3 % apart, because rounding is amplified."""
+    """On average: runs from the same start end up to 3 % apart, as rounding is amplified."""
     objectives = [
         [tl_nmf(f, 4, **HOW | {"random_state": seed}).objective for seed in range(24)]
         for f in (Y, torch.as_tensor(Y).cuda())
