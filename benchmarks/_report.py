@@ -93,11 +93,35 @@ TABLES = {
         "objective_5": "5 steps", "objective_15": "15", "objective_40": "40",
         "atoms_90_95_99": "atoms for 90/95/99 %", "processor_seconds": "processor s",
     },
+    "starts": {
+        "sparsity": "sparsity", "method": "method", "start": "start",
+        "objective": "objective per entry, median", "best": "best", "worst": "worst",
+        "atoms_90_95_99": "atoms for 90/95/99 %", "processor_seconds": "processor s",
+    },
+    "starts_short": {
+        "sparsity": "sparsity", "start": "start",
+        "objective": "objective per entry, median", "best": "best", "worst": "worst",
+        "atoms_90_95_99": "atoms for 90/95/99 %", "processor_seconds": "processor s",
+    },
+    "starts_ways": {
+        "way": "`JointDiagonalisation`", "processor_seconds": "processor s",
+        "atoms_90_95_99": "atoms for 90/95/99 %",
+        "objective_10": "NMF alone, sparsity 10", "objective_150": "sparsity 150",
+    },
+    "starts_length": {
+        "M": "M", "processor_seconds": "processor s",
+        "covariances_megabytes": "covariances, MB",
+    },
     "scaling": {
         "M": "M", "N": "N", "dtype": "", "seconds_per_iteration": "s per outer iteration",
         "seconds_per_evaluation": "s per evaluation",
     },
     "estimator": {"what": "the paper's recording, K = 10", "value": "measured", "goal": "goal"},
+    "held_out": {
+        "K": "K", "sparsity": "sparsity", "transform": "transform",
+        "train_objective": "objective, learned half",
+        "held_out_objective": "objective, held-out half", "nll": "NLL, held-out half",
+    },
     "separation_snr": {
         "kind": "sound", "pieces": "pieces", "mixture snr": "mixture", "TL-NMF snr": "TL-NMF",
         "DCT IS-NMF snr": "DCT IS-NMF", "STFT IS-NMF snr": "STFT IS-NMF",
@@ -161,6 +185,12 @@ TABLES = {
         "evaluation_ms": "evaluation, ms", "evaluation_rate": "share", "nmf_ms": "NMF step, ms",
         "retraction_ms": "retraction, ms", "outer_ms": "outer, ms", "outer_rate": "share",
     },
+    "gpu_divergences": {
+        "divergence": "divergence", "dtype": "", "evaluation_ms": "evaluation, ms",
+        "evaluation_plain_ms": "plain", "nmf_ms": "NMF step, ms", "nmf_plain_ms": "plain",
+        "fit_s": "fit, s", "fit_plain_s": "plain", "outer_iterations": "outer iterations",
+        "objective": "objective per entry", "objective_plain": "plain",
+    },
     "gpu_comparisons": {
         "dtype": "", "K": "K", "kinds": "kinds of work", "without_s": "first fit without, s",
         "with_s": "with, s", "comparison_ms": "comparison, ms",
@@ -184,18 +214,32 @@ TABLES = {
         "objective_per_entry": "objective per entry", "seconds": "s",
         "evaluations": "evaluations",
     },
+    "smoothness": {
+        "smoothness": "smoothness", "divergence per entry": "divergence per entry",
+        "change between frames, dB": "change between frames, dB (median)",
+        "rises of the objective": "iterations that raise the objective",
+        "time of NMF / without": "time of NMF / without",
+    },
 }  # fmt: skip
 
 
 OTHER_PAGES = {
-    **dict.fromkeys(("gpu_fits", "gpu_pieces", "gpu_restarts", "gpu_comparisons"), "docs/gpu.md"),
+    **dict.fromkeys(
+        ("gpu_fits", "gpu_pieces", "gpu_divergences", "gpu_restarts", "gpu_comparisons"),
+        "docs/gpu.md",
+    ),
     **dict.fromkeys(
         ("cluster", "out_of_core", "scaling_model", "scaling_fit", "scaling_forecast"),
         "docs/scaling.md",
     ),
     **dict.fromkeys(("fuzz_command_line", "fuzz_library", "fuzz_cluster"), "docs/reliability.md"),
+    **dict.fromkeys(
+        ("starts", "starts_short", "starts_ways", "starts_length"), "docs/choosing_parts/starts.md"
+    ),
     "unmix": "docs/unmix.md",
     "estimator": "docs/estimator.md",
+    "held_out": "docs/choosing_parts/held_out.md",
+    "smoothness": "docs/choosing_parts/penalties.md",
     "separation_snr": "docs/separation.md",
     "separation_sdr": "docs/separation.md",
     "separation_settings": "docs/separation.md",

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from _common import ROOT, machine, write_csv
 from _pieces import MAKERS, Piece, pieces
+from _report import fill, read, table
 from _runs import COMPONENTS, mean_scores
 from _separators import even
 from sklearn.exceptions import ConvergenceWarning
@@ -48,6 +49,7 @@ PENALTIES = {
     "smoothness 10": (0.0, 10.0),
     "sparsity 10, smoothness 3": (10.0, 3.0),
 }
+PAGE = "docs/choosing.md"
 KEPT = ROOT / "data" / "choose"
 
 
@@ -149,14 +151,73 @@ def per_entry(divergence: phinmf.Divergence, v: np.ndarray, v_hat: np.ndarray) -
     return round(float(divergence.value(v, v_hat + 1e-8, 1e-8).mean()), 4)
 
 
+def report() -> None:
+    """Write the tables of docs/choosing.md; the first seed, which is there for every case."""
+    machine, found = read("choose")
+    rows = [row for row in found if row["seed"] == "0"]
+
+    def where(**values: str) -> list[dict[str, str]]:
+        return [r for r in rows if all(r[name] == value for name, value in values.items())]
+
+    usual = {"divergence": "itakura-saito", "penalty": "sparsity 10"}
+    by_start = {s: where(start=s, **usual) for s in (*STARTS, FIXED)}
+    fill(PAGE, "choose_starts", told(by_start, "start"))
+    for learned, start in (("learned", "dct"), ("fixed", FIXED)):
+        by = {d: where(start=start, divergence=d, penalty="none") for d in MEASURES}
+        fill(PAGE, f"choose_divergences_{learned}", told(by, "divergence"))
+        by = {p: where(start=start, divergence="itakura-saito", penalty=p) for p in PENALTIES}
+        fill(PAGE, f"choose_penalties_{learned}", told(by, "penalty"))
+    fill(PAGE, "choose_seeds", spread(found) + f"\n\n{machine}\n")
+
+
+def told(groups: dict[str, list[dict[str, str]]], what: str) -> str:
+    """A table in Markdown: a row for each choice, the mean over the four pieces."""
+    columns = {what: what, "held": "held out", "is": "IS per entry", "atoms": "atoms for 95 %"}
+    columns |= {kind: f"SNR, {kind}" for kind in KINDS} | {"snr": "SNR, mean", "s": "s"}
+    table_rows = []
+    for name, some in groups.items():
+        one = {r["kind"]: r for r in some}
+
+        def mean(key: str, one: dict[str, dict[str, str]] = one) -> float:
+            return float(np.mean([float(r[key]) for r in one.values()]))
+
+        row = {what: name, "held": f"{mean('held out'):.2f}", "is": f"{mean('is'):.3g}"}
+        row |= {"atoms": f"{mean('atoms_95'):.0f}", "snr": f"{mean('snr'):.2f}"}
+        row |= {kind: f"{float(one[kind]['snr']):.2f}" for kind in KINDS}
+        table_rows.append(row | {"s": f"{mean('seconds'):.1f}"})
+    return table(table_rows, columns)
+
+
+def spread(rows: list[dict[str, str]]) -> str:
+    """How far two seeds of the same case are apart, in words."""
+    pairs: dict[tuple[str, ...], dict[str, dict[str, str]]] = {}
+    for r in rows:
+        pairs.setdefault(tuple(r[name] for name in Case._fields[:-1]), {})[r["seed"]] = r
+    both = [p for p in pairs.values() if len(p) > 1]
+
+    def between(key: str) -> float:
+        change = [float(p["0"][key]) - float(p["1"][key]) for p in both]
+        return float(np.std(change) / 2**0.5)
+
+    return (
+        f"Standard deviation between seeds, from {len(both)} cases that were run with two:"
+        f" {between('snr'):.2f} dB of SNR for one piece, {between('held out'):.2f} of the held-out"
+        f" loss, {between('atoms_95'):.0f} atoms."
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=available())
     parser.add_argument("--quick", action="store_true", help="four cases; writes no results")
+    parser.add_argument("--report", action="store_true", help="only write the tables")
     parser.add_argument("--pieces", action="store_true", help="only render the pieces")
     options = parser.parse_args()
     print(machine())
+    if options.report:
+        report()
+        return
     assert set(KINDS) <= set(MAKERS)
     assert set(DIVERGENCES) <= set(MEASURES)
     keep_pieces()
@@ -174,6 +235,7 @@ def main() -> None:
                 write_csv("choose", rows)
     if not options.quick:
         write_csv("choose", rows)
+        report()
 
 
 if __name__ == "__main__":

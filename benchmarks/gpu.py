@@ -25,6 +25,7 @@ except ImportError:
     raise SystemExit(0) from None
 
 from phinmf.algorithm.model import Iterate
+from phinmf.divergences import Family
 from phinmf.penalties import Sparse
 from phinmf.tensors import trial_run, workspace
 from phinmf.tensors.batch import Batch
@@ -55,39 +56,50 @@ def device_ms(candidates: dict[str, Callable[[], Any]], repeats: int) -> dict[st
     return {name: statistics.median(values[3:]) for name, values in seconds.items()}
 
 
+class Drawn:
+    """A batch of random numbers, with a direction E."""
+
+    def __init__(self, B: int, M: int, N: int, K: int, dtype: torch.dtype, family: Family) -> None:
+        self.dtype, self.device = dtype, torch.device("cuda")
+        self.generator = torch.Generator(self.device).manual_seed(0)
+        layout = Layout(
+            (B, 1, M, N, K), dtype, self.device, True, True, family, 1.0, "exact", 5
+        )  # fmt: skip
+        batch, normal = Batch(layout), self.normal
+        batch.set(Sparse(MU), EPS, None)
+        batch.load(0, normal(1, M, N), torch.ones(N, dtype=torch.float64))
+        Phi = torch.linalg.qr(normal(M, M).double())[0]
+        none = normal(K, 0)
+        batch.go_to([Iterate(Phi, normal(M, K).abs(), none) for _ in range(B)], EPS)
+        batch.begin()
+        E = normal(B, M, M) * (0.3 / M**0.5)
+        batch.E.copy_(E - E.mT)
+        batch.eta.fill_(1)
+        self.batch = batch
+        self.T, _ = exponential(batch.E, SQUARINGS[0], batch.ops.combinations)
+
+    def normal(self, *shape: int) -> torch.Tensor:
+        """Normal numbers on the device."""
+        return torch.randn(*shape, dtype=self.dtype, device=self.device, generator=self.generator)
+
+    def evaluation(self) -> None:
+        """Rotate X; loss, slope and gradient."""
+        batch = self.batch
+        torch.matmul(self.T[:, None], batch.X, out=batch.X_trial)
+        batch.gradient(batch.X_trial, batch.WH, batch.weights, batch.F, batch.G_trial)
+
+
 def pieces(B: int, M: int, N: int, K: int, dtype: torch.dtype, repeats: int) -> dict[str, Any]:
     """One evaluation, NMF step and retraction of B restarts, compared with the two products."""
-    device = torch.device("cuda")
-    generator = torch.Generator(device).manual_seed(0)
-
-    def normal(*shape: int) -> torch.Tensor:
-        return torch.randn(*shape, dtype=dtype, device=device, generator=generator)
-
-    batch = Batch(Layout((B, 1, M, N, K), dtype, device, True, True, 1.0, 1.0, "exact", 5))
-    weights = torch.ones(1, N, dtype=torch.float64)
-    batch.set(Sparse(MU), EPS, None)
-    batch.load(0, normal(1, M, N), weights[0])
-    Phi = torch.linalg.qr(normal(M, M).double())[0].expand(B, M, M)
-    none = normal(K, 0)
-    batch.go_to([Iterate(Phi[0], normal(M, K).abs(), none) for _ in range(B)], EPS)
-
-    batch.begin()
-    E = normal(B, M, M) * (0.3 / M**0.5)
-    batch.E.copy_(E - E.mT)
-    batch.eta.fill_(1)
-    first = SQUARINGS[0]
+    drawn = Drawn(B, M, N, K, dtype, Family.ITAKURA_SAITO)
+    batch, normal, first = drawn.batch, drawn.normal, SQUARINGS[0]
     N_aligned = batch.shape[3]  # the fastest layout for the library
     A, X, F = normal(B, M, M), normal(B, M, N_aligned), normal(B, M, N_aligned)
     TX, G = torch.empty_like(X), torch.empty_like(A)
-    T, _ = exponential(batch.E, first, batch.ops.combinations)
 
     def products() -> None:
-        torch.matmul(T, X, out=TX)
+        torch.matmul(drawn.T, X, out=TX)
         torch.matmul(F, X.mT, out=G)
-
-    def evaluation() -> None:
-        torch.matmul(T[:, None], batch.X, out=batch.X_trial)
-        batch.gradient(batch.X_trial, batch.WH, batch.weights, batch.F, batch.G_trial)
 
     def outer_iteration() -> None:
         """Work on all frames: three NMF steps, two transform steps, the metric."""
@@ -104,7 +116,7 @@ def pieces(B: int, M: int, N: int, K: int, dtype: torch.dtype, repeats: int) -> 
     ms = device_ms(
         {
             "products": products,
-            "evaluation": evaluation,
+            "evaluation": drawn.evaluation,
             "nmf": batch.nmf_step,
             "retraction": lambda: exponential(batch.E, first, batch.ops.combinations),
             "outer": outer_iteration,

@@ -71,11 +71,11 @@ class Search:
 
 SEARCHES = [
     Search(
-        "number of components (4 in the frames)", {"n_components": [1, 2, 3, 4, 5, 6, 7, 8]}, 4, 2,
+        "4 components, unknown transform", {"n_components": [1, 2, 3, 4, 5, 6, 7, 8]}, 4, 2,
         {"divergence": "gaussian", "n_init": 2, "max_iter": 60},
     ),
     Search(
-        "sparsity (2 of 12 components in each frame)",
+        "2 of 12 components in each frame",
         {"sparsity": [0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0]}, 12, 2,
         {"n_components": 12, "solver": None, "init": np.eye(64), "divergence": "gaussian"},
     ),
@@ -83,34 +83,40 @@ SEARCHES = [
 
 
 def searches() -> None:
-    """Run the grid searches, write their scores and draw them."""
+    """Run the grid searches, and write and draw their scores."""
+    rows = []
+    for search in SEARCHES:
+        for seed in SEEDS:
+            for measure, scores in search.run(seed).items():
+                rows += [
+                    {"search": search.name, "seed": seed, "measure": measure,
+                     "value": f"{value:g}", "score": f"{score:.4f}"}
+                    for value, score in zip(search.grid[search.parameter], scores, strict=True)
+                ]  # fmt: skip
+        print(search.name, "searched", flush=True)
+    write_csv("held_out_search", rows)
+    draw(rows)
+
+
+def draw(rows: list[dict[str, Any]]) -> None:
+    """Draw the scores of the grid searches, a line for each, and mark the maximum."""
     figure = Figure(figsize=(8, 4.6), layout="constrained")
     axes = figure.subplots(2, len(SEARCHES), sharex="col")
-    rows = []
     for column, search in enumerate(SEARCHES):
-        values = search.grid[search.parameter]
-        runs = [search.run(seed) for seed in SEEDS]
-        for ax, kind in zip(axes[:, column], COLOURS, strict=True):
-            chosen = [values[int(np.argmax(run[kind]))] for run in runs]
-            print(search.name, kind, chosen, flush=True)
-            positions = range(len(values))
-            for run, best in zip(runs, chosen, strict=True):
-                ax.plot(positions, run[kind], color=COLOURS[kind], lw=1)
-                ax.plot(values.index(best), max(run[kind]), "o", color=COLOURS[kind], ms=5)
-            ax.set_xticks(positions, [f"{value:g}" for value in values])
+        for ax, measure in zip(axes[:, column], COLOURS, strict=True):
+            for seed in SEEDS:
+                asked = search.name, str(seed), measure
+                line = [r for r in rows if (r["search"], str(r["seed"]), r["measure"]) == asked]
+                scores = [float(row["score"]) for row in line]
+                ax.plot([row["value"] for row in line], scores, color=COLOURS[measure], lw=1)
+                best = int(np.argmax(scores))
+                ax.plot(line[best]["value"], scores[best], "o", color=COLOURS[measure], ms=5)
             ax.spines[["right", "top"]].set_visible(False)
-            for seed, run in zip(SEEDS, runs, strict=True):
-                rows += [
-                    {"search": search.name, "value": value, "seed": seed, "measure": kind,
-                     "score": f"{score:.4f}"}
-                    for value, score in zip(values, run[kind], strict=True)
-                ]  # fmt: skip
-        axes[0, column].set_title("search of the " + search.name, fontsize=9)
+        axes[0, column].set_title(search.name, fontsize=10)
         axes[1, column].set_xlabel(search.parameter)
     axes[0, 0].set_ylabel("TLNMF.score")
     axes[1, 0].set_ylabel("minus the divergence")
     figure.savefig(FIGURE, dpi=120)
-    write_csv("held_out_search", rows)
 
 
 @dataclass(frozen=True)

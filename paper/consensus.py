@@ -1,39 +1,34 @@
-"""One transform from many starts: average the atoms they have in common, then continue."""
+"""One transform from many starts: canonical planes, the average of their atoms, then a fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from setting import Setting
+from setting import Setting, quietly
 
 import phinmf
-from phinmf import Anneal
-from phinmf.analysis import match_atoms
-from phinmf.linalg.manifold import polar
-
-ROUNDS = 4  #: number of times that every run is matched to the current average
-#: A low floor from the start keeps the atoms that the starts have in common.
-REFINE = {"anneal": Anneal(start=1e-3, length=40), "n_iter_nmf": 8}
+from phinmf.analysis import average_transform
+from phinmf.analysis import consensus as consensus_of
+from phinmf.analysis.consensus import REFINE
 
 
-def average(transforms: Sequence[np.ndarray]) -> np.ndarray:
-    """The orthogonal matrix nearest to the mean of transforms, atoms matched and signs aligned."""
-    mean = transforms[0]
-    for _ in range(ROUNDS):
-        total = np.zeros_like(mean)
-        for Phi in transforms:
-            match = match_atoms(mean, Phi)
-            aligned = Phi[match.second[match.first.argsort()]]
-            total += np.sign((aligned * mean).sum(axis=1))[:, None] * aligned
-        mean = polar(total)
-    return mean
+def starts(setting: Setting, group: int) -> list[np.ndarray]:
+    """The transforms of one group of starts; groups are disjoint."""
+    size = setting.budget.consensus
+    seeds = range(group * size, (group + 1) * size)
+    return [setting.fit(setting.budget.medium, random_state=seed).Phi for seed in seeds]
 
 
 def consensus(setting: Setting, group: int) -> phinmf.Result:
-    """The fit that continues from the average of the starts of one group; groups are disjoint."""
-    size = setting.budget.consensus
-    seeds = range(group * size, (group + 1) * size)
-    fits = [setting.fit(setting.budget.medium, random_state=seed) for seed in seeds]
-    mean = average([r.Phi for r in fits])
+    """The consensus of one group of starts."""
+    key = "consensus", group
+    if key not in setting.fits:
+        how = {"floor": phinmf.PAPER["floor"], "sparsity": 150.0, "random_state": 0}
+        fits, Y, K = starts(setting, group), setting.recording, setting.budget.K
+        setting.fits[key] = quietly(consensus_of, fits, Y, K, **how)
+    return setting.fits[key]
+
+
+def consensus_as_found(setting: Setting, group: int) -> phinmf.Result:
+    """The same without canonical planes, for comparison."""
+    mean = average_transform(starts(setting, group))
     return setting.fit(REFINE, init=mean, name=f"recording, group {group}")

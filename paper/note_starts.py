@@ -13,7 +13,9 @@ from two_notes import CASES, FILE, K, M, fit, measure
 import phinmf
 from phinmf.inits import Init, JointDiagonalisation
 
+CHANNELS = "all, as channels"
 TITLE = "Two notes: four starts, and joint diagonalisation"
+CASES_OF_CLAIMS = [("gaussian", 0.0)]  #: with all realisations as channels
 HIGH_FLOOR = 1e-2  #: -20 dB
 KEYS = ("energy in 8 atoms, %", "atoms within 0.4 Hz of a note", "SDR, dB",
         "objective per entry", "seconds")  # fmt: skip
@@ -59,11 +61,11 @@ def run(setting: Setting) -> Section:
     sources = np.stack([data["ys1"][:n], data["ys2"][:n]], axis=1)
     Y = np.stack([phinmf.to_frames(y, M) for y in data["ys"][:n]])
     singles = [(str(c), c, Y[c : c + 1], sources[c : c + 1]) for c in range(n)]
-    shared = [("all, as channels", s, Y, sources) for s in range(setting.budget.note_seeds)]
-    rows = []
+    shared = [(CHANNELS, s, Y, sources) for s in range(setting.budget.note_seeds)]
+    cases, rows = CASES if n > 1 else CASES_OF_CLAIMS, []
     fit(Y[:1], "gaussian", 0.0, 0, max_iter=2)  # compile, load, warm up
     for name, seed, frames, notes in [*singles, *shared]:
-        for divergence, sparsity in CASES:
+        for divergence, sparsity in CASES_OF_CLAIMS if name == CHANNELS else cases:
             for m in methods(Y.shape[2]):
                 r, seconds = timed(lambda m=m, d=divergence, s=sparsity, i=seed, f=frames:
                                    m.fit(f, d, s, i))  # fmt: skip
@@ -74,8 +76,8 @@ def run(setting: Setting) -> Section:
                                "seconds": seconds})  # fmt: skip
     summary = [
         summarise(rows, divergence, sparsity, m, channels)
-        for channels in (False, True)
-        for divergence, sparsity in CASES
+        for channels, some in ((False, cases), (True, CASES_OF_CLAIMS))
+        for divergence, sparsity in some
         for m in methods(Y.shape[2])
     ]
     return Section(
@@ -114,8 +116,11 @@ def claims(summary: list[dict[str, Any]]) -> list[Claim]:
         two_steps = line("NMF alone", start, realisations)
         raised = line(f"NMF alone, floor {HIGH_FLOOR:g}", "jd", realisations)
         learned = [line("TL-NMF", name, realisations) for name in ("dct", "jd")]
-        best = max(s["SDR, dB"] for s in learned)
-        as_good = two_steps["SDR, dB"] >= best - 1
+        least = max(s["SDR, dB"] for s in learned) - 1
+        as_good, if_raised = (s["SDR, dB"] >= least for s in (two_steps, raised))
+        otherwise = verdict(
+            if_raised == equal, f"only with a floor of {HIGH_FLOOR:g}", "does not hold"
+        )
         found.append(
             Claim(
                 says,
@@ -123,7 +128,7 @@ def claims(summary: list[dict[str, Any]]) -> list[Claim]:
                 f" {two_steps['start']} {words(two_steps)}, of TL-NMF from the DCT"
                 f" {words(learned[0])}, from jd {words(learned[1])}; NMF in jd with a floor of"
                 f" {HIGH_FLOOR:g} {words(raised)}",
-                verdict(as_good == equal),
+                verdict(as_good == equal, no=otherwise),
             )
         )
     return found
@@ -136,7 +141,7 @@ def summarise(
     wanted = divergence, sparsity, m.name, m.start, channels
     mine = [
         r for r in rows
-        if (r["divergence"], r["sparsity"], r["method"], r["start"], r["realisation"][0] == "a")
+        if (r["divergence"], r["sparsity"], r["method"], r["start"], r["realisation"] == CHANNELS)
         == wanted
     ]  # fmt: skip
     return {

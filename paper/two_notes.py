@@ -40,7 +40,7 @@ def sdr(estimates: np.ndarray, sources: np.ndarray) -> float:
 
 
 def fit(Y: np.ndarray, divergence: str, sparsity: float, seed: int, **how: Any) -> phinmf.Result:
-    """One run from the DCT; the seed draws W."""
+    """One run, from the DCT unless `how` names another start; the seed draws W."""
     return quietly(phinmf.tl_nmf, Y, K, divergence=divergence, sparsity=sparsity,
                    random_state=seed, **how)  # fmt: skip
 

@@ -52,8 +52,12 @@ def cost(Y, result, weights, how):
     H = np.asarray(result.H, np.float64)[:, used] / scale / scale
     floor = how.get("floor", 1e-8)
     v = power(Y[..., used], result.Phi, scale)
-    d = divergence_of(v + floor, W @ H + floor, how.get("divergence", "itakura-saito"))
-    penalty = how.get("sparsity", 10.0) * (W.sum(axis=0) @ H)
+    name = how.get("divergence", "itakura-saito")
+    d = divergence_of(v + floor, W @ H + floor, name)
+    sparsity = how.get("sparsity")
+    if sparsity is None:
+        sparsity = 10.0 if name in ("itakura-saito", "gaussian") else 0.0
+    penalty = sparsity * (W.sum(axis=0) @ H)
     return float((d + penalty) @ weights[used]), scale
 
 

@@ -110,6 +110,19 @@ def test_transform_agrees_with_the_cpu(Y, divergence):
     assert model.score(X.cuda()) == pytest.approx(model.score(X.numpy()), rel=1e-8)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_smooth_activations_agree_with_the_cpu(Y, dtype):
+    how = HOW | {"smoothness": 5.0, "floor": 1e-2, "anneal": False, "max_iter": 5, "tol": 0}
+    frames = torch.as_tensor(Y, dtype=dtype)
+    here, there = tl_nmf(frames, 4, **how), tl_nmf(frames.cuda(), 4, **how)
+    rtol = 1e-8 if dtype == torch.float64 else 1e-3
+    np.testing.assert_allclose(there.history.objective, here.history.objective, rtol=rtol)
+    model = TLNMF(4, **how).fit(frames.T.contiguous())
+    expected = model.transform(frames.T.contiguous())
+    found = model.transform(frames.T.contiguous().cuda()).cpu()
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * float(expected.max()))
+
+
 def test_fits_in_two_threads_agree_with_one_alone(Y):
     frames = torch.as_tensor(Y).cuda()
     alone = tl_nmf(frames, 4, **HOW)

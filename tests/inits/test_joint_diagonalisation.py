@@ -19,6 +19,11 @@ def start(Y, weights=None, dtype=np.float64, **how):
     return host(JointDiagonalisation(**how).start(frames, np.random.default_rng(0), dtype))
 
 
+def covariances_of(Y, S, weights=None):
+    """(S, M, M)."""
+    return np.stack(stretch_covariances(Frames(Y, weights), S))
+
+
 def criterion(Phi, C, floor):
     """Σ_s [Σ_i log (ΦC_sΦᵀ)_ii - log det C_s], the floor added to every C_s."""
     C = C + floor * np.eye(len(Phi))
@@ -53,7 +58,7 @@ def test_atoms_of_diagonalisable_covariances_are_found(seed, give):
     M, S, floor = 12, 8, 1e-4
     Phi = random_orthogonal(M, rng)
     Y = made_of_atoms(Phi, uncertain_powers(S, M, rng), 40, rng)
-    C = stretch_covariances(Frames(Y), S)
+    C = covariances_of(Y, S)
     found = start(give(Y), floor=floor, n_iter=200)
     assert criterion(Phi, C, floor) == pytest.approx(0, abs=1e-9)
     assert criterion(found, C, floor) == pytest.approx(0, abs=1e-9)
@@ -66,7 +71,7 @@ def test_atoms_of_diagonalisable_covariances_are_found(seed, give):
 @pytest.mark.parametrize("give", [np.asarray, tensor])
 def test_gradient_and_curvature_by_finite_differences(give, rng):
     M, S, eps = 6, 5, 0.03
-    C = stretch_covariances(Frames(rng.standard_normal((2, M, 40))), S)
+    C = covariances_of(rng.standard_normal((2, M, 40)), S)
     objective = Diagonality(give(C), eps)
     objective.move(give(random_orthogonal(M, rng)))
     here, h = objective.at(), 1e-3
@@ -96,7 +101,7 @@ def test_gradient_and_curvature_by_finite_differences(give, rng):
 @pytest.mark.parametrize("give", [np.asarray, tensor])
 def test_losses_of_rotated_pairs(give, rng):
     M = 5
-    C = stretch_covariances(Frames(rng.standard_normal((1, M, 60))), 4)
+    C = covariances_of(rng.standard_normal((1, M, 60)), 4)
     objective, angles = Diagonality(give(C), 0.01), np.array([[0.0, 0.3, -1.2], [0.1, 2.0, 0.7]])
     objective.move(give(random_orthogonal(M, rng)))
     p, q = np.array([0, 3]), np.array([4, 1])
@@ -113,7 +118,7 @@ def test_losses_of_rotated_pairs(give, rng):
 def test_jacobi_rotations_find_nothing_better(rng):
     """Another solver, which tries angles instead of using the gradient, ends no lower."""
     Y = np.cumsum(rng.standard_normal((1, 10, 400)), axis=1)
-    C, floor = stretch_covariances(Frames(Y), 8), 0.1
+    C, floor = covariances_of(Y, 8), 0.1
     objective = Diagonality(C, floor)
     by_angles = Jacobi().update(np.eye(10), objective, 9 * 20)
     ours = JointDiagonalisation(n_iter=200).search(Diagonality(C, floor))
@@ -125,7 +130,7 @@ def test_jacobi_rotations_find_nothing_better(rng):
 def test_never_worse_than_the_karhunen_loeve_transform(seed, n_iter):
     Y = notes(seed=seed)[None]
     frames, floor = Frames(Y), 0.1
-    C = stretch_covariances(frames, 8)
+    C = covariances_of(Y, 8)
     klt = KLT().start(frames, None, np.float64)
     found = start(Y, n_iter=n_iter)
     values = [criterion(Phi, C, floor) for Phi in (found, klt)]
@@ -141,12 +146,12 @@ def test_stretches_count_weights(rng):
     Y, weights = rng.standard_normal((2, 5, 37)), rng.integers(1, 4, 37).astype(float)
     repeated = np.repeat(Y, weights.astype(int), axis=2)
     for S in (1, 3, 8, 50):
-        C = stretch_covariances(Frames(Y, weights), S)
-        np.testing.assert_allclose(C, stretch_covariances(Frames(repeated), S), atol=1e-12)
-        np.testing.assert_allclose(C, stretch_covariances(Frames(Y, 0.3 * weights), S), atol=1e-12)
+        C = covariances_of(Y, S, weights)
+        np.testing.assert_allclose(C, covariances_of(repeated, S), atol=1e-12)
+        np.testing.assert_allclose(C, covariances_of(Y, S, 0.3 * weights), atol=1e-12)
         np.testing.assert_allclose(np.trace(C, axis1=1, axis2=2) / 5, 1, rtol=1e-6)
     eighth = rng.standard_normal((1, 5, 80))
-    C = stretch_covariances(Frames(eighth), 8)
+    C = covariances_of(eighth, 8)
     expected = eighth[0, :, 20:30] @ eighth[0, :, 20:30].T
     np.testing.assert_allclose(C[2], 5 * expected / np.trace(expected), rtol=1e-7)
 
@@ -226,6 +231,9 @@ def test_a_small_fit_sees_the_frames_in_the_order_of_time():
     repeated = np.repeat(Y, weights.astype(int), axis=1)
     found = phinmf.tl_nmf(repeated, 2, **how).Phi
     np.testing.assert_allclose(found, start(Y[None], weights), atol=1e-8)
+    da = pytest.importorskip("dask.array")
+    lazy = da.from_array(repeated, chunks=(-1, 11))
+    assert np.array_equal(phinmf.tl_nmf(lazy, 2, **how).Phi, found)
 
 
 @pytest.mark.parametrize(

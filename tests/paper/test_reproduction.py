@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phinmf.linalg.manifold import givens, random_orthogonal
-
 
 @pytest.fixture
 def piece(monkeypatch):
@@ -42,18 +40,6 @@ def test_sdr_of_a_known_error_in_either_order(piece):
     assert sdr(estimates[::-1], sources) == pytest.approx(20)
 
 
-def test_the_average_of_shuffled_copies_is_the_original(piece, rng):
-    average = piece("consensus").average
-    Phi = random_orthogonal(12, rng)
-    runs = []
-    for angle in (-0.1, 0.0, 0.1):
-        turned = givens(12, 3, 7, angle) @ Phi
-        runs.append(rng.choice([-1.0, 1.0], (12, 1)) * turned[rng.permutation(12)])
-    mean = average(runs)
-    assert np.allclose(np.sort(np.abs(mean @ Phi.T), axis=1)[:, -1], 1)
-    assert np.allclose(mean @ mean.T, np.eye(12))
-
-
 def test_the_corrected_direction_always_descends_and_the_printed_one_does_not(piece):
     printed, corrected = piece("printed_update").small_cases(200, 3)
     assert corrected == 0
@@ -63,3 +49,8 @@ def test_the_corrected_direction_always_descends_and_the_printed_one_does_not(pi
 def test_a_table_escapes_bars_and_rounds(piece):
     table = piece("page").table([{"a": "|x|", "b": 0.123456}])
     assert table.splitlines()[-1] == "| \\|x\\| | 0.1235 |"
+
+
+def test_every_method_from_a_start_of_the_two_notes_has_a_name_of_its_own(piece):
+    names = [(method.name, method.start) for method in piece("note_starts").methods(20)]
+    assert len(set(names)) == len(names) == 11

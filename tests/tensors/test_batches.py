@@ -15,7 +15,7 @@ from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import Kept, flat_activations
 from phinmf.algorithm.options import Options, annealing_for
 from phinmf.algorithm.single import Single
-from phinmf.divergences import DIVERGENCES
+from phinmf.divergences import COMPILED, DIVERGENCES
 from phinmf.fit.data import data_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.given import given_factors
@@ -277,15 +277,14 @@ def test_the_compact_form_gives_the_direction_of_the_two_loops(rng):
                 loop.pairs.append(Pair(s, y, 1 / (s @ y)))
 
 
-@pytest.mark.parametrize("divergence", DIVERGENCES)
-def test_plain_functions_use_the_formulas_of_the_divergence(rng, divergence):
-    d = DIVERGENCES[divergence]
+@pytest.mark.parametrize(("family", "d"), COMPILED.items())
+def test_plain_functions_use_the_formulas_of_the_divergence(rng, family, d):
     X = rng.standard_normal((2, 3, 5, 7))
     WH = rng.uniform(0.1, 2, (2, 5, 7))
     weights, eps = rng.uniform(0.5, 2, (2, 7)), 1e-3
     V, w = (X**2).mean(axis=1), weights[:, None]
     F = torch.empty(2, 3, 5, 7, dtype=torch.float64)
-    common = tensor(weights), False, torch.tensor(eps, dtype=torch.float64), d.family
+    common = tensor(weights), False, torch.tensor(eps, dtype=torch.float64), family
     loss = plain.loss_and_slope(tensor(X), tensor(WH), *common, F)
     np.testing.assert_allclose(loss, (d.value(V, WH + eps, eps) * w).sum(axis=(1, 2)))
     np.testing.assert_allclose(F, (d.slope(V, WH + eps, eps) * w)[:, None] * X)
@@ -314,8 +313,9 @@ def test_no_batch_is_kept_on_the_cpu():
     assert not workspace.kept()  # because no work is recorded there
 
 
+@pytest.mark.parametrize("divergence", COMPILED.values(), ids=str)
 @pytest.mark.parametrize("entries", [2**24, 700])
-def test_activations_converge_as_in_the_engine(rng, monkeypatch, entries):
+def test_activations_converge_as_in_the_engine(rng, monkeypatch, entries, divergence):
     from phinmf.engines.array import ArrayEngine
     from phinmf.tensors import converging
 
@@ -325,12 +325,12 @@ def test_activations_converge_as_in_the_engine(rng, monkeypatch, entries):
     W /= W.sum(axis=0)
     found = []
     for way in (converge, ArrayEngine.converge_activations):
-        engine = ArrayEngine(tensor(notes()[None]), DIVERGENCES["itakura-saito"])
+        engine = ArrayEngine(tensor(notes()[None]), divergence)
         engine.set_activations(tensor(np.ones((3, notes().shape[1]))))
         way(engine, tensor(W), Sparse(2.0), 1e-3, 3e-6, 200)
         found.append(engine.activations().numpy())
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
-    some = ArrayEngine(tensor(notes()[None, :, 7:9].copy()), DIVERGENCES["itakura-saito"])
+    some = ArrayEngine(tensor(notes()[None, :, 7:9].copy()), divergence)
     some.set_activations(tensor(np.ones((3, 2))))
     converge(some, tensor(W), Sparse(2.0), 1e-3, 3e-6, 200)
     np.testing.assert_allclose(some.activations().numpy(), found[0][:, 7:9], rtol=1e-9)

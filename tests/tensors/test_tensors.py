@@ -11,6 +11,7 @@ from tensor_problems import host, tensor, torch
 import phinmf
 from phinmf import PAPER, TLNMF, arrays, learn_transform, tl_nmf
 from phinmf.audio.example import example
+from phinmf.divergences import DIVERGENCES
 from phinmf.engines import array as array_engine
 from phinmf.solvers import LBFGS, SOLVERS
 
@@ -48,7 +49,7 @@ def objectives_agree(a, b, rel=1e-3):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("solver", [*SOLVERS, LBFGS(retraction="exp"), None], ids=str)
-@pytest.mark.parametrize("divergence", ["itakura-saito", "gaussian"])
+@pytest.mark.parametrize("divergence", DIVERGENCES)
 def test_every_solver_ends_at_the_same_objective(sound, solver, divergence, dtype):
     """At a high floor: near 1e-8 rounding decides which sign pattern a run ends in."""
     how = {"floor": 1e-2, "anneal": False, "max_iter": 12, "tol": 0, "random_state": 0}
@@ -168,6 +169,44 @@ def test_the_estimator_agrees(sound, dtype, way, tmp_path):
     loaded = TLNMF.load(tmp_path / "model.npz")
     assert isinstance(loaded.components_, np.ndarray)
     assert np.array_equal(loaded.transform(tensor(X)), found)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_smooth_activations_agree(sound, dtype):
+    """No batch computes them, so both run on the readable engine."""
+    Y = sound.astype(dtype)
+    how = {"smoothness": 5.0, "floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
+    how |= {"random_state": 0, "first_frames": [0, 400]}
+    a, b = tl_nmf(Y, 3, engine="array", **how), tl_nmf(tensor(Y), 3, **how)
+    exact = dtype == np.float64
+    objectives_agree(a, b, rel=1e-10 if exact else 1e-4)
+    rtol = 1e-10 if exact else 1e-4
+    np.testing.assert_allclose(b.history.objective, a.history.objective, rtol=rtol)
+    np.testing.assert_allclose(b.history.penalty, a.history.penalty, rtol=rtol)
+    atol = (1e-9 if exact else 2e-3) * a.H.max()
+    np.testing.assert_allclose(host(b.H), a.H, rtol=0, atol=atol)
+    rough = tl_nmf(tensor(Y), 3, **how | {"smoothness": 0.0})
+    assert roughness(b.H) < 0.5 * roughness(rough.H)
+
+
+def roughness(H):
+    logs = np.log(np.maximum(host(H), 1e-6 * host(H).max()))
+    return np.abs(np.diff(logs)).mean()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_new_frames_have_smooth_activations_too(sound, dtype):
+    X = np.ascontiguousarray(sound.T, dtype=dtype)
+    how = {"smoothness": 5.0, "max_iter": 5, "tol": 0, "random_state": 0}
+    model = TLNMF(3, **how).fit(tensor(X))
+    found = model.transform(tensor(X))
+    assert host(found).dtype == dtype
+    expected = model.transform(X)
+    rtol = 1e-9 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(host(found), expected, rtol=rtol, atol=rtol * expected.max())
+    assert model.score(tensor(X)) == pytest.approx(model.score(X), rel=1e-5)
+    rough = TLNMF(3, **how | {"smoothness": 0.0}).fit(tensor(X))
+    assert roughness(found.T) < roughness(rough.transform(tensor(X)).T)
 
 
 def test_activations_of_a_frame_do_not_depend_on_other_frames(sound):

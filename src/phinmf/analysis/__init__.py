@@ -1,6 +1,8 @@
 """Properties of a learned transform: energy, atoms, and whether other starts find the same."""
 
 from phinmf.analysis.blocks import Block, atom_blocks, block_order
+from phinmf.analysis.canonical import Canonical, canonical
+from phinmf.analysis.consensus import average_transform, consensus
 from phinmf.analysis.energy import (
     atom_energies,
     atoms_for_energy,
@@ -16,6 +18,7 @@ from phinmf.analysis.unseen import HeldOut, held_out, split_frames
 
 __all__ = [
     "Block",
+    "Canonical",
     "Frequencies",
     "HeldOut",
     "Matching",
@@ -25,7 +28,10 @@ __all__ = [
     "atom_energies",
     "atom_frequencies",
     "atoms_for_energy",
+    "average_transform",
     "block_order",
+    "canonical",
+    "consensus",
     "energy_curve",
     "held_out",
     "karhunen_loeve",

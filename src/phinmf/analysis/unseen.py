@@ -65,8 +65,8 @@ def held_out(
     coefficients whose variance v̂ is not known exactly. It does not depend on how the model was
     fitted, so that numbers of components, sparsities, divergences and fits to frames of another
     level can be compared; so can transforms, because an orthogonal one keeps densities. The
-    divergence of the fit cannot compare transforms, also not on held-out frames:
-    Itakura–Saito is lower where many coefficients are close to zero, whatever is predicted.
+    Itakura–Saito divergence cannot compare transforms, also not on held-out frames: it is lower
+    where fewer coefficients are close to zero, however well the power is predicted.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def split_frames(
     >>> from phinmf.analysis import split_frames
     >>> learn, out = split_frames(1000, 0.2, random_state=0)
     >>> len(learn), len(out)
-    (784, 200)
+    (776, 200)
     """
     N, stretch = checks.count("N", N, 1), checks.count("stretch", stretch, 1)
     share, gap = checks.number("share", share, 0, strict=True), checks.count("gap", gap, 0)

@@ -152,9 +152,7 @@ class ArrayEngine(Engine):
         W, V = cast(W, np.float64), cast(power(self.X), np.float64)
 
         def cost(v: Array, H: Array) -> Array:
-            losses = sums.frame_losses(self.divergence, v, W @ H + eps, eps)
-            costs = losses + penalty.frame_rate * self.xp.sum(H, axis=0)
-            return costs / (self.xp.mean(v, axis=0) + eps) ** self.divergence.degree
+            return sums.relative_costs(self.divergence, v, W, H, penalty.frame_rate, eps)
 
         def updated(v: Array, H: Array) -> Array:
             d, rate = self.divergence, penalty.frame_rate

@@ -44,6 +44,15 @@ def frame_losses(divergence: Divergence, V: Array, v_hat: Array, eps: float) -> 
     return xp.sum(divergence.value(V, v_hat, eps), axis=-2, dtype=xp.float64)
 
 
+def relative_costs(
+    divergence: Divergence, V: Array, W: Array, H: Array, rate: float, eps: float
+) -> Array:
+    """(…, N): the cost of each frame with its penalty, divided by how costs grow with its power."""
+    xp = namespace(V)
+    costs = frame_losses(divergence, V, W @ H + eps, eps) + rate * xp.sum(H, axis=-2)
+    return costs / (xp.mean(V, axis=-2) + eps) ** divergence.degree
+
+
 def loss(divergence: Divergence, V: Array, v_hat: Array, eps: float, weights: Array) -> Array:
     """(…,): L(Φ) of (3), the weighted sum of f over all entries, in double precision."""
     losses = frame_losses(divergence, V, v_hat, eps)

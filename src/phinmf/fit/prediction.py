@@ -11,9 +11,9 @@ component explains, one number for all frames, and the best one is taken.
 
 Given its variance a coefficient is Gaussian, but the variance is known only as well as h, and that
 may depend on very few coefficients: with a good transform, a tone is in two or three of them. So
-the likelihood is Student's, which is Gaussian with an uncertain variance. With a plain Gaussian one
-entry where v̂ is far too small outweighs all others, and hardly any sound has more than one
-component.
+the likelihood is Student's, which is Gaussian with an uncertain variance. With a plain Gaussian
+one entry where v̂ is far too small outweighs all others, and one component is chosen where there
+are several.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,8 +129,9 @@ def asked(question: Question, Y: AnyArray, weights: Array) -> Array:
     cuts = [slice(i, i + length) for i in range(0, N, length)]
     if not lazy.is_lazy(Y):
         return np.sum([question.losses(Y[:, :, cut], weights[cut]) for cut in cuts], axis=0)
-    delayed = lazy.dask().delayed
-    shared, losses = delayed(question), delayed(Question.losses)
+    delayed, learned = lazy.dask().delayed, question.learned
+    learned = replace(learned, n_threads=learned.n_threads or 1)  # dask runs stretches in parallel
+    shared, losses = delayed(replace(question, learned=learned)), delayed(Question.losses)
     tasks = [losses(shared, Y[:, :, cut], weights[cut]) for cut in cuts]
     return np.sum(cluster_tasks.compute(Y, tasks), axis=0)
 
@@ -178,12 +179,12 @@ def predictions(v: Array, seen: Array, unseen: Array) -> Iterator[Array]:
 
 
 def lowest(totals: Any) -> Prediction:
-    """Return the minimum over the noise, of a parabola through the three lowest levels."""
+    """Return the minimum over the noise: of a parabola through the lowest three levels."""
     i = int(np.argmin(totals))
     if 0 < i < len(totals) - 1:
         before, here, after = totals[i - 1 : i + 2]
         bend = before - 2 * here + after
         shift = 0.5 * (before - after) / bend if bend > 0 else 0.0
-        noise = float(NOISE[i]) * 10 ** (STEP * shift)
-        return Prediction(float(here - 0.25 * (before - after) * shift), noise)
+        noise = NOISE[i] * 10 ** (STEP * shift)
+        return Prediction(float(here - 0.25 * (before - after) * shift), float(noise))
     return Prediction(float(totals[i]), float(NOISE[i]))

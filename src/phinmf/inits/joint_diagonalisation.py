@@ -71,7 +71,8 @@ class JointDiagonalisation(Init):
         with nullcontext() if is_tensor(U) else single_threaded_blas:
             C = stretch_covariances(frames.in_time or frames, self.n_stretches)
             strong = U[: atoms_above(self.floor, C, U)]
-            Q = self.search(Diagonality(strong @ C @ strong.mT, self.floor))
+            inside = namespace(U).stack([strong @ A @ strong.mT for A in C])
+            Q = self.search(Diagonality(inside, self.floor))
             Phi = namespace(U).concat([Q @ strong, U[len(strong) :]])
             return contiguous(exactly_orthogonal(Phi, dtype))
 
@@ -88,8 +89,8 @@ class JointDiagonalisation(Init):
         return objective.Q
 
 
-def stretch_covariances(frames: Frames, S: int) -> Array:
-    """Return the covariances (S, M, M) of stretches of equal length, each of mean power 1.
+def stretch_covariances(frames: Frames, S: int) -> list[Array]:
+    """Return the covariances (M, M) of S stretches of equal length, each of mean power 1.
 
     The length is counted in weights, and a frame across an edge counts in part on both sides: so a
     frame of weight 2 is the same as two frames.
@@ -103,7 +104,7 @@ def stretch_covariances(frames: Frames, S: int) -> Array:
     xp = namespace(C[0])
     powers = [float(xp.linalg.trace(A)) / len(A) for A in C]
     levels = [power + SILENT * sum(powers) / S or 1.0 for power in powers]
-    return xp.stack([A / level for A, level in zip(C, levels, strict=True)])
+    return [A / level for A, level in zip(C, levels, strict=True)]
 
 
 def stretch_of(weights: Array) -> Stretch:
@@ -113,10 +114,9 @@ def stretch_of(weights: Array) -> Stretch:
     return Stretch(first, end, weights[first:end])
 
 
-def atoms_above(floor: float, C: Array, U: Array) -> int:
+def atoms_above(floor: float, C: list[Array], U: Array) -> int:
     """Return how many atoms to rotate, up to the last whose mean power is at least the floor."""
-    xp = namespace(U)
-    powers = to_numpy(xp.sum((U @ xp.mean(C, axis=0)) * U, axis=1))
+    powers = to_numpy(namespace(U).sum((U @ sum(C)) * U, axis=1)) / len(C)
     return int(np.flatnonzero(powers >= floor).max(initial=0)) + 1
 
 

@@ -47,8 +47,7 @@ def converged_activations(
     fused = trial_run.best(kind).update_activations
 
     def cost(frames: Tensor, H: Tensor) -> Tensor:
-        losses = sums.frame_losses(divergence, sums.power(frames), W @ H + eps, eps)
-        return losses + penalty.frame_rate * H.sum(dim=0)
+        return sums.relative_costs(divergence, sums.power(frames), W, H, penalty.frame_rate, eps)
 
     def updated(frames: Tensor, H: Tensor) -> Tensor:
         frames = frames.contiguous()[None]  # as the kernels need them

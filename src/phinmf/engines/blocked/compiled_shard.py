@@ -17,14 +17,15 @@ from phinmf.arrays import levels, room_for_frames
 from phinmf.arrays.threads import Workers, no_fork
 from phinmf.divergences import compiled_family
 from phinmf.engines.blocked.scratch import Scratch
-from phinmf.engines.blocked.shard import Nodes, Shard
+from phinmf.engines.blocked.shard import Nodes
+from phinmf.engines.blocked.smooth_shard import SmoothShard
 from phinmf.engines.blocked.stretch import Stretch
 from phinmf.engines.blocked.summation import Node, Tree, blocks_of
 from phinmf.engines.converging import CHECK_EVERY
 from phinmf.linalg.multiplicative import LEAST
 
 
-class CompiledShard(Shard):
+class CompiledShard(SmoothShard):
     """Frames, activations and a trial point as arrays of NumPy."""
 
     def __init__(
@@ -46,9 +47,7 @@ class CompiledShard(Shard):
             # imported late: importing Numba is slow
             self.kernels = importlib.import_module("phinmf.engines.blocked.kernels")
             self.updates = importlib.import_module("phinmf.engines.blocked.nmf_kernels")
-            self.frame_updates = importlib.import_module(
-                "phinmf.engines.blocked.activation_kernels"
-            )
+            self.smoothing = importlib.import_module("phinmf.engines.blocked.smooth_kernels")
         self.H = np.zeros((len(stretch.weights), 0), self.dtype)
         self.V_hat = None
         self.hold(Y)
@@ -121,7 +120,7 @@ class CompiledShard(Shard):
         Wt[: W.shape[1]] = W.T
         numbers = float(mu), float(eps), LEAST, float(tol), CHECK_EVERY, max_updates
         degree = float(self.divergence.degree)
-        converge = self.frame_updates.converge_block_for(self.family)
+        converge = self.updates.converge_block_for(self.family)
 
         def one(block: slice) -> None:
             converge(self.X[:, block], self.H[block], Wt, *numbers, degree)
@@ -130,7 +129,7 @@ class CompiledShard(Shard):
 
     # sums over frames
 
-    def _sums(self, one: Callable[[slice], Sequence[Any]]) -> Nodes:
+    def sums_over_blocks(self, one: Callable[[slice], Sequence[Any]]) -> Nodes:
         """Add up what `one` returns for each block, as far as the tree allows."""
         tree, count = Tree(self.n_blocks), self.first
 
@@ -147,57 +146,10 @@ class CompiledShard(Shard):
             X, weights = self.X[:, block], self.weights[block]
             return (np.einsum("n,cnm,cnm->m", weights, X, X, dtype=np.float64),)
 
-        return self._sums(one)
+        return self.sums_over_blocks(one)
 
     def activation_sums(self) -> Nodes:
-        return self._sums(lambda block: (self.weights[block] @ self.H[block],))
-
-    def edges(self) -> dict[int, Array]:
-        return {
-            self.frames.start: self.H[0].copy(),
-            self.frames.stop - 1: self.H[-1].copy(),
-        }
-
-    def neighbours(self, edges: dict[int, Array]) -> tuple[Array, Array]:
-        """Return (K,) the activations before and after these frames; zeros if there are none."""
-        none = np.zeros_like(self.H[0])
-        numbers = self.frames.start - 1, self.frames.stop
-        before, after = (edges.get(n, none).astype(self.dtype) for n in numbers)
-        return before, after
-
-    def update_every_other(
-        self,
-        first: int,
-        W: Array,
-        rates: Array,
-        smoothness: float,
-        eps: float,
-        gamma: float,
-        edges: dict[int, Array],
-    ) -> None:
-        W, Wt = np.ascontiguousarray(W), np.ascontiguousarray(W.T)
-        rates, around = rates.astype(self.dtype), self.neighbours(edges)
-        numbers = [self.dtype.type(x) for x in (smoothness, eps, gamma, LEAST)]
-        update = self.frame_updates.smooth_block_for(self.family)
-
-        def one(block: slice) -> None:
-            odd = (self.frames.start + block.start + first) % 2
-            update(
-                self.X, self.weights, self.links, self.H, block.start + odd, block.stop, W, Wt,
-                rates, *around, *numbers,
-            )  # fmt: skip
-
-        self.workers.each(one, self.blocks)
-
-    def roughness(self, edges: dict[int, Array]) -> Nodes:
-        before, _ = self.neighbours(edges)
-
-        def one(block: slice) -> tuple[float]:
-            return (
-                self.frame_updates.roughness(self.H, self.links, block.start, block.stop, before),
-            )
-
-        return self._sums(one)
+        return self.sums_over_blocks(lambda block: (self.weights[block] @ self.H[block],))
 
     def nmf_pass(self, W: Array, rates: Array, eps: float, gamma: float) -> Nodes:
         W, Wt, rates = np.ascontiguousarray(W), np.ascontiguousarray(W.T), rates.astype(self.dtype)
@@ -210,7 +162,7 @@ class CompiledShard(Shard):
             update(X, self.weights[block], H, W, Wt, rates, *numbers, PH, QH, H1)
             return PH, QH, H1
 
-        return self._sums(one)
+        return self.sums_over_blocks(one)
 
     def at(self, W: Array | None, eps: float, T: Array | None) -> Nodes:
         model, small = self._model(W), self.dtype.type(eps)
@@ -228,7 +180,7 @@ class CompiledShard(Shard):
                 G += F[c].T @ here[c]
             return loss, G
 
-        return self._sums(one)
+        return self.sums_over_blocks(one)
 
     def loss(self, W: Array | None, eps: float) -> Nodes:
         model, small = self._model(W), self.dtype.type(eps)
@@ -238,7 +190,7 @@ class CompiledShard(Shard):
             F = self.scratch.array("F", *X.shape)
             return (self._loss_and_slope(block, X, model(block), small, F),)
 
-        return self._sums(one)
+        return self.sums_over_blocks(one)
 
     def _loss_and_slope(self, block: slice, X: Array, WH: Array, eps: Any, F: Array) -> float:
         kernel = self.kernels.loss_and_slope_for(self.family)
@@ -254,7 +206,7 @@ class CompiledShard(Shard):
             kernel(X, model(block), self.weights[block], small, exact, B, V)
             return (B.T @ V,)  # (12)
 
-        return self._sums(one)
+        return self.sums_over_blocks(one)
 
     def pair_losses(
         self, W: Array | None, eps: float, p: Indices, q: Indices, angles: Array
@@ -276,7 +228,7 @@ class CompiledShard(Shard):
                 losses[:, t] = self.weights[block] @ entries
             return (losses,)
 
-        return self._sums(one)
+        return self.sums_over_blocks(one)
 
     def _model(self, W: Array | None) -> Callable[[slice], Array]:
         """Return a function that models the power of a block: by WH, or by V̂ without W."""
