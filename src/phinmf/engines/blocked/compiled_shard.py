@@ -47,9 +47,7 @@ class CompiledShard(SmoothShard):
             # imported late: importing Numba is slow
             self.kernels = importlib.import_module("phinmf.engines.blocked.kernels")
             self.updates = importlib.import_module("phinmf.engines.blocked.nmf_kernels")
-            self.frame_updates = importlib.import_module(
-                "phinmf.engines.blocked.activation_kernels"
-            )
+            self.smoothing = importlib.import_module("phinmf.engines.blocked.smooth_kernels")
         self.H = np.zeros((len(stretch.weights), 0), self.dtype)
         self.V_hat = None
         self.hold(Y)
@@ -122,7 +120,7 @@ class CompiledShard(SmoothShard):
         Wt[: W.shape[1]] = W.T
         numbers = float(mu), float(eps), LEAST, float(tol), CHECK_EVERY, max_updates
         degree = float(self.divergence.degree)
-        converge = self.frame_updates.converge_block_for(self.family)
+        converge = self.updates.converge_block_for(self.family)
 
         def one(block: slice) -> None:
             converge(self.X[:, block], self.H[block], Wt, *numbers, degree)

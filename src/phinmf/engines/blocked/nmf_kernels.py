@@ -1,7 +1,6 @@
 """The update of activations on a block of frames, compiled, and the sums for that of W.
 
-The readable formulas are in `engines/sums.py`. Arrays are (channels,
-frames, atoms).
+The readable formulas are in `engines/sums.py`. Arrays are (channels, frames, atoms).
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import AnyArray
-from phinmf.engines.blocked.compiling import compiled, inlined
+from phinmf.engines.blocked.compiling import compiled, inlined, reassociated
 from phinmf.engines.blocked.entries import (
     EUCLIDEAN,
     KULLBACK_LEIBLER,
+    cost,
     numerator_and_denominator,
 )
 from phinmf.engines.blocked.kernels import frame_power
@@ -177,3 +177,71 @@ def column_sums(Wt: Any, sums: Any) -> None:
         for m in range(1, Wt.shape[1]):
             total += Wt[k, m]
         sums[:, k] = total
+
+
+@reassociated
+def frame_model(h: Any, Wt: Any, eps: float, v_hat: Any) -> None:
+    """v̂ = Wh + ε of one frame; two components at a time need half as much memory traffic."""
+    v_hat[:] = eps
+    for k in range(0, len(h), 2):
+        h0, h1 = h[k], h[k + 1]
+        for m in range(len(v_hat)):
+            v_hat[m] += h0 * Wt[k, m] + h1 * Wt[k + 1, m]
+
+
+@cache
+def converge_block_for(family: int) -> Any:
+    """Return the kernel of single frames for a family."""
+
+    @reassociated
+    def converge_block(
+        X: AnyArray, H: Any, Wt: Any, mu: float, eps: float, least: float, tol: float,
+        every: int, max_updates: int, degree: float,
+    ) -> None:  # fmt: skip
+        """Update the activations of each frame until they converge, one frame at a time.
+
+        This is done in double precision and without products of matrices, whose rounding would
+        depend on the number of frames. Wt has an even number of rows; the last one may be 0.
+        """
+        _, n, M = X.shape
+        K = H.shape[1]
+        v, h = np.empty(M, X.dtype), np.zeros(len(Wt))
+        a, v_hat, P, Q = np.empty(M), np.empty(M), np.empty(M), np.empty(M)
+        for i in range(n):
+            frame_power(X, i, v)
+            total = 0.0
+            for m in range(M):
+                a[m] = v[m] + eps
+                total += a[m]
+            least_gain = tol * M * (total / M) ** degree
+            for k in range(K):
+                h[k] = H[i, k]
+            frame_model(h, Wt, eps, v_hat)
+            before = np.inf
+            for step in range(max_updates):
+                if step % every == 0:
+                    now = 0.0
+                    for m in range(M):
+                        now += cost(family, a[m], v_hat[m])
+                    for k in range(len(h)):
+                        now += mu * h[k]
+                    if not before - now > least_gain:
+                        break
+                    before = now
+                for m in range(M):
+                    P[m], Q[m] = numerator_and_denominator(family, a[m], v_hat[m], 1.0)
+                for k in range(0, len(h), 2):
+                    p0, p1, q0, q1 = 0.0, 0.0, mu, mu
+                    for m in range(M):
+                        p0 += Wt[k, m] * P[m]
+                        q0 += Wt[k, m] * Q[m]
+                        p1 += Wt[k + 1, m] * P[m]
+                        q1 += Wt[k + 1, m] * Q[m]
+                    ratio0, ratio1 = p0 / q0 if q0 > 0 else 1.0, p1 / q1 if q1 > 0 else 1.0
+                    h[k] = max(h[k] * ratio0, min(h[k], least))
+                    h[k + 1] = max(h[k + 1] * ratio1, min(h[k + 1], least))
+                frame_model(h, Wt, eps, v_hat)
+            for k in range(K):
+                H[i, k] = h[k]
+
+    return converge_block

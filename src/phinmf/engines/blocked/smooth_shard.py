@@ -24,7 +24,7 @@ class SmoothShard(Shard):
     frames: slice  #: of all frames
     blocks: list[slice]  #: of its frames
     workers: Workers
-    frame_updates: Any  #: the module of kernels
+    smoothing: Any  #: the module of kernels
 
     @abstractmethod
     def sums_over_blocks(self, one: Callable[[slice], Sequence[Any]]) -> Nodes:
@@ -56,7 +56,7 @@ class SmoothShard(Shard):
         W, Wt = np.ascontiguousarray(W), np.ascontiguousarray(W.T)
         rates, around = rates.astype(self.dtype), self.neighbours(edges)
         numbers = [self.dtype.type(x) for x in (smoothness, eps, gamma, LEAST)]
-        update = self.frame_updates.smooth_block_for(self.family)
+        update = self.smoothing.smooth_block_for(self.family)
 
         def one(block: slice) -> None:
             odd = (self.frames.start + block.start + first) % 2
@@ -71,8 +71,6 @@ class SmoothShard(Shard):
         before, _ = self.neighbours(edges)
 
         def one(block: slice) -> tuple[float]:
-            return (
-                self.frame_updates.roughness(self.H, self.links, block.start, block.stop, before),
-            )
+            return (self.smoothing.roughness(self.H, self.links, block.start, block.stop, before),)
 
         return self.sums_over_blocks(one)

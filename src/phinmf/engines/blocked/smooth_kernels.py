@@ -1,0 +1,78 @@
+"""The update of smooth activations on a block of frames, compiled, and what they cost.
+
+The readable formulas are in `penalties/smooth.py`. Arrays are (channels, frames, atoms).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from phinmf._types import AnyArray
+from phinmf.engines.blocked.compiling import compiled
+from phinmf.engines.blocked.nmf_kernels import PIECE, split
+
+
+@cache
+def smooth_block_for(family: int) -> Any:
+    """Return the kernel of smooth activations for a family."""
+
+    @compiled
+    def smooth_block(
+        X: AnyArray, weights: Any, links: Any, H: Any, start: int, stop: int, W: Any, Wt: Any,
+        rates: Any, before: Any, after: Any, smoothness: Any, eps: Any, gamma: Any, least: Any,
+    ) -> None:  # fmt: skip
+        """Update the activations H of every other frame from start to stop, pulled by neighbours.
+
+        `before` and `after` are the activations of the frames around all of H.
+        (`penalties/smooth.py` has the formulas; a neighbour that is missing is replaced by the
+        frame itself.)
+        """
+        K, M = H.shape[1], len(W)
+        zero, one = X.dtype.type(0), X.dtype.type(1)
+        v, WH = np.empty(M, X.dtype), np.empty((PIECE, M), X.dtype)
+        P, Q = np.empty((PIECE, M), X.dtype), np.empty((PIECE, M), X.dtype)
+        h = np.empty((PIECE, K), X.dtype)
+        numerator, denominator = np.empty((PIECE, K), X.dtype), np.empty((PIECE, K), X.dtype)
+        for first in range(start, stop, 2 * PIECE):
+            p = (min(first + 2 * PIECE, stop) - first + 1) // 2
+            for i in range(p):
+                h[i] = H[first + 2 * i]
+            np.dot(h[:p], Wt, WH[:p])
+            split(family, X, first, 2, WH[:p], eps, v, P, Q)
+            np.dot(P[:p], W, numerator[:p])
+            np.dot(Q[:p], W, denominator[:p])
+            for i in range(p):
+                n = first + 2 * i
+                weight = X.dtype.type(weights[n])
+                strength = smoothness / weight if weight > zero else zero
+                for k in range(K):
+                    old = h[i, k]
+                    rise = before[k] if n == 0 else H[n - 1, k]
+                    fall = after[k] if n == len(H) - 1 else H[n + 1, k]
+                    rise = rise / old if links[n] and rise > zero and old > zero else one
+                    fall = old / fall if links[n + 1] and fall > zero and old > zero else one
+                    a = old * numerator[i, k] + strength * rise
+                    b = old * (denominator[i, k] + rates[k]) + strength * fall
+                    ratio = a / b if b > zero else one
+                    if gamma != one:
+                        ratio = ratio**gamma
+                    H[n, k] = max(old * ratio, min(old, least))
+
+    return smooth_block
+
+
+@compiled
+def roughness(H: Any, links: Any, start: int, stop: int, before: Any) -> float:
+    """Σ d(h_{k,n-1} | h_kn) over the linked frames from start to stop."""
+    total = 0.0
+    for n in range(start, stop):
+        if links[n]:
+            for k in range(H.shape[1]):
+                last = float(before[k] if n == 0 else H[n - 1, k])
+                if last > 0 and H[n, k] > 0:
+                    ratio = last / float(H[n, k])
+                    total += ratio - np.log(ratio) - 1
+    return total
