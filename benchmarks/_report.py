@@ -234,12 +234,12 @@ OTHER_PAGES = {
     ),
     **dict.fromkeys(("fuzz_command_line", "fuzz_library", "fuzz_cluster"), "docs/reliability.md"),
     **dict.fromkeys(
-        ("starts", "starts_short", "starts_ways", "starts_length"), "docs/choosing_parts/starts.md"
+        ("starts", "starts_short", "starts_ways", "starts_length"), "docs/choosing/starts.md"
     ),
     "unmix": "docs/unmix.md",
     "estimator": "docs/estimator.md",
-    "held_out": "docs/choosing_parts/held_out.md",
-    "smoothness": "docs/choosing_parts/penalties.md",
+    "held_out": "docs/choosing/held_out.md",
+    "smoothness": "docs/choosing/penalties.md",
     "separation_snr": "docs/separation.md",
     "separation_sdr": "docs/separation.md",
     "separation_settings": "docs/separation.md",

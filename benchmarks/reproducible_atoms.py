@@ -1,6 +1,6 @@
 """Do other random starts find the same atoms? Canonical planes, consensus, and what they cost.
 
-Writes the tables of docs/choosing_parts/atoms.md: how many of the 50 strongest atoms of the paper's
+Writes the tables of docs/choosing/atoms.md: how many of the 50 strongest atoms of the paper's
 recording two disjoint groups of starts share, and the separation of the built-in example.
 """
 
@@ -34,7 +34,7 @@ from phinmf.scores.grouping import grouped, oracle_grouping
 from phinmf.scores.measures import score
 from phinmf.scores.oracles import component_signals
 
-PAGE = "docs/choosing_parts/atoms.md"
+PAGE = "docs/choosing/atoms.md"
 ATOMS, K, SIZE = 50, 10, 7  #: compared atoms, components, starts of a group
 HOW: dict[str, Any] = {"floor": 1e-10, "sparsity": 150.0}
 #: W and H fitted again in a transform that stays as it is

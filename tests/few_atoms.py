@@ -5,6 +5,9 @@ from fuzz.formulas import check_fit
 from problems import notes
 from tensor_problems import host
 
+#: Divergences that a transform is usually learned with; the contract tests have all of them.
+LIKELIHOODS = ("itakura-saito", "gaussian")
+
 
 def sound(M=24, n=1200, C=1, dtype=np.float64):
     """Frames (C, M, N) of a small recording, whose channels differ."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from few_atoms import check_falling, same_bits, sound
+from few_atoms import LIKELIHOODS, check_falling, same_bits, sound
 from fuzz.formulas import check_fit
 from hostile import nothing_changes
 from problems import notes
@@ -108,7 +108,7 @@ def test_every_solver_that_is_annealed_begins_coarse(solver, engine):
 
 @GIVE
 @pytest.mark.parametrize("max_iter", [0, 1, 2, 3])
-@pytest.mark.parametrize("divergence", phinmf.divergences.DIVERGENCES)
+@pytest.mark.parametrize("divergence", LIKELIHOODS)
 def test_few_iterations(max_iter, divergence, give):
     Y = sound()
     r = tl_nmf(give(Y), max_iter=max_iter, divergence=divergence, **HOW)

@@ -19,7 +19,7 @@ from phinmf.solvers import SOLVERS
 ROOT = Path(__file__).parents[2]
 PAGES = [
     page.relative_to(ROOT).as_posix()
-    for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
     if "```python" in page.read_text()
 ]
 

@@ -37,8 +37,9 @@ def test_the_first_iterations_agree_with_the_cpu(Y, dtype, divergence):
 
 
 def test_the_default_reaches_the_objective_of_other_engines(Y):
+    """On average: runs from the same start end up to 3 % apart, as rounding is amplified."""
     objectives = [
-        [tl_nmf(f, 4, **HOW | {"random_state": seed}).objective for seed in range(5)]
+        [tl_nmf(f, 4, **HOW | {"random_state": seed}).objective for seed in range(24)]
         for f in (Y, torch.as_tensor(Y).cuda())
     ]
     here, there = np.mean(objectives, axis=1)

@@ -63,10 +63,16 @@ def test_every_iteration_is_the_same_at_a_high_floor(Y, K, dtype, monkeypatch):
 @DIVERGENCES
 @DTYPES
 def test_every_iteration_is_the_same_for_every_divergence(Y, divergence, dtype, monkeypatch):
-    """Except on the readable engine, where a first step may be longer than a batch tries."""
+    """Except on the readable engine, where a first step may be longer than a batch tries.
+
+    The Euclidean loss has fourth powers of samples: in single precision it is compared as in
+    `test_gpu.py: test_the_first_iterations_agree_with_the_cpu`.
+    """
     how = {"floor": 1e-2, "anneal": False, "max_iter": 5, "tol": 0, "divergence": divergence}
     fused, plain, readable = three_ways(Y, 10, dtype, monkeypatch, **how)
     rtol = 1e-8 if dtype == torch.float64 else 1e-4
+    if divergence.family is Family.EUCLIDEAN and dtype == torch.float32:
+        rtol = 1e-3
     others = [plain] if divergence.family is Family.EUCLIDEAN else [plain, readable]
     for other in others:
         np.testing.assert_allclose(fused.history.objective, other.history.objective, rtol=rtol)

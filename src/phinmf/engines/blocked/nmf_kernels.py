@@ -1,7 +1,6 @@
-"""The updates of activations on a block of frames, compiled, and the sums for that of W.
+"""The update of activations on a block of frames, compiled, and the sums for that of W.
 
-The readable formulas are in `engines/sums.py` and `penalties/smooth.py`. Arrays are (channels,
-frames, atoms).
+The readable formulas are in `engines/sums.py`. Arrays are (channels, frames, atoms).
 """
 
 from __future__ import annotations
@@ -37,21 +36,23 @@ def split(
 
 
 @inlined
-def numerators(family: int, X: AnyArray, first: int, WH: Any, eps: Any, v: Any, P: Any) -> None:
-    """P alone, for as many frames as P has, where Q is not needed."""
-    for i in range(len(P)):
+def ratios(X: AnyArray, first: int, WH: Any, eps: Any, v: Any, P: Any) -> None:
+    """P of Kullback–Leibler alone, whose Q is 1."""
+    for i in range(len(WH)):
         frame_power(X, first + i, v)
         for m in range(len(v)):
-            P[i, m] = v[m] + eps if family == EUCLIDEAN else (v[m] + eps) / (WH[i, m] + eps)
+            P[i, m] = (v[m] + eps) / (WH[i, m] + eps)
 
 
 @cache
 def nmf_block_for(family: int) -> Any:
     """Return the kernel of an NMF pass for a family.
 
-    Two of them need fewer products: WᵀQ and QHᵀ are sums of W and of H for Kullback–Leibler, where
-    Q is 1, and follow from WᵀW and HHᵀ for the Euclidean divergence, where Q is v̂.
+    Kullback–Leibler needs fewer products: WᵀQ and QHᵀ are sums of W and of H, because Q is 1. The
+    Euclidean divergence has a kernel of its own.
     """
+    if family == EUCLIDEAN:
+        return euclidean_block
 
     @compiled
     def nmf_block(
@@ -70,71 +71,112 @@ def nmf_block_for(family: int) -> Any:
         P, Q = np.empty((PIECE, M), X.dtype), np.empty((PIECE, M), X.dtype)
         numerator, denominator = np.empty((PIECE, K), X.dtype), np.empty((PIECE, K), X.dtype)
         weighted, part = np.empty((PIECE, K), X.dtype), np.empty((K, M), X.dtype)
-        sums, inner = np.zeros(K, X.dtype), np.empty((K, K), X.dtype)
-        outer, square = np.zeros((K, K), X.dtype), np.empty((K, K), X.dtype)
-        for k in range(K):
-            for m in range(M):
-                sums[k] += Wt[k, m]
-        if family == EUCLIDEAN:
-            np.dot(Wt, W, inner)
+        if family == KULLBACK_LEIBLER:
+            column_sums(Wt, denominator)
         for first in range(0, n, PIECE):
             p = min(PIECE, n - first)
             h = H[first : first + p]
             if gamma > zero:
-                if family == EUCLIDEAN:
-                    numerators(family, X, first, WH, eps, v, P[:p])
-                    np.dot(h, inner, denominator[:p])
-                elif family == KULLBACK_LEIBLER:
-                    np.dot(h, Wt, WH[:p])
-                    numerators(family, X, first, WH, eps, v, P[:p])
+                np.dot(h, Wt, WH[:p])
+                if family == KULLBACK_LEIBLER:
+                    ratios(X, first, WH[:p], eps, v, P)
                 else:
-                    np.dot(h, Wt, WH[:p])
                     split(family, X, first, 1, WH[:p], eps, v, P, Q)
-                    np.dot(Q[:p], W, denominator[:p])
                 np.dot(P[:p], W, numerator[:p])
-                for i in range(p):
-                    for k in range(K):
-                        if family == EUCLIDEAN:
-                            d = denominator[i, k] + eps * sums[k] + rates[k]
-                        elif family == KULLBACK_LEIBLER:
-                            d = sums[k] + rates[k]
-                        else:
-                            d = denominator[i, k] + rates[k]
-                        ratio = numerator[i, k] / d if d > zero else one
-                        if gamma != one:
-                            ratio = ratio**gamma
-                        h[i, k] = max(h[i, k] * ratio, min(h[i, k], least))
-            for i in range(p):
-                weight = X.dtype.type(weights[first + i])
-                for k in range(K):
-                    weighted[i, k] = weight * h[i, k]
-                    H1[k] += weighted[i, k]
-            if family == EUCLIDEAN:
-                if gamma == zero:
-                    numerators(family, X, first, WH, eps, v, P[:p])
-                np.dot(weighted[:p].T, h, square)
-                outer += square
-            elif family == KULLBACK_LEIBLER:
-                np.dot(h, Wt, WH[:p])
-                numerators(family, X, first, WH, eps, v, P[:p])
+                if family != KULLBACK_LEIBLER:
+                    np.dot(Q[:p], W, denominator[:p])
+                update(h, numerator, denominator, rates, gamma, least, zero, one)
+            weigh(h, weights, first, weighted, H1)
+            np.dot(h, Wt, WH[:p])
+            if family == KULLBACK_LEIBLER:
+                ratios(X, first, WH[:p], eps, v, P)
             else:
-                np.dot(h, Wt, WH[:p])
                 split(family, X, first, 1, WH[:p], eps, v, P, Q)
             np.dot(weighted[:p].T, P[:p], part)
             PH += part
-            if family not in (KULLBACK_LEIBLER, EUCLIDEAN):
+            if family != KULLBACK_LEIBLER:
                 np.dot(weighted[:p].T, Q[:p], part)
                 QH += part
-        if family == EUCLIDEAN:
-            np.dot(outer, Wt, part)
-            QH += part
-        if family in (KULLBACK_LEIBLER, EUCLIDEAN):
-            level = eps if family == EUCLIDEAN else one
+        if family == KULLBACK_LEIBLER:
             for k in range(K):
                 for m in range(M):
-                    QH[k, m] += level * H1[k]
+                    QH[k, m] += H1[k]
 
     return nmf_block
+
+
+@compiled
+def euclidean_block(
+    X: AnyArray, weights: Any, H: Any, W: Any, Wt: Any, rates: Any, eps: Any, gamma: Any,
+    least: Any, PH: Any, QH: Any, H1: Any,
+) -> None:  # fmt: skip
+    """The same for the Euclidean divergence, whose Q is v̂: WᵀQ and QHᵀ need only WᵀW and HHᵀ."""
+    n, K = H.shape
+    M = len(W)
+    zero, one = X.dtype.type(0), X.dtype.type(1)
+    v, P = np.empty(M, X.dtype), np.empty((PIECE, M), X.dtype)
+    numerator, denominator = np.empty((PIECE, K), X.dtype), np.empty((PIECE, K), X.dtype)
+    sums, weighted = np.empty((1, K), X.dtype), np.empty((PIECE, K), X.dtype)
+    part, square = np.empty((K, M), X.dtype), np.empty((K, K), X.dtype)
+    inner, outer = np.empty((K, K), X.dtype), np.zeros((K, K), X.dtype)
+    column_sums(Wt, sums)
+    np.dot(Wt, W, inner)
+    pressure = rates + eps * sums[0]
+    for first in range(0, n, PIECE):
+        p = min(PIECE, n - first)
+        h = H[first : first + p]
+        for i in range(p):
+            frame_power(X, first + i, v)
+            for m in range(M):
+                P[i, m] = v[m] + eps
+        if gamma > zero:
+            np.dot(P[:p], W, numerator[:p])
+            np.dot(h, inner, denominator[:p])
+            update(h, numerator, denominator, pressure, gamma, least, zero, one)
+        weigh(h, weights, first, weighted, H1)
+        np.dot(weighted[:p].T, P[:p], part)
+        PH += part
+        np.dot(weighted[:p].T, h, square)
+        outer += square
+    np.dot(outer, Wt, part)
+    for k in range(K):
+        for m in range(M):
+            QH[k, m] += part[k, m] + eps * H1[k]
+
+
+@inlined
+def update(
+    h: Any, numerator: Any, denominator: Any, rates: Any, gamma: Any, least: Any, zero: Any,
+    one: Any,
+) -> None:  # fmt: skip
+    """H ← h [numerator / (denominator + rates)]^γ."""
+    for i in range(h.shape[0]):
+        for k in range(h.shape[1]):
+            d = denominator[i, k] + rates[k]
+            ratio = numerator[i, k] / d if d > zero else one
+            if gamma != one:
+                ratio = ratio**gamma
+            h[i, k] = max(h[i, k] * ratio, min(h[i, k], least))
+
+
+@inlined
+def weigh(h: Any, weights: Any, first: int, weighted: Any, H1: Any) -> None:
+    """Activations times the weights of their frames, which are added to H1."""
+    for i in range(h.shape[0]):
+        weight = h.dtype.type(weights[first + i])
+        for k in range(h.shape[1]):
+            weighted[i, k] = weight * h[i, k]
+            H1[k] += weighted[i, k]
+
+
+@compiled
+def column_sums(Wt: Any, sums: Any) -> None:
+    """Wᵀ1, in every row of `sums`."""
+    for k in range(len(Wt)):
+        total = Wt[k, 0]
+        for m in range(1, Wt.shape[1]):
+            total += Wt[k, m]
+        sums[:, k] = total
 
 
 @reassociated
