@@ -239,3 +239,5 @@ def test_a_run_is_resumed_with_the_same_bits(tmp_path):
     assert np.array_equal(again.H, whole.H)
     with pytest.raises(ValueError, match="its penalty is .*smoothness=5.0"):
         phinmf.tl_nmf(notes(), 2, max_iter=20, resume=path, **how | {"smoothness": 6.0})
+    with pytest.raises(ValueError, match="its first_frames is"):
+        phinmf.tl_nmf(notes(), 2, max_iter=20, resume=path, first_frames=[7], **how)

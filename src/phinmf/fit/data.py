@@ -31,6 +31,7 @@ class Data:
 
     frames: AnyArray  #: (C, M, N) as given, an array, a tensor or a dask array
     frame_weights: Array | None  #: (N,) as given
+    frame_links: Mask  #: (N,): whether each of them follows the one before
     unit: float  #: what sums must be multiplied by to be in the unit of the given weights
     Y: AnyArray  #: (C, M, n): the frames of the fit, at unit power
     scale: float  #: root mean square that they had
@@ -87,6 +88,7 @@ def data_of(
     """Check frames and weights, leave out frames of weight 0, and scale the rest to unit power."""
     frames = checks.frames(Y)
     links = links_between(first_frames, frames.shape[2])
+    frame_links = np.ones(frames.shape[2], bool) if links is None else links
     frame_weights = checked(sample_weight, frame_mask, frames.shape[2])
     floor = options.floor
     penalty = options.penalty
@@ -103,7 +105,7 @@ def data_of(
     if weights is not None and not weights.all():
         used = np.flatnonzero(weights)
         Y, weights = arrays.take_frames(Y, used), weights[used]
-        links = links_among(used, np.ones(frames.shape[2], bool) if links is None else links)
+        links = links_among(used, frame_links)
     known = levels(Y)
     if not isinstance(used, slice) and known.silent.all():
         raise ValueError("the frames that are not masked are all zero: nothing can be learned")
@@ -115,7 +117,7 @@ def data_of(
         known = levels(few)
         Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
     Y, scale = power.unit_power(Y, weights, known)
-    return Data(frames, frame_weights, unit, Y, scale, weights, used, columns, links)
+    return Data(frames, frame_weights, frame_links, unit, Y, scale, weights, used, columns, links)
 
 
 def links_between(first_frames: ArrayLike | None, N: int) -> Mask | None:

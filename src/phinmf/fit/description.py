@@ -47,6 +47,7 @@ def description(
     columns = None if kept.columns is None else kept.columns.tolist()
     return {
         "frames": data.digest,
+        "first_frames": first_frames_label(data),
         "n_components": K,
         "divergence": divergence_label(options.divergence),
         "penalty": object_label("penalty", o.penalty),
@@ -64,6 +65,11 @@ def description(
         "H": None if given.H_as_given is None else label(given.H_as_given),
         "engine": "a batch of tensors" if in_batch else "one restart",
     }
+
+
+def first_frames_label(data: Data) -> str | None:
+    """A text that identifies the frames that follow no other, if activations are smooth."""
+    return None if data.links is None else label(data.links.astype(np.float64))
 
 
 def init_label(init: Init) -> str:

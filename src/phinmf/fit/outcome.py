@@ -58,7 +58,7 @@ def with_left_out_frames(result: Result, data: Data, options: FitOptions) -> Res
         penalty=options.algorithm.penalty,
         floor=options.algorithm.floor,
         divergence=options.divergence,
-        links=links_among(others, np.ones(N, bool)),
+        links=links_among(others, data.frame_links),
         engine=options.engine,
         n_threads=options.n_threads,
     )
