@@ -42,7 +42,7 @@ def test_half_of_a_component_is_replaced_without_a_cost(factors, rng, same):
         W2[:, 0] -= W2[:, 4]
         W2, s = normalise(W2)
         H2 *= s[:, None]
-    V = rng.chisquare(1, size=(20, 90)) * (W @ H + FLOOR) + FLOOR
+    V = rng.chisquare(1, size=(20, 90)) * (W @ H + FLOOR)
     powers = Powers(V, np.ones(90), FLOOR, 0.1)
     before = powers.objective(W @ H + FLOOR, H.sum(axis=0))
     best = min(powers.replacements(W2, H2), key=lambda one: one.objective)
@@ -57,7 +57,7 @@ def test_half_of_a_component_is_replaced_without_a_cost(factors, rng, same):
 
 def test_the_objective_of_a_replacement_is_that_of_its_factors(factors, rng):
     W, H = factors
-    V = rng.chisquare(1, size=(20, 90)) * (W @ H + FLOOR) + FLOOR
+    V = rng.chisquare(1, size=(20, 90)) * (W @ H + FLOOR)
     powers = Powers(V, rng.random(90), FLOOR, 6.0)
     for one in powers.replacements(W, H):
         W_new, H_new = one.applied(W, H)

@@ -18,6 +18,7 @@ import numpy as np
 from phinmf._types import Array
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
+from phinmf.divergences import Gaussian
 
 STEPS = 5  #: NMF steps after each replacement
 COMPARED = 40_000  #: coefficients that are enough to compare replacements
@@ -53,15 +54,15 @@ class Replacement(NamedTuple):
 class Powers:
     """The power of some frames, and what the Gaussian likelihood of a model of them is."""
 
-    V: Array  #: (M, n), with the floor
+    V: Array  #: (M, n)
     weights: Array  #: (n,)
     floor: float
     sparsity: float
 
     def objective(self, V_hat: Array, activation: Array) -> float:
-        """Return Σ (v/v̂ + log v̂) + μ Σ h, weighted, given the sums of activations (n,)."""
+        """Return Σ f + μ Σ h, weighted, given the sums of activations (n,)."""
         V_hat = np.maximum(V_hat, self.floor)
-        of_frames = np.sum(self.V / V_hat + np.log(V_hat), axis=0)
+        of_frames = np.sum(Gaussian().value(self.V, V_hat, self.floor), axis=0)
         return float((of_frames + self.sparsity * activation) @ self.weights)
 
     def replacements(self, W: Array, H: Array) -> Iterator[Replacement]:
@@ -99,7 +100,7 @@ def eliminate(model: Model, start: Iterate, V: Array, eps: float) -> list[Count]
     weights = model.engine.weights
     M, N = V.shape
     every = max(1, N // max(64, COMPARED // M))
-    some = Powers(V[:, ::every] + eps, weights[::every], eps, model.penalty.weight)
+    some = Powers(V[:, ::every], weights[::every], eps, model.penalty.weight)
     at = start
     model.go_to(at)
     path = [Count(at.W.shape[1], model.cost(at.W, eps))]

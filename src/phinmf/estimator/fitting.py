@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Components, Mask
+from phinmf._types import AnyArray, Array, Components
 from phinmf.algorithm.annealing import Anneal
 from phinmf.arrays.lazy import dask, is_lazy, rows
 from phinmf.estimator.callbacks import Task, with_callbacks
 from phinmf.fit.automatic import AUTO, MANY, checked_components
 from phinmf.fit.checkpoint import Files
+from phinmf.fit.data import links_between
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames, encode
 from phinmf.fit.engine import divergence_of
@@ -50,13 +51,13 @@ def fit(
     estimator: Any,
     X: AnyArray,
     weights: Array | None,
-    links: Mask | None,
+    first_frames: ArrayLike | None,
     activations: ArrayLike | None,
 ) -> EncodedFrames:
     """Fit a TLNMF to validated frames, and return their encoding."""
     place = ComputeDevice("X", X, estimator.device)
     with place.enough_memory():
-        return fit_here(estimator, place.take(X), place, weights, links, activations)
+        return fit_here(estimator, place.take(X), place, weights, first_frames, activations)
 
 
 def fit_here(
@@ -64,12 +65,12 @@ def fit_here(
     X: Array,
     place: ComputeDevice,
     weights: Array | None,
-    links: Mask | None,
+    first_frames: ArrayLike | None,
     activations: ArrayLike | None,
 ) -> EncodedFrames:
     """Fit to frames that are on the device, and move what is learned to where `X` was given."""
     n_init = checks.count("n_init", estimator.n_init, 1)
-    problem = problem_for(estimator, X, weights, links, activations)
+    problem = problem_for(estimator, X, weights, first_frames, activations)
     task = Task.of_fit(estimator, place.given, n_init)
     results = restarts(estimator, problem, task, place)
     del problem  # it holds a copy of the frames
@@ -83,7 +84,7 @@ def fit_here(
     estimator.converged_ = best.converged
     estimator.n_atoms_, estimator.energy_ = best.n_atoms, best.energy
     estimator.objectives_ = np.array([result.objective for result in results])
-    found = found_back(encoded(estimator, X, weights, links), place)
+    found = found_back(encoded(estimator, X, weights, first_frames), place)
     estimator.reconstruction_err_ = found.divergence
     estimator.objective_ = found.divergence + found.penalty
     estimator.atom_energies_ = found.energies * best.scale**2
@@ -95,7 +96,7 @@ def encoded(
     estimator: Any,
     X: AnyArray,
     weights: Array | None = None,
-    links: Mask | None = None,
+    first_frames: ArrayLike | None = None,
     engine: str | None = None,
     n_threads: int | None = None,
 ) -> EncodedFrames:
@@ -111,7 +112,7 @@ def encoded(
             floor=estimator.floor,
             divergence=estimator.divergence,
             weights=weights,
-            links=links,
+            links=links_between(first_frames, len(X)),
             engine=engine or estimator.engine,
             n_threads=n_threads or estimator.n_threads,
         )
@@ -181,7 +182,7 @@ def problem_for(
     estimator: Any,
     X: Array,
     weights: Array | None,
-    links: Mask | None,
+    first_frames: ArrayLike | None,
     activations: ArrayLike | None,
 ) -> Problem:
     """Return the problem of a fit to these frames, which all restarts share."""
@@ -190,7 +191,7 @@ def problem_for(
     if K == AUTO:
         return problem_of(
             X.T, K, options, fixed=estimator.fixed, sample_weight=weights,
-            first_frames=None if links is None else np.flatnonzero(~links),
+            first_frames=first_frames,
         )  # fmt: skip
     W: Array = np.zeros((0, X.shape[1]))  # not None: K may be larger than M only if W is given
     H = None
@@ -200,7 +201,7 @@ def problem_for(
         W = checks.factor("components", estimator.components, (n, X.shape[1]), np.float64)
     if estimator.warm_start and hasattr(estimator, "components_"):
         W = estimator.components_
-        H = encoded(estimator, X, links=links).H
+        H = encoded(estimator, X, first_frames=first_frames).H
         options = options_of(estimator, False if estimator.anneal is None else None)
         options = replace(options, init=GivenTransform(arrays.like(estimator.transform_matrix_, X)))
     if activations is not None:
@@ -213,7 +214,7 @@ def problem_for(
         H=H,
         fixed=estimator.fixed,
         sample_weight=weights,
-        first_frames=None if links is None else np.flatnonzero(~links),
+        first_frames=first_frames,
     )
 
 

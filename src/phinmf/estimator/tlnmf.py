@@ -20,7 +20,6 @@ from phinmf.estimator import fitting, model_file
 from phinmf.estimator.callbacks import CallbackSupportMixin
 from phinmf.fit import devices, weights
 from phinmf.fit.checkpoint import File, Files
-from phinmf.fit.data import links_between
 from phinmf.inits import Init
 from phinmf.penalties import Penalty
 from phinmf.solvers import Solver
@@ -216,8 +215,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             }
             devices.check_same_device("X", frames, others)
             known = weights.checked(sample_weight, frame_mask, len(frames))
-            links = links_between(first_frames, len(frames))
-            H = fitting.fit(self, frames, known, links, activations).H.T
+            H = fitting.fit(self, frames, known, first_frames, activations).H.T
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
     def transform(self, X: ArrayLike, *, first_frames: ArrayLike | None = None) -> Array:
@@ -240,12 +238,10 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """
         check_is_fitted(self)
         frames = fitting.validated(self, X, reset=False)
-        links = links_between(first_frames, len(frames))
-        if not lazy.is_lazy(frames):
-            return fitting.encoded(self, frames, links=links).H.T
-        if fitting.penalty_of(self).smoothness:
-            return lazy.like(fitting.encoded(self, frames, links=links).H.T, frames)
-        return fitting.encoded_lazily(self, frames)
+        if lazy.is_lazy(frames) and not fitting.penalty_of(self).smoothness:
+            return fitting.encoded_lazily(self, frames)
+        H = fitting.encoded(self, frames, first_frames=first_frames).H.T
+        return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the power that activations model: the expected |Φy|² of each atom.
