@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from phinmf import checks
 from phinmf._types import AnyArray, Indices, RandomState
-from phinmf.estimator import fitting
+from phinmf.estimator import encoding
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.fit import weights
 from phinmf.fit.encode import encode
@@ -124,7 +124,7 @@ def learned_by(model: Result | TLNMF) -> Learned:
     if not isinstance(model, TLNMF):
         raise TypeError(f"model is {model!r}, but a result of tl_nmf or a TLNMF is needed")
     check_is_fitted(model)
-    return fitting.learned(model)
+    return encoding.learned(model)
 
 
 def split_frames(

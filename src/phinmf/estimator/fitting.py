@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,21 +15,18 @@ from sklearn.utils.validation import validate_data
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Components
 from phinmf.algorithm.annealing import Anneal
-from phinmf.arrays.lazy import dask, is_lazy, rows
+from phinmf.arrays.lazy import is_lazy, rows
+from phinmf.estimator import encoding
 from phinmf.estimator.callbacks import Task, with_callbacks
 from phinmf.fit.automatic import AUTO, MANY, checked_components
 from phinmf.fit.checkpoint import Files
-from phinmf.fit.data import links_between
 from phinmf.fit.devices import ComputeDevice
-from phinmf.fit.encode import EncodedFrames, encode
-from phinmf.fit.engine import divergence_of
+from phinmf.fit.encode import EncodedFrames
 from phinmf.fit.given import fixed_parts
-from phinmf.fit.options import FitOptions, fit_options, penalty_for
-from phinmf.fit.prediction import Learned, Prediction, predict
+from phinmf.fit.options import FitOptions, fit_options
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
 from phinmf.inits import GivenTransform
-from phinmf.penalties import Penalty
 from phinmf.result import Result, State
 
 
@@ -84,85 +80,12 @@ def fit_here(
     estimator.converged_ = best.converged
     estimator.n_atoms_, estimator.energy_ = best.n_atoms, best.energy
     estimator.objectives_ = np.array([result.objective for result in results])
-    found = found_back(encoded(estimator, X, weights, first_frames), place)
+    found = encoding.found_back(encoding.encoded(estimator, X, weights, first_frames), place)
     estimator.reconstruction_err_ = found.divergence
     estimator.objective_ = found.divergence + found.penalty
     estimator.atom_energies_ = found.energies * best.scale**2
     task.end(lambda: learned)
     return found
-
-
-def encoded(
-    estimator: Any,
-    X: AnyArray,
-    weights: Array | None = None,
-    first_frames: ArrayLike | None = None,
-    engine: str | None = None,
-    n_threads: int | None = None,
-) -> EncodedFrames:
-    """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
-    place = ComputeDevice("X", X, estimator.device)
-    with place.enough_memory():
-        found = encode(
-            place.take(X).T[None],
-            estimator.transform_matrix_,
-            estimator.components_.T,
-            scale=estimator.scale_,
-            penalty=penalty_of(estimator),
-            floor=estimator.floor,
-            divergence=estimator.divergence,
-            weights=weights,
-            links=links_between(first_frames, len(X)),
-            engine=engine or estimator.engine,
-            n_threads=n_threads or estimator.n_threads,
-        )
-        return found_back(found, place)
-
-
-def learned(estimator: Any) -> Learned:
-    """Return what a fitted TLNMF has learned, and how it finds the activations of new frames."""
-    lazily = estimator.engine == "dask"  # a stretch of frames is in memory
-    return Learned(
-        estimator.transform_matrix_, estimator.components_.T, estimator.scale_,
-        float(estimator.floor), divergence_of(estimator.divergence),
-        penalty_of(estimator),
-        "auto" if lazily else estimator.engine, estimator.n_threads,
-    )  # fmt: skip
-
-
-def predicted(estimator: Any, X: AnyArray, weights: Array | None) -> Prediction:
-    """Predict coefficients of frames from other coefficients, always cut into the same parts."""
-    place = ComputeDevice("X", X, estimator.device)
-    with place.enough_memory():
-        frames = place.take(X).T[None]
-        return predict(frames, learned(estimator), np.random.default_rng(0), weights)
-
-
-def found_back(found: EncodedFrames, place: ComputeDevice) -> EncodedFrames:
-    """Move an encoding to the device of the frames as they were given."""
-    return found._replace(H=place.back(found.H), energies=place.back(found.energies))
-
-
-def encoded_lazily(estimator: Any, X: AnyArray) -> Any:
-    """Return the activations of a dask array as a dask array, computed chunk by chunk on demand."""
-    K = estimator.n_components_
-    fitted = copy.copy(estimator)  # so that a later fit does not change it
-    fitted.callback = None  # it may not be possible to send it to a worker
-    return X.map_blocks(
-        activations_of_rows, dask().delayed(fitted), dtype=X.dtype,
-        chunks=(X.chunks[0], (K,)), meta=np.empty((0, 0), X.dtype),
-    )  # fmt: skip
-
-
-def activations_of_rows(X: Array, estimator: Any) -> Array:
-    """Return the activations of a chunk, by default on one thread: dask runs chunks in parallel."""
-    return encoded(estimator, X, engine="auto", n_threads=estimator.n_threads or 1).H.T
-
-
-def penalty_of(estimator: Any) -> Penalty:
-    """Return the penalty of a TLNMF."""
-    e = estimator
-    return penalty_for(divergence_of(e.divergence), e.penalty, e.sparsity, e.smoothness)
 
 
 def options_of(estimator: Any, anneal: bool | Anneal | None = None) -> FitOptions:
@@ -201,7 +124,7 @@ def problem_for(
         W = checks.factor("components", estimator.components, (n, X.shape[1]), np.float64)
     if estimator.warm_start and hasattr(estimator, "components_"):
         W = estimator.components_
-        H = encoded(estimator, X, first_frames=first_frames).H
+        H = encoding.encoded(estimator, X, first_frames=first_frames).H
         options = options_of(estimator, False if estimator.anneal is None else None)
         options = replace(options, init=GivenTransform(arrays.like(estimator.transform_matrix_, X)))
     if activations is not None:

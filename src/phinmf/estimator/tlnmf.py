@@ -16,7 +16,7 @@ from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence
-from phinmf.estimator import fitting, model_file
+from phinmf.estimator import encoding, fitting, model_file
 from phinmf.estimator.callbacks import CallbackSupportMixin
 from phinmf.fit import devices, weights
 from phinmf.fit.checkpoint import File, Files
@@ -238,9 +238,9 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """
         check_is_fitted(self)
         frames = fitting.validated(self, X, reset=False)
-        if lazy.is_lazy(frames) and not fitting.penalty_of(self).smoothness:
-            return fitting.encoded_lazily(self, frames)
-        H = fitting.encoded(self, frames, first_frames=first_frames).H.T
+        if lazy.is_lazy(frames) and not encoding.penalty_of(self).smoothness:
+            return encoding.encoded_lazily(self, frames)
+        H = encoding.encoded(self, frames, first_frames=first_frames).H.T
         return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
     def inverse_transform(self, X: ArrayLike) -> Array:
@@ -299,7 +299,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         frames = fitting.validated(self, X, reset=False)
         devices.check_same_device("X", frames, {"sample_weight": sample_weight})
         known = weights.checked(sample_weight, None, len(frames))
-        return -fitting.predicted(self, frames, known).nll
+        return -encoding.predicted(self, frames, known).nll
 
     def save(self, path: File) -> None:
         """Write the fitted model to one .npz file, without pickle; `load` reads it."""

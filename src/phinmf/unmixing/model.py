@@ -11,7 +11,7 @@ import numpy as np
 from phinmf import checks
 from phinmf._types import Array, Indices
 from phinmf.estimator import model_file
-from phinmf.estimator.fitting import penalty_of
+from phinmf.estimator.encoding import penalty_of
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.fit import storage
 from phinmf.fit.encode import encode

@@ -1,0 +1,92 @@
+"""What a fitted TLNMF makes of frames: their activations, and how well it predicts them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phinmf._types import AnyArray, Array
+from phinmf.arrays.lazy import dask
+from phinmf.fit.data import links_between
+from phinmf.fit.devices import ComputeDevice
+from phinmf.fit.encode import EncodedFrames, encode
+from phinmf.fit.engine import divergence_of
+from phinmf.fit.options import penalty_for
+from phinmf.fit.prediction import Learned, Prediction, predict
+from phinmf.penalties import Penalty
+
+
+def encoded(
+    estimator: Any,
+    X: AnyArray,
+    weights: Array | None = None,
+    first_frames: ArrayLike | None = None,
+    engine: str | None = None,
+    n_threads: int | None = None,
+) -> EncodedFrames:
+    """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
+    place = ComputeDevice("X", X, estimator.device)
+    with place.enough_memory():
+        found = encode(
+            place.take(X).T[None],
+            estimator.transform_matrix_,
+            estimator.components_.T,
+            scale=estimator.scale_,
+            penalty=penalty_of(estimator),
+            floor=estimator.floor,
+            divergence=estimator.divergence,
+            weights=weights,
+            links=links_between(first_frames, len(X)),
+            engine=engine or estimator.engine,
+            n_threads=n_threads or estimator.n_threads,
+        )
+        return found_back(found, place)
+
+
+def learned(estimator: Any) -> Learned:
+    """Return what a fitted TLNMF has learned, and how it finds the activations of new frames."""
+    lazily = estimator.engine == "dask"  # a stretch of frames is in memory
+    return Learned(
+        estimator.transform_matrix_, estimator.components_.T, estimator.scale_,
+        float(estimator.floor), divergence_of(estimator.divergence),
+        penalty_of(estimator),
+        "auto" if lazily else estimator.engine, estimator.n_threads,
+    )  # fmt: skip
+
+
+def predicted(estimator: Any, X: AnyArray, weights: Array | None) -> Prediction:
+    """Predict coefficients of frames from other coefficients, always cut into the same parts."""
+    place = ComputeDevice("X", X, estimator.device)
+    with place.enough_memory():
+        frames = place.take(X).T[None]
+        return predict(frames, learned(estimator), np.random.default_rng(0), weights)
+
+
+def found_back(found: EncodedFrames, place: ComputeDevice) -> EncodedFrames:
+    """Move an encoding to the device of the frames as they were given."""
+    return found._replace(H=place.back(found.H), energies=place.back(found.energies))
+
+
+def encoded_lazily(estimator: Any, X: AnyArray) -> Any:
+    """Return the activations of a dask array as a dask array, computed chunk by chunk on demand."""
+    K = estimator.n_components_
+    fitted = copy.copy(estimator)  # so that a later fit does not change it
+    fitted.callback = None  # it may not be possible to send it to a worker
+    return X.map_blocks(
+        activations_of_rows, dask().delayed(fitted), dtype=X.dtype,
+        chunks=(X.chunks[0], (K,)), meta=np.empty((0, 0), X.dtype),
+    )  # fmt: skip
+
+
+def activations_of_rows(X: Array, estimator: Any) -> Array:
+    """Return the activations of a chunk, by default on one thread: dask runs chunks in parallel."""
+    return encoded(estimator, X, engine="auto", n_threads=estimator.n_threads or 1).H.T
+
+
+def penalty_of(estimator: Any) -> Penalty:
+    """Return the penalty of a TLNMF."""
+    e = estimator
+    return penalty_for(divergence_of(e.divergence), e.penalty, e.sparsity, e.smoothness)
