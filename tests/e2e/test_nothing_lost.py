@@ -85,7 +85,7 @@ def test_an_own_folder_and_an_empty_one_are_replaced(here):
     assert main(["report", "out/song"]) == 0
     assert main(command) == 0
     assert {p.name for p in (here / "out/song").iterdir()} == {
-        "component_01.wav", "component_02.wav", "model.npz", "result.json"}  # fmt: skip
+        "component_01.wav", "component_02.wav", "model.npz", "overview.npy", "result.json"}  # fmt: skip
     assert [p.name for p in (here / "out").iterdir()] == ["song"]
 
 
@@ -169,7 +169,7 @@ def test_every_name_keeps_every_component(here, template):
     assert sum(integers(here / "out/song" / n) for n in names).tolist() == (
         integers(here / "song.wav").tolist()
     )
-    assert set(result["files"]) == {*names, "model.npz", "report.html"}
+    assert set(result["files"]) == {*names, "model.npz", "overview.npy", "report.html"}
     assert {p.name for p in (here / "out/song").iterdir()} == {*result["files"], "result.json"}
 
 
@@ -217,7 +217,12 @@ def test_a_new_grouping_takes_the_place_of_the_one_before(here, capsys):
     write(here / "song.wav", subtype="PCM_16")
     assert main(["unmix", "song.wav", *QUICK, "-k", "4", "--group", "low=1,2 high=3"]) == 0
     out = here / "out/song"
-    own = {"model.npz", "result.json", *(f"component_0{k}.wav" for k in (1, 2, 3, 4))}
+    own = {
+        "model.npz",
+        "overview.npy",
+        "result.json",
+        *(f"component_0{k}.wav" for k in (1, 2, 3, 4)),
+    }
     (out / "mine.wav").write_bytes(b"my own")
     for text, names in (("low=3 Rest=1,2,4", "low Rest"), ("a=1", "a rest"), ("b=1", "b rest")):
         assert main(["unmix", "out/song", "--group", text]) == 0

@@ -64,7 +64,12 @@ def test_a_folder_is_complete_and_exact(tmp_path, subtype):
     folder = tmp_path / "out/song"
     names = [c.file for c in result.components]
     assert names == ["component_01.wav", "component_02.wav", "component_03.wav"]
-    assert {p.name for p in folder.iterdir()} == {*names, "model.npz", "result.json"}
+    assert {p.name for p in folder.iterdir()} == {
+        *names,
+        "model.npz",
+        "overview.npy",
+        "result.json",
+    }
     assert list(folder.parent.iterdir()) == [folder]
     saved = json.loads((folder / "result.json").read_text())
     assert saved == result.to_json()

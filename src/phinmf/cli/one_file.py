@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 def unmix_one(asked: Request, quiet: bool, on_cluster: bool = False) -> FolderRecord:
     """Unmix one file into its folder."""
-    from phinmf.cli.estimates import expected
     from phinmf.fit.automatic import AUTO
     from phinmf.report.folder import write_report
+    from phinmf.unmixing.estimates import expected
     from phinmf.unmixing.folder import unmix_file
 
     folder = asked.output.folder
     name = shown(asked.path.name)
-    expectation = expected(asked)
+    expectation = expected(
+        asked.recording, asked.options, learns=asked.model is None, page=asked.page
+    )
     with Bar(name, quiet, expectation) as bar, patient(bar):
         bar.say(f"{name}: {asked.recording.sound}")
         bar.say(f"{name}: {expectation}")

@@ -19,14 +19,14 @@ from phinmf.audio.sample_format import sample_format_for
 from phinmf.audio.writing import Stems
 from phinmf.fit.automatic import AUTO
 from phinmf.unmixing import ownership
+from phinmf.unmixing.mix import REST, folded
 from phinmf.unmixing.null_test import measure, sentence
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.placing import exchange
-from phinmf.unmixing.planning import check_names, group_files, one_case
+from phinmf.unmixing.planning import check_names, group_files
 from phinmf.unmixing.record import FolderRecord, GroupRecord
 
 Groups = dict[str, list[int]]  #: names, and numbers of components counted from 1
-REST = "rest"  #: the group of components that are in no other
 AUTOMATIC = "part_{}"  #: names of groups that have none
 
 
@@ -152,7 +152,7 @@ def replaced_files(folder: Path, before: list[str], targets: list[str]) -> list[
         if not ownership.ours(folder, name):
             raise FileExistsError(f"{folder / name} was changed since it was written: move it away")
     for name in targets:
-        if os.path.lexists(folder / name) and one_case(name) not in map(one_case, out):
+        if os.path.lexists(folder / name) and folded(name) not in map(folded, out):
             raise FileExistsError(f"{folder / name} was not written by phinmf: move it away")
     return out
 
