@@ -12,7 +12,8 @@ from phinmf.cli import demo, env, report, score, unmix
 from phinmf.cli.exit_codes import FAILED
 from phinmf.cli.options import as_typed, dashed
 from phinmf.cli.signals import Ended, ended_by_signals
-from phinmf.cli.text import print_anything, sentence, shown, written_out
+from phinmf.cli.text import print_anything, shown, written_out
+from phinmf.unmixing.sentences import sentence
 
 #: name, module, summary, and text below the options
 COMMANDS = (
