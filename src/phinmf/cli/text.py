@@ -35,14 +35,6 @@ def escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def sentence(error: BaseException) -> str:
-    """Return what an error says, in one line."""
-    if isinstance(error, OSError) and error.errno and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
-
-
 def plain_console(file: Any = None) -> Console:
     """Return a console of rich that prints text literally: no markup, no emoji, no colours."""
     from rich.console import Console

@@ -1,0 +1,98 @@
+"""Files that the user takes away: written when asked for, kept for an hour."""
+
+from __future__ import annotations
+
+import threading
+import time
+import zipfile
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from phinmf.studio.home import Home
+from phinmf.studio.names import safe_stem
+from phinmf.studio.refusals import NotFound
+from phinmf.studio.take import Take
+from phinmf.unmixing.export import Kind, export
+from phinmf.unmixing.mix import Level, check_mix
+from phinmf.unmixing.saved_mix import stored
+
+KEPT = 3600.0  #: seconds
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file to be downloaded."""
+
+    id: str
+    path: Path
+    name: str
+    message: str
+    made: float
+    removal: ExitStack  #: removes the file when it is closed
+
+
+class Exports:
+    """Writes exports, one at a time, and removes them after an hour or at the end."""
+
+    def __init__(self, home: Home) -> None:
+        self.closing = False
+        self._home = home
+        self._exports: dict[str, Export] = {}
+        self._numbers = count(1)
+        self._lock = threading.Lock()
+
+    def make(self, take: Take, title: str, kind: Kind, levels: list[Level] | None) -> Export:
+        """Write groups, components or a mix; several files are put into one, not compressed."""
+        mix = stored(take.record)
+        if levels is not None:
+            mix = replace(mix, levels=levels)
+        check_mix(mix, len(take.record.components))
+        with self._lock, ExitStack() as stack:
+            self._remove_old()
+            temporary = stack.enter_context(self._home.temporary())
+            name = f"{safe_stem(title + '.')} {kind}"
+            done = export(
+                take.folder, temporary / name, kind, mix=mix, progress=lambda share: self._check()
+            )
+            path = done.files[0]
+            if kind != "mix":
+                path = temporary / f"{name}.zip"
+                with zipfile.ZipFile(path, "w") as bundle:
+                    for file in done.files:
+                        self._check()
+                        bundle.write(file, f"{name}/{file.name}")
+                        file.unlink()  # the disk may have no room for both
+            made = Export(
+                f"e{next(self._numbers)}", path, f"{name}{path.suffix}", done.message,
+                time.monotonic(), stack.pop_all(),
+            )  # fmt: skip
+            self._exports[made.id] = made
+        return made
+
+    def __getitem__(self, id: str) -> Export:
+        """Return an export that is still there."""
+        found = self._exports.get(id)
+        if found is None:
+            raise NotFound("this file is no longer here: write it again")
+        return found
+
+    def _check(self) -> None:
+        """Raise if the studio ends."""
+        if self.closing:
+            raise NotFound("the studio has ended")
+
+    def _remove_old(self) -> None:
+        """Remove what is older than an hour."""
+        for id, old in list(self._exports.items()):
+            if time.monotonic() - old.made > KEPT:
+                del self._exports[id]
+                old.removal.close()
+
+    def close(self) -> None:
+        """End what is being written, and remove everything."""
+        self.closing = True
+        with self._lock:
+            while self._exports:
+                self._exports.popitem()[1].removal.close()
