@@ -20,6 +20,11 @@ export class History {
     Object.assign(this, { value, gesture, future: [] });
   }
 
+  /** The value from which a movement began. */
+  before(gesture) {
+    return gesture !== null && gesture === this.gesture ? this.past.at(-1) : this.value;
+  }
+
   /** A movement is over: the next one is a step of its own. */
   endGesture() {
     this.gesture = null;
