@@ -99,10 +99,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     stretch("--preview", action="store_true", help="30 s from the middle")
     written = parser.add_argument_group("what is written").add_argument
-    written("--groups", type=values.count_or("saved"), metavar="N",
-            help="also join components into N groups, or 'saved': those chosen in the studio")  # fmt: skip
-    written("--group", metavar="TEXT", action="append",
-            help='also join by name: "drums=1,4-6 lead guitar=2"; may be given several times')  # fmt: skip
+    written(
+        "--groups",
+        type=values.count_or("saved"),
+        metavar="N",
+        help="also join components into N groups, or 'saved': those chosen in the studio",
+    )
+    written(
+        "--group",
+        action="append",
+        metavar="TEXT",
+        help='also join by name: "drums=1,4-6 lead guitar=2"; may be given several times',
+    )
     written("--format", help="WAV, FLAC, OGG, MP3, OPUS ... (as the recording; lossy ones: WAV)")
     written("--subtype", help="PCM_16, PCM_24, FLOAT ... (as the recording)")
     written("--filename", default=None, help="template: component_{number:02d}, {track}-{number}")
@@ -161,9 +169,7 @@ def run(typed: argparse.Namespace) -> int:
     return FAILED if attempts.failed else OK
 
 
-def unmixed(
-    typed: argparse.Namespace, groups: Wanted | None, attempts: Attempts
-) -> list[Outcome]:
+def unmixed(typed: argparse.Namespace, groups: Wanted | None, attempts: Attempts) -> list[Outcome]:
     """Return the outcomes; options are checked against all inputs before the first one begins."""
     from phinmf.cli import cluster
     from phinmf.cli.inputs import sorted_inputs
