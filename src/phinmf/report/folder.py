@@ -15,7 +15,7 @@ from phinmf.report.contents import Component, ComponentGroup, Report
 from phinmf.report.page import write
 from phinmf.unmixing import ownership
 from phinmf.unmixing.folder import UnmixedFolder
-from phinmf.unmixing.groups import coloured, with_rest
+from phinmf.unmixing.groups import groups_of
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.preview import Preview, preview_of
@@ -45,15 +45,12 @@ def report_of_folder(folder: UnmixedFolder) -> Report:
         shares=[component.share for component in record.components],
         start=record.start,
         facts=facts_of(record),
-        groups=groups_of(record),
+        groups=component_groups(record),
     )
 
 
-def groups_of(record: FolderRecord) -> list[ComponentGroup]:
-    """Return the groups that a listener chose, then the rest; none if nothing was chosen."""
-    chosen = [] if record.mix is None else record.mix.groups
-    if not any(group.components for group in chosen):
-        return []
+def component_groups(record: FolderRecord) -> list[ComponentGroup]:
+    """Return the groups of a folder with their files, if they were written."""
     files = {
         frozenset(written.components): written.file for written in (record.groups or {}).values()
     }
@@ -61,7 +58,7 @@ def groups_of(record: FolderRecord) -> list[ComponentGroup]:
         ComponentGroup(
             group.name, group.components, group.colour, files.get(frozenset(group.components))
         )
-        for group in with_rest(coloured(chosen, []), len(record.components))
+        for group in groups_of(record)
     ]
 
 

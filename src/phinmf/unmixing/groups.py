@@ -144,11 +144,18 @@ def chosen_groups(folder: Path, record: FolderRecord, wanted: Wanted) -> list[Gr
         found = clusters(np.array(record.similarity), wanted)
         return [Group(name, members) for name, members in found.items()]
     if wanted == SAVED:
-        if record.mix is None or not any(group.components for group in record.mix.groups):
+        if not groups_of(record):
             raise ValueError(f"{folder} has no saved groups: name them, or say how many there are")
-        wanted = record.mix.groups
+        wanted = record.mix.groups if record.mix else []
     check_groups(wanted, K)
     return wanted
+
+
+def groups_of(record: FolderRecord) -> list[Group]:
+    """Return the groups that a folder was given, then the rest; none if it was given none."""
+    if record.mix is None or not any(group.components for group in record.mix.groups):
+        return []
+    return with_rest(coloured(record.mix.groups, []), len(record.components))
 
 
 def coloured(groups: list[Group], before: list[Group]) -> list[Group]:
