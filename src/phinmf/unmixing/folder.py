@@ -65,7 +65,7 @@ def unmix_file(
     *,
     model: Path | None = None,
     on_cluster: bool = False,
-    group: groups.Groups | int | None = None,
+    group: groups.Wanted | None = None,
     callback: Callback | None = None,
     progress: Callable[[float], object] = lambda share: None,
     finish: Finish | None = None,
@@ -84,7 +84,7 @@ def unmix_file(
         File of a model that is used instead of learning one.
     on_cluster : bool
         Learn from all frames, on the workers of the current Dask client.
-    group : dict or int, optional
+    group : list of Group or int, optional
         Groups of components that are written as well: by name, or how many.
     callback : callable, optional
         Called with a `State` after each outer iteration; stops learning by returning True.
@@ -135,7 +135,7 @@ def write_folder(
     origin: Origin,
     *,
     n_threads: int | None = None,
-    group: groups.Groups | int | None = None,
+    group: groups.Wanted | None = None,
     progress: Callable[[float], object] = lambda share: None,
     finish: Finish | None = None,
 ) -> FolderRecord:
