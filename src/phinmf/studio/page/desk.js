@@ -83,7 +83,9 @@ export class Desk {
   update(recording, groupsOf) {
     const mix = this.current();
     this.rows.update(this.actions.original);
-    this.rows.draw(this.timeline.view);
+    const shape = JSON.stringify([mix.groups, [...mix.folded]]);
+    if (shape !== this.shape) this.rows.draw(this.timeline.view); // levels change no waveform
+    this.shape = shape;
     this.suggestions.update(mix);
     this.takes.update(recording, mix.take, groupsOf);
     const chosen = mix.selected.size;
@@ -115,8 +117,14 @@ export class Desk {
     if (this.rows.mix) this.rows.showLevels(this.player.playing ? this.player.levels : []);
   }
 
+  /** Go to a sample, and show it. */
+  seek(sample) {
+    this.player.seek(sample);
+    if (this.timeline.view.keepShown(this.player.position)) this.timeline.update();
+  }
+
   seekBy(seconds) {
-    this.player.seek(this.player.position + seconds * this.player.take.sample_rate);
+    this.seek(this.player.position + seconds * this.player.take.sample_rate);
   }
 
   /** End the loop; or loop as last time, or what is shown, or the next seconds. */

@@ -71,12 +71,15 @@ export class Takes {
       n_components: how.value === "auto" ? "auto" : Number(number.value),
       window: length.value, seed: Number(seed.value), carry_from: this.shown.id,
     };
+    const problem = find(".problem", this.form);
+    problem.hidden = true;
     try {
       await unmixAgain(this.recording.id, wanted);
       this.toggleForm(false);
       seed.value = Number(seed.value) + 1;
     } catch (error) {
-      notice(error.message, { name: "again" });
+      problem.textContent = error.message;
+      problem.hidden = false;
     }
   }
 

@@ -12,7 +12,7 @@ export class Timeline {
    * @param redraw function to call when another part is shown
    */
   constructor(element, player, redraw) {
-    Object.assign(this, { element, player, redraw, view: null, start: 0, held: 0 });
+    Object.assign(this, { element, player, redraw, view: null, take: null, held: 0 });
     this.ruler = find(".ruler", element);
     this.bar = find(".scrollbar", element);
     this.thumb = find("i", this.bar);
@@ -53,7 +53,7 @@ export class Timeline {
   /** Move the playhead and the loop; follow the playhead while it plays. */
   showPosition() {
     const { view, player, element } = this;
-    if (!view) return;
+    if (!view || player.take?.key !== this.take.key) return; // another take is about to be shown
     if (player.playing && !this.pointers.size && performance.now() > this.held && view.keepShown(player.position)) {
       this.update();
       return;

@@ -32,8 +32,9 @@ export class View {
   /** Turn the page when the playhead leaves it; return whether it was turned. */
   keepShown(position) {
     if (position >= this.from && position < this.to) return false;
+    const before = this.from;
     this.place(position - 0.05 * this.span, this.span);
-    return true;
+    return this.from !== before;
   }
 
   /** Where a sample is, as a share of the width. */
