@@ -79,13 +79,21 @@ class Browser:
         self.driver = driver
 
     def open(self, path):
-        """Open a file and wait until its sound is decoded."""
+        """Open a file."""
+        self.visit(path.resolve().as_uri())
+
+    def visit(self, address):
+        """Open an address, and forget what was said and asked for before."""
         self.driver.get("about:blank")
-        self.errors(), self.requests()  # those of whatever was open before
-        self.driver.get(path.resolve().as_uri())
+        self.errors(), self.requests()
+        self.driver.get(address)
 
     def js(self, code, *arguments):
         return self.driver.execute_script(f"return {code}", *arguments)
+
+    def do(self, code):
+        """Run statements that return nothing."""
+        self.driver.execute_script(code)
 
     def resolved(self, promise):
         """What a promise comes to."""
@@ -108,6 +116,22 @@ class Browser:
         box = self.js("arguments[0].getBoundingClientRect().toJSON()", element)
         dx, dy = round((x - 0.5) * box["width"]), round((y - 0.5) * box["height"])
         ActionChains(self.driver).move_to_element_with_offset(element, dx, dy).click().perform()
+
+    def drag(self, selector, onto, x=0.5, to=0.5, touch=False):
+        """Drag from a share of the width of an element to one of another element's."""
+        from selenium.webdriver import ActionChains
+        from selenium.webdriver.common.actions.pointer_input import PointerInput
+
+        ends = []
+        for each, share in ((selector, x), (onto, to)):
+            element = self.driver.find_element("css selector", each)
+            width = self.js("arguments[0].getBoundingClientRect().width", element)
+            ends.append((element, round((share - 0.5) * width)))
+        hand = PointerInput("touch" if touch else "mouse", "hand")
+        actions = ActionChains(self.driver, duration=100, devices=[hand])
+        (first, right), (second, further) = ends
+        actions.move_to_element_with_offset(first, right, 0).click_and_hold()
+        actions.move_to_element_with_offset(second, further, 0).release().perform()
 
     def press(self, keys, shift=False):
         """Press keys, wherever the focus is."""
