@@ -56,7 +56,7 @@ export function nameProblem(groups, name, to) {
   if (wanted.toLowerCase() === RESERVED) return `“${RESERVED}” is the name of what is in no group.`;
   if (groups.some(same)) return `There is a group “${wanted}” already.`;
   if (wanted.startsWith(".")) return "A name cannot begin with a full stop.";
-  if (/[/\\:*?"<>|=,\p{Cc}]/u.test(wanted)) return "A name of a file cannot have / \\ : * ? \" < > | = , in it.";
+  if (/[/\\:*?"<>|=,;\p{Cc}]/u.test(wanted)) return "A name of a file cannot have / \\ : * ? \" < > | = , ; in it.";
   return "";
 }
 

@@ -38,7 +38,10 @@ const recordings = new Recordings(find(".recordings"), {
   open: (id) => show(state.recordings.find((recording) => recording.id === id).takes.at(-1).key),
   dismiss: (id) => dismissJob(id).catch((error) => notice(error.message, { name: `job ${id}` })),
 });
-const uploads = new Uploads((id) => { state.expected = id; choose(); });
+const uploads = new Uploads((id) => {
+  state.expected ??= { id, before: current()?.history.value }; // of several files the first
+  choose();
+});
 
 /** Groups, levels, solos or the selection changed. */
 function changed() {
@@ -83,7 +86,7 @@ function showLibrary() {
   const home = find(".home");
   home.hidden = !state.home;
   setText(find("bdi", home), state.home);
-  document.body.classList.toggle("empty", !state.recordings.length);
+  document.body.classList.toggle("empty", !state.takes.size);
 }
 
 function showStatus() {
@@ -105,7 +108,6 @@ function show(key) {
   if (!state.takes.has(key)) return;
   dismiss("whole");
   state.shown = key;
-  state.expected = null;
   history.replaceState(null, "", `#${encodeURIComponent(key)}`);
   desk.open(mixOf(key), recordingOf(key));
   showLibrary();
@@ -119,8 +121,8 @@ function choose() {
     if (state.shown) { state.shown = null; desk.close(); }
     return;
   }
-  const expected = takes.findLast(({ recording }) => recording === state.expected);
-  if (expected && !player.playing) { show(expected.key); return; }
+  const expected = takes.findLast(({ recording }) => recording === state.expected?.id);
+  if (expected) { showExpected(expected); return; }
   if (!state.takes.has(state.shown)) {
     const wanted = decodeURIComponent(location.hash.slice(1));
     const again = takes.find(({ recording }) => recording === player.take?.recording);
@@ -128,6 +130,15 @@ function choose() {
     return;
   }
   offerWhole();
+}
+
+/** A recording that was dropped can be heard: show it, unless someone went on with another one. */
+function showExpected({ key, recording }) {
+  const idle = !player.playing && state.expected.before === current()?.history.value;
+  const { title } = state.recordings.find(({ id }) => id === recording);
+  state.expected = null;
+  if (idle) show(key);
+  else notice(`${title} is ready.`, { name: "expected", kind: "info", label: "Show it", act: () => show(key) });
 }
 
 const offered = new Set(); // keys of takes that were offered already

@@ -33,7 +33,7 @@ export class Takes {
 
   tab(take, current, groups) {
     if (!this.tabs.has(take.key)) {
-      const tab = button("", "take", () => this.show(take.key), { role: "tab", "data-take": take.id });
+      const tab = button("", "take", () => this.show(take.key), { role: "tab", "data-take": take.id, "aria-controls": "tracks" });
       tab.append(make("b"), make("small"));
       this.tabs.set(take.key, tab);
     }
