@@ -30,15 +30,13 @@ BASE64 = """((arrays) => arrays.map((a) => {
 
 
 class StudioProcess:
-    """The command in a process of its own, at an address that stays when it is started again."""
+    """The command in a process of its own; started again, it has the same port."""
 
-    def __init__(self, home, *inputs, port=0):
-        self.home, self.inputs, self.port = home, inputs, port
-        self.start()
+    def __init__(self, home, inputs, said):
+        self.home, self.inputs, self.said, self.port = home, inputs, said, 0
 
     def start(self):
-        """Start it, and wait until it says where it is."""
-        self.said = tempfile.TemporaryFile("w+")
+        """Start it, or start it again after it ended, and wait until it says where it is."""
         command = [
             sys.executable, "-m", "phinmf", "studio", "--no-browser", "-o", self.home,
             "--port", self.port, *self.inputs,
@@ -65,12 +63,9 @@ class StudioProcess:
         if self.process.poll() is None:
             self.process.send_signal(number)
         code = self.process.wait(PATIENCE)
-        with self.said:
-            return code, self.output()
-
-    def restart(self):
-        """Start it again after it ended; the address has another secret."""
-        self.start()
+        said = self.output()
+        self.said.truncate(0)
+        return code, said
 
     def asked(self, path, method="GET", body=None):
         """Return the status and the body of an answer."""
@@ -109,23 +104,32 @@ class StudioProcess:
         status, answer = self.asked(f"takes/{take['id']}/mix", "PUT", mix)
         assert status == 200, answer
 
-    def until_idle(self):
-        """Wait until no work is in progress; return the state."""
-        for state in self.messages():
-            jobs = [job for one in state["recordings"] for job in one["jobs"]]
-            if all(job["state"] == "failed" for job in jobs):
-                return state
-        return None
+    def until(self, true):
+        """Wait until a function of the state is true; return the state."""
+        with contextlib.closing(self.messages()) as messages:
+            return next(state for state in messages if true(state))
+
+    def until_idle(self, n_takes):
+        """Wait until there are as many takes of the first recording and no work is left."""
+
+        def idle(state):
+            recordings = state["recordings"]
+            done = not any(one["jobs"] for one in recordings)
+            return done and recordings and len(recordings[0]["takes"]) == n_takes
+
+        return self.until(idle)
 
 
 @contextlib.contextmanager
 def studio(home, *inputs):
     """Run the command; kill it at the end if it still runs."""
-    process = StudioProcess(home, *inputs)
-    try:
-        yield process
-    finally:
-        process.end(signal.SIGKILL)
+    with tempfile.TemporaryFile("w+") as said:
+        process = StudioProcess(home, inputs, said)
+        process.start()
+        try:
+            yield process
+        finally:
+            process.end(signal.SIGKILL)
 
 
 @contextlib.contextmanager
@@ -158,6 +162,7 @@ def show(page, process, folder):
 
 def show_untouched(page, process, folder):
     """Open a take as if nobody had grouped anything yet."""
+    page.visit("about:blank")  # whatever is open there saves no more
     process.ungroup(folder)
     page.look(1280, 1400)
     show(page, process, folder)
@@ -199,3 +204,13 @@ def until_saved(page):
 def text(page, selector):
     """The text of an element."""
     return page.js(f"document.querySelector({json.dumps(selector)}).textContent")
+
+
+@contextlib.contextmanager
+def script_on_every_page(page, source):
+    """Run a script before those of every page that is opened."""
+    added = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+    try:
+        yield
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)

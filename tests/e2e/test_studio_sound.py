@@ -1,9 +1,11 @@
 """The sound of the studio's page: exactly in sync, at the levels that are shown, where it is."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import soundfile
-from studio_page import STUDIO, arrays, rendered, show_untouched, text
+from studio_page import STUDIO, arrays, rendered, script_on_every_page, show_untouched, text
 
 RATE = 8000
 #: keeps the node of the mixer, so that what it plays can be recorded
@@ -30,6 +32,16 @@ def sounds(unmixed):
     folder = unmixed / "few" / "song"
     files = [unmixed / "song.wav", *sorted(folder.glob("component_*.wav"))]
     return np.array([soundfile.read(file, dtype="float32")[0].T for file in files])
+
+
+@contextlib.contextmanager
+def without_policy(page):
+    """Let the page load a script that is not the server's: the recorder."""
+    page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    try:
+        yield
+    finally:
+        page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
 
 
 def row(number):
@@ -63,11 +75,7 @@ def test_around_the_loop_no_sample_is_lost_or_repeated(few, sounds):
 
 def test_what_is_played_is_what_is_computed(browser, server, unmixed, sounds):
     """Record the output of the mixer around a loop while it plays in real time."""
-    browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})  # for the recorder
-    keep = browser.driver.execute_cdp_cmd(
-        "Page.addScriptToEvaluateOnNewDocument", {"source": KEEP_NODE}
-    )
-    try:
+    with script_on_every_page(browser, KEEP_NODE), without_policy(browser):
         page = show_untouched(browser, server, unmixed / "few" / "song")
         page.do(f"{STUDIO}.player.setLoop(1000, 13_333)")
         page.click(".play")
@@ -85,9 +93,7 @@ def test_what_is_played_is_what_is_computed(browser, server, unmixed, sounds):
             " Float32Array.from(heard.flatMap((block) => [...block[side]])))))"
         )
         heard = np.array(arrays(page, join, "<f4", "<f4"))
-    finally:
-        browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
-        browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", keep)
+        assert not page.js(f"{STUDIO}.waiting")
     total = sounds[1:].sum(axis=0, dtype=np.float64).astype(np.float32)
     once = np.arange(1000, 13_333)
     expected = np.tile(total[:, once], 6)
@@ -97,7 +103,6 @@ def test_what_is_played_is_what_is_computed(browser, server, unmixed, sounds):
     ]  # fmt: skip
     assert len(late) == 1
     assert np.array_equal(heard, expected[:, late[0] :][:, : heard.shape[1]])
-    assert not page.js(f"{STUDIO}.waiting")
 
 
 def test_solo_mute_gain_and_pan_are_heard(few, sounds):
