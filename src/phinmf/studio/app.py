@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict
 from importlib.resources import files
@@ -12,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from phinmf.fit.automatic import checked_components
@@ -88,7 +89,7 @@ class Studio:
         id = await upload(
             self.session, name, request.stream(), None if length is None else int(length)
         )
-        return JSONResponse({"id": id}, 201)
+        return answer({"id": id}, 201)
 
     async def again(self, request: Request) -> Response:
         """Unmix a recording in another way."""
@@ -99,7 +100,7 @@ class Studio:
         id = await run_in_threadpool(
             self.session.again, request.path_params["id"], options, wanted.carry_from
         )
-        return JSONResponse({"id": id}, 201)
+        return answer({"id": id}, 201)
 
     async def cancel(self, request: Request) -> Response:
         """Cancel a job."""
@@ -115,11 +116,11 @@ class Studio:
         """Save groups and levels."""
         wanted = asked(MixAsked, await request.body()).mix()
         revision = await run_in_threadpool(self.session.save, request.path_params["id"], wanted)
-        return JSONResponse({"revision": revision})
+        return answer({"revision": revision})
 
     async def sound(self, request: Request) -> Response:
         """Send a stretch of sound."""
-        take = self.session.take(request.path_params["id"])
+        take = self.session.library.take(request.path_params["id"])
         start, count = (whole(request, name) for name in ("start", "count"))
         samples = await run_in_threadpool(self.session.listening.sound, take, start, count)
         content = samples.astype("<f4", copy=False).tobytes()
@@ -127,7 +128,7 @@ class Studio:
 
     async def overview(self, request: Request) -> Response:
         """Send the outline of a take."""
-        take = self.session.take(request.path_params["id"])
+        take = self.session.library.take(request.path_params["id"])
         headers = {
             "X-Step": str(step_of(take.record.length)), "X-Bins": str(take.overview.shape[1])
         }  # fmt: skip
@@ -144,7 +145,7 @@ class Studio:
         made = await run_in_threadpool(
             self.session.export, request.path_params["id"], kind, wanted.levels
         )
-        return JSONResponse(
+        return answer(
             {
                 "id": made.id, "address": f"exports/{made.id}", "name": made.name,
                 "message": made.message,
@@ -156,6 +157,11 @@ class Studio:
         """Send an export."""
         made = self.session.exports[request.path_params["id"]]
         return FileResponse(made.path, media_type=BYTES, filename=made.name)
+
+
+def answer(content: object, status: int = 200) -> Response:
+    """Return JSON in ASCII, which can hold names that are not text, too."""
+    return Response(json.dumps(content), status, media_type="application/json")
 
 
 def whole(request: Request, name: str) -> int:
@@ -170,15 +176,15 @@ def refused(request: Request, error: Exception) -> Response:
     """Answer with the sentence of an error."""
     if isinstance(error, MixChanged):
         stored = asdict(error.mix)
-        return JSONResponse({"error": sentence(error), **stored}, 409)
+        return answer({"error": sentence(error), **stored}, 409)
     if isinstance(error, HTTPException):
-        return JSONResponse({"error": error.detail}, error.status_code)
+        return answer({"error": error.detail}, error.status_code)
     status = 409 if isinstance(error, FileExistsError) else 500
     if isinstance(error, (ValueError, TypeError)):
         status = 400
     if isinstance(error, Refusal):
         status = error.status
-    return JSONResponse({"error": sentence(error)}, status)
+    return answer({"error": sentence(error)}, status)
 
 
 def gone(request: Request, error: Exception) -> Response:

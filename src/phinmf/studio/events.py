@@ -16,8 +16,8 @@ async def events(session: Session) -> AsyncIterator[str]:
     """Yield messages until the studio ends."""
     seen, sent, idle, since = -1, "", 0.0, 0.0
     while not session.closing:
-        revision = session.revision
-        if revision != seen or (since >= PROGRESS and session.working()):
+        revision = session.library.revision
+        if revision != seen or (since >= PROGRESS and session.queue.working()):
             seen, since, text = revision, 0.0, session.state().to_json()
             if text != sent:
                 yield f"data: {text}\n\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import zipfile
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -29,7 +28,6 @@ class Export:
     path: Path
     name: str
     message: str
-    made: float
     removal: ExitStack  #: removes the file when it is closed
 
 
@@ -43,16 +41,15 @@ class Exports:
         self._numbers = count(1)
         self._lock = threading.Lock()
 
-    def make(self, take: Take, title: str, kind: Kind, levels: list[Level] | None) -> Export:
+    def make(self, take: Take, recording: str, kind: Kind, levels: list[Level] | None) -> Export:
         """Write groups, components or a mix; several files are put into one, not compressed."""
         mix = stored(take.record)
         if levels is not None:
             mix = replace(mix, levels=levels)
         check_mix(mix, len(take.record.components))
         with self._lock, ExitStack() as stack:
-            self._remove_old()
             temporary = stack.enter_context(self._home.temporary())
-            name = f"{safe_stem(title + '.')} {kind}"
+            name = f"{safe_stem(recording)} {kind}"
             done = export(
                 take.folder, temporary / name, kind, mix=mix, progress=lambda share: self._check()
             )
@@ -64,11 +61,12 @@ class Exports:
                         self._check()
                         bundle.write(file, f"{name}/{file.name}")
                         file.unlink()  # the disk may have no room for both
-            made = Export(
-                f"e{next(self._numbers)}", path, f"{name}{path.suffix}", done.message,
-                time.monotonic(), stack.pop_all(),
-            )  # fmt: skip
-            self._exports[made.id] = made
+            id = f"e{next(self._numbers)}"
+            made = Export(id, path, f"{name}{path.suffix}", done.message, stack.pop_all())
+            self._exports[id] = made
+        timer = threading.Timer(KEPT, self._remove, [id])
+        timer.daemon = True
+        timer.start()
         return made
 
     def __getitem__(self, id: str) -> Export:
@@ -83,12 +81,12 @@ class Exports:
         if self.closing:
             raise NotFound("the studio has ended")
 
-    def _remove_old(self) -> None:
-        """Remove what is older than an hour."""
-        for id, old in list(self._exports.items()):
-            if time.monotonic() - old.made > KEPT:
-                del self._exports[id]
-                old.removal.close()
+    def _remove(self, id: str) -> None:
+        """Remove an export."""
+        with self._lock:
+            old = self._exports.pop(id, None)
+        if old is not None:
+            old.removal.close()
 
     def close(self) -> None:
         """End what is being written, and remove everything."""

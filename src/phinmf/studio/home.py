@@ -10,6 +10,7 @@ import json
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -43,6 +44,7 @@ class Home:
         self._made: list[Path] = []  #: folders that did not exist before
         self._scratch: Path | None = None
         self._lock: IO[bytes] | None = None
+        self._making = threading.Lock()
 
     def clean(self) -> None:
         """Remove what studios have left here that were killed."""
@@ -51,13 +53,14 @@ class Home:
 
     def prepare(self) -> Path:
         """Make the folder if it does not exist, and return the one for unfinished work."""
-        if self._scratch is None:
-            for folder in reversed([self.path, *self.path.parents]):
-                if not folder.exists():
-                    folder.mkdir()
-                    self._made.append(folder)
-            self._scratch, self._lock = scratch.made_in(self.path)
-        return self._scratch
+        with self._making:
+            if self._scratch is None:
+                for folder in reversed([self.path, *self.path.parents]):
+                    if not folder.exists():
+                        folder.mkdir()
+                        self._made.append(folder)
+                self._scratch, self._lock = scratch.made_in(self.path)
+            return self._scratch
 
     @contextmanager
     def temporary(self) -> Iterator[Path]:
@@ -81,11 +84,15 @@ class Home:
                     return self.path / title
             n += 1
 
+    def holds(self, folder: Path) -> bool:
+        """Whether this is the folder of a recording here, and not a link to another place."""
+        here = self.path.exists() and folder.absolute().parent.samefile(self.path)
+        return here and not folder.is_symlink() and kept(folder) is not None
+
     def owns(self, take: Path) -> bool:
         """Whether a take is one that a studio wrote here."""
-        above = take.parent
-        named = OURS.fullmatch(take.name) is not None and above.parent == self.path
-        return named and not above.is_symlink() and kept(above) is not None
+        named = OURS.fullmatch(take.name) is not None and not take.is_symlink()
+        return named and self.holds(take.parent)
 
     def close(self) -> None:
         """Remove unfinished work, and folders that were made but are empty."""
@@ -130,3 +137,9 @@ def place_of(take: Path) -> tuple[int, str]:
     if found is None:
         return 10**6, take.name
     return (int(found[1]), "") if found[1] else ([PREVIEW, WHOLE].index(take.name), "")
+
+
+def title_of(take: str) -> str:
+    """Return what the page calls a take, from the name of its folder."""
+    known = {PREVIEW: "Preview", WHOLE: "Whole recording"}
+    return known.get(take) or take.replace("take-", "Take ")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt, Sound
-from phinmf.studio.home import PREVIEW, WHOLE
+from phinmf.studio.home import PREVIEW, WHOLE, title_of
 from phinmf.studio.state import ComponentState, GroupState, TakeState
 from phinmf.studio.suggesting import suggestions
 from phinmf.unmixing import overview, ownership
@@ -52,8 +52,7 @@ class Take:
     @property
     def name(self) -> str:
         """What the page calls it."""
-        known = {PREVIEW: "Preview", WHOLE: "Whole recording"}
-        return known.get(self.folder.name, self.folder.absolute().name.replace("take-", "Take "))
+        return title_of(self.folder.absolute().name)
 
     def state(self) -> TakeState:
         """Return what the page is told."""

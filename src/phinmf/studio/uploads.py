@@ -36,7 +36,7 @@ async def upload(
                     waiting = bytearray()
             await run_in_threadpool(file.write, waiting)
         await run_in_threadpool(check_sound, path, shown_name(name))
-        return await run_in_threadpool(session.add_upload, path, shown_name(name), safe_name(name))
+        return await run_in_threadpool(session.add_upload, path, shown_name(name))
 
 
 def check_room(home: Home, length: int) -> None:
