@@ -8,6 +8,7 @@ import { Recordings } from "./recordings.js";
 import { dismissJob, follow } from "./server.js";
 import { TakeMix } from "./take_mix.js";
 import { Uploads } from "./uploads.js";
+import { clause } from "./words.js";
 
 /** The whole page: what the server says, which take is shown, and who is told. */
 
@@ -35,9 +36,13 @@ const player = new Player(
 const desk = new Desk({ actions, player, current, show });
 const recordings = new Recordings(find(".recordings"), {
   show,
+  open: (id) => show(state.recordings.find((recording) => recording.id === id).takes.at(-1).key),
   dismiss: (id) => dismissJob(id).catch((error) => notice(error.message, { name: `job ${id}` })),
 });
-const uploads = new Uploads((id) => { state.expected = id; choose(); });
+const uploads = new Uploads((id) => {
+  state.expected ??= { id, before: current()?.history.value }; // of several files the first
+  choose();
+});
 
 /** Groups, levels, solos or the selection changed. */
 function changed() {
@@ -82,7 +87,7 @@ function showLibrary() {
   const home = find(".home");
   home.hidden = !state.home;
   setText(find("bdi", home), state.home);
-  document.body.classList.toggle("empty", !state.recordings.length);
+  document.body.classList.toggle("empty", !state.takes.size);
 }
 
 function showStatus() {
@@ -90,7 +95,8 @@ function showStatus() {
   const worst = all.find(({ status }) => status === "not saved") ?? all.find(({ status }) => status === "saving");
   const status = find(".status");
   status.dataset.status = worst?.status ?? "saved";
-  const words = { saving: "saving …", "not saved": `not saved: ${worst?.reason}` }[worst?.status] ?? "saved";
+  let words = worst ? "saving …" : "saved";
+  if (worst?.reason) words = `not saved: ${clause(worst.reason)}`;
   setText(status, state.shown ? words : "");
   const banner = find(".banner");
   banner.hidden = !state.gone;
@@ -104,7 +110,6 @@ function show(key) {
   if (!state.takes.has(key)) return;
   dismiss("whole");
   state.shown = key;
-  state.expected = null;
   history.replaceState(null, "", `#${encodeURIComponent(key)}`);
   desk.open(mixOf(key), recordingOf(key));
   showLibrary();
@@ -118,8 +123,8 @@ function choose() {
     if (state.shown) { state.shown = null; desk.close(); }
     return;
   }
-  const expected = takes.findLast(({ recording }) => recording === state.expected);
-  if (expected && !player.playing) { show(expected.key); return; }
+  const expected = takes.findLast(({ recording }) => recording === state.expected?.id);
+  if (expected) { showExpected(expected); return; }
   if (!state.takes.has(state.shown)) {
     const wanted = decodeURIComponent(location.hash.slice(1));
     const again = takes.find(({ recording }) => recording === player.take?.recording);
@@ -127,6 +132,15 @@ function choose() {
     return;
   }
   offerWhole();
+}
+
+/** A recording that was dropped can be heard: show it, unless someone went on with another one. */
+function showExpected({ key, recording }) {
+  const idle = !player.playing && state.expected.before === current()?.history.value;
+  const { title } = state.recordings.find(({ id }) => id === recording);
+  state.expected = null;
+  if (idle) show(key);
+  else notice(`${title} is ready.`, { name: "expected", kind: "info", label: "Show it", act: () => show(key) });
 }
 
 const offered = new Set(); // keys of takes that were offered already
@@ -148,7 +162,7 @@ onClick(find("[data-action=keys]"), () => keysDialog.showModal());
 
 window.addEventListener("beforeunload", (event) => {
   const unsaved = [...mixes.values()].some(({ saving }) => saving.status !== "saved");
-  if (unsaved) event.preventDefault();
+  if (unsaved || uploads.busy) event.preventDefault();
 });
 
 follow(hear, lost);

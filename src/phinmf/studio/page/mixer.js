@@ -2,7 +2,7 @@ import { Deck } from "./deck.js";
 import { Mixing } from "./mixing.js";
 
 /** Blocks of 128 samples between two reports. */
-const REPORT_EVERY = 6;
+const REPORT_EVERY = 8;
 
 /** The audio thread: holds the next seconds of all sources and adds them up. */
 class Mixer extends AudioWorkletProcessor {

@@ -5,7 +5,7 @@ import { timeLeft } from "./words.js";
 export class Recordings {
   /**
    * @param element the list
-   * @param acts functions `show` of a take's key, and `dismiss` of a job's id
+   * @param acts functions `show` of a take's key, `open` of a recording's id, `dismiss` of a job's id
    */
   constructor(element, acts) {
     Object.assign(this, { element, acts });
@@ -25,7 +25,9 @@ export class Recordings {
   item(recording, shown) {
     const { id, title, about, takes, jobs } = recording;
     if (!this.items.has(id)) {
-      const name = make("p", { class: "file" }, make("bdi"));
+      const open = button("", "show-recording", () => this.acts.open(id));
+      open.append(make("bdi"));
+      const name = make("p", { class: "file" }, open);
       const lists = [make("ul", { class: "take-list" }), make("ul", { class: "jobs" })];
       this.items.set(id, make("li", { class: "recording", "data-recording": id }, name, make("p", { class: "about" }), ...lists));
     }
@@ -33,6 +35,7 @@ export class Recordings {
     setText(find("bdi", item), title);
     find(".file", item).title = recording.name;
     setText(find(".about", item), about);
+    find("[data-action=show-recording]", item).disabled = !takes.length;
     item.classList.toggle("shown", takes.some(({ key }) => key === shown));
     const links = new Map(findAll("[data-take]", item).map((link) => [link.dataset.key, link]));
     const entries = takes.map((take) => {

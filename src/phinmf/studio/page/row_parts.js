@@ -53,9 +53,9 @@ export function componentRow(number, facts, acts) {
   });
   const check = make("input", { type: "checkbox", "data-action": "select", "aria-label": `Select ${what}` });
   check.addEventListener("click", (event) => { acts.select(check.checked, event.shiftKey); if (event.detail) check.blur(); });
+  const about = make("span", { class: "facts" }, ...facts.map((text) => make("span", { text })));
   return row({ class: "row", "data-component": number, "aria-label": `Component ${number}, ${facts.join(", ")}` }, [
-    handle, make("label", { class: "pick" }, check, make("span", { class: "number", text: number })),
-    make("span", { class: "facts" }, ...facts.map((text) => make("span", { text }))),
+    handle, make("label", { class: "pick" }, check, make("span", { class: "number", text: number }), about),
     ...controls(what, acts, true),
   ]);
 }

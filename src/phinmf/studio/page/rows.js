@@ -6,6 +6,20 @@ import { componentRow, groupRow, newGroupRow, originalRow, restRow } from "./row
 import { decibels, hertz, panWords, percent } from "./words.js";
 
 const FLOOR = -48; // decibels: the lower end of the meters
+const STEPS = 26; // of a meter: what cannot be seen is not drawn
+const shownLevels = new WeakMap(); // steps by row
+
+/** A meter rises at once and falls slowly. */
+function showLevel(row, peak = 0) {
+  const height = peak > 0 ? Math.min(1, Math.max(0, 1 - (20 * Math.log10(peak)) / FLOOR)) : 0;
+  const before = shownLevels.get(row) ?? 0;
+  const steps = Math.max(Math.round(STEPS * height), before - 1);
+  if (steps === before || steps < 0) return;
+  shownLevels.set(row, steps);
+  const bar = find(".meter i", row);
+  bar.style.transform = `scaleY(${steps / STEPS})`;
+  bar.classList.toggle("over", peak > 1);
+}
 
 /** The rows of a take: the original, groups with their components, components in no group. */
 export class Rows {
@@ -93,7 +107,6 @@ export class Rows {
     const { gain_db: gain, pan } = levels[number - 1];
     const slider = find(".pan", row);
     slider.value = pan;
-    slider.style.setProperty("--value", (pan + 1) / 2);
     slider.setAttribute("aria-valuetext", panWords(pan));
     slider.title = `Pan: ${panWords(pan)}`;
     this.updateControls(row, [number], gain, !original && sounds(number, levels, solos));
@@ -125,20 +138,10 @@ export class Rows {
 
   /** Let the meters show peaks of all sources; groups show the highest of their components. */
   showLevels(peaks) {
-    const set = (row, peak) => {
-      const height = peak > 0 ? Math.max(0, 1 - (20 * Math.log10(peak)) / FLOOR) : 0;
-      const bar = find(".meter i", row);
-      const before = Number(bar.dataset.height ?? 0);
-      const shown = Math.max(Math.min(1, height), before - 0.04); // it rises at once and falls slowly
-      if (shown === before) return;
-      bar.dataset.height = Math.max(0, shown);
-      bar.style.transform = `scaleY(${Math.max(0, shown)})`;
-      bar.classList.toggle("over", peak > 1);
-    };
-    set(this.original, peaks[0] ?? 0);
-    this.components.forEach((row, i) => set(row, peaks[i + 1] ?? 0));
+    showLevel(this.original, peaks[0]);
+    this.components.forEach((row, i) => showLevel(row, peaks[i + 1]));
     for (const { name, components } of this.mix.groups) {
-      set(this.groups.get(name), Math.max(...components.map((n) => peaks[n] ?? 0)));
+      showLevel(this.groups.get(name), Math.max(...components.map((n) => peaks[n] ?? 0)));
     }
   }
 

@@ -56,7 +56,7 @@ export class Saving {
 
   /** Someone else saved meanwhile: theirs is shown. */
   giveWay({ revision, groups, levels }) {
-    Object.assign(this, { revision, dirty: false, reason: "" });
+    Object.assign(this, { revision, dirty: false, reason: "", latest: null }); // the answer is newer
     this.adopt({ groups, levels }, true);
   }
 

@@ -15,6 +15,9 @@ export class Takes {
     onClick(this.opener, () => this.toggleForm());
     onClick(find("[data-action=remove-take]"), () => this.remove());
     this.form.addEventListener("submit", (event) => { event.preventDefault(); this.ask(); });
+    this.form.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") { this.toggleForm(false); this.opener.focus(); }
+    });
     this.form.addEventListener("change", () => this.updateForm());
     this.updateForm();
   }
@@ -33,7 +36,7 @@ export class Takes {
 
   tab(take, current, groups) {
     if (!this.tabs.has(take.key)) {
-      const tab = button("", "take", () => this.show(take.key), { role: "tab", "data-take": take.id });
+      const tab = button("", "take", () => this.show(take.key), { role: "tab", "data-take": take.id, "aria-controls": "tracks" });
       tab.append(make("b"), make("small"));
       this.tabs.set(take.key, tab);
     }
@@ -71,12 +74,15 @@ export class Takes {
       n_components: how.value === "auto" ? "auto" : Number(number.value),
       window: length.value, seed: Number(seed.value), carry_from: this.shown.id,
     };
+    const problem = find(".problem", this.form);
+    problem.hidden = true;
     try {
       await unmixAgain(this.recording.id, wanted);
       this.toggleForm(false);
       seed.value = Number(seed.value) + 1;
     } catch (error) {
-      notice(error.message, { name: "again" });
+      problem.textContent = error.message;
+      problem.hidden = false;
     }
   }
 

@@ -1,4 +1,4 @@
-import { arrange, find, make } from "./dom.js";
+import { arrange, find, findAll, make } from "./dom.js";
 import { clock } from "./words.js";
 
 const DRAG = 4; // pixels after which a press is a drag
@@ -12,12 +12,17 @@ export class Timeline {
    * @param redraw function to call when another part is shown
    */
   constructor(element, player, redraw) {
-    Object.assign(this, { element, player, redraw, view: null, start: 0, held: 0 });
+    Object.assign(this, { element, player, redraw, view: null, take: null, held: 0 });
     this.ruler = find(".ruler", element);
     this.bar = find(".scrollbar", element);
     this.thumb = find("i", this.bar);
+    this.heads = findAll(".head", element); // on the ruler and over the lanes
+    this.loops = findAll(".loop", element);
+    this.width = 0; // of the ruler and the lanes, in pixels
     this.pointers = new Map(); // those that are down: one drags a loop, two pinch
     element.addEventListener("pointerdown", (event) => this.press(event));
+    element.addEventListener("pointermove", (event) => this.dragged(event));
+    for (const type of ["pointerup", "pointercancel"]) element.addEventListener(type, (event) => this.release(event));
     element.addEventListener("wheel", (event) => this.turn(event), { passive: false });
     this.bar.addEventListener("pointerdown", (event) => this.dragBar(event));
     new ResizeObserver(() => this.update()).observe(this.ruler);
@@ -34,7 +39,8 @@ export class Timeline {
   update() {
     if (!this.view) return;
     const { view, ruler, bar, thumb } = this;
-    const { step, seconds } = view.ticks(ruler.clientWidth, this.take.start);
+    this.width = ruler.clientWidth;
+    const { step, seconds } = view.ticks(this.width, this.take.start);
     const digits = step < 0.1 ? 2 : step < 1 ? 1 : 0;
     const numbers = seconds.map((second) => {
       const tick = make("span", { text: clock(second, digits) });
@@ -52,17 +58,20 @@ export class Timeline {
 
   /** Move the playhead and the loop; follow the playhead while it plays. */
   showPosition() {
-    const { view, player, element } = this;
-    if (!view) return;
+    const { view, player } = this;
+    if (!view || player.take?.key !== this.take.key) return; // another take is about to be shown
     if (player.playing && !this.pointers.size && performance.now() > this.held && view.keepShown(player.position)) {
       this.update();
       return;
     }
-    element.style.setProperty("--at", view.share(player.position));
-    element.classList.toggle("looping", Boolean(player.loop));
-    if (!player.loop) return;
-    element.style.setProperty("--loop-from", view.share(player.loop.start));
-    element.style.setProperty("--loop-to", view.share(player.loop.end));
+    const at = `translateX(${(view.share(player.position) * this.width).toFixed(1)}px)`; // moves without layout
+    for (const head of this.heads) head.style.transform = at;
+    const { start, end } = player.loop ?? { start: 0, end: 0 };
+    for (const loop of this.loops) {
+      loop.hidden = !player.loop;
+      loop.style.left = `${100 * view.share(start)}%`;
+      loop.style.width = `${(100 * (end - start)) / view.span}%`;
+    }
   }
 
   zoom(factor, at = this.player.position) {
@@ -88,19 +97,12 @@ export class Timeline {
     const surface = event.target.closest?.(SURFACES);
     if (!surface || event.button !== 0 || !this.view) return;
     surface.setPointerCapture(event.pointerId);
-    this.pointers.set(event.pointerId, { x: event.clientX, first: event.clientX, looping: false });
-    const move = (e) => this.dragged(e);
-    const end = (e) => {
-      surface.removeEventListener("pointermove", move);
-      for (const type of ["pointerup", "pointercancel"]) surface.removeEventListener(type, end);
-      this.release(e, surface);
-    };
-    surface.addEventListener("pointermove", move);
-    for (const type of ["pointerup", "pointercancel"]) surface.addEventListener(type, end);
+    this.pointers.set(event.pointerId, { surface, x: event.clientX, first: event.clientX, looping: false });
   }
 
   dragged({ pointerId, clientX }) {
     const pointer = this.pointers.get(pointerId);
+    if (!pointer) return;
     const before = [...this.pointers.values()].map(({ x }) => x);
     pointer.x = clientX;
     const now = [...this.pointers.values()].map(({ x }) => x);
@@ -117,21 +119,21 @@ export class Timeline {
     for (const pointer of this.pointers.values()) pointer.pinched = true;
     const at = this.sampleAt((a + b) / 2);
     this.view.zoom(Math.max(20, Math.abs(c - d)) / Math.max(20, Math.abs(a - b)), at);
-    this.scroll((((a + b - c - d) / 2) * this.view.span) / this.ruler.clientWidth);
+    this.scroll((((a + b - c - d) / 2) * this.view.span) / this.width);
     this.update();
   }
 
-  release({ type, pointerId, clientX }, surface) {
+  release({ type, pointerId, clientX }) {
     const pointer = this.pointers.get(pointerId);
     this.pointers.delete(pointerId);
-    if (type === "pointercancel" || pointer.pinched) return;
+    if (!pointer || type === "pointercancel" || pointer.pinched) return;
     const { player } = this;
     const at = this.sampleAt(clientX);
     if (pointer.looping) {
       if (player.loop && (player.position < player.loop.start || player.position >= player.loop.end)) {
         player.seek(player.loop.start);
       }
-    } else if (player.loop && surface === this.ruler && at >= player.loop.start && at < player.loop.end) {
+    } else if (player.loop && pointer.surface === this.ruler && at >= player.loop.start && at < player.loop.end) {
       player.setLoop();
     } else player.seek(at);
   }
@@ -146,7 +148,7 @@ export class Timeline {
     const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
     if (!this.view.zoomed || Math.abs(sideways) < Math.abs(event.shiftKey ? 0 : event.deltaY)) return;
     event.preventDefault();
-    this.scroll((sideways * this.view.span) / this.ruler.clientWidth);
+    this.scroll((sideways * this.view.span) / this.width);
   }
 
   dragBar({ pointerId, clientX }) {
