@@ -91,7 +91,7 @@ class Bar(AbstractContextManager["Bar"]):
             raise Ended(signal.SIGINT)
         if self.stopped and not self.answered:
             self.answered = True
-            self.say(FINISHING)
+            self.say(f"{self.name}: {FINISHING}")
         line = self.forecast.line(stage, within)
         if self.bar is not None:
             share = self.forecast.share()
