@@ -17,7 +17,7 @@ from phinmf.cli import options as values
 from phinmf.cli.exit_codes import FAILED, OK
 from phinmf.cli.grouping import parsed, regrouped
 from phinmf.cli.one_file import unmix_one
-from phinmf.cli.text import only_errors, shown
+from phinmf.cli.text import about, only_errors, shown
 from phinmf.inits import INITS
 from phinmf.solvers import SOLVERS
 from phinmf.unmixing.options import UnmixOptions
@@ -144,8 +144,7 @@ class Attempts:
     def complain(self, error: BaseException, path: Path | None = None) -> None:
         """Print what is wrong, and with which input."""
         text = values.as_typed(sentence(error))
-        if path is not None and str(path) not in text and path.name not in text:
-            text = f"{path}: {text}"
+        text = text if path is None else about(path, text)
         print(f"phinmf: {shown(text)}", file=sys.stderr)
         self.failed += 1
 

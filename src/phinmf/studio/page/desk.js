@@ -1,10 +1,8 @@
-import { find, findAll, onClick, setPressed, setText } from "./dom.js";
-import { enableDragging } from "./dragging.js";
+import { find, onClick, setPressed, setText } from "./dom.js";
 import { enableExports } from "./exports.js";
-import { COLOURS, hue, named } from "./groups.js";
+import { Grouping } from "./grouping.js";
 import { deskKeys } from "./desk_keys.js";
 import { enableKeys } from "./keys.js";
-import { openMenu } from "./menu.js";
 import { notice } from "./notices.js";
 import { Rows } from "./rows.js";
 import { overview } from "./server.js";
@@ -12,7 +10,7 @@ import { Suggestions } from "./suggestions.js";
 import { Takes } from "./takes.js";
 import { Timeline } from "./timeline.js";
 import { View } from "./view.js";
-import { clock, count } from "./words.js";
+import { clock, sentence } from "./words.js";
 
 /** The take that is shown: rows, timeline, transport, and what is done with them. */
 export class Desk {
@@ -20,17 +18,17 @@ export class Desk {
     Object.assign(this, { actions, player, current });
     this.element = find(".desk");
     this.views = new Map(); // by key of the take
-    this.lastPicked = null;
+    this.grouping = new Grouping(this);
     this.rows = new Rows(find(".rows"), {
       original: () => actions.toggleOriginal(),
-      group: () => this.groupSelected(),
-      of: (row) => this.rowActs(row),
+      group: () => this.grouping.group(),
+      of: (row) => this.grouping.rowActs(row),
     });
     this.timeline = new Timeline(find(".tracks"), player, () => this.rows.mix && this.rows.draw(this.timeline.view));
     this.takes = new Takes(show);
     this.suggestions = new Suggestions(actions, (name) => this.rows.editName(name));
     enableExports(current);
-    enableDragging(find(".rows"), (number) => this.taken(number), (numbers, target) => this.drop(numbers, target));
+    this.grouping.enableDragging(find(".rows"));
     enableKeys(deskKeys(this));
     this.enableButtons();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.timeline.update());
@@ -43,8 +41,8 @@ export class Desk {
     const acts = {
       play: () => player.toggle(), "listen-original": () => actions.toggleOriginal(), loop: () => this.toggleLoop(),
       "zoom-in": () => timeline.zoom(2), "zoom-out": () => timeline.zoom(0.5), "zoom-all": () => timeline.zoom(0),
-      group: () => this.groupSelected(), undo: () => actions.undo(), redo: () => actions.redo(), reset: () => actions.reset(),
-      "move-selected": (event) => this.moveMenu(event.currentTarget, [...this.current().selected]),
+      group: () => this.grouping.group(), undo: () => actions.undo(), redo: () => actions.redo(), reset: () => actions.reset(),
+      "move-selected": (event) => this.grouping.moveMenu(event.currentTarget, [...this.current().selected]),
     };
     for (const [name, act] of Object.entries(acts)) onClick(find(`.tracks [data-action=${name}]`), act);
   }
@@ -60,9 +58,12 @@ export class Desk {
     this.player.open(take);
     this.rows.open(mix);
     this.rows.update(this.actions.original);
-    this.lastPicked = null;
+    this.grouping.lastPicked = null;
     if (!this.views.has(take.key)) this.views.set(take.key, new View(take.length, take.sample_rate));
-    this.timeline.open(this.views.get(take.key), take);
+    const view = this.views.get(take.key);
+    const before = this.timeline.take;
+    if (before?.recording === take.recording) view.showAs(this.timeline.view, before.first_sample - take.first_sample);
+    this.timeline.open(view, take);
     try {
       const found = await overview(take.id);
       if (this.rows.mix !== mix) return;
@@ -151,98 +152,11 @@ export class Desk {
     player.setLoop(start, player.position);
   }
 
-  // ---- groups --------------------------------------------------------------------------------
-
-  /** What the controls of a row do. */
-  rowActs(row) {
-    const { actions } = this;
-    const members = () => this.current().members(row);
-    const id = JSON.stringify(row);
-    return {
-      solo: () => actions.toggleSolo(members()),
-      mute: () => actions.toggleMute(members()),
-      gain: (decibels) => actions.setGain(members(), decibels, `gain ${id}`),
-      pan: (pan) => actions.setPan(members(), pan, `pan ${id}`),
-      ended: () => actions.endGesture(),
-      menu: (event) => this.moveMenu(event.currentTarget, this.taken(row.component)),
-      select: (wanted, range) => this.pick(row.component, wanted, range),
-      fold: () => actions.toggleFold(row.group),
-      colour: (event) => this.colourMenu(event.currentTarget, row.group),
-      ungroup: () => actions.ungroup(row.group),
-      rename: (input) => this.rename(row.group, input),
-    };
-  }
-
-  /** Select a component, or with Shift all rows from the one that was selected before. */
-  pick(number, wanted, range) {
-    const rows = this.rows.all.map((row) => Number(row.dataset.component)).filter(Boolean);
-    const [a, b] = [rows.indexOf(this.lastPicked), rows.indexOf(number)].sort((x, y) => x - y);
-    this.actions.select(range && a >= 0 ? rows.slice(a, b + 1) : [number], wanted);
-    this.lastPicked = number;
-  }
-
-  /** The components that move together: those that are selected, if this one is. */
-  taken(number) {
-    const { selected } = this.current();
-    return selected.has(number) ? [...selected] : [number];
-  }
-
-  groupSelected(numbers = [...this.current().selected]) {
-    const name = this.actions.group(numbers);
-    if (name) this.rows.editName(name);
-  }
-
-  drop(numbers, { group, drop, component }) {
-    if (group !== undefined) this.actions.move(numbers, group);
-    else if (drop === "new") this.groupSelected(numbers);
-    else if (drop === "rest") this.actions.move(numbers, null);
-    else this.dropOn(numbers, Number(component));
-  }
-
-  /** On a component of a group: into that group. On another one: a new group of both. */
-  dropOn(numbers, component) {
-    const group = this.current().groups.find(({ components }) => components.includes(component));
-    if (group) this.actions.move(numbers, group.name);
-    else this.groupSelected([...numbers, component]);
-  }
-
-  moveMenu(anchor, numbers) {
-    if (!numbers.length) return;
-    const { groups } = this.current();
-    const what = numbers.length > 1 ? count(numbers.length, "component") : `component ${numbers[0]}`;
-    openMenu(anchor, `Move ${what}`, [
-      ...groups.map(({ name, colour }) => ({ text: name, hue: hue(colour), act: () => this.actions.move(numbers, name) })),
-      { text: "New group", act: () => this.groupSelected(numbers) },
-      ...(groups.length ? [{ text: "No group", act: () => this.actions.move(numbers, null) }] : []),
-    ]);
-  }
-
-  colourMenu(anchor, name) {
-    const { colour } = named(this.current().groups, name);
-    openMenu(anchor, `Colour of group ${name}`, COLOURS.map((text, i) => (
-      { text, hue: hue(i), current: i === colour, act: () => this.actions.recolour(name, i) }
-    )));
-  }
-
-  /** Take a name from its field; return whether it is one. */
-  rename(name, input) {
-    if (!named(this.current().groups, name)) return true; // it was renamed or undone meanwhile
-    const to = input.value.trim();
-    const problem = this.actions.rename(name, input.value);
-    input.setCustomValidity(problem);
-    if (problem) input.reportValidity();
-    else if (to !== name) this.rows.focus(this.rows.groups.get(to));
-    return !problem;
-  }
-
   /** Esc: end the loop, clear the selection, solo nothing. */
   clear() {
     const mix = this.current();
     if (this.player.loop) this.toggleLoop();
     else if (mix.selected.size) this.actions.clearSelection();
     else this.actions.soloOnly([]);
-    for (const form of findAll(".again-form")) if (form.contains(document.activeElement)) this.takes.toggleForm(false);
   }
 }
-
-const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");

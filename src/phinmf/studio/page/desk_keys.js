@@ -54,11 +54,11 @@ export function deskKeys(desk) {
     g: shown(() => {
       const mix = desk.current();
       const row = rows.focused;
-      desk.groupSelected(mix.selected.size ? [...mix.selected] : row?.component ? [row.component] : []);
+      desk.grouping.group(mix.selected.size ? [...mix.selected] : row?.component ? [row.component] : []);
     }),
     v: withRow((numbers, row) => {
       const anchor = row?.component ? find(`[data-component="${row.component}"] .handle`) : find("[data-action=move-selected]");
-      desk.moveMenu(anchor, row?.component ? desk.taken(row.component) : numbers);
+      desk.grouping.moveMenu(anchor, row?.component ? desk.grouping.taken(row.component) : numbers);
     }),
     n: withGroup((name) => rows.editName(name)),
     f: withGroup((name) => { actions.toggleFold(name); rows.focus(rows.groups.get(name)); }),

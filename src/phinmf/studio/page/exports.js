@@ -21,7 +21,7 @@ export function enableExports(current) {
         const { address, name, message } = await writeExport(mix.take.id, button.dataset.export, resolved(mix.levels, mix.solos));
         const link = make("a", { href: address, download: name });
         link.click();
-        notice(`${name}: ${message}.`.replace(/\.\.$/, "."), { name: "export", kind: "info" });
+        notice(`${name}: ${message.replace(/\.$/, "")}.`, { name: "export", kind: "info" });
       } catch (error) {
         notice(error.message, { name: "export" });
       }

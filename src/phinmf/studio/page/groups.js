@@ -17,26 +17,19 @@ export const groupOf = (groups, number) => groups.find(({ components }) => compo
 
 export const named = (groups, name) => groups.find((group) => group.name === name);
 
-/** The groups without some components; groups that have none left vanish. */
-export function without(groups, numbers) {
-  return groups
-    .map((group) => ({ ...group, components: group.components.filter((n) => !numbers.includes(n)) }))
-    .filter(({ components }) => components.length);
-}
-
-/** Move components to a group that exists, or out of all groups (null). */
+/** Move components to a group that exists, or out of all groups (null); empty groups vanish. */
 export function moved(groups, numbers, name) {
-  const others = groups.map((group) =>
-    group.name === name ? group : { ...group, components: group.components.filter((n) => !numbers.includes(n)) });
-  return others
-    .map((group) =>
-      group.name === name ? { ...group, components: sorted([...group.components, ...numbers]) } : group)
+  const members = (group) => (group.name === name
+    ? sorted([...group.components, ...numbers])
+    : group.components.filter((n) => !numbers.includes(n)));
+  return groups
+    .map((group) => ({ ...group, components: members(group) }))
     .filter(({ components }) => components.length);
 }
 
 /** Put components into a new group, with a name and a colour that no other group has. */
 export function grouped(groups, numbers) {
-  const left = without(groups, numbers);
+  const left = moved(groups, numbers, null);
   const group = { name: freeName(left), colour: freeColour(left), components: sorted(numbers) };
   return { groups: [...left, group], name: group.name };
 }

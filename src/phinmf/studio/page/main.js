@@ -8,6 +8,7 @@ import { Recordings } from "./recordings.js";
 import { dismissJob, follow } from "./server.js";
 import { TakeMix } from "./take_mix.js";
 import { Uploads } from "./uploads.js";
+import { clause } from "./words.js";
 
 /** The whole page: what the server says, which take is shown, and who is told. */
 
@@ -94,7 +95,8 @@ function showStatus() {
   const worst = all.find(({ status }) => status === "not saved") ?? all.find(({ status }) => status === "saving");
   const status = find(".status");
   status.dataset.status = worst?.status ?? "saved";
-  const words = { saving: "saving …", "not saved": `not saved: ${worst?.reason}` }[worst?.status] ?? "saved";
+  let words = worst ? "saving …" : "saved";
+  if (worst?.reason) words = `not saved: ${clause(worst.reason)}`;
   setText(status, state.shown ? words : "");
   const banner = find(".banner");
   banner.hidden = !state.gone;
@@ -160,7 +162,7 @@ onClick(find("[data-action=keys]"), () => keysDialog.showModal());
 
 window.addEventListener("beforeunload", (event) => {
   const unsaved = [...mixes.values()].some(({ saving }) => saving.status !== "saved");
-  if (unsaved) event.preventDefault();
+  if (unsaved || uploads.busy) event.preventDefault();
 });
 
 follow(hear, lost);

@@ -107,7 +107,6 @@ export class Rows {
     const { gain_db: gain, pan } = levels[number - 1];
     const slider = find(".pan", row);
     slider.value = pan;
-    slider.style.setProperty("--value", (pan + 1) / 2);
     slider.setAttribute("aria-valuetext", panWords(pan));
     slider.title = `Pan: ${panWords(pan)}`;
     this.updateControls(row, [number], gain, !original && sounds(number, levels, solos));

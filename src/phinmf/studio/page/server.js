@@ -1,6 +1,6 @@
 /** The studio's server: its requests, its events, and what it says when something goes wrong. */
 
-const GONE = "the studio has stopped"; // what is said where no answer comes
+const GONE = "The studio has stopped."; // what is said where no answer comes
 const RETRY = 1500; // milliseconds
 
 /** An answer that is no success; the message is a sentence to show. */

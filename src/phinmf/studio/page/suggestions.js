@@ -12,35 +12,54 @@ export class Suggestions {
     this.element = find(".suggestion");
     this.actions = actions;
     this.numbers = [];
-    onClick(find("[data-action=listen]", this.element), () => actions.toggleSolo(this.numbers));
+    onClick(find("[data-action=listen]", this.element), () => this.listen());
     onClick(find("[data-action=accept-suggestion]", this.element), () => taken(actions.group(this.numbers)));
     onClick(find("[data-action=refuse-suggestion]", this.element), () => this.refuse());
   }
 
   update(mix) {
     const open = (mix.take.suggestions ?? []).filter((numbers) => this.isOpen(mix, numbers));
-    [this.numbers] = [open[0] ?? []];
+    this.numbers = open[0] ?? [];
     this.element.hidden = !open.length;
     if (!open.length) return;
     setText(find("p", this.element), `Components ${list(this.numbers)} come and go together.`);
     setText(find("small", this.element), open.length > 1 ? `and ${open.length - 1} more` : "");
-    const heard = this.numbers.every((n) => mix.solos.has(n)) && mix.solos.size === this.numbers.length;
-    setPressed(find("[data-action=listen]", this.element), heard);
+    setPressed(find("[data-action=listen]", this.element), this.heard(mix));
   }
 
   /** Whether it was neither refused nor is true already. */
   isOpen(mix, numbers) {
     const group = groupOf(mix.groups, numbers[0]);
     const together = group && numbers.every((n) => group.components.includes(n));
-    return !together && !localStorage.getItem(key(mix.take, numbers));
+    return !together && !isRefused(key(mix.take, numbers));
+  }
+
+  /** Hear these components alone, or all again. */
+  listen() {
+    this.actions.soloOnly(this.heard(this.actions.current()) ? [] : this.numbers);
+  }
+
+  heard({ solos }) {
+    return this.numbers.every((n) => solos.has(n)) && solos.size === this.numbers.length;
   }
 
   refuse() {
     const mix = this.actions.current();
-    localStorage.setItem(key(mix.take, this.numbers), "no");
-    for (const n of this.numbers) mix.solos.delete(n);
-    this.actions.changed();
+    remember(key(mix.take, this.numbers));
+    if (this.heard(mix)) this.listen();
+    else this.actions.changed();
   }
 }
 
 const key = (take, numbers) => `phinmf refused ${take.key} ${numbers}`;
+
+const refused = new Set(); // in this tab, where the browser keeps nothing
+
+function remember(name) {
+  refused.add(name);
+  try { localStorage.setItem(name, "no"); } catch { /* storage is switched off */ }
+}
+
+function isRefused(name) {
+  try { return refused.has(name) || localStorage.getItem(name) !== null; } catch { return false; }
+}

@@ -15,6 +15,9 @@ export class Takes {
     onClick(this.opener, () => this.toggleForm());
     onClick(find("[data-action=remove-take]"), () => this.remove());
     this.form.addEventListener("submit", (event) => { event.preventDefault(); this.ask(); });
+    this.form.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") { this.toggleForm(false); this.opener.focus(); }
+    });
     this.form.addEventListener("change", () => this.updateForm());
     this.updateForm();
   }

@@ -1,4 +1,5 @@
 import { arrange, button, find, make, onClick } from "./dom.js";
+import { notice } from "./notices.js";
 import { upload } from "./server.js";
 
 /** Files on their way to the server: dropped anywhere, or chosen. One is sent after the other. */
@@ -28,7 +29,7 @@ export class Uploads {
       if (!hasFiles(event)) return;
       event.preventDefault();
       over(false);
-      this.add(event.dataTransfer.files);
+      this.add(soundFiles(event.dataTransfer));
     });
   }
 
@@ -92,4 +93,13 @@ export class Uploads {
     arrange(find(".uploads"), this.entries.map(({ item }) => item));
     document.body.classList.toggle("uploading", this.entries.length > 0);
   }
+}
+
+/** The files that were dropped; folders, which a page cannot send, are named. */
+function soundFiles({ items, files }) {
+  const folders = [...items].map((item) => item.webkitGetAsEntry?.()).filter((entry) => entry?.isDirectory);
+  for (const { name } of folders) {
+    notice(`${name} is a folder: drop the sound files in it, or start phinmf studio with its name.`, { name: `folder ${name}` });
+  }
+  return [...files].filter((file) => !folders.some(({ name }) => name === file.name));
 }

@@ -29,6 +29,12 @@ export class View {
     this.to = this.from + span;
   }
 
+  /** Show the part that the view of another take shows, if that is zoomed and all of it is here. */
+  showAs(other, shift) {
+    const from = other.from + shift;
+    if (other.zoomed && from >= 0 && from + other.span <= this.length) this.place(from, other.span);
+  }
+
   /** Turn the page when the playhead leaves it; return whether it was turned. */
   keepShown(position) {
     if (position >= this.from && position < this.to) return false;

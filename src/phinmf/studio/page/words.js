@@ -9,6 +9,12 @@ export function clock(seconds, digits = 1) {
   return `${minutes}:${rest}`;
 }
 
+/** With a capital letter and a full stop. */
+export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
+
+/** A sentence as the end of another one. */
+export const clause = (words) => `${words[0].toLowerCase()}${words.slice(1).replace(/\.$/, "")}`;
+
 /** "2, 6 and 7" */
 export function list(items) {
   if (items.length < 2) return items.join("");
