@@ -219,7 +219,9 @@ def test_another_number_of_components_side_by_side(flow, browser, home):
     browser.press("t")
     browser.until(f"{STUDIO}.state.shown === {json.dumps(last['folder'])}")
     assert list(groups(browser)) == list(before)  # carried over by similarity
-    words = browser.js("[...document.querySelectorAll('.takes [role=tab]')].map(e => e.textContent)")
+    words = browser.js(
+        "[...document.querySelectorAll('.takes [role=tab]')].map(e => e.textContent)"
+    )
     assert "5 components · 1 group" in words[-1]
     browser.press("t")
     assert browser.js(f"{STUDIO}.state.shown") == one["takes"][0]["folder"]

@@ -93,8 +93,8 @@ def test_a_group_is_made_by_clicks_and_heard_at_once(few):
     assert heard(few) == []
     few.click(f"{group('drums')} [data-action=solo]")
     assert heard(few) == [1, 3, 5, 6]
-    assert few.js(f"getComputedStyle(document.querySelector(\"{row(2)} canvas\")).color") == few.js(
-        f"getComputedStyle(document.querySelector(\"{group('drums')} canvas\")).color"
+    assert few.js(f'getComputedStyle(document.querySelector("{row(2)} canvas")).color') == few.js(
+        f'getComputedStyle(document.querySelector("{group("drums")} canvas")).color'
     )
     few.click(f"{group('drums')} .fold")
     assert not few.js(f'document.querySelector("{row(2)}")')
@@ -105,12 +105,12 @@ def test_a_group_is_made_by_clicks_and_heard_at_once(few):
 
 def test_the_keyboard_alone_is_enough(few):
     few.press(DOWN + DOWN)
-    assert "data-component=\"1\"" in focused(few)
+    assert 'data-component="1"' in focused(few)
     few.press("x" + DOWN + "x" + "g")
     assert groups(few) == {"Group 1": [1, 2]}
     few.press("rhythm" + ENTER)
     assert groups(few) == {"rhythm": [1, 2]}
-    assert "data-group=\"rhythm\"" in focused(few)
+    assert 'data-group="rhythm"' in focused(few)
     few.press("s")
     assert heard(few) == [1, 2]
     few.press(DOWN + "m")  # a component of the group
@@ -118,7 +118,7 @@ def test_the_keyboard_alone_is_enough(few):
     few.press("..")
     assert few.js(f"{STUDIO}.mix.levels[0].gain_db") == 2
     few.press(DOWN + DOWN)
-    assert "data-component=\"3\"" in focused(few)
+    assert 'data-component="3"' in focused(few)
     few.press("v")  # the menu with the groups
     few.press(ENTER)
     assert groups(few) == {"rhythm": [1, 2, 3]}
@@ -137,7 +137,7 @@ def test_the_keyboard_alone_is_enough(few):
 def test_a_name_that_cannot_be_is_refused_in_a_sentence(few):
     few.press(DOWN + DOWN + "g" + "Bass" + ENTER + DOWN * 3 + "g")
     assert groups(few) == {"Bass": [1], "Group 1": [3]}
-    title = f"document.querySelector(\"{group('Group 1')} .title\")"
+    title = f'document.querySelector("{group("Group 1")} .title")'
     problems = {
         "  ": "needs a name", "REST": "rest", "bass": "already", "a/b": "cannot have",
         ".hidden": "full stop", "x" * 61: "60",

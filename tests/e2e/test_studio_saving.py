@@ -29,7 +29,10 @@ def another_tab(page):
     page.driver.switch_to.new_window("tab")
     second = page.driver.current_window_handle
     try:
-        yield lambda: page.driver.switch_to.window(first), lambda: page.driver.switch_to.window(second)
+        yield (
+            lambda: page.driver.switch_to.window(first),
+            lambda: page.driver.switch_to.window(second),
+        )
     finally:
         page.driver.switch_to.window(second)
         page.driver.close()
