@@ -1,0 +1,1 @@
+"""Divide components into groups, and say which of them surely belong together."""
