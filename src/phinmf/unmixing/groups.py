@@ -1,16 +1,14 @@
-"""Components joined to groups: by name, or those that are loud at the same times."""
+"""Components joined to groups: by name, or those that are alike."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from phinmf._types import Array
 from phinmf.audio import files
@@ -19,6 +17,7 @@ from phinmf.audio.sample_format import sample_format_for
 from phinmf.audio.writing import Stems
 from phinmf.fit.automatic import AUTO
 from phinmf.unmixing import ownership
+from phinmf.unmixing.clustering import divide
 from phinmf.unmixing.null_test import measure, sentence
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.placing import exchange
@@ -46,26 +45,18 @@ def parse(text: str) -> Groups:
     return groups
 
 
-def clusters(S: Array, n: int) -> Groups:
-    """Join components into n groups by the similarity (K, K) of their loudness over time."""
-    K = len(S)
-    check_count(n, K)
-    if K == 1:
-        return {AUTOMATIC.format(1): [1]}
-    distance = np.clip(1 - (S + S.T) / 2, 0, 2)
-    np.fill_diagonal(distance, 0)
-    labels = fcluster(linkage(squareform(distance, checks=False), "average"), n, "maxclust")
-    found = [[k + 1 for k in range(K) if labels[k] == label] for label in dict.fromkeys(labels)]
-    return {AUTOMATIC.format(i): members for i, members in enumerate(found, 1)}
+def clusters(S: Array, n: int, shares: Sequence[float] | None = None) -> Groups:
+    """Join components into n groups by their similarity (K, K) and shares of the energy."""
+    check_count(n, len(S))
+    labels = divide(S, n, None if shares is None else np.array(shares))
+    found = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
+    return {AUTOMATIC.format(i): members.tolist() for i, members in enumerate(found, 1)}
 
 
-def similarity(H: Array) -> Array:
-    """Return the correlation (K, K) of the loudness of components over time."""
-    loudness = np.sqrt(H)
-    loudness = loudness - loudness.mean(axis=1, keepdims=True)
-    norms = np.linalg.norm(loudness, axis=1)
-    loudness /= np.where(norms > 0, norms, 1)[:, None]
-    return loudness @ loudness.T
+def automatic(record: FolderRecord, n: int) -> Groups:
+    """Join the components of a folder into n groups."""
+    shares = [component.share for component in record.components]
+    return clusters(np.array(record.similarity), n, shares)
 
 
 def check_count(n: int, K: int) -> None:
@@ -114,7 +105,7 @@ def regroup(folder: Path, wanted: Groups | int) -> FolderRecord:
     """
     record = ownership.read(folder)
     components = [component.file for component in record.components]
-    groups = clusters(np.array(record.similarity), wanted) if isinstance(wanted, int) else wanted
+    groups = automatic(record, wanted) if isinstance(wanted, int) else wanted
     groups = complete(groups, len(components))
     sounds = [files.probe(ownership.inside(folder, name)) for name in components]
     first = sounds[0]

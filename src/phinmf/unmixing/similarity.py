@@ -1,10 +1,10 @@
 """How alike two components are: in spectrum, rhythm, onsets and place between the channels.
 
-Each of the four is a number from 0 to 1 that does not depend on how loud the components are. Their
-product, with the exponents below, is the similarity: components are alike only if they are alike in
-every respect. No respect alone is enough. The notes of one instrument follow each other, so that
-their activations do not overlap, but they have similar spectra and the same place. A drum has the
-rhythm of a bass, but not its spectrum.
+No respect alone is enough. The notes of an instrument follow each other, so that they are not loud
+at the same times, but they have similar spectra, rhythms and places; a drum may start together with
+a bass, but it has another spectrum. In each respect the difference of two components is compared
+with the mean difference in the recording, and the mean of these four numbers counts. A respect in
+which all components are the same, as the place in a recording of one channel, counts nothing.
 """
 
 from __future__ import annotations
@@ -15,23 +15,25 @@ from scipy.ndimage import convolve1d
 from phinmf._types import Array
 from phinmf.unmixing.model import UnmixModel
 
-SPECTRUM, RHYTHM, ONSETS, PLACE = 3.0, 2.0, 1.0, 2.0  #: exponents, chosen by benchmarks/grouping.py
-BANDS = 32  #: of the spectrum, equally wide on the mel scale
-TEMPI = 20  #: bands of the rhythm, equally wide on a logarithmic scale
-SLOWEST, FASTEST = 0.25, 20.0  #: Hz, of the rhythm
-SMOOTH = 5  #: frames over which a rhythm is smoothed
-CLOSE = 7  #: frames within which onsets are at the same time
+RESPECTS = "spectrum", "rhythm", "onsets", "place"
+BANDS = 32  #: of a spectrum, equally wide on the mel scale
+SPEEDS = 40  #: bands of a rhythm, equally wide on a logarithmic scale
+SLOWEST, FASTEST = 0.25, 20.0  #: Hz, of a rhythm
+SMOOTH = 5  #: frames over which activations are smoothed
+CLOSE = 7  #: frames within which onsets are taken to be at the same time
+LEAST_COSINE = 1e-6  #: two components that have nothing in common
+LEAST_MEAN = 0.02  #: mean difference in a recording; smaller ones are chance
 
 
 def similarity(H: Array, spectra: Array, channels: Array, sample_rate: int) -> Array:
-    """Return how alike components are.
+    """Return how alike components are, whatever their levels.
 
     Parameters
     ----------
     H : array of shape (K, N)
         Activations of frames that overlap by half.
     spectra : array of shape (K, M/2 + 1)
-        Power spectrum of each component, see `spectra_of`.
+        Power spectrum of each component, as `spectra_of` returns it.
     channels : array of shape (K, channels, channels)
         Inner products of the channels of each component.
     sample_rate : int
@@ -40,40 +42,49 @@ def similarity(H: Array, spectra: Array, channels: Array, sample_rate: int) -> A
     Returns
     -------
     array of shape (K, K)
-        Symmetric, from 0 to 1, and 1 on the diagonal.
+        Symmetric, from 0 to 1, and 1 on the diagonal. Two components that differ as much as is
+        usual in the recording have exp(-1) = 0.37, a silent one has 0 with all others.
     """
-    loudness = np.sqrt(H)
-    frame_rate = sample_rate / (spectra.shape[1] - 1)
-    S = (
-        cosines(np.sqrt(in_bands(spectra, mel(spectra.shape[1], sample_rate), BANDS))) ** SPECTRUM
-        * cosines(np.sqrt(rhythms(loudness, frame_rate))) ** RHYTHM
-        * ((1 + correlations(onsets(loudness))) / 2) ** ONSETS
-        * cosines(channels.reshape(len(channels), -1)) ** PLACE
-    )
-    np.fill_diagonal(S, 1)  # silent components, too
+    heard = np.flatnonzero(H.any(axis=1))
+    D = differences(H[heard], spectra[heard], channels[heard], sample_rate)
+    S = np.eye(len(H))
+    S[np.ix_(heard, heard)] = np.exp(-D.mean(axis=0))
     return S
 
 
 def spectra_of(model: UnmixModel) -> Array:
-    """Return the power spectrum (K, M/2 + 1) of each component: of its atoms, added up."""
-    atoms = np.square(np.abs(np.fft.rfft(model.Phi, axis=1)))
-    return model.W.T @ atoms
+    """Return the power spectrum (K, M/2 + 1) of each component: that of its atoms, added up."""
+    return model.W.T @ np.square(np.abs(np.fft.rfft(model.Phi, axis=1)))
 
 
-def rhythms(loudness: Array, frame_rate: float) -> Array:
-    """Return how strongly the loudness (K, N) goes up and down at each speed: (K, TEMPI)."""
-    smooth = smoothed(loudness, SMOOTH)
+def differences(H: Array, spectra: Array, channels: Array, sample_rate: int) -> Array:
+    """Return how much components that are heard differ: (4, K, K), one for each of `RESPECTS`."""
+    K, F = spectra.shape
+    likeness = (
+        cosines(in_bands(spectra, mel(F, sample_rate), BANDS) ** 0.25),
+        cosines(np.sqrt(rhythms(H, sample_rate / (F - 1)))),
+        (1 + correlations(onsets(H))) / 2,
+        cosines(channels.reshape(K, -1)),
+    )
+    D = -np.log(np.clip(likeness, LEAST_COSINE, 1))
+    D[:, range(K), range(K)] = 0
+    means = D.sum(axis=(1, 2)) / max(1, K * (K - 1))
+    return D / np.maximum(means, LEAST_MEAN)[:, None, None]
+
+
+def rhythms(H: Array, frame_rate: float) -> Array:
+    """Return how strongly activations (K, N) go up and down at each speed: (K, SPEEDS)."""
+    smooth = smoothed(H, SMOOTH)
     power = np.square(np.abs(np.fft.rfft(smooth - smooth.mean(axis=1, keepdims=True), axis=1)))
-    speeds = np.fft.rfftfreq(loudness.shape[1], 1 / frame_rate)
-    with np.errstate(divide="ignore"):
-        place = np.log(speeds / SLOWEST) / np.log(FASTEST / SLOWEST)
-    inside = (place >= 0) & (place < 1)
-    return in_bands(power[:, inside], place[inside], TEMPI)
+    speeds = np.fft.rfftfreq(H.shape[1], 1 / frame_rate)
+    inside = (speeds >= SLOWEST) & (speeds < FASTEST)
+    place = np.log(speeds[inside] / SLOWEST) / np.log(FASTEST / SLOWEST)
+    return in_bands(power[:, inside], place, SPEEDS)
 
 
-def onsets(loudness: Array) -> Array:
-    """Return when and how much the loudness (K, N) rises: (K, N - 1)."""
-    return smoothed(np.maximum(np.diff(loudness, axis=1), 0), CLOSE)
+def onsets(H: Array) -> Array:
+    """Return when and how much the loudness rises: (K, N - 1) for activations (K, N)."""
+    return smoothed(np.maximum(np.diff(np.sqrt(H), axis=1), 0), CLOSE)
 
 
 def mel(n: int, sample_rate: int) -> Array:
@@ -83,26 +94,24 @@ def mel(n: int, sample_rate: int) -> Array:
 
 
 def in_bands(power: Array, place: Array, n: int) -> Array:
-    """Add up power (K, F) at places (F,) from 0 to 1 in n equal bands: (K, n)."""
+    """Add up power (K, F) at places (F,) from 0 to 1 in n bands of equal width: (K, n)."""
     band = np.minimum((place * n).astype(int), n - 1)
-    return np.stack([np.bincount(band, row, n) for row in power])
+    return np.array([np.bincount(band, row, n) for row in power]).reshape(len(power), n)
 
 
 def smoothed(X: Array, width: int) -> Array:
     """Return the moving average of each row under a Hann window."""
     window = np.hanning(width + 2)
-    return convolve1d(X, window / window.sum(), axis=1, mode="constant")
+    return convolve1d(X, window / window.sum(), axis=1, mode="constant") if X.size else X
 
 
 def correlations(X: Array) -> Array:
-    """Return the correlation of each two rows; constant rows have none."""
-    if X.shape[1] == 0:
-        return np.zeros((len(X), len(X)))
-    return cosines(X - X.mean(axis=1, keepdims=True))
+    """Return the correlation of each two rows; a constant row has none."""
+    return cosines(X - X.mean(axis=1, keepdims=True)) if X.size else np.zeros((len(X), len(X)))
 
 
 def cosines(X: Array) -> Array:
-    """Return the cosine between each two rows; rows of zeros have cosine 0."""
+    """Return the cosine of each two rows; a row of zeros has 0 with all."""
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     unit = X / np.where(norms > 0, norms, 1)
-    return np.clip(unit @ unit.T, -1, 1)
+    return unit @ unit.T
