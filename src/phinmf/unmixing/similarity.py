@@ -46,9 +46,10 @@ def similarity(H: Array, spectra: Array, channels: Array, sample_rate: int) -> A
         usual in the recording have exp(-1) = 0.37, a silent one has 0 with all others.
     """
     heard = np.flatnonzero(H.any(axis=1))
-    D = differences(H[heard], spectra[heard], channels[heard], sample_rate)
     S = np.eye(len(H))
-    S[np.ix_(heard, heard)] = np.exp(-D.mean(axis=0))
+    if len(heard) > 1:
+        D = differences(H[heard], spectra[heard], channels[heard], sample_rate)
+        S[np.ix_(heard, heard)] = np.exp(-D.mean(axis=0))
     return S
 
 
@@ -68,7 +69,7 @@ def differences(H: Array, spectra: Array, channels: Array, sample_rate: int) -> 
     )
     D = -np.log(np.clip(likeness, LEAST_COSINE, 1))
     D[:, range(K), range(K)] = 0
-    means = D.sum(axis=(1, 2)) / max(1, K * (K - 1))
+    means = D.sum(axis=(1, 2)) / (K * (K - 1))
     return D / np.maximum(means, LEAST_MEAN)[:, None, None]
 
 
