@@ -61,7 +61,9 @@ class Studio:
             Route("/exports/{id:str}", self.download),
             Route("/{name:str}", self.file),
         ]
-        return Starlette(routes=routes, exception_handlers=HANDLERS)
+        app = Starlette(routes=routes, exception_handlers=HANDLERS)
+        app.router.redirect_slashes = False
+        return app
 
     async def index(self, request: Request) -> Response:
         """Send the page."""
@@ -73,7 +75,7 @@ class Studio:
 
     def page_file(self, name: str) -> Response:
         """Return a file of the page, looked up among those that there are."""
-        there = {path.name: path for path in self.page.iterdir() if path.suffix in TYPES}
+        there = {path.name: path for path in self.page.glob("*") if path.suffix in TYPES}
         if name not in there:
             raise NotFound("there is no such page")
         return FileResponse(there[name], media_type=TYPES[there[name].suffix])
@@ -115,8 +117,13 @@ class Studio:
     async def save(self, request: Request) -> Response:
         """Save groups and levels."""
         wanted = asked(MixAsked, await request.body()).mix()
-        revision = await run_in_threadpool(self.session.save, request.path_params["id"], wanted)
-        return answer({"revision": revision})
+        id = request.path_params["id"]
+        try:
+            return answer({"revision": await run_in_threadpool(self.session.save, id, wanted)})
+        except MixChanged as error:
+            there = asdict(self.session.library.take(id).state())
+            stored = {key: there[key] for key in ("revision", "groups", "levels")}
+            return answer({"error": sentence(error), **stored}, 409)
 
     async def sound(self, request: Request) -> Response:
         """Send a stretch of sound."""
@@ -174,9 +181,6 @@ def whole(request: Request, name: str) -> int:
 
 def refused(request: Request, error: Exception) -> Response:
     """Answer with the sentence of an error."""
-    if isinstance(error, MixChanged):
-        stored = asdict(error.mix)
-        return answer({"error": sentence(error), **stored}, 409)
     if isinstance(error, HTTPException):
         return answer({"error": error.detail}, error.status_code)
     status = 409 if isinstance(error, FileExistsError) else 500

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from phinmf.studio import scratch
-from phinmf.studio.names import safe_stem
+from phinmf.studio.names import safe_name, safe_stem
 from phinmf.unmixing import typed_json
 from phinmf.unmixing.mix import folded
 
@@ -107,7 +107,15 @@ class Home:
 
 def keep(folder: Path, what: Kept) -> None:
     """Write studio.json into a folder that was made for a recording."""
-    (folder / NOTE).write_text(json.dumps(asdict(what), indent=2))
+    with open(folder / NOTE, "x") as file:
+        json.dump(asdict(what), file, indent=2)
+
+
+def file_name(name: str) -> str:
+    """Return the name that a recording gets in its folder, which nothing else there will have."""
+    safe = safe_name(name)
+    reserved = folded(safe) == NOTE or OURS.fullmatch(folded(safe)) is not None
+    return f"recording {safe}" if reserved else safe
 
 
 def kept(folder: Path) -> Kept | None:

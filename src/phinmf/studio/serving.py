@@ -55,6 +55,7 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+        listening.listen()  # a browser may be quicker than the server
     except OSError as error:
         listening.close()
         raise OSError(

@@ -13,11 +13,10 @@ from phinmf.audio.files import Excerpt
 from phinmf.fit.automatic import AUTO
 from phinmf.studio.exports import Export, Exports
 from phinmf.studio.found import Found, kept_in
-from phinmf.studio.home import PREVIEW, WHOLE, Home, Kept, keep, next_take
+from phinmf.studio.home import PREVIEW, WHOLE, Home, Kept, file_name, keep, next_take
 from phinmf.studio.job import Job
 from phinmf.studio.library import Library, Recording
 from phinmf.studio.listening import Listening
-from phinmf.studio.names import safe_name
 from phinmf.studio.queue import Queue
 from phinmf.studio.refusals import Conflict, NotFound, Refusal
 from phinmf.studio.scratch import rename_new
@@ -87,8 +86,7 @@ class Session:
 
     def add_upload(self, path: Path, name: str) -> str:
         """Take over a complete sound file, and begin with it; return the id of the recording."""
-        folder = self.home.new_folder(name)
-        file = safe_name(name)
+        folder, file = self.home.new_folder(name), file_name(name)
         rename_new(path, folder / file)
         keep(folder, Kept(name, file))
         recording = self.library.add(Found(name, folder / file), folder)

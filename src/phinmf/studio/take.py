@@ -14,12 +14,11 @@ from phinmf.studio.home import PREVIEW, WHOLE, title_of
 from phinmf.studio.state import ComponentState, GroupState, TakeState
 from phinmf.unmixing import overview, ownership
 from phinmf.unmixing.clustering import suggestions
-from phinmf.unmixing.mix import Level
+from phinmf.unmixing.mix import COLOURS, Level
 from phinmf.unmixing.record import FolderRecord
 from phinmf.unmixing.saved_mix import stored
 from phinmf.unmixing.sums import component_sounds, side_by_side, total
 
-COLOURS = 12  #: of groups on the page
 FRAME = 8192  #: samples in which the strongest frequency of a component is found
 
 
@@ -60,12 +59,15 @@ class Take:
         options = record.options or {}
         K = len(record.components)
         asked = options.get("n_components", K)
-        window, seed = str(options.get("window", f"{record.window} samples")), options.get("seed")
+        window, seed = str(options.get("window", record.window)), options.get("seed")
+        facts = [f"{K} component{'s' if K > 1 else ''}"]
+        facts.append(f"{window} samples" if window.isdecimal() else window)
+        facts += [] if seed is None else [f"seed {seed}"]
         return TakeState(
             id=self.id,
             name=self.name,
             kind=self.kind,
-            about=f"{K} component{'s' if K > 1 else ''}, {window}, seed {seed}",
+            about=", ".join(facts),
             n_components=asked if isinstance(asked, (int, str)) else K,
             window=window,
             seed=seed if isinstance(seed, int) else None,

@@ -15,7 +15,7 @@ from phinmf._types import Array
 from phinmf.fit.automatic import AUTO
 from phinmf.unmixing import ownership
 from phinmf.unmixing.clustering import divide
-from phinmf.unmixing.mix import REST, Group, Mix, check_groups, folded
+from phinmf.unmixing.mix import COLOURS, REST, Group, Mix, check_groups, folded
 from phinmf.unmixing.null_test import sentence
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.placing import exchange
@@ -25,7 +25,6 @@ from phinmf.unmixing.sums import component_sounds, format_of, write_sums
 
 Groups = dict[str, list[int]]  #: names, and numbers of components counted from 1
 AUTOMATIC = "part_{}"  #: names of groups that have none
-COLOURS = 12  #: that groups have on a page
 SAVED: Final = "saved"  #: the groups that a listener chose, in the studio or before
 Wanted = list[Group] | int | Literal["saved"]  #: groups by name, how many, or those that are saved
 
