@@ -11,7 +11,7 @@ from sound_files import RATE, integers, tones, write
 import phinmf
 from phinmf.audio.example import example
 from phinmf.cli import main
-from phinmf.unmixing import folder
+from phinmf.unmixing import folder, sums
 
 
 @pytest.fixture
