@@ -7,10 +7,34 @@ import os
 import shutil
 import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
 PLAYER = "window.phinmfPlayer"
+SCREENSHOTS = Path(__file__).parents[1] / "out" / "screenshots"
+#: the contrast of every text of a page
+CONTRAST = """(() => {
+  const channels = (c) => c.match(/[\\d.]+/g).map(Number);
+  const luminance = (c) => channels(c).slice(0, 3).map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const paper = (e) => {
+    const c = getComputedStyle(e).backgroundColor;
+    return channels(c)[3] === 0 ? paper(e.parentElement) : c;
+  };
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) {
+    const e = texts.currentNode.parentElement;
+    if (!texts.currentNode.data.trim() || e.closest(".hidden, style, title")) continue;
+    const style = getComputedStyle(e);
+    const ink = e.closest("svg") ? style.fill : style.color;
+    const [a, b] = [luminance(ink), luminance(paper(e))].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), texts.currentNode.data.trim(), ink, paper(e)]);
+  }
+  return found;
+})()"""
 
 
 def missing(words, what="Debian's chromium and chromium-driver"):

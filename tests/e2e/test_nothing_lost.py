@@ -84,8 +84,8 @@ def test_an_own_folder_and_an_empty_one_are_replaced(here):
     assert main([*command, "-k", "3", "--group", "a=1"]) == 0
     assert main(["report", "out/song"]) == 0
     assert main(command) == 0
-    assert {p.name for p in (here / "out/song").iterdir()} == {
-        "component_01.wav", "component_02.wav", "model.npz", "overview.npy", "result.json"}  # fmt: skip
+    own = {"component_01.wav", "component_02.wav", "model.npz", "overview.npy", "result.json"}
+    assert {p.name for p in (here / "out/song").iterdir()} == own
     assert [p.name for p in (here / "out").iterdir()] == ["song"]
 
 

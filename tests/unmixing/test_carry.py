@@ -21,11 +21,12 @@ def piece(tmp_path_factory):
     recording = folder / "piece.wav"
     soundfile.write(recording, made.mixture / 2, made.sample_rate, subtype="FLOAT")
 
-    def take(name, K, seed, start=0.0, seconds=None):
+    def take(K, seed, start=0.0, seconds=None):
         stretch = files.excerpt(recording).stretch(start, seconds)
         options = UnmixOptions(n_components=K, seed=seed, solver=None)
-        unmix_file(stretch, Output(folder / name), options)
-        return folder / name
+        new = folder / f"take {len(list(folder.iterdir()))}"
+        unmix_file(stretch, Output(new), options)
+        return new
 
     return made, take
 
@@ -54,42 +55,51 @@ def grouped_by_truth(folder, made, start=0):
     return groups
 
 
-@pytest.mark.parametrize(
-    ("K", "seed", "start", "seconds"), [(8, 1, 0, None), (12, 2, 0, None), (8, 3, 2.0, 5.0)]
-)
-def test_groups_are_carried_to_another_seed_number_and_stretch(
-    piece, tmp_path, K, seed, start, seconds
-):
+def rightly_placed(piece, old, new):
+    """Return the share of the energy of a new take that is carried to the group of its stem."""
     made, take = piece
-    old = take(f"old {K} {seed}", 8, 0)
-    groups = grouped_by_truth(old, made)
-    new = take(f"new {K} {seed}", K, seed, start, seconds)
-    found = carried(old, new)
+    before, after = take(*old), take(*new)
+    groups = grouped_by_truth(before, made, old[2])
+    found = carried(before, after)
     assert [(g.name, g.colour) for g in found] == [(g.name, g.colour) for g in groups]
-    owners = truth(new, made, start)
-    energies = [np.square(soundfile.read(p)[0]).sum() for p in sorted(new.glob("component_*.wav"))]
+    numbers = [k for g in found for k in g.components]
+    assert len(set(numbers)) == len(numbers)
+    owners = truth(after, made, new[2])
+    power = [np.square(soundfile.read(p)[0]).sum() for p in sorted(after.glob("component_*.wav"))]
     placed = {k: int(g.name.split()[1]) for g in found for k in g.components}
-    right = sum(energies[k - 1] for k, stem in placed.items() if owners[k - 1] == stem)
-    assert right / sum(energies) > 0.8
-    assert len(placed) == sum(len(g.components) for g in found)
+    right = sum(power[k - 1] for k, stem in placed.items() if owners[k - 1] == stem)
+    return right / sum(power)
+
+
+def test_groups_are_carried_to_another_seed_number_and_stretch(piece):
+    """Components hold sounds of several stems, so that even the grouping by truth is not pure."""
+    pairs = [
+        ((8, 0, 0.0, None), (8, 1, 0.0, None)),
+        ((8, 0, 0.0, None), (12, 2, 0.0, None)),
+        ((8, 3, 2.0, 5.0), (8, 0, 0.0, None)),
+        ((16, 4, 0.0, None), (8, 1, 0.0, None)),
+    ]
+    shares = [rightly_placed(piece, old, new) for old, new in pairs]
+    assert min(shares) > 0.6
+    assert np.mean(shares) > 0.75
 
 
 def test_the_same_take_keeps_its_groups(piece):
-    made, take = piece
-    one, same = take("one", 6, 5), take("same", 6, 5)
+    _, take = piece
+    one, same = take(6, 5), take(6, 5)
     groups = [Group("a", [2, 1], 3), Group("b", [4]), Group("empty", [])]
     save_mix(one, Mix(groups))
     assert carried(one, same) == [Group("a", [1, 2], 3), Group("b", [4])]
 
 
 def test_without_groups_there_is_nothing_to_carry(piece):
-    made, take = piece
-    assert carried(take("plain", 2, 0), take("other", 2, 1)) == []
+    _, take = piece
+    assert carried(take(2, 0), take(2, 1)) == []
 
 
 def test_takes_that_have_nothing_in_common(piece):
-    made, take = piece
-    early, late = take("early", 2, 0, 0.0, 2.0), take("late", 2, 0, 5.0, 2.0)
+    _, take = piece
+    early, late = take(2, 0, 0.0, 2.0), take(2, 0, 5.0, 2.0)
     save_mix(early, Mix([Group("a", [1])]))
     with pytest.raises(ValueError, match="no moment in common"):
         carried(early, late)

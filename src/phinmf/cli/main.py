@@ -29,8 +29,8 @@ EXAMPLES = """\
 examples:
   phinmf unmix song.flac -k 8 -o out/
   phinmf unmix song.wav --preview
-  phinmf unmix out/song --group "drums=1,4 bass=2"
-  phinmf score out/song/*.wav --reference stems/*.wav
+  phinmf unmix out/song --group "drums=1,4-6 bass=2"
+  phinmf score out/song --reference stems/
 """
 
 

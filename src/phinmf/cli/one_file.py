@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from phinmf.cli.grouping import lines
 from phinmf.cli.progress import Bar
 from phinmf.cli.signals import handled
 from phinmf.cli.text import shown
@@ -41,8 +42,8 @@ def unmix_one(asked: Request, quiet: bool, on_cluster: bool = False) -> FolderRe
         if asked.model is None and asked.options.n_components == AUTO:
             bar.say(f"{name}: {K} components found")
         bar.say(f"{name}: {record.adds_up}")
-        if record.groups_add_up is not None:
-            bar.say(f"{name}: {record.groups_add_up}")
+        for line in lines(folder, record):
+            bar.say(f"{name}: {line}")
         bar.say(f"{name}: {K} components in {shown(folder)}, {seconds:.0f} s")
         if asked.page:
             bar.say(f"{name}: listen to {shown(folder / 'report.html')}")

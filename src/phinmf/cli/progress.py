@@ -45,7 +45,6 @@ class Bar(AbstractContextManager["Bar"]):
         self.forecast = Forecast(expectation.stages if expectation else Stages(10, 5, 5))
         self.console = plain_console(sys.stderr)
         self.bar: Progress | None = None
-        self.shown = 0
         self.stopped = self.answered = False  #: Ctrl-C was pressed once, and that was acknowledged
         self.left = False  #: Ctrl-C was pressed twice
         if self.console.is_terminal and not quiet:
@@ -92,15 +91,13 @@ class Bar(AbstractContextManager["Bar"]):
             raise Ended(signal.SIGINT)
         if self.stopped and not self.answered:
             self.answered = True
-            self.say(FINISHING)
-        begun = self.forecast.at(stage, within)
-        share = self.forecast.share()
+            self.say(f"{self.name}: {FINISHING}")
+        line = self.forecast.line(stage, within)
         if self.bar is not None:
+            share = self.forecast.share()
             self.bar.update(self.task, completed=share, description=f"{self.name}: {stage}")
-        elif begun or int(10 * share) > self.shown:
-            self.shown = int(10 * share)
-            left = words(self.forecast.left())
-            self.say(f"{self.name}: {10 * self.shown} %, {stage}, {left} left")
+        elif line is not None:
+            self.say(f"{self.name}: {line}")
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""

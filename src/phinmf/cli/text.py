@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import logging
 import os
+import re
 import sys
 import unicodedata
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +35,12 @@ def escaped(character: str) -> str:
     if 0x80 <= byte <= 0xFF:
         return f"\\x{byte:02x}"
     return character.encode("unicode_escape").decode("ascii")
+
+
+def about(path: Path, text: str) -> str:
+    """Return a message about an input; its path is added if the message does not name it."""
+    named = re.search(rf"(?<![\w/]){re.escape(str(path))}(?![\w/])", text)
+    return text if named else f"{path}: {text}"
 
 
 def plain_console(file: Any = None) -> Console:

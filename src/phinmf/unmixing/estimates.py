@@ -86,6 +86,7 @@ class Forecast:
         self.stage, self.stage_began = -1, self.began
         self.within: float | None = None  #: share of the stage that is done, if known
         self.highest = 0.0  #: share that was shown
+        self.tenth = 0  #: of the work, of which a line was made
 
     def at(self, stage: str, within: float | None = None) -> bool:
         """Set the stage, and how much of it is done; return whether the stage is new."""
@@ -95,6 +96,17 @@ class Forecast:
             self.stage, self.stage_began = number, self.clock()
         self.within = within
         return begins
+
+    def line(self, stage: str, within: float | None = None, words_for: str = "") -> str | None:
+        """Set the stage; return a line to print at each new stage and tenth of the work, or None.
+
+        `words_for` is what the stage is called in the line.
+        """
+        begins, tenth = self.at(stage, within), int(10 * self.share())
+        if not begins and tenth <= self.tenth:
+            return None
+        self.tenth = tenth
+        return f"{10 * tenth} %, {words_for or stage}, {words(self.left())} left"
 
     @property
     def seconds(self) -> float:

@@ -30,6 +30,7 @@ from phinmf.unmixing.planning import Plan, planned
 from phinmf.unmixing.preview import Preview, PreviewKeeper, preview_of
 from phinmf.unmixing.record import ComponentRecord, FolderRecord
 from phinmf.unmixing.separate import separate
+from phinmf.unmixing.similarity import similarity, spectra_of
 
 WRITING = 0.9  #: share of the progress; the rest is reading again what was written
 
@@ -65,7 +66,7 @@ def unmix_file(
     *,
     model: Path | None = None,
     on_cluster: bool = False,
-    group: groups.Groups | int | None = None,
+    group: groups.Wanted | None = None,
     callback: Callback | None = None,
     progress: Callable[[float], object] = lambda share: None,
     finish: Finish | None = None,
@@ -84,7 +85,7 @@ def unmix_file(
         File of a model that is used instead of learning one.
     on_cluster : bool
         Learn from all frames, on the workers of the current Dask client.
-    group : dict or int, optional
+    group : list of Group or int, optional
         Groups of components that are written as well: by name, or how many.
     callback : callable, optional
         Called with a `State` after each outer iteration; stops learning by returning True.
@@ -135,7 +136,7 @@ def write_folder(
     origin: Origin,
     *,
     n_threads: int | None = None,
-    group: groups.Groups | int | None = None,
+    group: groups.Wanted | None = None,
     progress: Callable[[float], object] = lambda share: None,
     finish: Finish | None = None,
 ) -> FolderRecord:
@@ -193,7 +194,9 @@ def write_folder(
             format=sample_format.format,
             subtype=sample_format.subtype,
             gain_db=output.gain,
-            similarity=groups.similarity(H[order]).round(4).tolist(),
+            similarity=similarity(H[order], spectra_of(model), measured.channels[order], rate)
+            .round(4)
+            .tolist(),
             window=model.M,
             objective=model.history[-1].target_objective if len(model.history) else None,
             n_iter=len(model.history),
