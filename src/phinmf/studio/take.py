@@ -12,8 +12,8 @@ from phinmf.audio import files
 from phinmf.audio.files import Excerpt, Sound
 from phinmf.studio.home import PREVIEW, WHOLE, title_of
 from phinmf.studio.state import ComponentState, GroupState, TakeState
-from phinmf.studio.suggesting import suggestions
 from phinmf.unmixing import overview, ownership
+from phinmf.unmixing.clustering import suggestions
 from phinmf.unmixing.mix import COLOURS, Level
 from phinmf.unmixing.record import FolderRecord
 from phinmf.unmixing.saved_mix import stored

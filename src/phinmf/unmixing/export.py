@@ -9,7 +9,8 @@ from typing import Literal
 
 from phinmf.audio.sample_format import SampleFormat
 from phinmf.unmixing import ownership
-from phinmf.unmixing.mix import REST, Group, Level, Mix, check_groups
+from phinmf.unmixing.groups import with_rest
+from phinmf.unmixing.mix import Group, Level, Mix, check_groups
 from phinmf.unmixing.mixing import write_mix
 from phinmf.unmixing.null_test import Measured, sentence
 from phinmf.unmixing.placing import NEW, put_in_place, taken, workshop
@@ -88,12 +89,9 @@ def parts_of(record: FolderRecord, groups: Sequence[Group], kind: Kind) -> list[
         names = [Path(component.file).stem for component in record.components]
         return [Group(name, [k]) for k, name in enumerate(names, 1)]
     check_groups(list(groups), K)
-    filled = [group for group in groups if group.components]
-    if not filled:
+    if not any(group.components for group in groups):
         raise ValueError("there are no groups yet: put components together first")
-    grouped = {number for group in filled for number in group.components}
-    rest = [number for number in range(1, K + 1) if number not in grouped]
-    return [*filled, Group(REST, rest)] if rest else filled
+    return with_rest(list(groups), K)
 
 
 def numbered(names: list[str], sample_format: SampleFormat) -> list[str]:
