@@ -176,11 +176,15 @@ TABLES = {
         "of all pairs": "all pairs that are",
     },
     "grouping_arrangements": {
-        "K": "components", "mixture: snr": "the recording itself, SNR",
-        "the rule: snr": "automatic groups", "oracle groups: snr": "best groups",
-        "oracle mask: snr": "best mask", "mixture: si_sdr": "the recording itself, SI-SDR",
-        "the rule: si_sdr": "automatic groups", "oracle groups: si_sdr": "best groups",
-        "oracle mask: si_sdr": "best mask",
+        "K": "components",
+        **{
+            f"{groups}: {measure}": f"{words}, {measure_words}"
+            for measure, measure_words in (("snr", "SNR"), ("si_sdr", "SI-SDR"))
+            for groups, words in (
+                ("mixture", "the recording itself"), ("the rule", "automatic groups"),
+                ("oracle groups", "best groups"), ("oracle mask", "best mask"),
+            )
+        },
     },
     "unmix": {
         "minutes": "minutes of 44.1 kHz stereo", "seconds": "s in all",
