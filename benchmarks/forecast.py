@@ -13,7 +13,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -43,19 +42,53 @@ RUNS = (
     (96_000, 2, 20, "-k 8 --max-time 5 --window 100ms"),
 )
 UNMIX = """
-import json, sys, time
+import json, sys, threading, time
+from pathlib import Path
 from types import SimpleNamespace
 from phinmf.cli import main, one_file, progress
 from phinmf.unmixing import forecast
 
 forecast.time = SimpleNamespace(perf_counter=time.thread_time)  # the speed when alone
+threads = {}  # nanoseconds that each one computed, and waited for a processor
+
+def look():
+    for path in Path("/proc/self/task").glob("*/schedstat"):
+        try:
+            threads[path.parent.name] = [int(n) for n in path.read_text().split()[:2]]
+        except OSError:
+            pass
+
+def keep_looking():
+    while True:
+        look()
+        time.sleep(0.05)
 
 class Bar(progress.Bar):
+    def __init__(self, *how):
+        super().__init__(*how)
+        self.marks = []
+
+    def mark(self, stage):
+        look()
+        counted = [sum(n) for n in zip(*threads.values())]
+        self.marks.append([stage, time.perf_counter(), *counted])
+
+    def __enter__(self):
+        self.mark("learning")
+        return super().__enter__()
+
+    def show(self, stage, within):
+        if stage != self.marks[-1][0]:
+            self.mark(stage)
+        super().show(stage, within)
+
     def __exit__(self, *error):
-        print(json.dumps([self.forecast.stages, self.forecast.seconds]))
+        self.mark("end")
+        print(json.dumps([self.forecast.stages, self.marks]))
         super().__exit__(*error)
 
 one_file.Bar = Bar
+threading.Thread(target=keep_looking, daemon=True).start()
 sys.exit(main(["unmix", *sys.argv[1:], "--quiet"]))
 """
 
@@ -69,44 +102,28 @@ def sound(path: Path, rate: int, channels: int, seconds: int) -> None:
     soundfile.write(path, 0.5 * y[:, None] + 1e-4 * noise, rate, subtype="PCM_16")
 
 
-def computing(process: subprocess.Popen[str]) -> float:
-    """Wait for a process; return the share of the time in which its threads had a processor."""
-    threads: dict[str, tuple[int, int]] = {}
-    while process.poll() is None:
-        for path in Path(f"/proc/{process.pid}/task").glob("*/schedstat"):
-            try:
-                computed, waited, _ = path.read_text().split()
-            except (OSError, ValueError):
-                continue
-            threads[path.parent.name] = int(computed), int(waited)
-        time.sleep(0.05)
-    total = np.sum(list(threads.values()), axis=0)
-    return float(total[0] / total.sum())
-
-
 def run(rate: int, channels: int, seconds: int, options: str) -> dict[str, Any]:
     """Unmix once, and compare what was announced with what it took."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "song.wav"
         sound(path, rate, channels, seconds)
         command = [sys.executable, "-c", UNMIX, str(path), *options.split(), "-o", f"{folder}/out"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        share = computing(process)
-        announced, took = json.loads(process.communicate()[0])
-        stages = json.loads((Path(folder) / "out/song/result.json").read_text())["seconds"]
-    learning, writing = stages["learning"], stages["streaming"] + stages["checking"]
-    real = [learning, writing, took - learning - writing]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    announced, marks = json.loads(done.stdout)
+    names = [mark[0] for mark in marks]
+    spent = np.diff([mark[1:] for mark in marks], axis=0)  # seconds, computing, waiting
+    alone = dict(zip(names, spent[:, 0] * spent[:, 1] / spent[:, 1:].sum(axis=1), strict=False))
     return {
         "kHz": rate / 1000,
         "channels": channels,
         "sound_s": seconds,
         "options": options,
         "announced_s": round(sum(announced), 1),
-        "took_s": round(took, 1),
-        "alone_s": round(share * took, 1),
-        "ratio": round(sum(announced) / (share * took), 2),
+        "took_s": round(spent[:, 0].sum(), 1),
+        "alone_s": round(sum(alone.values()), 1),
+        "ratio": round(sum(announced) / sum(alone.values()), 2),
         "announced_stages": " ".join(f"{s:.1f}" for s in announced),
-        "alone_stages": " ".join(f"{share * s:.1f}" for s in real),
+        "alone_stages": " ".join(f"{alone.get(s, 0):.1f}" for s in ("learning", "writing", "page")),
     }
 
 
