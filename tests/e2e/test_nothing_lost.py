@@ -11,7 +11,7 @@ from sound_files import RATE, integers, tones, write
 import phinmf
 from phinmf.audio.example import example
 from phinmf.cli import main
-from phinmf.unmixing import folder, groups
+from phinmf.unmixing import folder, sums
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ def test_an_own_folder_and_an_empty_one_are_replaced(here):
     assert main([*command, "-k", "3", "--group", "a=1"]) == 0
     assert main(["report", "out/song"]) == 0
     assert main(command) == 0
-    assert {p.name for p in (here / "out/song").iterdir()} == {
-        "component_01.wav", "component_02.wav", "model.npz", "overview.npy", "result.json"}  # fmt: skip
+    own = {"component_01.wav", "component_02.wav", "model.npz", "overview.npy", "result.json"}
+    assert {p.name for p in (here / "out/song").iterdir()} == own
     assert [p.name for p in (here / "out").iterdir()] == ["song"]
 
 
@@ -260,14 +260,14 @@ def test_a_grouping_that_fails_leaves_the_one_before(here, monkeypatch, capsys):
 def test_two_groupings_at_the_same_time(here, monkeypatch, capsys):
     write(here / "song.wav")
     assert main(["unmix", "song.wav", *QUICK]) == 0
-    measure, first = groups.measure, [True]
+    measure, first = sums.measure, [True]
 
     def meanwhile(*how):
         if first and first.pop():
             assert main(["unmix", "out/song", "--group", "b=1"]) == 0
         return measure(*how)
 
-    monkeypatch.setattr(groups, "measure", meanwhile)
+    monkeypatch.setattr(sums, "measure", meanwhile)
     assert main(["unmix", "out/song", "--group", "a=1"]) == 1
     assert "was changed meanwhile" in capsys.readouterr().err
     assert {p.name for p in (here / "out/song").glob("[!c]*.wav")} == {"b.wav", "rest.wav"}

@@ -141,6 +141,13 @@ def seed(text: str) -> int:
     return whole(text, 0)
 
 
+def port(text: str) -> int:
+    """Read the number of a port; 0 is any free one."""
+    if (value := whole(text, 0)) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is given, but ports end at 65535")
+    return value
+
+
 def path(text: str) -> Path:
     """Read the path of a file or a folder; an empty one would be the current folder."""
     if not text:

@@ -17,10 +17,11 @@ from phinmf.cli import options as values
 from phinmf.cli.exit_codes import FAILED, OK
 from phinmf.cli.grouping import parsed, regrouped
 from phinmf.cli.one_file import unmix_one
-from phinmf.cli.text import about, only_errors, sentence, shown
+from phinmf.cli.text import about, only_errors, shown
 from phinmf.inits import INITS
 from phinmf.solvers import SOLVERS
 from phinmf.unmixing.options import UnmixOptions
+from phinmf.unmixing.sentences import sentence
 
 if TYPE_CHECKING:
     from phinmf.unmixing.groups import Wanted

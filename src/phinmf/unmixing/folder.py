@@ -30,6 +30,7 @@ from phinmf.unmixing.planning import Plan, planned
 from phinmf.unmixing.preview import Preview, PreviewKeeper, preview_of
 from phinmf.unmixing.record import ComponentRecord, FolderRecord
 from phinmf.unmixing.separate import separate
+from phinmf.unmixing.similarity import similarity, spectra_of
 
 WRITING = 0.9  #: share of the progress; the rest is reading again what was written
 
@@ -193,7 +194,9 @@ def write_folder(
             format=sample_format.format,
             subtype=sample_format.subtype,
             gain_db=output.gain,
-            similarity=groups.similarity(H[order]).round(4).tolist(),
+            similarity=similarity(H[order], spectra_of(model), measured.channels[order], rate)
+            .round(4)
+            .tolist(),
             window=model.M,
             objective=model.history[-1].target_objective if len(model.history) else None,
             n_iter=len(model.history),

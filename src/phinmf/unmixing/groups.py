@@ -1,59 +1,47 @@
-"""Components joined to groups: by name, or those that are loud at the same times."""
+"""Components joined to groups: by name, or those that are alike."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from phinmf._types import Array
-from phinmf.audio import files
-from phinmf.audio.files import Sound
-from phinmf.audio.sample_format import sample_format_for
-from phinmf.audio.writing import Stems
 from phinmf.fit.automatic import AUTO
 from phinmf.unmixing import ownership
-from phinmf.unmixing.mix import REST, Group, Mix, check_groups, folded
-from phinmf.unmixing.null_test import measure, sentence
+from phinmf.unmixing.clustering import divide
+from phinmf.unmixing.mix import COLOURS, REST, Group, Mix, check_groups, folded
+from phinmf.unmixing.null_test import sentence
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.planning import check_names, group_files
 from phinmf.unmixing.record import FolderRecord, GroupRecord
+from phinmf.unmixing.sums import component_sounds, format_of, write_sums
 
 Groups = dict[str, list[int]]  #: names, and numbers of components counted from 1
 AUTOMATIC = "part_{}"  #: names of groups that have none
-COLOURS = 12  #: that groups have on a page
 SAVED: Final = "saved"  #: the groups that a listener chose, in the studio or before
 Wanted = list[Group] | int | Literal["saved"]  #: groups by name, how many, or those that are saved
 
 
-def clusters(S: Array, n: int) -> Groups:
-    """Join components into n groups by the similarity (K, K) of their loudness over time."""
-    K = len(S)
-    check_count(n, K)
-    if K == 1:
-        return {AUTOMATIC.format(1): [1]}
-    distance = np.clip(1 - (S + S.T) / 2, 0, 2)
-    np.fill_diagonal(distance, 0)
-    labels = fcluster(linkage(squareform(distance, checks=False), "average"), n, "maxclust")
-    found = [[k + 1 for k in range(K) if labels[k] == label] for label in dict.fromkeys(labels)]
-    return {AUTOMATIC.format(i): members for i, members in enumerate(found, 1)}
+def clusters(S: Array, n: int, shares: Sequence[float] | None = None) -> Groups:
+    """Join components into n groups by their similarity (K, K) and shares of the energy."""
+    check_count(n, len(S))
+    labels = divide(S, n, None if shares is None else np.array(shares))
+    found = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
+    return {AUTOMATIC.format(i): members.tolist() for i, members in enumerate(found, 1)}
 
 
-def similarity(H: Array) -> Array:
-    """Return the correlation (K, K) of the loudness of components over time."""
-    loudness = np.sqrt(H)
-    loudness = loudness - loudness.mean(axis=1, keepdims=True)
-    norms = np.linalg.norm(loudness, axis=1)
-    loudness /= np.where(norms > 0, norms, 1)[:, None]
-    return loudness @ loudness.T
+def automatic(record: FolderRecord, n: int) -> list[Group]:
+    """Join the components of a folder into n groups."""
+    shares = [component.share for component in record.components]
+    found = clusters(np.array(record.similarity), n, shares)
+    return [Group(name, members) for name, members in found.items()]
 
 
 def check_count(n: int, K: int) -> None:
@@ -104,26 +92,15 @@ def regroup(folder: Path, wanted: Wanted) -> FolderRecord:
     components = [component.file for component in record.components]
     chosen = chosen_groups(folder, record, wanted)
     groups = with_rest(chosen, len(components))
-    sounds = [files.probe(ownership.inside(folder, name)) for name in components]
-    first = sounds[0]
-    for sound in sounds:
-        if (sound.length, sound.channels) != (first.length, first.channels):
-            raise ValueError(f"{sound.path} is not as long as {first.path}, or has other channels")
-    sample_format = sample_format_for(
-        first.sample_format, first.length * first.channels, record.format, record.subtype
-    )
+    sounds = component_sounds(folder, record)
+    sample_format = format_of(record, sounds[0])
     targets = group_files([group.name for group in groups], sample_format)
     check_names([*components, *targets])
     before = [group.file for group in (record.groups or {}).values()]
     out = replaced_files(folder, before, targets)
     with exchange(folder, record, out) as new:
-        paths = [new / name for name in targets]
-        with Stems(
-            paths, sample_format, first.sample_rate, first.channels, tags=first.tags, where=folder
-        ) as stems:
-            for blocks in side_by_side(sounds):
-                stems.write(total(blocks), np.stack(list(sums(blocks, groups))))
-        measured = measure(stems, (total(blocks) for blocks in side_by_side(sounds)))
+        paths, members = [new / name for name in targets], [group.components for group in groups]
+        measured = write_sums(sounds, members, paths, sample_format, folder)
         mix = record.mix or Mix()
         grouped = replace(
             record,
@@ -141,8 +118,7 @@ def chosen_groups(folder: Path, record: FolderRecord, wanted: Wanted) -> list[Gr
     """Return the groups that are asked for, checked; without those that are the rest."""
     K = len(record.components)
     if isinstance(wanted, int):
-        found = clusters(np.array(record.similarity), wanted)
-        return [Group(name, members) for name, members in found.items()]
+        return automatic(record, wanted)
     if wanted == SAVED:
         if not groups_of(record):
             raise ValueError(f"{folder} has no saved groups: name them, or say how many there are")
@@ -181,19 +157,3 @@ def replaced_files(folder: Path, before: list[str], targets: list[str]) -> list[
         if os.path.lexists(folder / name) and folded(name) not in map(folded, out):
             raise FileExistsError(f"{folder / name} was not written by phinmf: move it away")
     return out
-
-
-def side_by_side(sounds: list[Sound]) -> Iterator[tuple[Array, ...]]:
-    """Yield blocks of all sound files at the same time."""
-    return zip(*(files.blocks(sound) for sound in sounds), strict=True)
-
-
-def total(blocks: tuple[Array, ...]) -> Array:
-    """Return the sum of all components."""
-    return sum(blocks, np.zeros_like(blocks[0]))
-
-
-def sums(blocks: tuple[Array, ...], groups: list[Group]) -> Iterator[Array]:
-    """Yield the sum of the components of each group."""
-    for group in groups:
-        yield np.sum([blocks[number - 1] for number in group.components], axis=0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 LONGEST_NAME = 80  #: characters
 MOST_GAIN, LEAST_GAIN = 24.0, -96.0  #: dB
+COLOURS = 12  #: of groups on a page
 REST = "rest"  #: the group of components that are in no other
 NOT_IN_NAMES = '/\\<>:"|?*'  #: some disk or other refuses them in the name of a file
 RESERVED = {
@@ -67,6 +68,10 @@ def check_groups(groups: list[Group], K: int) -> None:
         if (name := folded(group.name)) in names:
             raise ValueError(f"two groups are called {group.name!r}: choose another name")
         names.add(name)
+        if group.colour is not None and not 0 <= group.colour < COLOURS:
+            raise ValueError(
+                f"group {group.name!r} has colour {group.colour}, but there are 0 to 11"
+            )
         for number in group.components:
             if not 1 <= number <= K:
                 raise ValueError(

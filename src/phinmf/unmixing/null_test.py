@@ -29,13 +29,18 @@ class Measured:
     """Levels of files, and how their sum compares with the recording at the gain asked for."""
 
     sample_format: SampleFormat
-    energies: Array
+    channels: Array  #: (K, channels, channels): inner products of the channels of each file
     peaks: Array
     samples: int = 0  #: of each file, all channels
     energy: float = 0.0  #: of the recording
     residual: float = 0.0  #: energy of the sum minus the recording
     exact: bool = True  #: every sample of the sum is that of the recording
     rounded: bool = True  #: … or that of the recording rounded to the bits of the files
+
+    @property
+    def energies(self) -> Array:
+        """Energy of each file."""
+        return np.trace(self.channels, axis1=1, axis2=2)
 
     @property
     def null_db(self) -> float:
@@ -62,7 +67,8 @@ def measure(
     also given to the keeper of the preview and to the overview.
     """
     sample_format, K = stems.sample_format, len(stems.paths)
-    result = Measured(sample_format, np.zeros(K), np.zeros(K))
+    C = stems.channels
+    result = Measured(sample_format, np.zeros((K, C, C)), np.zeros(K))
     full = 2.0 ** ((sample_format.bits or 1) - 1)
     checksums, done = [0] * K, 0
     with ExitStack() as stack:
@@ -76,7 +82,7 @@ def measure(
                 written = read(stems, k, files[k], n)
                 checksums[k] = zlib.crc32(written.data, checksums[k])
                 heard = written / 2.0**31 if sample_format.bits else written.astype(np.float64)
-                result.energies[k] += np.vdot(heard, heard)
+                result.channels[k] += heard.T @ heard
                 result.peaks[k] = max(result.peaks[k], heard.max(), -heard.min())
                 if keeper is not None:
                     keeper.keep(k, at, heard)

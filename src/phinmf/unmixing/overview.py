@@ -50,9 +50,13 @@ class Overview:
         changed.peaks = self.peaks[[0, *(order + 1)]]
         return changed
 
+    def bytes(self) -> NDArray[np.uint8]:
+        """Return the peaks in one byte each: 255 times the square root."""
+        return np.rint(255 * np.sqrt(self.peaks.clip(0, 1))).astype(np.uint8)
+
     def save(self, path: Path) -> None:
-        """Write the peaks, one byte each: 255 times the square root."""
-        np.save(path, np.rint(255 * np.sqrt(self.peaks.clip(0, 1))).astype(np.uint8))
+        """Write the peaks, one byte each."""
+        np.save(path, self.bytes())
 
 
 def load(folder: Path, K: int, length: int) -> NDArray[np.uint8]:

@@ -146,12 +146,15 @@ def clear(before: Path, owned: dict[str, Identity], final: Path) -> None:
         ) from None
 
 
-def replace_listing(folder: Path, record: FolderRecord, changed: FolderRecord) -> FolderRecord:
+def replace_listing(
+    folder: Path, record: FolderRecord, changed: FolderRecord, workplace: Path | None = None
+) -> FolderRecord:
     """Replace result.json, and no other file, in one step that cannot be done by halves.
 
-    If it no longer says `record`, the folder is left as it was.
+    If it no longer says `record`, the folder is left as it was. Temporary files are in `workplace`,
+    which is on the same disk; None: the folder above.
     """
-    with workshop(folder) as bench:
+    with workshop(folder if workplace is None else workplace / folder.name) as bench:
         changed = ownership.write(bench / NEW, changed, add=[])
         with open(bench / NEW / ownership.LISTING, "r+b") as file:
             os.fsync(file.fileno())

@@ -50,7 +50,7 @@ class FolderRecord:
     format: str
     subtype: str
     gain_db: float
-    similarity: list[list[float]]  #: (K, K): correlation of the loudness of components over time
+    similarity: list[list[float]]  #: (K, K): how alike components are, see similarity.py
     window: int  #: samples of a frame
     objective: float | None
     n_iter: int

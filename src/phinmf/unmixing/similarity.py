@@ -1,0 +1,118 @@
+"""How alike two components are: in spectrum, rhythm, onsets and place between the channels.
+
+No respect alone is enough. The notes of an instrument follow each other, so that they are not loud
+at the same times, but they have similar spectra, rhythms and places; a drum may start together with
+a bass, but it has another spectrum. In each respect the difference of two components is compared
+with the mean difference in the recording, and the mean of these four numbers counts. A respect in
+which all components are the same, as the place in a recording of one channel, counts nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.ndimage import convolve1d
+
+from phinmf._types import Array
+from phinmf.unmixing.model import UnmixModel
+
+RESPECTS = "spectrum", "rhythm", "onsets", "place"
+BANDS = 32  #: of a spectrum, equally wide on the mel scale
+SPEEDS = 40  #: bands of a rhythm, equally wide on a logarithmic scale
+SLOWEST, FASTEST = 0.25, 20.0  #: Hz, of a rhythm
+SMOOTH = 5  #: frames over which activations are smoothed
+CLOSE = 7  #: frames within which onsets are taken to be at the same time
+LEAST_COSINE = 1e-6  #: two components that have nothing in common
+LEAST_MEAN = 0.02  #: mean difference in a recording; smaller ones are chance
+
+
+def similarity(H: Array, spectra: Array, channels: Array, sample_rate: int) -> Array:
+    """Return how alike components are, whatever their levels.
+
+    Parameters
+    ----------
+    H : array of shape (K, N)
+        Activations of frames that overlap by half.
+    spectra : array of shape (K, M/2 + 1)
+        Power spectrum of each component, as `spectra_of` returns it.
+    channels : array of shape (K, channels, channels)
+        Inner products of the channels of each component.
+    sample_rate : int
+        Samples per second.
+
+    Returns
+    -------
+    array of shape (K, K)
+        Symmetric, from 0 to 1, and 1 on the diagonal. Two components that differ as much as is
+        usual in the recording have exp(-1) = 0.37, a silent one has 0 with all others.
+    """
+    heard = np.flatnonzero(H.any(axis=1))
+    S = np.eye(len(H))
+    if len(heard) > 1:
+        D = differences(H[heard], spectra[heard], channels[heard], sample_rate)
+        S[np.ix_(heard, heard)] = np.exp(-D.mean(axis=0))
+    return S
+
+
+def spectra_of(model: UnmixModel) -> Array:
+    """Return the power spectrum (K, M/2 + 1) of each component: that of its atoms, added up."""
+    return model.W.T @ np.square(np.abs(np.fft.rfft(model.Phi, axis=1)))
+
+
+def differences(H: Array, spectra: Array, channels: Array, sample_rate: int) -> Array:
+    """Return how much components that are heard differ: (4, K, K), one for each of `RESPECTS`."""
+    K, F = spectra.shape
+    likeness = (
+        cosines(in_bands(spectra, mel(F, sample_rate), BANDS) ** 0.25),
+        cosines(np.sqrt(rhythms(H, sample_rate / (F - 1)))),
+        (1 + correlations(onsets(H))) / 2,
+        cosines(channels.reshape(K, -1)),
+    )
+    D = -np.log(np.clip(likeness, LEAST_COSINE, 1))
+    D[:, range(K), range(K)] = 0
+    means = D.sum(axis=(1, 2)) / (K * (K - 1))
+    return D / np.maximum(means, LEAST_MEAN)[:, None, None]
+
+
+def rhythms(H: Array, frame_rate: float) -> Array:
+    """Return how strongly activations (K, N) go up and down at each speed: (K, SPEEDS)."""
+    smooth = smoothed(H, SMOOTH)
+    power = np.square(np.abs(np.fft.rfft(smooth - smooth.mean(axis=1, keepdims=True), axis=1)))
+    speeds = np.fft.rfftfreq(H.shape[1], 1 / frame_rate)
+    inside = (speeds >= SLOWEST) & (speeds < FASTEST)
+    place = np.log(speeds[inside] / SLOWEST) / np.log(FASTEST / SLOWEST)
+    return in_bands(power[:, inside], place, SPEEDS)
+
+
+def onsets(H: Array) -> Array:
+    """Return when and how much the loudness rises: (K, N - 1) for activations (K, N)."""
+    return smoothed(np.maximum(np.diff(np.sqrt(H), axis=1), 0), CLOSE)
+
+
+def mel(n: int, sample_rate: int) -> Array:
+    """Return where n frequencies from 0 to the highest are on the mel scale, from 0 to 1."""
+    scale = np.log1p(np.linspace(0, sample_rate / 2, n) / 700)
+    return scale / scale[-1]
+
+
+def in_bands(power: Array, place: Array, n: int) -> Array:
+    """Add up power (K, F) at places (F,) from 0 to 1 in n bands of equal width: (K, n)."""
+    band = np.minimum((place * n).astype(int), n - 1)
+    return np.array([np.bincount(band, row, n) for row in power]).reshape(len(power), n)
+
+
+def smoothed(X: Array, width: int) -> Array:
+    """Return the moving average of each row under a Hann window."""
+    window = np.hanning(width + 2)
+    return convolve1d(X, window / window.sum(), axis=1, mode="constant") if X.size else X
+
+
+def correlations(X: Array) -> Array:
+    """Return the correlation of each two rows; a constant row has none."""
+    return cosines(X - X.mean(axis=1, keepdims=True)) if X.size else np.zeros((len(X), len(X)))
+
+
+def cosines(X: Array) -> Array:
+    """Return the cosine of each two rows; a row of zeros has 0 with all."""
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    unit = X / np.where(norms > 0, norms, 1)
+    return unit @ unit.T

@@ -1,0 +1,201 @@
+"""How alike components are, the groups that follow from it, and what is suggested."""
+
+import numpy as np
+import pytest
+
+from phinmf.unmixing import groups
+from phinmf.unmixing.clustering import CERTAIN, divide, suggestions
+from phinmf.unmixing.similarity import similarity, spectra_of
+
+RATE, F, N = 16_000, 321, 500  # frames of 640 samples, 10 s
+
+
+def envelope(rng, every, decay=8.0):
+    """Activations that start again every few frames and decay."""
+    hits = np.zeros(N)
+    hits[rng.integers(0, 5) :: every] = rng.uniform(0.5, 1.5)
+    return np.convolve(hits, np.exp(-np.arange(60) / decay))[:N] + 1e-3
+
+
+def hump(centre, width=12.0):
+    """A power spectrum around one frequency."""
+    return np.exp(-(((np.arange(F) - centre) / width) ** 2)) + 1e-6
+
+
+def panned(left, right):
+    """Inner products of two channels that carry the same signal at two levels."""
+    return np.outer([left, right], [left, right])
+
+
+@pytest.fixture
+def sources(rng):
+    """Two instruments with three components each: H, spectra, channels, and which is which."""
+    H = np.stack([envelope(rng, every) for every in (25, 25, 25, 70, 70, 70)])
+    spectra = np.stack([hump(c) for c in (20, 24, 28, 180, 190, 200)])
+    channels = np.stack([panned(1, 0.9)] * 6)
+    return H, spectra, channels, np.array([0, 0, 0, 1, 1, 1])
+
+
+def same(labels, truth):
+    """Whether two divisions are the same but for the numbers of the groups."""
+    return np.array_equal(labels[:, None] == labels, truth[:, None] == truth)
+
+
+def test_symmetric_from_0_to_1_and_1_on_the_diagonal(sources):
+    S = similarity(*sources[:3], RATE)
+    np.testing.assert_allclose(S, S.T, rtol=0, atol=1e-15)
+    assert S.min() > 0
+    assert S.max() <= 1
+    assert (np.diag(S) == 1).all()
+
+
+def test_two_instruments_are_told_apart(sources):
+    *known, truth = sources
+    S = similarity(*known, RATE)
+    within = S[:3, :3][np.triu_indices(3, 1)].min()
+    assert within > S[:3, 3:].max()
+    assert same(divide(S, 2), truth)
+
+
+def test_levels_do_not_matter(sources, rng):
+    H, spectra, channels, _ = sources
+    gains = rng.uniform(1e-6, 1e6, (3, len(H)))
+    louder = [
+        gains[0, :, None] * H,
+        gains[1, :, None] * spectra,
+        gains[2, :, None, None] * channels,
+    ]
+    np.testing.assert_allclose(
+        similarity(*louder, RATE), similarity(H, spectra, channels, RATE), atol=1e-9
+    )
+
+
+def test_order_and_swapped_channels_do_not_matter(sources, rng):
+    H, spectra, channels, _ = sources
+    channels = channels * np.array([1, 2, 3, 4, 5, 6])[:, None, None]
+    channels[2] = panned(0.2, 1)
+    S, order = similarity(H, spectra, channels, RATE), rng.permutation(len(H))
+    again = similarity(H[order], spectra[order], channels[order], RATE)
+    np.testing.assert_allclose(again, S[np.ix_(order, order)], atol=1e-12)
+    mirrored = similarity(H, spectra, channels[:, ::-1, ::-1], RATE)
+    np.testing.assert_allclose(mirrored, S, atol=1e-12)
+
+
+def test_places_far_apart_separate_what_is_otherwise_the_same(rng):
+    """Four equal spectra with the same rhythm: only the place tells them apart."""
+    H = np.stack([envelope(rng, 25)] * 4) * rng.uniform(0.9, 1.1, (4, N))
+    spectra = np.stack([hump(50)] * 4)
+    left, right = panned(1, 0.05), panned(0.05, 1)
+    S = similarity(H, spectra, np.stack([left, right, left, right]), RATE)
+    assert same(divide(S, 2), np.array([0, 1, 0, 1]))
+    assert S[0, 1] < CERTAIN < S[0, 2]
+
+
+def test_one_channel_has_no_place(sources):
+    """The respect in which nothing differs changes no order."""
+    H, spectra, channels, truth = sources
+    S = similarity(H, spectra, np.ones((6, 1, 1)), RATE)
+    np.testing.assert_allclose(S, similarity(H, spectra, channels, RATE), atol=1e-12)
+    assert same(divide(S, 2), truth)
+
+
+def test_silent_components_are_like_no_other(sources):
+    H, spectra, channels, truth = sources
+    silent = np.concatenate([H, np.zeros((2, N))])
+    spectra = np.concatenate([spectra, np.zeros((2, F))])
+    channels = np.concatenate([channels, np.zeros((2, 2, 2))])
+    S = similarity(silent, spectra, channels, RATE)
+    assert (S[6:, :6] == 0).all()
+    assert S[6, 7] == 0
+    assert (np.diag(S) == 1).all()
+    np.testing.assert_array_equal(S[:6, :6], similarity(H, spectra[:6], channels[:6], RATE))
+    shares = np.array([*[1 / 6] * 6, 0, 0])
+    labels = divide(S, 2, shares)
+    assert same(labels[:6], truth), "silence does not take a group away from what is heard"
+
+
+@pytest.mark.parametrize("n_frames", [1, 2, 3, 10])
+@pytest.mark.parametrize("K", [1, 2, 5])
+def test_short_recordings_and_few_components(rng, n_frames, K):
+    S = similarity(
+        rng.uniform(size=(K, n_frames)), rng.uniform(size=(K, F)),
+        np.stack([panned(*rng.uniform(size=2)) for _ in range(K)]), RATE,
+    )  # fmt: skip
+    assert S.shape == (K, K)
+    assert np.isfinite(S).all()
+    assert (np.diag(S) == 1).all()
+
+
+def test_all_silent():
+    S = similarity(np.zeros((3, 9)), np.zeros((3, F)), np.zeros((3, 1, 1)), RATE)
+    np.testing.assert_array_equal(S, np.eye(3))
+    assert len(set(divide(S, 2, np.zeros(3)))) == 2
+    assert suggestions(S) == []
+
+
+def test_the_spectrum_is_that_of_the_atoms():
+    import phinmf
+    from phinmf.audio.example import example
+
+    sound = example()
+    found = phinmf.unmix(sound.mixture[:16_000], sound.sample_rate, 3, max_time=1, seed=0)
+    spectra = spectra_of(found.model)
+    assert spectra.shape == (3, found.model.M // 2 + 1)
+    # by Parseval, with the frequencies between 0 and the highest counted twice
+    both = spectra.sum(axis=1) * 2 - spectra[:, 0] - spectra[:, -1]
+    np.testing.assert_allclose(both / found.model.M, found.W.sum(axis=0), rtol=1e-9)
+
+
+def test_a_weak_outlier_does_not_become_a_group():
+    """Average linkage makes 15 + 1; energies decide against it."""
+    S = np.full((16, 16), 0.4)
+    S[:8, :8] = S[8:15, 8:15] = 0.6
+    S[15], S[:, 15] = 0.1, 0.1
+    np.fill_diagonal(S, 1)
+    shares = np.array([*[1 / 15] * 15, 1e-4])
+    sizes = sorted(map(len, groups.clusters(S, 2, shares).values()))
+    assert sizes in ([7, 9], [8, 8])
+    assert sorted(map(len, groups.clusters(S, 2).values())) == [1, 15], "without energies"
+
+
+@pytest.mark.parametrize("K", [1, 2, 7, 24])
+def test_every_number_of_groups_is_reached(rng, K):
+    """Also where all components are the same, or none is like another."""
+    H = rng.uniform(size=(K, 3))
+    for S in (np.ones((K, K)), np.eye(K), H @ H.T / 3, -np.ones((K, K))):
+        for n in range(1, K + 1):
+            for shares in (None, rng.uniform(size=K), np.zeros(K)):
+                labels = divide(S, n, shares)
+                assert sorted(set(labels)) == list(range(n))
+
+
+def test_groups_do_not_depend_on_the_order(sources, rng):
+    *known, _ = sources
+    S, shares, order = similarity(*known, RATE), rng.uniform(size=6), rng.permutation(6)
+    labels = divide(S, 3, shares)
+    again = divide(S[np.ix_(order, order)], 3, shares[order])
+    assert same(again, labels[order])
+
+
+def test_suggestions_are_disjoint_and_the_most_certain_come_first():
+    S = np.full((7, 7), 0.2)
+    for members, value in (([0, 3], CERTAIN + 0.05), ([1, 4, 6], CERTAIN + 0.2)):
+        S[np.ix_(members, members)] = value
+    S[2, 5] = S[5, 2] = CERTAIN - 0.05
+    np.fill_diagonal(S, 1)
+    assert suggestions(S) == [[2, 5, 7], [1, 4]]
+    assert suggestions(S, n_max=1) == [[2, 5, 7]]
+    assert suggestions(S, n_max=0) == []
+
+
+def test_a_chain_is_not_one_suggestion():
+    """1 is like 2 and 2 like 3, but 1 is not like 3."""
+    S = np.eye(3)
+    S[0, 1] = S[1, 0] = 0.95
+    S[1, 2] = S[2, 1] = 0.9
+    assert suggestions(S) == [[1, 2]]
+
+
+@pytest.mark.parametrize("K", [1, 2, 6])
+def test_nothing_certain_is_no_suggestion(K):
+    assert suggestions(np.eye(K)) == []
