@@ -108,6 +108,7 @@ function showStatus() {
 
 function show(key) {
   if (!state.takes.has(key)) return;
+  dismiss("whole");
   dismiss("ready");
   state.shown = key;
   look();
@@ -141,7 +142,7 @@ function showExpected({ key, recording }) {
   const { title } = state.recordings.find(({ id }) => id === recording);
   state.expected = null;
   if (idle) show(key);
-  else offer(title, key);
+  else offer(`${title} is ready.`, "ready", key);
 }
 
 const seen = new Set(); // keys of takes that were there when their recording was last looked at
@@ -157,11 +158,12 @@ function offerNew() {
   if (!fresh) return;
   const preview = state.takes.get(state.shown).kind === "preview" && fresh.kind === "whole";
   if (preview && !player.playing && current().untouched) show(fresh.key);
-  else offer(fresh.name, fresh.key);
+  else if (preview) offer("The whole recording is ready.", "whole", fresh.key);
+  else offer(`${fresh.name} is ready.`, "ready", fresh.key);
 }
 
-function offer(name, key) {
-  notice(`${name} is ready.`, { name: "ready", kind: "info", label: "Show it", act: () => show(key) });
+function offer(text, name, key) {
+  notice(text, { name, kind: "info", label: "Show it", act: () => show(key) });
 }
 
 // ---- begin -------------------------------------------------------------------------------------
