@@ -7,10 +7,41 @@ import os
 import shutil
 import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
 PLAYER = "window.phinmfPlayer"
+SCREENSHOTS = Path(__file__).parents[1] / "out" / "screenshots"
+#: the contrast of every text of a page, its colours painted one over the other as on the screen
+CONTRAST = """(() => {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const paint = (colour) => { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); };
+  const pixel = () => [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  const luminance = (c) => c.map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const above = (e) => (e ? [...above(e.parentElement), e] : []);
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) {
+    const e = texts.currentNode.parentElement;
+    const words = texts.currentNode.data.trim();
+    if (!words || e.closest(".hidden, style, title, script, :disabled")) continue;
+    if (!e.checkVisibility({ visibilityProperty: true })) continue;
+    const style = getComputedStyle(e);
+    paint("Canvas");
+    for (const each of above(e)) paint(getComputedStyle(each).backgroundColor);
+    const paper = pixel();
+    pen.globalAlpha = above(e).reduce((a, each) => a * getComputedStyle(each).opacity, 1);
+    paint(e.closest("svg") ? style.fill : style.color);
+    pen.globalAlpha = 1;
+    const ink = pixel();
+    const [a, b] = [luminance(ink), luminance(paper)].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), words, `${ink}`, `${paper}`]);
+  }
+  return found;
+})()"""
 
 
 def missing(words, what="Debian's chromium and chromium-driver"):
@@ -55,13 +86,21 @@ class Browser:
         self.driver = driver
 
     def open(self, path):
-        """Open a file and wait until its sound is decoded."""
+        """Open a file."""
+        self.visit(path.resolve().as_uri())
+
+    def visit(self, address):
+        """Open an address, and forget what was said and asked for before."""
         self.driver.get("about:blank")
-        self.errors(), self.requests()  # those of whatever was open before
-        self.driver.get(path.resolve().as_uri())
+        self.errors(), self.requests()
+        self.driver.get(address)
 
     def js(self, code, *arguments):
         return self.driver.execute_script(f"return {code}", *arguments)
+
+    def do(self, code):
+        """Run statements that return nothing."""
+        self.driver.execute_script(code)
 
     def resolved(self, promise):
         """What a promise comes to."""
@@ -85,6 +124,22 @@ class Browser:
         dx, dy = round((x - 0.5) * box["width"]), round((y - 0.5) * box["height"])
         ActionChains(self.driver).move_to_element_with_offset(element, dx, dy).click().perform()
 
+    def drag(self, selector, onto, x=0.5, to=0.5, touch=False):
+        """Drag from a share of the width of an element to one of another element's."""
+        from selenium.webdriver import ActionChains
+        from selenium.webdriver.common.actions.pointer_input import PointerInput
+
+        ends = []
+        for each, share in ((selector, x), (onto, to)):
+            element = self.driver.find_element("css selector", each)
+            width = self.js("arguments[0].getBoundingClientRect().width", element)
+            ends.append((element, round((share - 0.5) * width)))
+        hand = PointerInput("touch", "finger") if touch else PointerInput("mouse", "hand")
+        actions = ActionChains(self.driver, duration=100, devices=[hand])
+        (first, right), (second, further) = ends
+        actions.move_to_element_with_offset(first, right, 0).click_and_hold()
+        actions.move_to_element_with_offset(second, further, 0).release().perform()
+
     def press(self, keys, shift=False):
         """Press keys, wherever the focus is."""
         from selenium.webdriver import ActionChains, Keys
@@ -97,12 +152,14 @@ class Browser:
             actions = actions.key_up(Keys.SHIFT)
         actions.perform()
 
-    def look(self, width, height, scheme="light", mobile=False):
-        """Set the size of the window and the colours the visitor prefers."""
+    def look(self, width, height, scheme="light", mobile=False, motion="no-preference"):
+        """Set the size of the window, and the colours and movements the visitor prefers."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        wanted = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion}
+        features = [{"name": name, "value": value} for name, value in wanted.items()]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        self.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": mobile})
 
     def screenshot(self, path):
         """The whole page, as long as it is."""

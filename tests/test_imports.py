@@ -32,6 +32,7 @@ LAYERS = [
     {"scores"},
     {"report"},
     {"unmix_api"},
+    {"studio"},
     {"cli"},
     {"__main__"},
     {"__init__"},
@@ -72,7 +73,7 @@ def test_imports_point_downwards(tree):
     assert shown == [], "imports from a layer that is not below"
 
 
-@pytest.mark.parametrize("name", RANK)
+@pytest.mark.parametrize("name", sorted(RANK))
 def test_imports_within_a_package_have_no_cycle(tree, name):
     assert cycle_of(tree.imports, name) == []
 
@@ -104,7 +105,11 @@ def test_nothing_imports_tensors_before_it_is_needed(tree):
 
 def test_every_library_that_is_imported_is_declared(tree):
     project = tomllib.loads((SRC.parents[1] / "pyproject.toml").read_text())["project"]
-    extras = [*project["optional-dependencies"]["gpu"], *project["optional-dependencies"]["dask"]]
+    extras = [
+        text
+        for name in ("gpu", "dask", "studio")
+        for text in project["optional-dependencies"][name]
+    ]
     declared = {re.match(r"[\w-]+", text)[0] for text in [*project["dependencies"], *extras]}
     called = {"sklearn": "scikit-learn", "PIL": "pillow", "array_api_compat": "array-api-compat"}
     with_others = {"distributed": "dask", "triton": "torch"}

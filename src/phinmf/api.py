@@ -17,6 +17,7 @@ from phinmf.divergences import Divergence
 from phinmf.fit import devices
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.options import fit_options
+from phinmf.fit.printed import print_end, printed
 from phinmf.fit.problem import problem_of
 from phinmf.fit.transform_alone import TransformProblem
 from phinmf.inits import Init
@@ -64,6 +65,7 @@ def tl_nmf(
     first_frames: ArrayLike | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
+    verbose: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = Files.every,
     resume: str | os.PathLike[str] | bool = False,
@@ -161,6 +163,8 @@ def tl_nmf(
         Seed of the random parts of the start.
     callback : callable, optional
         Called with a `State` after each outer iteration; stops the run by returning True.
+    verbose : bool
+        Print a line to standard error after each outer iteration, and why the run stopped.
     checkpoint : path, optional
         File to keep the state of the run in; the one before it is kept as ``….previous``.
     checkpoint_every : float
@@ -210,7 +214,9 @@ def tl_nmf(
         frame_mask=frame_mask, first_frames=first_frames,
     )  # fmt: skip
     files = Files(checkpoint, checkpoint_every, resume)
-    (result,) = problem.solve([random_state], [checks.function("callback", callback)], 1, files)
+    seen = printed("tl_nmf", checks.function("callback", callback), verbose)
+    (result,) = problem.solve([random_state], [seen], 1, files)
+    print_end("tl_nmf", result, verbose)
     return result
 
 
@@ -231,6 +237,7 @@ def learn_transform(
     tol: float = 1e-6,
     random_state: RandomState = None,
     callback: Callback | None = None,
+    verbose: bool = False,
     engine: str = "auto",
     device: Device = None,
     n_threads: int | None = None,
@@ -244,6 +251,8 @@ def learn_transform(
     V_hat : array of shape (M, N)
         The model of |ΦY|², in the units of Y²; the floor is added to it.
     solver, init, divergence, floor, anneal, n_iter_transform, max_time, random_state, callback
+        As in `tl_nmf`.
+    verbose
         As in `tl_nmf`.
     n_atoms : int or float, optional
         As in `tl_nmf`. The strongest rows of V̂ are fitted by the atoms that are learned, the others
@@ -269,7 +278,10 @@ def learn_transform(
         for_nmf=False,
     )  # fmt: skip
     problem = TransformProblem.of(Y, V_hat, options)
-    return problem.solve(random_state, checks.function("callback", callback))
+    seen = printed("learn_transform", checks.function("callback", callback), verbose)
+    result = problem.solve(random_state, seen)
+    print_end("learn_transform", result, verbose)
+    return result
 
 
 def sparsity_from_lambda(lam: float, Y: ArrayLike, n_components: int) -> float:

@@ -22,6 +22,7 @@ from phinmf.unmixing.learn import learn
 from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.options import TEMPLATE, Output, UnmixOptions
 from phinmf.unmixing.separate import ArraySink, separate
+from phinmf.unmixing.told import Told
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -177,6 +178,7 @@ def unmix(
     device: Device = None,
     model: UnmixModel | str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
+    verbose: bool = False,
 ) -> Unmixing:
     """Take a recording apart into components that add up to it.
 
@@ -217,6 +219,8 @@ def unmix(
         components are found in this recording.
     callback : callable, optional
         Called with a `State` after each outer iteration; stops learning by returning True.
+    verbose : bool
+        Print to standard error how much is done and how long the rest will take.
 
     Returns
     -------
@@ -251,9 +255,12 @@ def unmix(
         device=device,
     )
     source = ArraySource(columns(signal), rate)
-    learned = learn(source, options, callback) if model is None else model_for(model, rate)
+    told = Told(source, options, model is None) if verbose else None
+    seen = told.learning(callback) if told else callback
+    learned = learn(source, options, seen) if model is None else model_for(model, rate)
     sink = ArraySink(learned.K, source, signal.dtype)
-    H = separate(source, learned, sink, n_threads=n_threads)
+    progress = told.separating if told else lambda share: None
+    H = separate(source, learned, sink, n_threads=n_threads, progress=progress)
     components = sink.components.reshape(learned.K, *signal.shape)
     order = np.argsort([-np.square(one).sum() for one in components], kind="stable")
     return Unmixing(

@@ -11,7 +11,7 @@ from sound_files import RATE, integers, tones, write
 import phinmf
 from phinmf.audio.example import example
 from phinmf.cli import main
-from phinmf.unmixing import folder, groups
+from phinmf.unmixing import folder, sums
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ def test_an_own_folder_and_an_empty_one_are_replaced(here):
     assert main([*command, "-k", "3", "--group", "a=1"]) == 0
     assert main(["report", "out/song"]) == 0
     assert main(command) == 0
-    assert {p.name for p in (here / "out/song").iterdir()} == {
-        "component_01.wav", "component_02.wav", "model.npz", "result.json"}  # fmt: skip
+    own = {"component_01.wav", "component_02.wav", "model.npz", "overview.npy", "result.json"}
+    assert {p.name for p in (here / "out/song").iterdir()} == own
     assert [p.name for p in (here / "out").iterdir()] == ["song"]
 
 
@@ -169,7 +169,7 @@ def test_every_name_keeps_every_component(here, template):
     assert sum(integers(here / "out/song" / n) for n in names).tolist() == (
         integers(here / "song.wav").tolist()
     )
-    assert set(result["files"]) == {*names, "model.npz", "report.html"}
+    assert set(result["files"]) == {*names, "model.npz", "overview.npy", "report.html"}
     assert {p.name for p in (here / "out/song").iterdir()} == {*result["files"], "result.json"}
 
 
@@ -217,7 +217,12 @@ def test_a_new_grouping_takes_the_place_of_the_one_before(here, capsys):
     write(here / "song.wav", subtype="PCM_16")
     assert main(["unmix", "song.wav", *QUICK, "-k", "4", "--group", "low=1,2 high=3"]) == 0
     out = here / "out/song"
-    own = {"model.npz", "result.json", *(f"component_0{k}.wav" for k in (1, 2, 3, 4))}
+    own = {
+        "model.npz",
+        "overview.npy",
+        "result.json",
+        *(f"component_0{k}.wav" for k in (1, 2, 3, 4)),
+    }
     (out / "mine.wav").write_bytes(b"my own")
     for text, names in (("low=3 Rest=1,2,4", "low Rest"), ("a=1", "a rest"), ("b=1", "b rest")):
         assert main(["unmix", "out/song", "--group", text]) == 0
@@ -255,14 +260,14 @@ def test_a_grouping_that_fails_leaves_the_one_before(here, monkeypatch, capsys):
 def test_two_groupings_at_the_same_time(here, monkeypatch, capsys):
     write(here / "song.wav")
     assert main(["unmix", "song.wav", *QUICK]) == 0
-    measure, first = groups.measure, [True]
+    measure, first = sums.measure, [True]
 
     def meanwhile(*how):
         if first and first.pop():
             assert main(["unmix", "out/song", "--group", "b=1"]) == 0
         return measure(*how)
 
-    monkeypatch.setattr(groups, "measure", meanwhile)
+    monkeypatch.setattr(sums, "measure", meanwhile)
     assert main(["unmix", "out/song", "--group", "a=1"]) == 1
     assert "was changed meanwhile" in capsys.readouterr().err
     assert {p.name for p in (here / "out/song").glob("[!c]*.wav")} == {"b.wav", "rest.wav"}

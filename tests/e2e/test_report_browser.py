@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from browser import PLAYER, gains, position, start
 
+from phinmf import report as reports
+from phinmf.report import previews
+
 
 def test_opens_from_disk_without_a_request_or_an_error(page, file):
     page.click(".play")
@@ -12,7 +15,11 @@ def test_opens_from_disk_without_a_request_or_an_error(page, file):
     assert page.errors() == []
 
 
-def test_every_part_is_decoded_in_time(page, report):
+@pytest.mark.parametrize("bits", [previews.FLAC_BITS, ()], ids=["FLAC", "MP3"])
+def test_every_part_is_decoded_in_time(page, report, bits, monkeypatch, tmp_path):
+    monkeypatch.setattr(previews, "FLAC_BITS", bits)
+    page.open(reports.write(report, tmp_path / "report.html"))
+    assert page.resolved(f"{PLAYER}.ready") is True
     n = len(report.mixture)
     assert page.js(f"{PLAYER}.buffers.map(b => b.length)") == [n] * len(report.sounds)
     begin, end = 32_000, 48_000

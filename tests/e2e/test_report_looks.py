@@ -1,35 +1,10 @@
 """The report looked at in a real browser: colours, widths, hostile names, several in a notebook."""
 
-from pathlib import Path
-
 import pytest
-from browser import PLAYER, gains, start
+from browser import CONTRAST, PLAYER, SCREENSHOTS, gains, start
 from reports import hostile_report
 
 from phinmf import report as reports
-
-SCREENSHOTS = Path(__file__).parents[2] / "out" / "screenshots"
-CONTRAST = """(() => {
-  const channels = (c) => c.match(/[\\d.]+/g).map(Number);
-  const luminance = (c) => channels(c).slice(0, 3).map((v) => v / 255)
-    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const paper = (e) => {
-    const c = getComputedStyle(e).backgroundColor;
-    return channels(c)[3] === 0 ? paper(e.parentElement) : c;
-  };
-  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
-  const found = [];
-  while (texts.nextNode()) {
-    const e = texts.currentNode.parentElement;
-    if (!texts.currentNode.data.trim() || e.closest(".hidden, style, title")) continue;
-    const style = getComputedStyle(e);
-    const ink = e.closest("svg") ? style.fill : style.color;
-    const [a, b] = [luminance(ink), luminance(paper(e))].sort((x, y) => y - x);
-    found.push([(a + 0.05) / (b + 0.05), texts.currentNode.data.trim(), ink, paper(e)]);
-  }
-  return found;
-})()"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

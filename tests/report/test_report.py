@@ -157,6 +157,7 @@ def test_short_sounds_need_no_trial_and_are_cut_if_they_are_larger(short, monkey
         wanted.append((coding.level, len(samples)))
         return bytes(int(40_000 * len(samples) / rate))  # more than is expected of an MP3
 
+    monkeypatch.setattr(previews, "FLAC_BITS", ())
     monkeypatch.setattr(previews, "encoded", large)
     room = len(short.sounds) * short.seconds * previews.MP3_SECOND * previews.BASE64
     heard = previews.previews(short, int(room) + 1)
@@ -166,7 +167,7 @@ def test_short_sounds_need_no_trial_and_are_cut_if_they_are_larger(short, monkey
     assert 0.6 < heard.report.seconds / short.seconds < 0.75
 
 
-@pytest.mark.parametrize("without", [(), ("MP3",), ("MP3", "OGG")])
+@pytest.mark.parametrize("without", [(), ("FLAC",), ("FLAC", "MP3"), ("FLAC", "MP3", "OGG")])
 def test_parts_stay_in_sync_in_every_format(without, short, monkeypatch):
     known = {k: v for k, v in soundfile.available_formats().items() if k not in without}
     monkeypatch.setattr(soundfile, "available_formats", lambda: known)
@@ -180,6 +181,27 @@ def test_parts_stay_in_sync_in_every_format(without, short, monkeypatch):
         assert level == pytest.approx(1, abs=0.02)
     difference = sounds[0] - np.sum(sounds[1:], axis=0)
     assert np.square(difference).sum() < 0.02 * np.square(sounds[0]).sum()
+
+
+def test_flac_is_taken_if_there_is_room_with_as_many_bits_as_fit(short):
+    """It is encoded in a twentieth of the time of MP3, and is exact but for the rounding."""
+    sizes = []
+    for bits in previews.FLAC_BITS:
+        heard = previews.previews(short, int(sizes[-1]) - 1 if sizes else 15_000_000)
+        sizes.append(sum(map(len, heard.sounds)) * previews.BASE64)
+        assert f"You hear {bits}-bit previews" in heard.words
+        for exact, sound in zip(short.sounds, heard.sounds, strict=True):
+            decoded = soundfile.read(BytesIO(sound), always_2d=True)[0]
+            assert np.abs(decoded - exact).max() < 2.0**-bits * 1.01
+    heard = previews.previews(short, int(sizes[-1]) - 1)
+    assert "You hear MP3 previews" in heard.words
+    assert heard.report.seconds == short.seconds
+
+
+def test_samples_at_full_scale_do_not_wrap_around():
+    ends = np.array([[1.0, -1.0, 1.0001, -1.0001]]).T
+    for bits in previews.FLAC_BITS:
+        assert np.sign(previews._rounded(ends, bits)).ravel().tolist() == [1, -1, 1, -1]
 
 
 def test_sounds_do_not_depend_on_the_number_of_threads(short, monkeypatch):

@@ -7,9 +7,8 @@ import pytest
 from sound_files import tones, write
 
 from phinmf.cli import main
-from phinmf.cli.estimates import Stages, words
-from phinmf.cli.progress import Forecast
 from phinmf.unmixing import forecast
+from phinmf.unmixing.estimates import Forecast, Stages, words
 from phinmf.unmixing.forecast import Size, Speed
 
 PLAN = Stages(learning=30.0, writing=10.0, page=8.0)

@@ -61,7 +61,7 @@ def test_a_folder_from_memory_has_no_source_and_no_options(tmp_path):
     assert record.source is record.options is record.groups is None
     assert set(record.seconds) == {"streaming", "checking"}
     assert set(record.files) == {
-        "component_01.wav", "component_02.wav", "model.npz", "report.html"
+        "component_01.wav", "component_02.wav", "model.npz", "overview.npy", "report.html"
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from phinmf.cli.grouping import lines
 from phinmf.cli.one_file import unmix_one
 from phinmf.cli.text import shown
 
@@ -88,6 +89,8 @@ def outcome(request: Request, errand: ClusterTask, quiet: bool) -> FolderRecord:
         K = len(record.components)
         text = f"{request.path.name}: {K} components in {folder}; {record.adds_up}"
         print(shown(text), file=sys.stderr)  # standard output is only for results
+        for line in lines(folder, record):
+            print(f"{shown(request.path.name)}: {line}", file=sys.stderr)
     return record
 
 

@@ -11,7 +11,10 @@ PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "array-api-compat", "threadpoolctl", "soundfile",
     "soxr", "matplotlib", "pillow", "rich",
 )  # fmt: skip
-EXTRAS = {"torch": "gpu", "triton": "gpu", "dask": "dask", "distributed": "dask"}
+EXTRAS = {
+    "torch": "gpu", "triton": "gpu", "dask": "dask", "distributed": "dask", "starlette": "studio",
+    "uvicorn": "studio",
+}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

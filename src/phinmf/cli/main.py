@@ -8,15 +8,18 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import phinmf
-from phinmf.cli import demo, env, report, score, unmix
+from phinmf.cli import demo, env, export, report, score, studio, unmix
 from phinmf.cli.exit_codes import FAILED
 from phinmf.cli.options import as_typed, dashed
 from phinmf.cli.signals import Ended, ended_by_signals
-from phinmf.cli.text import print_anything, sentence, shown, written_out
+from phinmf.cli.text import print_anything, shown, written_out
+from phinmf.unmixing.sentences import sentence
 
 #: name, module, summary, and text below the options
 COMMANDS = (
     ("unmix", unmix, "take recordings apart into components that add up to them", unmix.EPILOG),
+    ("studio", studio, "open a page to unmix, listen, group and take away", studio.EPILOG),
+    ("export", export, "write groups, components or a mix as numbered files", export.EPILOG),
     ("demo", demo, "unmix the built-in example and write a page to listen to", None),
     ("report", report, "write the page of an unmixed folder again", None),
     ("score", score, "compare estimates with the true sources", score.EPILOG),
@@ -26,8 +29,8 @@ EXAMPLES = """\
 examples:
   phinmf unmix song.flac -k 8 -o out/
   phinmf unmix song.wav --preview
-  phinmf unmix out/song --group "drums=1,4 bass=2"
-  phinmf score out/song/*.wav --reference stems/*.wav
+  phinmf unmix out/song --group "drums=1,4-6 bass=2"
+  phinmf score out/song --reference stems/
 """
 
 

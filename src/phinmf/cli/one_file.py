@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from phinmf.cli.grouping import lines
 from phinmf.cli.progress import Bar
 from phinmf.cli.signals import handled
 from phinmf.cli.text import shown
@@ -19,14 +20,16 @@ if TYPE_CHECKING:
 
 def unmix_one(asked: Request, quiet: bool, on_cluster: bool = False) -> FolderRecord:
     """Unmix one file into its folder."""
-    from phinmf.cli.estimates import expected
     from phinmf.fit.automatic import AUTO
     from phinmf.report.folder import write_report
+    from phinmf.unmixing.estimates import expected
     from phinmf.unmixing.folder import unmix_file
 
     folder = asked.output.folder
     name = shown(asked.path.name)
-    expectation = expected(asked)
+    expectation = expected(
+        asked.recording, asked.options, learns=asked.model is None, page=asked.page
+    )
     with Bar(name, quiet, expectation) as bar, patient(bar):
         bar.say(f"{name}: {asked.recording.sound}")
         bar.say(f"{name}: {expectation}")
@@ -39,8 +42,8 @@ def unmix_one(asked: Request, quiet: bool, on_cluster: bool = False) -> FolderRe
         if asked.model is None and asked.options.n_components == AUTO:
             bar.say(f"{name}: {K} components found")
         bar.say(f"{name}: {record.adds_up}")
-        if record.groups_add_up is not None:
-            bar.say(f"{name}: {record.groups_add_up}")
+        for line in lines(folder, record):
+            bar.say(f"{name}: {line}")
         bar.say(f"{name}: {K} components in {shown(folder)}, {seconds:.0f} s")
         if asked.page:
             bar.say(f"{name}: listen to {shown(folder / 'report.html')}")

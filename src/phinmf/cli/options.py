@@ -6,7 +6,7 @@ import argparse
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 MAX_WEIGHT = 1e9
@@ -117,14 +117,18 @@ def atoms(text: str) -> int | float | None:
     return share
 
 
-def components(text: str) -> int | str:
-    """Read a number of components, or "auto"."""
-    try:
-        return text.strip() if text.strip() == "auto" else whole(text, 1)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is given, but a whole number of at least 1, or 'auto', is needed"
-        ) from None
+def count_or(word: str) -> Callable[[str], int | str]:
+    """Return a function that reads a number of things, or this word."""
+
+    def read(text: str) -> int | str:
+        try:
+            return word if text.strip() == word else whole(text, 1)
+        except argparse.ArgumentTypeError:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is given, but a whole number of at least 1, or {word!r}, is needed"
+            ) from None
+
+    return read
 
 
 def count(text: str) -> int:
@@ -135,6 +139,13 @@ def count(text: str) -> int:
 def seed(text: str) -> int:
     """Read the seed of random numbers."""
     return whole(text, 0)
+
+
+def port(text: str) -> int:
+    """Read the number of a port; 0 is any free one."""
+    if (value := whole(text, 0)) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is given, but ports end at 65535")
+    return value
 
 
 def path(text: str) -> Path:

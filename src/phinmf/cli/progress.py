@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import sys
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -14,67 +12,15 @@ from typing import TYPE_CHECKING, TypeVar
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
-from phinmf.cli.estimates import Expectation, Stages, words
 from phinmf.cli.signals import Ended
 from phinmf.cli.text import plain_console
+from phinmf.unmixing.estimates import Expectation, Forecast, Stages, words
 
 if TYPE_CHECKING:
     from phinmf.result import State
 
 T = TypeVar("T")
-SURE = 0.8  #: share of a stage that is shown as done by the clock; after that, progress slows down
 FINISHING = "Finishing with what has been learned so far; Ctrl-C again leaves nothing behind."
-
-
-class Forecast:
-    """The share of the work that is done and the time left, from the expected time of each stage.
-
-    The share that is done never falls. In learning it follows the clock, since the number of
-    iterations is not known; in writing it follows what is written.
-    """
-
-    def __init__(self, stages: Stages, clock: Callable[[], float] = time.perf_counter) -> None:
-        self.stages = stages
-        self.clock = clock
-        self.began = clock()
-        self.stage, self.stage_began = -1, self.began
-        self.within: float | None = None  #: share of the stage that is done, if known
-        self.highest = 0.0  #: share that was shown
-
-    def at(self, stage: str, within: float | None = None) -> bool:
-        """Set the stage, and how much of it is done; return whether the stage is new."""
-        number = Stages._fields.index(stage)
-        begins = number != self.stage
-        if begins:
-            self.stage, self.stage_began = number, self.clock()
-        self.within = within
-        return begins
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the beginning."""
-        return self.clock() - self.began
-
-    def stage_left(self) -> float:
-        """Return the seconds that the stage still takes."""
-        spent, planned = self.clock() - self.stage_began, self.stages[max(0, self.stage)]
-        if self.within:  # the more is done, the more the measured time counts
-            measured = spent * (1 - self.within) / self.within
-            return self.within * measured + (1 - self.within) * max(0.0, planned - spent)
-        if spent <= SURE * planned:
-            return planned - spent
-        over = spent / max(planned, 1e-9) - SURE
-        return planned * (1 - SURE) * math.exp(-over / (1 - SURE))
-
-    def left(self) -> float:
-        """Return the seconds until the end."""
-        return self.stage_left() + sum(self.stages[max(0, self.stage) + 1 :])
-
-    def share(self) -> float:
-        """Return how much is done, 0 to 1; never less than before."""
-        now = self.seconds / max(self.seconds + self.left(), 1e-9)
-        self.highest = max(self.highest, min(now, 0.99))
-        return self.highest
 
 
 class Left(ProgressColumn):
@@ -99,7 +45,6 @@ class Bar(AbstractContextManager["Bar"]):
         self.forecast = Forecast(expectation.stages if expectation else Stages(10, 5, 5))
         self.console = plain_console(sys.stderr)
         self.bar: Progress | None = None
-        self.shown = 0
         self.stopped = self.answered = False  #: Ctrl-C was pressed once, and that was acknowledged
         self.left = False  #: Ctrl-C was pressed twice
         if self.console.is_terminal and not quiet:
@@ -146,15 +91,13 @@ class Bar(AbstractContextManager["Bar"]):
             raise Ended(signal.SIGINT)
         if self.stopped and not self.answered:
             self.answered = True
-            self.say(FINISHING)
-        begun = self.forecast.at(stage, within)
-        share = self.forecast.share()
+            self.say(f"{self.name}: {FINISHING}")
+        line = self.forecast.line(stage, within)
         if self.bar is not None:
+            share = self.forecast.share()
             self.bar.update(self.task, completed=share, description=f"{self.name}: {stage}")
-        elif begun or int(10 * share) > self.shown:
-            self.shown = int(10 * share)
-            left = words(self.forecast.left())
-            self.say(f"{self.name}: {10 * self.shown} %, {stage}, {left} left")
+        elif line is not None:
+            self.say(f"{self.name}: {line}")
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt
 from phinmf.unmixing import groups as groupings
-from phinmf.unmixing.groups import Groups
+from phinmf.unmixing.groups import Wanted
 from phinmf.unmixing.learn import check_size
 from phinmf.unmixing.model import model_for
 from phinmf.unmixing.options import TEMPLATE, Output, UnmixOptions, window_length
@@ -26,7 +26,7 @@ class Request:
     recording: Excerpt
     options: UnmixOptions
     output: Output
-    groups: Groups | int | None
+    groups: Wanted | None
     model: Path | None
     page: bool  #: whether a page is written
 
@@ -36,7 +36,7 @@ class Request:
         return self.recording.sound.path
 
 
-def request(path: Path, typed: argparse.Namespace, groups: Groups | int | None) -> Request:
+def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Request:
     """Open a recording and check that the options fit it."""
     recording = stretch_of(files.excerpt(path), typed)
     options = UnmixOptions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,11 @@ could reach by grouping them. For comparison there are the scores of the mixture
 NMF in the DCT with as many components, and of an oracle mask, the upper limit of this kind of
 method.
 
-example:
+A folder that phinmf unmix has written stands for its components; its groups are scored as well. If
+it holds a part of the recording, such as a preview, the true sources are cut to that part.
+
+examples:
+  phinmf score out/song --reference stems/
   phinmf score out/song/component_*.wav --reference stems/*.wav
 """
 
@@ -21,8 +26,9 @@ example:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add = parser.add_argument
-    add("estimates", nargs="+", type=Path, metavar="EST", help="files of components")
-    add("--reference", nargs="+", type=Path, required=True, metavar="REF", help="true sources")
+    add("estimates", nargs="+", type=Path, metavar="EST", help="files of components, or a folder")
+    add("--reference", nargs="+", type=Path, required=True, metavar="REF",
+        help="files of the true sources, or a folder")  # fmt: skip
     add("--mixture", type=Path, help="the recording, if it is not the sum of the references")
     add("--json", action="store_true", help="print JSON instead of a table")
 
@@ -33,6 +39,8 @@ def run(typed: argparse.Namespace) -> int:
     from phinmf.scores.files import score_files
 
     table = score_files(typed.estimates, typed.reference, mixture=typed.mixture)
+    if table.options.stretch is not None:
+        print(shown(table.options.stretch), file=sys.stderr)
     if typed.json:
         print(json.dumps(table.as_dict(), indent=2, allow_nan=False))
     else:

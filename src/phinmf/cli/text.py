@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import logging
 import os
+import re
 import sys
 import unicodedata
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,12 +37,10 @@ def escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def sentence(error: BaseException) -> str:
-    """Return what an error says, in one line."""
-    if isinstance(error, OSError) and error.errno and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+def about(path: Path, text: str) -> str:
+    """Return a message about an input; its path is added if the message does not name it."""
+    named = re.search(rf"(?<![\w/]){re.escape(str(path))}(?![\w/])", text)
+    return text if named else f"{path}: {text}"
 
 
 def plain_console(file: Any = None) -> Console:

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, TypeVar
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.cli import options as values
 from phinmf.cli.exit_codes import FAILED, OK
+from phinmf.cli.grouping import parsed, regrouped
 from phinmf.cli.one_file import unmix_one
-from phinmf.cli.text import only_errors, sentence, shown
+from phinmf.cli.text import about, only_errors, shown
 from phinmf.inits import INITS
 from phinmf.solvers import SOLVERS
 from phinmf.unmixing.options import UnmixOptions
+from phinmf.unmixing.sentences import sentence
 
 if TYPE_CHECKING:
-    from phinmf.unmixing.groups import Groups
+    from phinmf.unmixing.groups import Wanted
     from phinmf.unmixing.record import FolderRecord
 
 T = TypeVar("T")
@@ -38,7 +40,7 @@ examples:
   phinmf unmix song.wav --preview                            thirty seconds, to try options
   phinmf unmix album/ -o out/ --seed 1                       every recording in a folder
   phinmf unmix live.wav --model out/song/model.npz -o out/   what was learned from another one
-  phinmf unmix out/song --group "drums=1,4 bass=2"           join components; nothing is learned
+  phinmf unmix out/song --group "drums=1,4-6 bass=2"         join components; nothing is learned
   phinmf unmix tapes/ --cluster tcp://10.0.0.1:8786          a file on each worker of a Dask cluster
 """
 
@@ -50,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "-k",
         "--components",
-        type=values.components,
+        type=values.count_or("auto"),
         default=UnmixOptions.n_components,
         metavar="K",
         help="number of components (8), or 'auto' to count them",
@@ -98,8 +100,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     stretch("--preview", action="store_true", help="30 s from the middle")
     written = parser.add_argument_group("what is written").add_argument
-    written("--groups", type=values.count, metavar="N", help="also join components into N groups")
-    written("--group", metavar="TEXT", help='also join by name: "drums=1,4 bass=2"')
+    written(
+        "--groups",
+        type=values.count_or("saved"),
+        metavar="N",
+        help="also join components into N groups, or 'saved': those chosen in the studio",
+    )
+    written(
+        "--group",
+        action="append",
+        metavar="TEXT",
+        help='also join by name: "drums=1,4-6 lead guitar=2"; may be given several times',
+    )
     written("--format", help="WAV, FLAC, OGG, MP3, OPUS ... (as the recording; lossy ones: WAV)")
     written("--subtype", help="PCM_16, PCM_24, FLOAT ... (as the recording)")
     written("--filename", default=None, help="template: component_{number:02d}, {track}-{number}")
@@ -132,8 +144,7 @@ class Attempts:
     def complain(self, error: BaseException, path: Path | None = None) -> None:
         """Print what is wrong, and with which input."""
         text = values.as_typed(sentence(error))
-        if path is not None and str(path) not in text and path.name not in text:
-            text = f"{path}: {text}"
+        text = text if path is None else about(path, text)
         print(f"phinmf: {shown(text)}", file=sys.stderr)
         self.failed += 1
 
@@ -158,14 +169,11 @@ def run(typed: argparse.Namespace) -> int:
     return FAILED if attempts.failed else OK
 
 
-def unmixed(
-    typed: argparse.Namespace, groups: Groups | int | None, attempts: Attempts
-) -> list[Outcome]:
+def unmixed(typed: argparse.Namespace, groups: Wanted | None, attempts: Attempts) -> list[Outcome]:
     """Return the outcomes; options are checked against all inputs before the first one begins."""
     from phinmf.cli import cluster
     from phinmf.cli.inputs import sorted_inputs
     from phinmf.cli.request import request
-    from phinmf.unmixing.groups import regroup
 
     inputs = sorted_inputs(typed.files, typed.output, groups is not None, attempts.complain)
     checked_requests = [
@@ -179,9 +187,13 @@ def unmixed(
         if record is not None:
             outcomes.append(Outcome(folder, record))
 
+    def say(text: str) -> None:
+        if not typed.quiet:
+            print(text, file=sys.stderr)  # standard output is only for results
+
     if groups is not None:
         for folder in inputs.finished:
-            attempt(folder, folder, partial(regroup, folder, groups))
+            attempt(folder, folder, partial(regrouped, folder, groups, say))
     if typed.cluster is None:
         for one_request in asked:
             work = partial(unmix_one, one_request, typed.quiet)
@@ -192,15 +204,14 @@ def unmixed(
     return outcomes
 
 
-def checked(typed: argparse.Namespace) -> Groups | int | None:
+def checked(typed: argparse.Namespace) -> Wanted | None:
     """Return the groups that are asked for; exit if options contradict each other."""
-    from phinmf.unmixing import groups as groupings
     from phinmf.unmixing.options import parsed_window
 
-    groups: Groups | int | None = typed.groups
+    groups: Wanted | None = typed.groups
     try:
         if typed.group is not None:
-            groups = groupings.parse(typed.group)
+            groups = parsed("; ".join(typed.group))
         parsed_window(typed.window)
     except ValueError as error:
         typed.parser.error(values.as_typed(str(error)))

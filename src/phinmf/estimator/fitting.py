@@ -24,6 +24,7 @@ from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames
 from phinmf.fit.given import fixed_parts
 from phinmf.fit.options import FitOptions, fit_options
+from phinmf.fit.printed import print_end, printed
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
 from phinmf.inits import GivenTransform
@@ -188,6 +189,7 @@ def restarts(estimator: Any, problem: Problem, task: Task, place: ComputeDevice)
     """Fit from `n_init` starts, whose random states are independent."""
     n = estimator.n_init
     callback = checks.function("callback", estimator.callback)
+    names = [f"TLNMF, restart {number + 1}" if n > 1 else "TLNMF" for number in range(n)]
     random_states = [estimator.random_state] * n
     if n > 1 and estimator.random_state is not None:
         random_states = spawn(estimator.random_state, n)
@@ -211,10 +213,14 @@ def restarts(estimator: Any, problem: Problem, task: Task, place: ComputeDevice)
         return watch
 
     def ended(number: int, result: Result) -> None:
+        print_end(names[number], result, estimator.verbose)
         tasks[number].end(lambda: attributes_at(result))
 
     watched = callback is not None or task.has_callbacks
-    callbacks = [watcher(number) if watched else None for number in range(n)]
+    callbacks = [
+        printed(names[number], watcher(number) if watched else None, estimator.verbose)
+        for number in range(n)
+    ]
     files = Files(estimator.checkpoint, estimator.checkpoint_every, estimator.resume)
     jobs = min(effective_n_jobs(estimator.n_jobs), n)
     return problem.solve(random_states, callbacks, jobs, files, began, ended)

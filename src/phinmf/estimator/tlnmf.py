@@ -41,7 +41,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         As in `tl_nmf`.
     n_iter_transform, nmf_exponent, max_iter, max_time, tol, random_state, callback, engine
         As in `tl_nmf`.
-    n_threads
+    n_threads, verbose
         As in `tl_nmf`.
     device : str, optional
         Where to compute, as in `tl_nmf`. Frames may be a tensor of PyTorch: what is learned and
@@ -120,6 +120,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         n_jobs: int | None = None,
         random_state: RandomState = None,
         callback: Callback | None = None,
+        verbose: bool = False,
         checkpoint: File | None = None,
         checkpoint_every: float = Files.every,
         resume: File | bool = False,
@@ -150,6 +151,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.resume = resume

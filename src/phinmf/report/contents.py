@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -36,6 +36,28 @@ class Component:
     share: float
 
 
+@dataclass(frozen=True)
+class ComponentGroup:
+    """Components that were joined; they are shown and heard together.
+
+    Attributes
+    ----------
+    name : str
+        What to call the group.
+    components : list of int
+        Numbers of its components, counted from 1.
+    colour : int or None
+        Number of its colour; None for the components that are in no group.
+    file : str or None
+        The file that holds the whole group: a path relative to the page.
+    """
+
+    name: str
+    components: list[int]
+    colour: int | None = None
+    file: str | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Report:
     """What the page shows.
@@ -60,6 +82,8 @@ class Report:
         Other facts, as a table: ``("seed", "0")``.
     mixture_file : str or None
         The file that holds the whole recording: a path relative to the page.
+    groups : list of ComponentGroup
+        How the components are grouped, each of them once; empty if they are not.
     """
 
     title: str
@@ -73,6 +97,7 @@ class Report:
     history: History
     facts: list[tuple[str, str]]
     mixture_file: str | None = None
+    groups: list[ComponentGroup] = field(default_factory=list)
 
     @property
     def seconds(self) -> float:
@@ -87,7 +112,8 @@ class Report:
     @property
     def has_links(self) -> bool:
         """Whether the page links to files."""
-        return any([self.mixture_file, *(component.file for component in self.components)])
+        files = [one.file for one in self.components] + [one.file for one in self.groups]
+        return any([self.mixture_file, *files])
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +157,9 @@ def check(report: Report) -> None:
                 f" the mixture has {expected}: cut them to the same preview"
             )
     names = ["the mixture", *(f"component {component.name!r}" for component in report.components)]
+    grouped = sorted(number for group in report.groups for number in group.components)
+    if grouped and grouped != list(range(1, len(report.components) + 1)):
+        raise ValueError("the groups do not hold each component once")
     for name, samples in zip(names, report.sounds, strict=True):
         if not np.isfinite(samples).all():
             raise ValueError(f"{name} has samples that are infinite or not numbers")

@@ -11,10 +11,11 @@ import numpy as np
 
 from phinmf._types import Array
 from phinmf.audio.frames import to_frames
-from phinmf.report.contents import Component, Report
+from phinmf.report.contents import Component, ComponentGroup, Report
 from phinmf.report.page import write
 from phinmf.unmixing import ownership
 from phinmf.unmixing.folder import UnmixedFolder
+from phinmf.unmixing.groups import groups_of
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.preview import Preview, preview_of
@@ -44,7 +45,21 @@ def report_of_folder(folder: UnmixedFolder) -> Report:
         shares=[component.share for component in record.components],
         start=record.start,
         facts=facts_of(record),
+        groups=component_groups(record),
     )
+
+
+def component_groups(record: FolderRecord) -> list[ComponentGroup]:
+    """Return the groups of a folder with their files, if they were written."""
+    files = {
+        frozenset(written.components): written.file for written in (record.groups or {}).values()
+    }
+    return [
+        ComponentGroup(
+            group.name, group.components, group.colour, files.get(frozenset(group.components))
+        )
+        for group in groups_of(record)
+    ]
 
 
 def report_of_arrays(
@@ -75,6 +90,7 @@ def assembled(
     shares: Iterable[float],
     start: int,
     facts: list[tuple[str, str]],
+    groups: list[ComponentGroup] | None = None,
 ) -> Report:
     """Return a report on a preview; `start` is the sample of the recording that it counts from."""
     mixture: Array = reduce(np.add, preview.components)
@@ -94,6 +110,7 @@ def assembled(
         H=model.activations(to_frames(mixture, model.M).astype(np.float32)),  # to be drawn
         history=model.history,
         facts=facts,
+        groups=groups or [],
     )
 
 

@@ -46,9 +46,11 @@ def fragment(report: Report) -> str:
         What to show.
     """
     components = [replace(component, file=None) for component in report.components]
-    unlinked = replace(report, mixture_file=None, components=components)
+    groups = [replace(group, file=None) for group in report.groups]
+    unlinked = replace(report, mixture_file=None, components=components, groups=groups)
     page = _page(unlinked, "fragment", NOTEBOOK_LIMIT)
-    height = 500 + 70 * len(report.components)  # until the page inside has measured itself
+    rows = len(report.components) + len(report.groups)
+    height = 500 + 70 * rows  # until the page inside has measured itself
     return (
         f'<iframe title="Player: {escape(clean(report.title))}" allow="autoplay" srcdoc="'
         f'{escape(page)}" style="width:100%;height:{height}px;border:0"></iframe>'
@@ -116,12 +118,17 @@ def _lede(report: Report) -> str:
     """Return the introduction of the page."""
     K = len(report.components)
     components = f"{K} components that add" if K > 1 else "one component that adds"
+    chosen = [group for group in report.groups if group.colour is not None]
+    joined = ""
+    if chosen:
+        groups = f"{len(chosen)} groups" if len(chosen) > 1 else "one group"
+        joined = f" They were joined into {groups}."
     where = ""
     if report.start > 0:
         end = report.start + report.seconds
         where = f" You hear it from {clock(report.start)} to {clock(end)}."
     return (
-        f"Taken apart into {components} up to the recording.{where}"
+        f"Taken apart into {components} up to the recording.{joined}{where}"
         " Play one alone, leave one out, or compare their sum with the original."
     )
 

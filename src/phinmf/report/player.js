@@ -7,7 +7,11 @@
 
   // ---- what is heard ------------------------------------------------------------------------
 
-  const components = findAll("[data-component]").map((row) => ({ row, solo: false, mute: false, decibels: 0 }));
+  const components = findAll("[data-component]")
+    .map((row) => ({ row, number: Number(row.dataset.component), solo: false, mute: false, decibels: 0 }))
+    .sort((a, b) => a.number - b.number); // rows are in the order of groups, sounds are not
+  const groups = findAll("[data-group]")
+    .map((row) => ({ row, members: row.dataset.group.split(" ").map((number) => components[number - 1]) }));
   let heard = "sum"; // or "mixture"
   let repeat = false;
 
@@ -83,6 +87,18 @@
       find(".gain input", component.row).setAttribute("aria-valuetext", words);
       find(".gain output", component.row).textContent = words;
     });
+    updateGroups();
+  }
+
+  /** Show the buttons of groups: pressed if they are for all members, mixed if for some. */
+  function updateGroups() {
+    for (const { row, members } of groups) {
+      row.classList.toggle("silent", members.every((component) => component.row.classList.contains("silent")));
+      for (const what of ["solo", "mute"]) {
+        const n = members.filter((component) => component[what]).length;
+        find(`.${what}`, row).setAttribute("aria-pressed", n === members.length || (n > 0 && "mixed"));
+      }
+    }
   }
 
   // ---- controls -----------------------------------------------------------------------------
@@ -94,6 +110,11 @@
 
   const toggleSolo = (component) => change(() => { component.solo = !component.solo; heard = "sum"; });
   const toggleMute = (component) => change(() => { component.mute = !component.mute; heard = "sum"; });
+  const toggleAll = (members, what) => change(() => {
+    const on = !members.every((component) => component[what]);
+    for (const component of members) component[what] = on;
+    heard = "sum";
+  });
   const toggleRepeat = () => change(() => { repeat = !repeat; });
   const toggleHeard = () => change(() => { heard = heard === "sum" ? "mixture" : "sum"; });
   const togglePlay = () => (playback.playing ? pause() : play());
@@ -124,6 +145,9 @@
     onClick(find(".mute", component.row), () => toggleMute(component));
     const fader = find(".gain input", component.row);
     fader.addEventListener("input", () => change(() => { component.decibels = Number(fader.value); }));
+  }
+  for (const { row, members } of groups) {
+    for (const what of ["solo", "mute"]) onClick(find(`.${what}`, row), () => toggleAll(members, what));
   }
   for (const timeline of findAll(".timeline")) {
     const seekThere = (event) => {

@@ -10,7 +10,7 @@ import numpy as np
 
 from phinmf._types import Array
 from phinmf.report import drawings, figures, pictures
-from phinmf.report.contents import Component, Report, Transformed
+from phinmf.report.contents import ComponentGroup, Report, Transformed
 from phinmf.report.words import clean, clock, link, percent, shown
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
@@ -23,17 +23,46 @@ def rows(report: Report) -> Iterator[str]:
     hint = '<div class="controls"><span class="hint">the recording, to compare</span></div>'
     name = _name("mixture", "", [], report.mixture_file)
     yield _row('class="row whole"', name, hint, report.mixture, peak)
-    for i, component in enumerate(report.components):
-        attributes = f'class="row" data-component="{i + 1}"{_hue(i)}'
-        key = f'<kbd class="key" aria-hidden="true">{i + 1}</kbd>' if i < 9 else ""
-        share = [f"<span>{percent(component.share)} of the energy</span>"]
-        name = _name(component.name, key, share, component.file)
-        yield _row(attributes, name, _controls(component), component.samples, peak)
+    if not report.groups:
+        for number in range(1, len(report.components) + 1):
+            yield _component(report, number, peak)
+    for group in report.groups:
+        yield _group(report, group, peak)
+        for number in group.components:
+            yield _component(report, number, peak)
 
 
-def _hue(i: int) -> str:
-    """Return the colour of component i."""
-    return f' style="--hue:{(250 + GOLDEN * i) % 360:.0f}"'
+def _component(report: Report, number: int, peak: float) -> str:
+    """Return the row of a component."""
+    component = report.components[number - 1]
+    attributes = f'class="row" data-component="{number}"{_hue(report, number)}'
+    key = f'<kbd class="key" aria-hidden="true">{number}</kbd>' if number <= 9 else ""
+    share = [f"<span>{percent(component.share)} of the energy</span>"]
+    name = _name(component.name, key, share, component.file)
+    return _row(attributes, name, _controls(component.name, gain=True), component.samples, peak)
+
+
+def _group(report: Report, group: ComponentGroup, peak: float) -> str:
+    """Return the row of a group, which comes before the rows of its components."""
+    members = [report.components[number - 1] for number in group.components]
+    numbers = " ".join(map(str, group.components))
+    attributes = f'class="row group" data-group="{numbers}"{_hue(report, group.components[0])}'
+    n = f"{len(members)} component{'s' * (len(members) > 1)}"
+    share = percent(sum(component.share for component in members))
+    name = _name(group.name, "", [f"<span>{n}, {share}</span>"], group.file)
+    samples = np.sum([component.samples for component in members], axis=0)
+    return _row(attributes, name, _controls(f"group {group.name}", gain=False), samples, peak)
+
+
+def _hue(report: Report, number: int) -> str:
+    """Return the colour of a component, which is that of its group."""
+    colour: int | None = number - 1
+    for group in report.groups:
+        if number in group.components:
+            colour = group.colour
+    if colour is None:
+        return ' style="--tone:var(--ink)"'
+    return f' style="--hue:{(250 + GOLDEN * colour) % 360:.0f}"'
 
 
 def _row(attributes: str, name: str, controls: str, samples: Array, peak: float) -> str:
@@ -49,19 +78,19 @@ def _name(name: str, key: str, about: list[str], file: str | None) -> str:
     return f'<div class="name">{key}{shown(name)}<small>{" · ".join(about)}</small></div>'
 
 
-def _controls(component: Component) -> str:
-    """Return the buttons and the gain of a component."""
-    name = escape(clean(component.name))
+def _controls(name: str, gain: bool) -> str:
+    """Return the buttons of a component or a group, and the gain of a component."""
+    name = escape(clean(name))
     buttons = "".join(
         f'<button type="button" class="{word.lower()}" aria-pressed="false"'
         f' aria-label="{word} {name}">{word}</button>'
         for word in ("Solo", "Mute")
     )
-    return (
-        f'<div class="controls">{buttons}<label class="gain"><span class="hidden">Gain of {name}'
-        '</span><input type="range" min="-40" max="12" step="1" value="0"><output>0 dB</output>'
-        "</label></div>"
+    fader = (
+        f'<label class="gain"><span class="hidden">Gain of {name}</span>'
+        '<input type="range" min="-40" max="12" step="1" value="0"><output>0 dB</output></label>'
     )
+    return f'<div class="controls">{buttons}{fader * gain}</div>'
 
 
 def player_sections(report: Report, preview: Transformed) -> Iterator[str]:
@@ -121,12 +150,13 @@ def _components(report: Report, preview: Transformed) -> str:
     same = own == [one.name for one in report.components]  # then the colours are the same, too
     lines = []
     for k, (spectrum, activation) in enumerate(zip(spectra.T, report.H, strict=True), 1):
+        colour = _hue(report, k) if same else ""
         hertz = peaks[report.W[:, k - 1].argmax()]
         second = report.start + report.seconds * activation.argmax() / max(1, len(activation) - 1)
         pitch = f'role="img" aria-label="component {k} is strongest near {hertz:.0f} Hz"'
         time = f'role="img" aria-label="component {k} is loudest at {clock(second, 1)}"'
         lines.append(
-            f'<div class="factor"{_hue(k - 1) if same else ""}><div class="name">{own[k - 1]}</div>'
+            f'<div class="factor"{colour}><div class="name">{own[k - 1]}</div>'
             f'<div class="spectrum" {pitch}>{drawings.area(spectrum)}</div>'
             f'<div class="timeline" {time}>{drawings.area(activation)}</div></div>'
         )

@@ -1,17 +1,21 @@
-"""Scores of sound files."""
+"""Scores of sound files, and of folders that hold them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from phinmf._types import Array
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.audio import files
+from phinmf.audio.files import Sound
 from phinmf.scores.measures import described
 from phinmf.scores.table import ScoreTable, score_components
+from phinmf.unmixing import ownership
+from phinmf.unmixing.groups import groups_of
+from phinmf.unmixing.record import FolderRecord
 
 
 def score_files(
@@ -28,9 +32,12 @@ def score_files(
     Parameters
     ----------
     estimates : sequence of paths
-        Sound files of components, or of estimates of the sources.
+        Sound files of components, or of estimates of the sources, or folders of them. A folder that
+        `unmix` has written stands for its components, and its groups, if there are any, are scored
+        as well; if it holds a stretch of the recording, longer files are cut to that.
     references : sequence of paths
-        Sound files of the true sources; their names without the ending name the sources.
+        Sound files of the true sources, or folders of them; their names without the ending name the
+        sources.
     mixture : path, optional
         The recording; the sum of the references if not given.
     window : float
@@ -48,29 +55,101 @@ def score_files(
     if not estimates or not references:
         what = "references" if estimates else "estimates"
         raise ValueError(f"no {what} are given, but at least one sound file is needed")
-    paths = [Path(path) for path in [*estimates, *references, *([mixture] if mixture else [])]]
-    sounds, rate = _read_alike(paths)
-    K, J = len(estimates), len(references)
-    names = [path.stem for path in paths[K : K + J]]
+    unmixed = _unmixed([Path(path) for path in estimates])
+    estimated = _expanded(estimates) if unmixed is None else unmixed.components
+    truths = _expanded(references)
+    others = [*truths, *([Path(mixture)] if mixture else [])]
+    sounds, rate = _read_alike(estimated, others, unmixed)
+    K, J = len(estimated), len(truths)
+    names = [path.stem for path in truths]
     if len(set(names)) < J:
-        names = [f"{i}: {path}" for i, path in enumerate(paths[K : K + J], 1)]
-    truths = dict(zip(names, sounds[K : K + J], strict=True))
-    M = max(2, 2 * round(window * rate / 2))
-    whole = sounds[-1] if mixture else None
+        names = [f"{i}: {path}" for i, path in enumerate(truths, 1)]
     table = score_components(
-        sounds[:K], truths, M, mixture=whole, sparsity=sparsity, baseline=baseline
+        sounds[:K],
+        dict(zip(names, sounds[K : K + J], strict=True)),
+        max(2, 2 * round(window * rate / 2)),
+        mixture=sounds[-1] if mixture else None,
+        groups=[] if unmixed is None else [one.components for one in groups_of(unmixed.record)],
+        sparsity=sparsity,
+        baseline=baseline,
     )
-    estimated = [str(path) for path in paths[:K]]
-    return replace(table, options=replace(table.options, sample_rate=rate, estimates=estimated))
+    options = replace(
+        table.options,
+        sample_rate=rate,
+        estimates=[str(path) for path in estimated],
+        stretch=None if unmixed is None else unmixed.stretch,
+    )
+    return replace(table, options=options)
 
 
-def _read_alike(paths: list[Path]) -> tuple[list[Array], int]:
+@dataclass(frozen=True)
+class _Unmixed:
+    """A folder that `unmix` has written."""
+
+    path: Path
+    record: FolderRecord
+
+    @property
+    def components(self) -> list[Path]:
+        """The files of its components."""
+        return [ownership.inside(self.path, one.file) for one in self.record.components]
+
+    @property
+    def stretch(self) -> str | None:
+        """Say which part of the recording it holds; None for all of it."""
+        record, source = self.record, self.record.source
+        if source is None or record.length == source.length:
+            return None
+        start, end = (n / source.sample_rate for n in (record.start, record.start + record.length))
+        return (
+            f"{self.path} holds {start:.1f} s to {end:.1f} s of {source.path}: the references and"
+            " the mixture are cut to that"
+        )
+
+    def cut(self, sound: Sound) -> Array:
+        """Read a file that is as long as the components, or the stretch of one that is longer."""
+        record = self.record
+        if self.stretch is None or sound.length == record.length:
+            return files.read(sound)
+        if sound.length < record.start + record.length:
+            raise ValueError(
+                f"{sound.path} has {sound.length} samples, but {self.path} holds the samples"
+                f" {record.start} to {record.start + record.length} of the recording"
+            )
+        return files.read(sound, record.start, record.length)
+
+
+def _unmixed(estimates: list[Path]) -> _Unmixed | None:
+    """Return the folder of components that is given, or None if other files are given."""
+    folders = [path for path in estimates if (path / ownership.LISTING).exists()]
+    if folders and len(estimates) > 1:
+        raise ValueError(
+            f"{folders[0]} has been written by phinmf unmix, and other estimates are given as well:"
+            " score it by itself"
+        )
+    return _Unmixed(folders[0], ownership.read(folders[0])) if folders else None
+
+
+def _expanded(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """Replace folders by the sound files in them."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        found += files.found_in(path) if path.is_dir() else [path]
+    return found
+
+
+def _read_alike(
+    estimates: list[Path], others: list[Path], unmixed: _Unmixed | None
+) -> tuple[list[Array], int]:
     """Read files that must have the same rate, length and number of channels."""
     sounds: list[Array] = []
     rates: list[int] = []
+    paths = [*estimates, *others]
     for path in paths:
         sound = files.probe(path)
-        y, rate = files.read(sound), sound.sample_rate
+        is_other = len(sounds) >= len(estimates)
+        y = unmixed.cut(sound) if unmixed and is_other else files.read(sound)
+        rate = sound.sample_rate
         sounds.append(y)
         rates.append(rate)
         if rate != rates[0] or y.shape != sounds[0].shape:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MIXTURE, ESTIMATE, DCT, MASK = "mixture", "estimate", "DCT IS-NMF", "oracle mask"
+GROUPS = "groups"  #: that a listener made, each given to a source as a whole
 GROUPING = "oracle: each component is given to the source that makes the mean SDR the largest"
 
 
@@ -42,6 +43,7 @@ class ScoreOptions:
     mask_transform: str  #: "DCT", or "given"
     sample_rate: int | None = None  #: of sound files
     estimates: list[str] | None = None  #: names of sound files
+    stretch: str | None = None  #: which part of the recording is scored; None: all of it
 
     def to_json(self) -> dict[str, object]:
         """Return what the table prints; what does not apply is left out."""
@@ -52,6 +54,7 @@ class ScoreOptions:
             "mask transform": self.mask_transform,
             "sample_rate": self.sample_rate,
             "estimates": self.estimates,
+            "stretch": self.stretch,
         }
         return {name: value for name, value in values.items() if value is not None}
 
@@ -128,6 +131,7 @@ def score_components(
     M: int,
     *,
     mixture: ArrayLike | None = None,
+    groups: Sequence[Sequence[int]] = (),
     Phi: ArrayLike | None = None,
     sparsity: float = DEFAULT_SPARSITY,
     baseline: bool = True,
@@ -144,6 +148,9 @@ def score_components(
         Frame length of the oracle mask and of the NMF in the DCT, even.
     mixture : array of that shape, optional
         The recording; the sum of the references if not given.
+    groups : sequence of lists of int
+        Components that a listener joined, by their numbers from 1, each in one group: the groups
+        are scored as well, each given to a source as a whole.
     Phi : array of shape (M, M), optional
         Transform of the oracle mask; the DCT if not given.
     sparsity : float
@@ -154,8 +161,8 @@ def score_components(
     Returns
     -------
     ScoreTable
-        Scores of the mixture itself as an estimate, of the grouped components, of the grouped
-        components of NMF in the DCT, and of the ideal ratio mask.
+        Scores of the mixture itself as an estimate, of the grouped components, of the groups if
+        there are any, of the grouped components of NMF in the DCT, and of the ideal ratio mask.
     """
     names = list(references)
     truths = signals("references", list(references.values()))
@@ -170,6 +177,8 @@ def score_components(
         MIXTURE: (np.stack([whole] * len(names)), None)
     }
     found[ESTIMATE] = _grouped(given, truths)
+    if groups:
+        found[GROUPS] = _grouped_as_wholes(given, groups, truths)
     if baseline:
         found[DCT] = _grouped(dct_nmf(whole, M, len(given), sparsity), truths)
     found[MASK] = (oracle_mask(truths, M, Phi), None)
@@ -185,6 +194,18 @@ def score_components(
 def _grouped(components: Array, truths: Array) -> tuple[Array, Indices]:
     """Group components by an oracle; return the sums and the source of each component."""
     grouping = oracle_grouping(components, truths)
+    return grouped(components, grouping, len(truths)), grouping
+
+
+def _grouped_as_wholes(
+    components: Array, groups: Sequence[Sequence[int]], truths: Array
+) -> tuple[Array, Indices]:
+    """Give whole groups to sources; return the sums and the source of each component."""
+    members = [np.array(group) - 1 for group in groups]
+    sources = oracle_grouping([components[indices].sum(axis=0) for indices in members], truths)
+    grouping = np.empty(len(components), dtype=np.intp)
+    for indices, source in zip(members, sources, strict=True):
+        grouping[indices] = source
     return grouped(components, grouping, len(truths)), grouping
 
 

@@ -24,6 +24,7 @@ from phinmf.unmixing.learn import learn
 from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.null_test import Measured, adds_up, measure
 from phinmf.unmixing.options import Output, Plain, UnmixOptions, window_length
+from phinmf.unmixing.overview import Overview
 from phinmf.unmixing.placing import NEW, put_in_place, workshop
 from phinmf.unmixing.planning import Plan, planned
 from phinmf.unmixing.preview import Preview, PreviewKeeper, preview_of
@@ -65,7 +66,7 @@ def unmix_file(
     *,
     model: Path | None = None,
     on_cluster: bool = False,
-    group: groups.Groups | int | None = None,
+    group: groups.Wanted | None = None,
     callback: Callback | None = None,
     progress: Callable[[float], object] = lambda share: None,
     finish: Finish | None = None,
@@ -84,7 +85,7 @@ def unmix_file(
         File of a model that is used instead of learning one.
     on_cluster : bool
         Learn from all frames, on the workers of the current Dask client.
-    group : dict or int, optional
+    group : list of Group or int, optional
         Groups of components that are written as well: by name, or how many.
     callback : callable, optional
         Called with a `State` after each outer iteration; stops learning by returning True.
@@ -135,7 +136,7 @@ def write_folder(
     origin: Origin,
     *,
     n_threads: int | None = None,
-    group: groups.Groups | int | None = None,
+    group: groups.Wanted | None = None,
     progress: Callable[[float], object] = lambda share: None,
     finish: Finish | None = None,
 ) -> FolderRecord:
@@ -163,12 +164,14 @@ def write_folder(
             )  # fmt: skip
         written = time.perf_counter()
         keeper = PreviewKeeper(model.K, channels, source.length, rate) if finish else None
+        overview = Overview(model.K, source.length)
         measured = measure(
             stems,
             source.blocks(),
             lambda done: progress(WRITING + (1 - WRITING) * done),
             keeper,
             n_threads,
+            overview,
         )
         source.check_unchanged()
         order = np.argsort(-measured.energies, kind="stable")
@@ -176,6 +179,7 @@ def write_folder(
             os.rename(paths[k], new / name)
         model = model.in_order(order)
         model.save(new / ownership.MODEL)
+        overview.in_order(order).save(new / ownership.OVERVIEW)
         seconds = {"streaming": written - clock, "checking": time.perf_counter() - written}
         if origin.learning is not None:
             seconds = {"learning": origin.learning, **seconds}
@@ -204,7 +208,9 @@ def write_folder(
             seconds=seconds,
             versions=versions(),
         )
-        record = ownership.write(new, record, add=[*plan.names, ownership.MODEL])
+        record = ownership.write(
+            new, record, add=[*plan.names, ownership.MODEL, ownership.OVERVIEW]
+        )
         if group is not None:
             record = groups.regroup(new, group)
         if finish is not None and keeper is not None:

@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from typing import Final, Literal
 
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.audio import files
-from phinmf.audio.files import Sound
-from phinmf.audio.sample_format import sample_format_for
-from phinmf.audio.writing import Stems
 from phinmf.fit.automatic import AUTO
 from phinmf.unmixing import ownership
 from phinmf.unmixing.clustering import divide
-from phinmf.unmixing.null_test import measure, sentence
+from phinmf.unmixing.mix import COLOURS, REST, Group, Mix, check_groups, folded
+from phinmf.unmixing.null_test import sentence
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.placing import exchange
-from phinmf.unmixing.planning import check_names, group_files, one_case
+from phinmf.unmixing.planning import check_names, group_files
 from phinmf.unmixing.record import FolderRecord, GroupRecord
+from phinmf.unmixing.sums import component_sounds, format_of, write_sums
 
 Groups = dict[str, list[int]]  #: names, and numbers of components counted from 1
-REST = "rest"  #: the group of components that are in no other
 AUTOMATIC = "part_{}"  #: names of groups that have none
-
-
-def parse(text: str) -> Groups:
-    """Read "drums=1,4 bass=2": names with numbers of components, counted from 1."""
-    groups: Groups = {}
-    for item in text.split():
-        found = re.fullmatch(r"([^=/\\]+)=(\d+(?:,\d+)*)", item)
-        if not found or found[1] in groups or found[1].startswith("."):
-            raise ValueError(
-                f'group is {text!r}, but names with numbers are needed, such as "drums=1,4 bass=2"'
-            )
-        groups[found[1]] = [int(number) for number in found[2].split(",")]
-    numbers = [number for group in groups.values() for number in group]
-    if not numbers or len(set(numbers)) < len(numbers):
-        raise ValueError(f"group is {text!r}, but each component can be in one group only")
-    return groups
+SAVED: Final = "saved"  #: the groups that a listener chose, in the studio or before
+Wanted = list[Group] | int | Literal["saved"]  #: groups by name, how many, or those that are saved
 
 
 def clusters(S: Array, n: int, shares: Sequence[float] | None = None) -> Groups:
@@ -53,10 +37,11 @@ def clusters(S: Array, n: int, shares: Sequence[float] | None = None) -> Groups:
     return {AUTOMATIC.format(i): members.tolist() for i, members in enumerate(found, 1)}
 
 
-def automatic(record: FolderRecord, n: int) -> Groups:
+def automatic(record: FolderRecord, n: int) -> list[Group]:
     """Join the components of a folder into n groups."""
     shares = [component.share for component in record.components]
-    return clusters(np.array(record.similarity), n, shares)
+    found = clusters(np.array(record.similarity), n, shares)
+    return [Group(name, members) for name, members in found.items()]
 
 
 def check_count(n: int, K: int) -> None:
@@ -65,21 +50,7 @@ def check_count(n: int, K: int) -> None:
         raise ValueError(f"groups is {n}, but {K} components make 1 to {K} groups")
 
 
-def complete(groups: Groups, K: int) -> Groups:
-    """Check the numbers; put components that are in no group into "rest"."""
-    named = {number for group in groups.values() for number in group}
-    if unknown := named - set(range(1, K + 1)):
-        raise ValueError(f"group names component {max(unknown)}, but there are 1 to {K}")
-    rest = [number for number in range(1, K + 1) if number not in named]
-    if rest and any(name.casefold() == REST for name in groups):
-        raise ValueError(
-            f"group names a group {REST}, but that is the name for what is in no group, which"
-            f" is component {', '.join(map(str, rest))}: choose another name"
-        )
-    return {**groups, REST: rest} if rest else dict(groups)
-
-
-def check_known(wanted: Groups | int | None, options: UnmixOptions) -> None:
+def check_known(wanted: Wanted | None, options: UnmixOptions) -> None:
     """Refuse to group components that are still to be counted."""
     if wanted is not None and options.n_components == AUTO:
         raise ValueError(
@@ -88,52 +59,92 @@ def check_known(wanted: Groups | int | None, options: UnmixOptions) -> None:
         )
 
 
-def names(wanted: Groups | int | None, K: int) -> list[str]:
+def names(wanted: Wanted | None, K: int) -> list[str]:
     """Return the names of the groups that K components will be joined to; raise if they cannot."""
     if wanted is None:
         return []
+    if wanted == SAVED:
+        raise ValueError(
+            f"groups is {SAVED!r}, which is for a folder of components in which groups were chosen:"
+            " unmix the recording first"
+        )
     if isinstance(wanted, int):
         check_count(wanted, K)
         return [AUTOMATIC.format(i + 1) for i in range(wanted)]
-    return list(complete(wanted, K))
+    check_groups(wanted, K)
+    return [group.name for group in with_rest(wanted, K)]
 
 
-def regroup(folder: Path, wanted: Groups | int) -> FolderRecord:
+def with_rest(groups: list[Group], K: int) -> list[Group]:
+    """Return the groups that are not empty, and as "rest" the components that are in none."""
+    named = {number for group in groups for number in group.components}
+    rest = [number for number in range(1, K + 1) if number not in named]
+    return [group for group in groups if group.components] + [Group(REST, rest)] * bool(rest)
+
+
+def regroup(folder: Path, wanted: Wanted) -> FolderRecord:
     """Add up the components of a finished folder into groups; nothing is learned again.
 
-    The files of the grouping before, if they are as they were written, are replaced.
+    The files of the grouping before, if they are as they were written, are replaced. The groups
+    are saved with the levels that a listener chose.
     """
     record = ownership.read(folder)
     components = [component.file for component in record.components]
-    groups = automatic(record, wanted) if isinstance(wanted, int) else wanted
-    groups = complete(groups, len(components))
-    sounds = [files.probe(ownership.inside(folder, name)) for name in components]
-    first = sounds[0]
-    for sound in sounds:
-        if (sound.length, sound.channels) != (first.length, first.channels):
-            raise ValueError(f"{sound.path} is not as long as {first.path}, or has other channels")
-    sample_format = sample_format_for(
-        first.sample_format, first.length * first.channels, record.format, record.subtype
-    )
-    targets = group_files(groups, sample_format)
+    chosen = chosen_groups(folder, record, wanted)
+    groups = with_rest(chosen, len(components))
+    sounds = component_sounds(folder, record)
+    sample_format = format_of(record, sounds[0])
+    targets = group_files([group.name for group in groups], sample_format)
     check_names([*components, *targets])
     before = [group.file for group in (record.groups or {}).values()]
     out = replaced_files(folder, before, targets)
     with exchange(folder, record, out) as new:
-        paths = [new / name for name in targets]
-        with Stems(
-            paths, sample_format, first.sample_rate, first.channels, tags=first.tags, where=folder
-        ) as stems:
-            for blocks in side_by_side(sounds):
-                stems.write(total(blocks), np.stack(list(sums(blocks, groups))))
-        measured = measure(stems, (total(blocks) for blocks in side_by_side(sounds)))
-        named = zip(groups, targets, strict=True)
+        paths, members = [new / name for name in targets], [group.components for group in groups]
+        measured = write_sums(sounds, members, paths, sample_format, folder)
+        mix = record.mix or Mix()
         grouped = replace(
             record,
-            groups={name: GroupRecord(file, groups[name]) for name, file in named},
+            mix=replace(mix, groups=coloured(chosen, mix.groups), revision=mix.revision + 1),
+            groups={
+                group.name: GroupRecord(file, group.components)
+                for group, file in zip(groups, targets, strict=True)
+            },
             groups_add_up=sentence(measured, "groups", "the components"),
         )
         return ownership.write(new, grouped, add=targets, drop=before)
+
+
+def chosen_groups(folder: Path, record: FolderRecord, wanted: Wanted) -> list[Group]:
+    """Return the groups that are asked for, checked; without those that are the rest."""
+    K = len(record.components)
+    if isinstance(wanted, int):
+        return automatic(record, wanted)
+    if wanted == SAVED:
+        if not groups_of(record):
+            raise ValueError(f"{folder} has no saved groups: name them, or say how many there are")
+        wanted = record.mix.groups if record.mix else []
+    check_groups(wanted, K)
+    return wanted
+
+
+def groups_of(record: FolderRecord) -> list[Group]:
+    """Return the groups that a folder was given, then the rest; none if it was given none."""
+    if record.mix is None or not any(group.components for group in record.mix.groups):
+        return []
+    return with_rest(coloured(record.mix.groups, []), len(record.components))
+
+
+def coloured(groups: list[Group], before: list[Group]) -> list[Group]:
+    """Give every group a colour: the one that its name had before, or else the first free one."""
+    known = {folded(group.name): group.colour for group in before}
+    kept = [
+        known.get(folded(group.name)) if group.colour is None else group.colour for group in groups
+    ]
+    free = (colour for colour in count() if colour % COLOURS not in kept or colour >= COLOURS)
+    return [
+        replace(group, colour=next(free) % COLOURS if colour is None else colour)
+        for group, colour in zip(groups, kept, strict=True)
+    ]
 
 
 def replaced_files(folder: Path, before: list[str], targets: list[str]) -> list[str]:
@@ -143,22 +154,6 @@ def replaced_files(folder: Path, before: list[str], targets: list[str]) -> list[
         if not ownership.ours(folder, name):
             raise FileExistsError(f"{folder / name} was changed since it was written: move it away")
     for name in targets:
-        if os.path.lexists(folder / name) and one_case(name) not in map(one_case, out):
+        if os.path.lexists(folder / name) and folded(name) not in map(folded, out):
             raise FileExistsError(f"{folder / name} was not written by phinmf: move it away")
     return out
-
-
-def side_by_side(sounds: list[Sound]) -> Iterator[tuple[Array, ...]]:
-    """Yield blocks of all sound files at the same time."""
-    return zip(*(files.blocks(sound) for sound in sounds), strict=True)
-
-
-def total(blocks: tuple[Array, ...]) -> Array:
-    """Return the sum of all components."""
-    return sum(blocks, np.zeros_like(blocks[0]))
-
-
-def sums(blocks: tuple[Array, ...], groups: Groups) -> Iterator[Array]:
-    """Yield the sum of the components of each group."""
-    for members in groups.values():
-        yield np.sum([blocks[number - 1] for number in members], axis=0)

@@ -20,6 +20,7 @@ from phinmf.audio.files import Sound, native
 from phinmf.audio.sample_format import SampleFormat
 from phinmf.audio.sources import BLOCK, in_blocks_of
 from phinmf.audio.writing import Stems
+from phinmf.unmixing.overview import Overview
 from phinmf.unmixing.preview import PreviewKeeper
 
 
@@ -55,6 +56,7 @@ def measure(
     progress: Callable[[float], object] = lambda share: None,
     keeper: PreviewKeeper | None = None,
     n_threads: int | None = None,
+    overview: Overview | None = None,
 ) -> Measured:
     """Read closed files again, block by block, beside the recording they are components of.
 
@@ -62,7 +64,7 @@ def measure(
 
     Raise OSError if a file is not what was written. Integers of up to 32 bits and sums of them are
     exact in double precision, so rounding neither hides nor causes a difference. What is read is
-    also given to the keeper of the preview.
+    also given to the keeper of the preview and to the overview.
     """
     sample_format, K = stems.sample_format, len(stems.paths)
     C = stems.channels
@@ -84,9 +86,13 @@ def measure(
                 result.peaks[k] = max(result.peaks[k], heard.max(), -heard.min())
                 if keeper is not None:
                     keeper.keep(k, at, heard)
+                if overview is not None:
+                    overview.keep(k + 1, at, heard)
                 return heard
 
             workers.in_order(heard_of, range(K), partial(np.add, total, out=total))
+            if overview is not None:
+                overview.keep(0, done, total)
             rest = total - wanted
             result.energy += float(np.vdot(wanted, wanted))
             result.residual += float(np.vdot(rest, rest))

@@ -19,6 +19,7 @@ from phinmf.audio.files import Identity, identity
 from phinmf.unmixing.record import MARK, FileRecord, FolderRecord
 
 LISTING, MODEL, PAGE = "result.json", "model.npz", "report.html"
+OVERVIEW = "overview.npy"
 
 
 def fingerprint(path: Path) -> FileRecord:

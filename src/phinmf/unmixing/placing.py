@@ -146,6 +146,25 @@ def clear(before: Path, owned: dict[str, Identity], final: Path) -> None:
         ) from None
 
 
+def replace_listing(
+    folder: Path, record: FolderRecord, changed: FolderRecord, workplace: Path | None = None
+) -> FolderRecord:
+    """Replace result.json, and no other file, in one step that cannot be done by halves.
+
+    If it no longer says `record`, the folder is left as it was. Temporary files are in `workplace`,
+    which is on the same disk; None: the folder above.
+    """
+    with workshop(folder if workplace is None else workplace / folder.name) as bench:
+        changed = ownership.write(bench / NEW, changed, add=[])
+        with open(bench / NEW / ownership.LISTING, "r+b") as file:
+            os.fsync(file.fileno())
+        with uninterrupted():
+            if ownership.read_sealed(folder)["checksum"] != record.checksum:
+                raise FileExistsError(f"{folder} was changed meanwhile: try again")
+            os.replace(bench / NEW / ownership.LISTING, folder / ownership.LISTING)
+    return changed
+
+
 @contextmanager
 def exchange(folder: Path, record: FolderRecord, out: Collection[str]) -> Iterator[Path]:
     """Yield an empty folder; files written there replace the files `out` of `folder`.

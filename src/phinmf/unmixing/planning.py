@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from phinmf.audio.sample_format import SampleFormat, check_holds, sample_format_for
 from phinmf.audio.sources import Source
 from phinmf.unmixing import ownership, placing
+from phinmf.unmixing.mix import folded
 from phinmf.unmixing.options import TEMPLATE, Output
 
 LONGEST_NAME = 240  #: bytes of a file name
@@ -61,7 +61,7 @@ def planned(
     sample_format = sample_format_for(own, samples, output.format, output.subtype)
     check_holds(sample_format, source.channels, source.sample_rate)
     names = [named(output.filename, final.name, k + 1) + sample_format.suffix for k in range(K)]
-    if len({one_case(name) for name in names}) < len(names):
+    if len({folded(name) for name in names}) < len(names):
         raise ValueError(
             f"filename is {output.filename!r}, which gives several components the same name: add"
             " {number}"
@@ -92,18 +92,14 @@ def named(template: str, track: str, number: int) -> str:
 
 def check_names(names: list[str]) -> None:
     """Raise if two files would have the same name on some disk, or a name is too long."""
-    seen = {one_case(name): name for name in (ownership.LISTING, ownership.MODEL, ownership.PAGE)}
+    own = (ownership.LISTING, ownership.MODEL, ownership.PAGE, ownership.OVERVIEW)
+    seen = {folded(name): name for name in own}
     for name in names:
-        if (other := seen.get(one_case(name))) is not None:
+        if (other := seen.get(folded(name))) is not None:
             raise ValueError(
                 f"two files would have the same name, {other} and {name}: choose another name for"
                 " one of them (some disks do not distinguish capital letters)"
             )
         if len(os.fsencode(name)) > LONGEST_NAME:
             raise ValueError(f"the file name {name[:40]}… is too long: choose a shorter one")
-        seen[one_case(name)] = name
-
-
-def one_case(name: str) -> str:
-    """Return a name as a disk sees it that ignores case and the way accents are written."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+        seen[folded(name)] = name

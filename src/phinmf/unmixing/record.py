@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 
 from phinmf.audio.files import Sound
 from phinmf.unmixing import typed_json
+from phinmf.unmixing.mix import Mix, check_mix
 from phinmf.unmixing.options import Plain
 
 MARK = {"program": "phinmf", "layout": 1}  #: distinguishes the file from others of the same name
@@ -62,7 +63,8 @@ class FolderRecord:
     n_atoms: int | None = None  #: number of atoms that were learned
     energy: float | None = None  #: share of the energy that these hold
     model: str | None = None  #: name of the file of a model that was given
-    groups: dict[str, GroupRecord] | None = None
+    mix: Mix | None = None  #: groups and levels that a listener chose; None: not yet
+    groups: dict[str, GroupRecord] | None = None  #: groups that were written as files
     groups_add_up: str | None = None
     files: dict[str, FileRecord] = field(default_factory=dict)
     checksum: str = ""  #: of everything else in result.json, once that is written
@@ -72,7 +74,7 @@ class FolderRecord:
         values: dict[str, object] = MARK | asdict(self)
         if self.source is not None:
             values["source"] = asdict(self.source) | {"path": str(self.source.path)}
-        absent = ("options", "groups", "groups_add_up", "n_atoms", "energy")
+        absent = ("options", "mix", "groups", "groups_add_up", "n_atoms", "energy")
         return {k: v for k, v in values.items() if v is not None or k not in absent}
 
     @classmethod
@@ -90,4 +92,6 @@ class FolderRecord:
         for group in (record.groups or {}).values():
             if not all(1 <= number <= K for number in group.components):
                 raise ValueError("a group has a component that does not exist")
+        if record.mix is not None:
+            check_mix(record.mix, K)
         return record

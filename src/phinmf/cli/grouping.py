@@ -1,0 +1,100 @@
+"""Groups on the command line: how they are typed, written into a folder, and said."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phinmf.cli.text import shown
+from phinmf.unmixing.mix import Group
+
+if TYPE_CHECKING:
+    from phinmf.unmixing.groups import Wanted
+    from phinmf.unmixing.record import FolderRecord
+
+NUMBER = r"\d{1,5}(?:\s*-\s*\d{1,5})?"
+ITEM = re.compile(rf"([^=,;]+)=\s*({NUMBER}(?:\s*,\s*{NUMBER})*)\s*(?:[,;]\s*|(?<=\s)|$)")
+FORGOTTEN_COMMA = re.compile(r"[\d\s-]+(\s|$)")
+EXAMPLE = '"drums=1,4-6 lead guitar=2"'
+
+
+def parsed(text: str) -> list[Group]:
+    """Read "drums=1,4-6 lead guitar=2": names with numbers of components, counted from 1.
+
+    A name reaches from the group before it to its "="; groups are separated by spaces, "," or ";".
+    """
+    groups: list[Group] = []
+    at = 0
+    while at < len(text) or not groups:
+        found = ITEM.match(text, at)
+        if found is None:
+            raise ValueError(
+                f"group is {text!r}, but names with numbers of components are needed, such"
+                f" as {EXAMPLE}"
+            )
+        name = found[1].strip()
+        if groups and text[:at].rstrip()[-1] not in ",;" and FORGOTTEN_COMMA.match(name):
+            raise ValueError(
+                f"group is {text!r}, in which {name!r} is the name of a group: write commas between"
+                " numbers, or ; before a name that begins with a number"
+            )
+        groups.append(Group(name, numbers(found[2], text)))
+        at = found.end()
+    return groups
+
+
+def numbers(listed: str, text: str) -> list[int]:
+    """Return the numbers of "1,4-6"."""
+    found: list[int] = []
+    for item in listed.split(","):
+        first, _, last = (part.strip() for part in item.partition("-"))
+        if int(last or first) < int(first):
+            raise ValueError(f"group is {text!r}, but {item} counts down: write {last}-{first}")
+        found.extend(range(int(first), int(last or first) + 1))
+    return found
+
+
+def regrouped(folder: Path, wanted: Wanted, say: Callable[[str], object]) -> FolderRecord:
+    """Join the components of a finished folder, write its page again, and say what was done."""
+    from phinmf.report.folder import write_report
+    from phinmf.unmixing import ownership
+    from phinmf.unmixing.folder import read_folder
+    from phinmf.unmixing.groups import regroup
+
+    record = regroup(folder, wanted)
+    for line in lines(folder, record):
+        say(f"{shown(folder)}: {line}")
+    page = folder / ownership.PAGE
+    if os.path.lexists(page) and ownership.PAGE in record.files:
+        if not ownership.ours(folder, ownership.PAGE):
+            say(f"{shown(page)} was changed since it was written, so it does not show these groups")
+            return record
+        write_report(read_folder(folder))
+        say(f"{shown(folder)}: listen to {shown(page)}")
+        return ownership.read(folder)
+    return record
+
+
+def lines(folder: Path, record: FolderRecord) -> Iterator[str]:
+    """Yield a line for each group that was written, and one about their sum."""
+    for name, group in (record.groups or {}).items():
+        share = sum(record.components[number - 1].share for number in group.components)
+        components = f"component{'s' * (len(group.components) > 1)} {ranges(group.components)}"
+        file = shown(folder / group.file)
+        yield f"{shown(name)}: {components}, {100 * share:.0f} % of the energy, {file}"
+    if record.groups_add_up is not None:
+        yield record.groups_add_up
+
+
+def ranges(found: list[int]) -> str:
+    """Return numbers as they can be typed: 1,4-6."""
+    words: list[str] = []
+    left = sorted(found)
+    while left:
+        n = next((i for i, number in enumerate(left) if number != left[0] + i), len(left))
+        words.append(f"{left[0]}-{left[n - 1]}" if n > 2 else ",".join(map(str, left[:n])))
+        left = left[n:]
+    return ",".join(words)

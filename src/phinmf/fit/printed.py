@@ -1,0 +1,33 @@
+"""Progress of a fit on standard error, for those who ask for it."""
+
+from __future__ import annotations
+
+import sys
+
+from phinmf.algorithm.group import Callback
+from phinmf.result import Result, State
+
+
+def say(text: str) -> None:
+    """Print a line to standard error, where it does not mix with results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def printed(name: str, callback: Callback | None, verbose: bool) -> Callback | None:
+    """Return a callback that prints each outer iteration, too; if not `verbose`, the same one."""
+    if not verbose:
+        return callback
+
+    def seen(state: State) -> bool:
+        """Print the best objective so far: that of an iteration rises while the floor falls."""
+        best, seconds = state.history.target_objective.min(), state.history[-1].seconds
+        say(f"{name}: iteration {state.iteration}, best objective {best:.6g}, {seconds:.1f} s")
+        return bool(callback is not None and callback(state))
+
+    return seen
+
+
+def print_end(name: str, result: Result, verbose: bool) -> None:
+    """Print why a fit stopped."""
+    if verbose:
+        say(f"{name}: {result.status.value}; objective {result.objective:.6g}")

@@ -1,0 +1,1 @@
+"""The studio: a page of this computer on which recordings are taken apart and put together."""

@@ -1,0 +1,207 @@
+"""The addresses of the studio, and what is done at each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+from typing import get_args
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from phinmf.fit.automatic import checked_components
+from phinmf.studio.asked import ExportAsked, MixAsked, TakeAsked, asked
+from phinmf.studio.events import events
+from phinmf.studio.refusals import NotFound, Refusal
+from phinmf.studio.session import Session
+from phinmf.studio.uploads import upload
+from phinmf.unmixing.export import Kind
+from phinmf.unmixing.options import UnmixOptions
+from phinmf.unmixing.overview import step_of
+from phinmf.unmixing.saved_mix import MixChanged
+from phinmf.unmixing.sentences import sentence
+
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
+BYTES = "application/octet-stream"
+
+
+class Studio:
+    """Answers requests with what a session does."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.page = Path(str(files("phinmf.studio"))) / "page"
+
+    def app(self) -> Starlette:
+        """Return the application."""
+        take = "/takes/{id:str}"
+        routes = [
+            Route("/", self.index),
+            Route("/events", self.events),
+            Route("/recordings", self.upload, methods=["POST"]),
+            Route("/recordings/{id:str}/takes", self.again, methods=["POST"]),
+            Route("/jobs/{id:str}", self.cancel, methods=["DELETE"]),
+            Route(take, self.remove_take, methods=["DELETE"]),
+            Route(f"{take}/mix", self.save, methods=["PUT"]),
+            Route(f"{take}/sound", self.sound),
+            Route(f"{take}/overview", self.overview),
+            Route(f"{take}/exports", self.export, methods=["POST"]),
+            Route("/exports/{id:str}", self.download),
+            Route("/{name:str}", self.file),
+        ]
+        app = Starlette(routes=routes, exception_handlers=HANDLERS)
+        app.router.redirect_slashes = False
+        return app
+
+    async def index(self, request: Request) -> Response:
+        """Send the page."""
+        return self.page_file("index.html")
+
+    async def file(self, request: Request) -> Response:
+        """Send a file of the page."""
+        return self.page_file(request.path_params["name"])
+
+    def page_file(self, name: str) -> Response:
+        """Return a file of the page, looked up among those that there are."""
+        there = {path.name: path for path in self.page.glob("*") if path.suffix in TYPES}
+        if name not in there:
+            raise NotFound("there is no such page")
+        return FileResponse(there[name], media_type=TYPES[there[name].suffix])
+
+    async def events(self, request: Request) -> Response:
+        """Send the state at every change."""
+        return StreamingResponse(events(self.session), media_type="text/event-stream")
+
+    async def upload(self, request: Request) -> Response:
+        """Take a recording."""
+        length = request.headers.get("content-length")
+        name = request.query_params.get("name", "")
+        id = await upload(
+            self.session, name, request.stream(), None if length is None else int(length)
+        )
+        return answer({"id": id}, 201)
+
+    async def again(self, request: Request) -> Response:
+        """Unmix a recording in another way."""
+        wanted = asked(TakeAsked, await request.body())
+        options = UnmixOptions(
+            checked_components(wanted.n_components), wanted.window, seed=wanted.seed
+        )
+        id = await run_in_threadpool(
+            self.session.again, request.path_params["id"], options, wanted.carry_from
+        )
+        return answer({"id": id}, 201)
+
+    async def cancel(self, request: Request) -> Response:
+        """Cancel a job."""
+        await run_in_threadpool(self.session.cancel, request.path_params["id"])
+        return Response(status_code=204)
+
+    async def remove_take(self, request: Request) -> Response:
+        """Remove a take."""
+        await run_in_threadpool(self.session.remove_take, request.path_params["id"])
+        return Response(status_code=204)
+
+    async def save(self, request: Request) -> Response:
+        """Save groups and levels."""
+        wanted = asked(MixAsked, await request.body()).mix()
+        id = request.path_params["id"]
+        try:
+            return answer({"revision": await run_in_threadpool(self.session.save, id, wanted)})
+        except MixChanged as error:
+            there = asdict(self.session.library.take(id).state())
+            stored = {key: there[key] for key in ("revision", "groups", "levels")}
+            return answer({"error": sentence(error), **stored}, 409)
+
+    async def sound(self, request: Request) -> Response:
+        """Send a stretch of sound."""
+        take = self.session.library.take(request.path_params["id"])
+        start, count = (whole(request, name) for name in ("start", "count"))
+        samples = await run_in_threadpool(self.session.listening.sound, take, start, count)
+        content = samples.astype("<f4", copy=False).tobytes()
+        return Response(content, media_type=BYTES, headers={"X-Count": str(samples.shape[-1])})
+
+    async def overview(self, request: Request) -> Response:
+        """Send the outline of a take."""
+        take = self.session.library.take(request.path_params["id"])
+        headers = {
+            "X-Step": str(step_of(take.record.length)), "X-Bins": str(take.overview.shape[1])
+        }  # fmt: skip
+        return Response(take.overview.tobytes(), media_type=BYTES, headers=headers)
+
+    async def export(self, request: Request) -> Response:
+        """Write files to be taken away."""
+        wanted = asked(ExportAsked, await request.body())
+        kind = next((kind for kind in get_args(Kind) if kind == wanted.kind), None)
+        if kind is None:
+            raise Refusal(
+                f"kind is {wanted.kind!r}, but one of {', '.join(get_args(Kind))} is needed"
+            )
+        made = await run_in_threadpool(
+            self.session.export, request.path_params["id"], kind, wanted.levels
+        )
+        return answer(
+            {
+                "id": made.id, "address": f"exports/{made.id}", "name": made.name,
+                "message": made.message,
+            },
+            201,
+        )  # fmt: skip
+
+    async def download(self, request: Request) -> Response:
+        """Send an export."""
+        made = self.session.exports[request.path_params["id"]]
+        return FileResponse(made.path, media_type=BYTES, filename=made.name)
+
+
+def answer(content: object, status: int = 200) -> Response:
+    """Return JSON in ASCII, which can hold names that are not text, too."""
+    return Response(json.dumps(content), status, media_type="application/json")
+
+
+def whole(request: Request, name: str) -> int:
+    """Return a number from the address."""
+    text = request.query_params.get(name, "")
+    if not (text.isascii() and text.isdecimal() and len(text) <= 15):
+        raise Refusal(f"{name} is {text[:20]!r}, but a whole number is needed")
+    return int(text)
+
+
+def refused(request: Request, error: Exception) -> Response:
+    """Answer with the sentence of an error."""
+    if isinstance(error, HTTPException):
+        return answer({"error": error.detail}, error.status_code)
+    status = 409 if isinstance(error, FileExistsError) else 500
+    if isinstance(error, (ValueError, TypeError)):
+        status = 400
+    if isinstance(error, Refusal):
+        status = error.status
+    return answer({"error": sentence(error)}, status)
+
+
+def gone(request: Request, error: Exception) -> Response:
+    """Answer nobody: the browser has closed the connection."""
+    return Response(status_code=400)
+
+
+HANDLERS: dict[type[Exception], Callable[[Request, Exception], Response]] = {
+    HTTPException: refused,
+    Refusal: refused,
+    ValueError: refused,
+    TypeError: refused,
+    OSError: refused,
+    MemoryError: refused,
+    ClientDisconnect: gone,
+}

@@ -1,0 +1,150 @@
+"""Who is answered: requests with the secret, for this address, from our own page.
+
+Another page in the same browser can send requests to this computer as well. It does not know the
+secret; a name of its own that leads here (DNS rebinding) is seen in Host; and browsers say in
+Origin and Sec-Fetch-Site where a request comes from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import secrets
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from phinmf.studio.refusals import Refusal, TooLarge, TooSlow
+
+SMALL = 2**20  #: bytes of a body
+LARGE = 4 * 2**30  #: bytes of a recording
+PATIENCE = 60.0  #: seconds without any byte of a body
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+        " img-src 'self' data:; worker-src 'self'; frame-ancestors 'none'; base-uri 'none';"
+        " form-action 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Guard:
+    """Passes on what may be answered, without the secret in its path, and refuses the rest."""
+
+    def __init__(self, app: ASGIApp, secret: str, host: str, port: int) -> None:
+        self.app = app
+        self.secret = secret
+        self.port = port
+        self.anywhere = is_any_address(host)  #: whether it listens on all addresses
+        self.hosts = {with_port(name, port) for name in (host, "127.0.0.1", "localhost", "::1")}
+        self.longest = LARGE  #: bytes of a recording
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        first, _, rest = scope["path"].removeprefix("/").partition("/")
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        refused = self.refusal(headers)
+        if not secrets.compare_digest(first.encode("utf-8", "replace"), self.secret.encode()):
+            refused = JSONResponse({"error": "this address is not known here"}, 404)
+        if refused is not None:
+            await refused(scope, receive, with_headers)
+            return
+        upload = (scope["method"], rest) == ("POST", "recordings")
+        body = Body(receive, self.longest if upload else SMALL)
+        inner = dict(scope, path=f"/{rest}", raw_path=f"/{rest}".encode("utf-8", "replace"))
+        try:
+            body.check_announced(headers.get("content-length"))
+        except Refusal as error:
+            answer = JSONResponse({"error": str(error)}, error.status, {"Connection": "close"})
+            await answer(scope, receive, with_headers)
+            return
+        await self.app(inner, body, with_headers)
+
+    def refusal(self, headers: Headers) -> JSONResponse | None:
+        """Return the answer to a request that is not from our page, at our address."""
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if len(headers.getlist("host")) != 1 or not self.is_here(host):
+            return JSONResponse({"error": "this is the address of another computer"}, 421)
+        elsewhere = origin is not None and origin.lower() != f"http://{host.lower()}"
+        site = headers.get("sec-fetch-site", "none")
+        if elsewhere or site not in ("same-origin", "none"):
+            return JSONResponse({"error": "only the page of the studio may ask for this"}, 403)
+        return None
+
+    def is_here(self, host: str) -> bool:
+        """Whether a Host is an address of this server; names are not, since anybody can own one."""
+        if host.lower() in self.hosts:
+            return True
+        name, _, port = host.rpartition(":")
+        return self.anywhere and port == str(self.port) and is_address(name.strip("[]"))
+
+
+class Body:
+    """Receives a body of limited size that keeps coming."""
+
+    def __init__(self, receive: Receive, longest: int) -> None:
+        self.receive = receive
+        self.longest = longest
+        self.length = 0
+        self.complete = False
+
+    def check_announced(self, length: str | None) -> None:
+        """Raise TooLarge for a length that is not even worth receiving."""
+        if length is not None and (not length.isdecimal() or int(length[:20]) > self.longest):
+            raise self.too_large()
+
+    def too_large(self) -> TooLarge:
+        """Return the error for a body beyond its limit."""
+        return TooLarge(f"this is too large: at most {self.longest / 2**20:.0f} MiB are taken")
+
+    async def __call__(self) -> Message:
+        """Receive the next message; after the body, only the end of the connection follows."""
+        if self.complete:
+            return await self.receive()
+        try:
+            message = await asyncio.wait_for(self.receive(), PATIENCE)
+        except TimeoutError:
+            raise TooSlow("the connection was too slow: try again") from None
+        self.length += len(message.get("body", b""))
+        self.complete = not message.get("more_body", False)
+        if self.length > self.longest:
+            raise self.too_large()
+        return message
+
+
+def with_port(host: str, port: int) -> str:
+    """Return the Host that a browser sends for an address."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}".lower()
+
+
+def is_address(host: str) -> bool:
+    """Whether this is a number rather than a name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def is_any_address(host: str) -> bool:
+    """Whether this stands for all addresses of the computer."""
+    return is_address(host) and ipaddress.ip_address(host).is_unspecified
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs of this computer can reach this address."""
+    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)

@@ -1,0 +1,56 @@
+/** Small helpers to make and find elements. Text from files is set as text, never as HTML. */
+
+export const find = (selector, within = document) => within.querySelector(selector);
+
+export const findAll = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+/**
+ * Make an element.
+ *
+ * @param tag name of the element
+ * @param attributes `text` is its text, `on` an object of listeners, the others are attributes
+ * @param children elements
+ */
+export function make(tag, { text, on = {}, ...attributes } = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined && value !== false) element.setAttribute(name, value);
+  }
+  if (text !== undefined) element.textContent = text;
+  for (const [event, listener] of Object.entries(on)) element.addEventListener(event, listener);
+  element.append(...children);
+  return element;
+}
+
+/** A button; after a click with the mouse the space bar plays again. */
+export function button(text, action, act, attributes = {}) {
+  const made = make("button", { type: "button", text, "data-action": action, ...attributes });
+  onClick(made, act);
+  return made;
+}
+
+export function onClick(element, act) {
+  element.addEventListener("click", (event) => {
+    act(event);
+    if (event.detail) element.blur();
+  });
+}
+
+/** Set the text only if it is another one, so that screen readers are not disturbed. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function setPressed(element, pressed) {
+  element.setAttribute("aria-pressed", Boolean(pressed));
+}
+
+/** Give an element these children in this order; what has the focus keeps it. */
+export function arrange(parent, children) {
+  const focused = document.activeElement;
+  children.forEach((child, i) => {
+    if (parent.children[i] !== child) parent.insertBefore(child, parent.children[i] ?? null);
+  });
+  while (parent.children.length > children.length) parent.lastElementChild.remove();
+  if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
+}

@@ -1,0 +1,99 @@
+import { arrange, button, find, make, onClick, setText } from "./dom.js";
+import { notice } from "./notices.js";
+import { removeTake, unmixAgain } from "./server.js";
+import { clock, count } from "./words.js";
+
+/** The takes of a recording side by side, and the form that asks for another one. */
+export class Takes {
+  /** @param show function to call with the key of a take that was chosen */
+  constructor(show) {
+    this.show = show;
+    this.tabs = new Map(); // by key
+    this.bar = find(".takes");
+    this.form = find(".again-form");
+    this.opener = find("[data-action=again]");
+    onClick(this.opener, () => this.toggleForm());
+    onClick(find("[data-action=remove-take]"), () => this.remove());
+    this.form.addEventListener("submit", (event) => { event.preventDefault(); this.ask(); });
+    this.form.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") { this.toggleForm(false); this.opener.focus(); }
+    });
+    this.form.addEventListener("change", () => this.updateForm());
+    this.updateForm();
+  }
+
+  /**
+   * @param groupsOf function of a take that returns its groups as they are in this tab
+   */
+  update(recording, shown, groupsOf) {
+    const { takes } = recording;
+    Object.assign(this, { recording, shown });
+    for (const key of this.tabs.keys()) if (!takes.some((take) => take.key === key)) this.tabs.delete(key);
+    arrange(this.bar, takes.map((take) => this.tab(take, take.key === shown.key, groupsOf(take))));
+    this.opener.hidden = !recording.again;
+    find("[data-action=remove-take]").hidden = takes.length < 2;
+  }
+
+  tab(take, current, groups) {
+    if (!this.tabs.has(take.key)) {
+      const tab = button("", "take", () => this.show(take.key), { role: "tab", "data-take": take.id, "aria-controls": "tracks" });
+      tab.append(make("b"), make("small"));
+      this.tabs.set(take.key, tab);
+    }
+    const tab = this.tabs.get(take.key);
+    const part = take.kind === "whole" ? "" : `${clock(take.start, 0)} – ${clock(take.start + take.seconds, 0)}`;
+    const parts = [part, count(take.components.length, "component"), groups.length ? count(groups.length, "group") : "",
+      take.window.replace(/(\d)(\D)/, "$1 $2"), `seed ${take.seed}`];
+    setText(find("b", tab), take.name);
+    setText(find("small", tab), parts.filter(Boolean).join(" · "));
+    tab.dataset.take = take.id;
+    tab.setAttribute("aria-selected", current);
+    return tab;
+  }
+
+  /** Show the next take: with the keyboard, to compare. */
+  next(step) {
+    const { takes } = this.recording;
+    const at = takes.findIndex(({ key }) => key === this.shown.key);
+    this.show(takes[(at + step + takes.length) % takes.length].key);
+  }
+
+  toggleForm(open = this.form.hidden) {
+    this.form.hidden = !open;
+    this.opener.setAttribute("aria-expanded", open);
+    if (open) find("select, input", this.form).focus();
+  }
+
+  updateForm() {
+    const { how, n_components: number } = this.form.elements;
+    number.disabled = how.value === "auto";
+  }
+
+  async ask() {
+    const { how, n_components: number, window: length, seed } = this.form.elements;
+    const wanted = {
+      n_components: how.value === "auto" ? "auto" : Number(number.value),
+      window: length.value, seed: Number(seed.value), carry_from: this.shown.id,
+    };
+    const problem = find(".problem", this.form);
+    problem.hidden = true;
+    try {
+      await unmixAgain(this.recording.id, wanted);
+      this.toggleForm(false);
+      seed.value = Number(seed.value) + 1;
+    } catch (error) {
+      problem.textContent = error.message;
+      problem.hidden = false;
+    }
+  }
+
+  async remove() {
+    const { name, folder, id } = this.shown;
+    if (!window.confirm(`Remove “${name}”? The files that the studio wrote to ${folder} are deleted.`)) return;
+    try {
+      await removeTake(id);
+    } catch (error) {
+      notice(error.message, { name: "remove" });
+    }
+  }
+}

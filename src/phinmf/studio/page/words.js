@@ -1,0 +1,53 @@
+/** Numbers and lists in words. */
+
+/** 3:07.5; with `digits` 0 no tenths. */
+export function clock(seconds, digits = 1) {
+  const unit = 10 ** digits;
+  const rounded = Math.round(seconds * unit) / unit;
+  const minutes = Math.floor(rounded / 60);
+  const rest = (rounded - 60 * minutes).toFixed(digits).padStart(digits ? 3 + digits : 2, "0");
+  return `${minutes}:${rest}`;
+}
+
+/** With a capital letter and a full stop. */
+export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
+
+/** A sentence as the end of another one. */
+export const clause = (words) => `${words[0].toLowerCase()}${words.slice(1).replace(/\.$/, "")}`;
+
+/** "2, 6 and 7" */
+export function list(items) {
+  if (items.length < 2) return items.join("");
+  return `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
+}
+
+export const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+
+export function decibels(value, quietest) {
+  if (value <= quietest) return "silent";
+  const rounded = Math.round(2 * value) / 2;
+  return `${rounded > 0 ? "+" : ""}${rounded}`.replace("-", "−");
+}
+
+export function panWords(pan) {
+  if (pan === 0) return "centre";
+  return `${Math.round(100 * Math.abs(pan))} % ${pan < 0 ? "left" : "right"}`;
+}
+
+export function hertz(value) {
+  if (value === null || value === undefined) return "silence";
+  return value < 1000 ? `${Math.round(value)} Hz` : `${(value / 1000).toFixed(value < 10000 ? 1 : 0)} kHz`;
+}
+
+export function percent(share) {
+  const value = 100 * share;
+  return value > 0 && value < 1 ? "< 1 %" : `${Math.round(value)} %`;
+}
+
+/** "about 2 min left" */
+export function timeLeft(seconds) {
+  if (seconds === null || seconds === undefined) return "";
+  if (seconds < 1) return "almost done";
+  if (seconds < 90) return `about ${Math.ceil(seconds)} s left`;
+  return `about ${Math.round(seconds / 60)} min left`;
+}

@@ -1,0 +1,65 @@
+"""The server: it listens on this computer until it is interrupted."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from types import FrameType
+
+import uvicorn
+
+from phinmf.studio.app import Studio
+from phinmf.studio.guard import Guard
+from phinmf.studio.session import Session
+
+GRACE = 2  #: seconds that unfinished answers get when the studio ends
+
+
+class Server(uvicorn.Server):
+    """A server for one session, with an address that cannot be guessed."""
+
+    def __init__(self, session: Session, host: str, port: int) -> None:
+        self.session = session
+        self.socket = bound(host, port)
+        self.port: int = self.socket.getsockname()[1]
+        secret = secrets.token_urlsafe(24)
+        shown = f"[{host}]" if ":" in host else host
+        self.address = f"http://{shown}:{self.port}/{secret}/"
+        app = Guard(Studio(session).app(), secret, host, self.port)
+        super().__init__(
+            uvicorn.Config(
+                app, http="h11", ws="none", loop="asyncio", lifespan="off", log_level="warning",
+                access_log=False, proxy_headers=False, server_header=False,
+                timeout_graceful_shutdown=GRACE,
+            )
+        )  # fmt: skip
+
+    def serve_until_interrupted(self) -> None:
+        """Answer requests until a signal ends the program."""
+        with self.socket:
+            self.run(sockets=[self.socket])
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End at a signal; pages that listen for events are let go."""
+        self.session.closing = True
+        super().handle_exit(sig, frame)
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket at this address; raise OSError in one sentence if it cannot be had."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.socket(family)
+    except OSError as error:
+        raise OSError(f"{host} is no address of this computer ({error.strerror})") from None
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen()  # a browser may be quicker than the server
+    except OSError as error:
+        listening.close()
+        raise OSError(
+            f"port {port} of {host} cannot be used ({error.strerror}): choose another --port, or"
+            " leave it out"
+        ) from None
+    return listening

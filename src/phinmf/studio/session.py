@@ -1,0 +1,203 @@
+"""What the user can do in the studio, whatever page or program asks for it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+import phinmf
+from phinmf.audio.files import Excerpt
+from phinmf.fit.automatic import AUTO
+from phinmf.studio.exports import Export, Exports
+from phinmf.studio.found import Found, kept_in
+from phinmf.studio.home import PREVIEW, WHOLE, Home, Kept, file_name, keep, next_take
+from phinmf.studio.job import Job
+from phinmf.studio.library import Library, Recording
+from phinmf.studio.listening import Listening
+from phinmf.studio.queue import Queue
+from phinmf.studio.refusals import Conflict, NotFound, Refusal
+from phinmf.studio.scratch import rename_new
+from phinmf.studio.state import State
+from phinmf.studio.take import Take
+from phinmf.studio.warming import warm_up
+from phinmf.unmixing import ownership
+from phinmf.unmixing.carry import carried
+from phinmf.unmixing.export import Kind
+from phinmf.unmixing.learn import check_size
+from phinmf.unmixing.mix import Level, Mix
+from phinmf.unmixing.options import UnmixOptions
+from phinmf.unmixing.saved_mix import MixChanged, save_mix, stored
+from phinmf.unmixing.sentences import sentence
+
+LONG = 40.0  #: seconds; a longer recording begins with a preview
+PREVIEW_SECONDS = 30.0
+PREVIEW_LEARNING = 6.0  #: seconds at most, so that the preview is heard within ten
+MOST_COMPONENTS = 64
+
+
+class Session:
+    """The work of one studio: thread-safe, and every change is on the disk when it is answered."""
+
+    def __init__(self, home: Path) -> None:
+        self.closing = False
+        self.home = Home(home)
+        self.library = Library()
+        self.listening = Listening()
+        self.exports = Exports(self.home)
+        self.queue = Queue(self.home.temporary, self.library.changed)
+        self._writing = threading.Lock()  #: one change of the takes on the disk at a time
+
+    def start(self) -> None:
+        """Begin to work in the background."""
+        self.queue.start(warm_up)
+
+    def state(self) -> State:
+        """Return everything that the page shows."""
+        return State(phinmf.__version__, str(self.home.path), self.library.state())
+
+    def open_home(self) -> list[str]:
+        """Show what earlier studios have written here; return what is damaged, in sentences."""
+        self.home.clean()
+        return self.open(kept_in(self.home.path) if self.home.path.is_dir() else [])
+
+    def open(self, found: Iterable[Found]) -> list[str]:
+        """Show recordings and takes, and begin with recordings that have no take yet."""
+        problems: list[str] = []
+        for one in found:
+            try:
+                recording = self.library.known(one)
+                if recording is None:
+                    inside = one.folder is not None and self.home.holds(one.folder)
+                    recording = self.library.add(one, one.folder if inside else None)
+            except (OSError, ValueError) as error:
+                problems.append(sentence(error))
+                continue
+            for folder in one.takes:
+                try:
+                    self.library.add_take(recording, folder)
+                except (OSError, ValueError) as error:
+                    problems.append(sentence(error))
+            if not recording.takes and not recording.jobs:
+                self._begin(recording)
+        return problems
+
+    def add_upload(self, path: Path, name: str) -> str:
+        """Take over a complete sound file, and begin with it; return the id of the recording."""
+        folder, file = self.home.new_folder(name), file_name(name)
+        rename_new(path, folder / file)
+        keep(folder, Kept(name, file))
+        recording = self.library.add(Found(name, folder / file), folder)
+        self._begin(recording)
+        return recording.id
+
+    def again(self, id: str, options: UnmixOptions, carry_from: str | None) -> str:
+        """Unmix the whole of a recording in another way; return the id of the job."""
+        recording = self.library.recording(id)
+        if recording.file is None:
+            raise Conflict(f"only takes of {recording.name} are here: drop the file itself")
+        recording.file.check_unchanged()
+        if options.n_components != AUTO and options.n_components > MOST_COMPONENTS:
+            raise Refusal(f"at most {MOST_COMPONENTS} components can be listened to")
+        check_size(options, recording.file.length, recording.file.sample_rate)
+        if carry_from is not None:
+            self.library.take(carry_from)
+        return self._add_job(recording, recording.file, options, "take", carry_from)
+
+    def cancel(self, id: str) -> None:
+        """Cancel a job, or dismiss one that failed."""
+        if not self.queue.cancel(id):
+            raise NotFound("there is no such work in progress")
+
+    def save(self, id: str, mix: Mix) -> int:
+        """Store groups and levels on the disk; return their revision."""
+        with self._writing:
+            take = self.library.take(id)
+            workplace = self.home.prepare() if self.home.owns(take.folder) else None
+            try:
+                record = save_mix(take.folder, mix, workplace)
+            except MixChanged:  # perhaps by another program
+                self.library.replace_take(take, take.saved(ownership.read(take.folder)))
+                raise
+            self.library.replace_take(take, take.saved(record))
+        return stored(record).revision
+
+    def remove_take(self, id: str) -> None:
+        """Remove a take that the studio wrote; only files that are as they were written."""
+        with self._writing:
+            take = self.library.take(id)
+            if not self.home.owns(take.folder):
+                raise Conflict(f"{take.folder} was not written by this studio, and is not removed")
+            owned = ownership.replaceable(take.folder)
+            self.library.replace_take(take, None)
+            self.listening.forget(take)
+            ownership.remove(take.folder, owned)
+
+    def export(self, id: str, kind: Kind, levels: list[Level] | None) -> Export:
+        """Write files to be taken away."""
+        take = self.library.take(id)
+        return self.exports.make(take, self.library.recording_of(take).name, kind, levels)
+
+    def close(self) -> None:
+        """Cancel what is in progress, and remove what is not finished."""
+        self.closing = self.exports.closing = True
+        self.queue.close()
+        self.exports.close()
+        self.listening.close()
+        self.home.close()
+
+    def _begin(self, recording: Recording) -> None:
+        """Unmix a new recording: first the middle of a long one, then all of it."""
+        if recording.file is None:
+            return
+        seconds = recording.file.sound.seconds
+        if seconds > LONG:
+            stretch = recording.file.stretch((seconds - PREVIEW_SECONDS) / 2, PREVIEW_SECONDS)
+            quick = UnmixOptions(seed=0, max_time=PREVIEW_LEARNING)
+            self._add_job(recording, stretch, quick, PREVIEW)
+        self._add_job(recording, recording.file, UnmixOptions(seed=0), WHOLE)
+
+    def _add_job(
+        self,
+        recording: Recording,
+        stretch: Excerpt,
+        options: UnmixOptions,
+        kind: str,
+        carry_from: str | None = None,
+    ) -> str:
+        """Let an unmixing wait for its turn."""
+        with self.library.lock:
+            there = [] if recording.folder is None else os.listdir(recording.folder)
+            folder = next_take([*there, *(job.folder for job in recording.jobs)], kind)
+            job = Job(
+                self.queue.next_id(), stretch, options, partial(self._place, recording),
+                folder=folder, carry_from=carry_from, urgent=kind == PREVIEW,
+            )  # fmt: skip
+            recording.jobs.append(job)
+        self.queue.add(job)
+        return job.id
+
+    def _place(self, recording: Recording, job: Job, finished: Path) -> None:
+        """Put a finished take where it belongs, with the groups of another one."""
+        before = self._grouped(recording, job)
+        if before is not None and (groups := carried(before.folder, finished)):
+            save_mix(finished, Mix(groups))
+        job.check()
+        if recording.folder is None and recording.file is not None:
+            recording.folder = self.home.new_folder(recording.name)
+            keep(recording.folder, Kept(recording.name, str(recording.file.sound.path.absolute())))
+        assert recording.folder is not None
+        rename_new(finished, recording.folder / job.folder)
+        self.library.add_take(recording, recording.folder / job.folder)
+
+    def _grouped(self, recording: Recording, job: Job) -> Take | None:
+        """Return the take whose groups are carried over: the one asked for, or the preview."""
+        if job.carry_from is not None:
+            try:
+                return self.library.take(job.carry_from)
+            except NotFound:  # it was removed meanwhile
+                return None
+        previews = [take for take in recording.takes if take.folder.name == PREVIEW]
+        return previews[0] if previews and job.folder == WHOLE else None

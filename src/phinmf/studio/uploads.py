@@ -1,0 +1,54 @@
+"""Recordings that are dropped onto the page: the bytes are written to a file as they come."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+
+from phinmf.audio import files
+from phinmf.studio.home import Home
+from phinmf.studio.names import safe_name, shown_name
+from phinmf.studio.refusals import DiskFull, NoSound
+from phinmf.studio.scratch import free_bytes
+from phinmf.studio.session import Session
+from phinmf.unmixing.sentences import sentence
+
+AT_ONCE = 2**20  #: bytes that are collected before they are written
+SPARE = 2**28  #: bytes of the disk that an upload leaves free
+
+
+async def upload(
+    session: Session, name: str, chunks: AsyncIterator[bytes], length: int | None
+) -> str:
+    """Write a body to a file; return the id of the recording, or leave nothing behind."""
+    await run_in_threadpool(check_room, session.home, length or 0)
+    with session.home.temporary() as folder:
+        path = folder / safe_name(name)
+        with open(path, "xb") as file:
+            waiting = bytearray()
+            async for chunk in chunks:
+                waiting += chunk
+                if len(waiting) >= AT_ONCE:
+                    await run_in_threadpool(check_room, session.home, len(waiting))
+                    await run_in_threadpool(file.write, waiting)
+                    waiting = bytearray()
+            await run_in_threadpool(file.write, waiting)
+        await run_in_threadpool(check_sound, path, shown_name(name))
+        return await run_in_threadpool(session.add_upload, path, shown_name(name))
+
+
+def check_room(home: Home, length: int) -> None:
+    """Raise DiskFull if a file of this length does not fit on the disk."""
+    if free_bytes(home.path) < length + SPARE:
+        raise DiskFull("the disk is full: free some space, or start the studio with another -o")
+
+
+def check_sound(path: Path, name: str) -> None:
+    """Raise NoSound, in a sentence that names the file as the user does."""
+    try:
+        files.probe(path)
+    except (OSError, ValueError) as error:
+        said = sentence(error).replace(str(path), name).replace(path.name, name)
+        raise NoSound(said) from None

@@ -1,0 +1,109 @@
+"""Take away what a listener has put together: groups, components or a mix, as new files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from phinmf.audio.sample_format import SampleFormat
+from phinmf.unmixing import ownership
+from phinmf.unmixing.groups import with_rest
+from phinmf.unmixing.mix import Group, Level, Mix, check_groups
+from phinmf.unmixing.mixing import write_mix
+from phinmf.unmixing.null_test import Measured, sentence
+from phinmf.unmixing.placing import NEW, put_in_place, taken, workshop
+from phinmf.unmixing.record import FolderRecord
+from phinmf.unmixing.saved_mix import stored
+from phinmf.unmixing.sums import component_sounds, format_of, write_sums
+
+Kind = Literal["groups", "components", "mix"]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Files that were written, and what is to be said about them."""
+
+    files: list[Path]
+    message: str
+
+
+def export(
+    folder: Path,
+    target: Path,
+    kind: Kind = "groups",
+    *,
+    mix: Mix | None = None,
+    progress: Callable[[float], object] = lambda share: None,
+) -> Exported:
+    """Write groups, components or a mix of a folder into a new folder.
+
+    Parameters
+    ----------
+    folder : path
+        A folder that ``phinmf unmix`` has written.
+    target : path
+        The folder to be written, complete or not at all; it must not exist.
+    kind : {"groups", "components", "mix"}
+        A file for each group and one for the rest; a file for each component; or one file with
+        everything at its level. Files are numbered, equally long and in the format of the
+        components; groups and components add up to them bit for bit.
+    mix : Mix, optional
+        Groups and levels; by default those that are saved in the folder.
+    progress : callable
+        Called with the share that is done, 0 to 1; what it raises ends the export.
+
+    Returns
+    -------
+    Exported
+        The files, and a message about them.
+    """
+    record = ownership.read(folder)
+    chosen = stored(record) if mix is None else mix
+    if target.exists() or target.is_symlink():
+        raise taken(target)
+    sounds = component_sounds(folder, record)
+    sample_format = format_of(record, sounds[0])
+    with workshop(target) as bench:
+        new = bench / NEW
+        if kind == "mix":
+            levels = chosen.levels or [Level()] * len(sounds)
+            names = [f"mix{sample_format.suffix}"]
+            message = write_mix(sounds, levels, new / names[0], sample_format, progress)
+        else:
+            parts = parts_of(record, chosen.groups, kind)
+            names = numbered([part.name for part in parts], sample_format)
+            members = [part.components for part in parts]
+            paths = [new / name for name in names]
+            measured = write_sums(sounds, members, paths, sample_format, target, progress)
+            message = said(record, measured, len(names))
+        put_in_place(bench, target, overwrite=False)
+    return Exported([target / name for name in names], message)
+
+
+def parts_of(record: FolderRecord, groups: Sequence[Group], kind: Kind) -> list[Group]:
+    """Return what each file holds: a group, or what is in none, or one component."""
+    K = len(record.components)
+    if kind == "components":
+        names = [Path(component.file).stem for component in record.components]
+        return [Group(name, [k]) for k, name in enumerate(names, 1)]
+    check_groups(list(groups), K)
+    if not any(group.components for group in groups):
+        raise ValueError("there are no groups yet: put components together first")
+    return with_rest(list(groups), K)
+
+
+def numbered(names: list[str], sample_format: SampleFormat) -> list[str]:
+    """Return names of files that a folder shows in this order."""
+    digits = max(2, len(str(len(names))))
+    return [f"{i:0{digits}d} {name}{sample_format.suffix}" for i, name in enumerate(names, 1)]
+
+
+def said(record: FolderRecord, measured: Measured, n: int) -> str:
+    """Say what the files add up to."""
+    files = "1 file that holds" if n == 1 else f"{n} files that add up to"
+    if measured.exact and record.adds_up.endswith("to the recording bit for bit"):
+        return f"{files} the recording bit for bit"
+    count = "1 file" if n == 1 else f"{n} files"
+    return f"{count}; {sentence(measured, 'files', 'the components')}, and {record.adds_up}"

@@ -1,0 +1,53 @@
+"""Save the groups and levels of a folder; of two listeners who save at once, one is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from phinmf.unmixing import ownership
+from phinmf.unmixing.mix import Mix, check_mix
+from phinmf.unmixing.placing import replace_listing
+from phinmf.unmixing.record import FolderRecord
+
+
+class MixChanged(ValueError):
+    """Somebody else has saved groups or levels since they were read; `mix` is what is stored."""
+
+    def __init__(self, folder: Path, mix: Mix) -> None:
+        super().__init__(f"the groups of {folder} were changed elsewhere: look at them again")
+        self.mix = mix
+
+
+def save_mix(folder: Path, mix: Mix, workplace: Path | None = None) -> FolderRecord:
+    """Store groups and levels in result.json, and return what that says now.
+
+    Parameters
+    ----------
+    folder : path
+        A folder that ``phinmf unmix`` has written.
+    mix : Mix
+        The groups and levels; its `revision` must be the one that is stored, which is 0 if nothing
+        was saved yet. It is stored with the next one.
+    workplace : path, optional
+        An existing folder on the same disk for temporary files; by default the one above `folder`.
+
+    Raises
+    ------
+    MixChanged
+        If another revision is stored.
+    """
+    record = ownership.read(folder)
+    if mix.revision != stored(record).revision:
+        raise MixChanged(folder, stored(record))
+    check_mix(mix, len(record.components))
+    changed = replace(record, mix=replace(mix, revision=mix.revision + 1))
+    try:
+        return replace_listing(folder, record, changed, workplace)
+    except FileExistsError:
+        raise MixChanged(folder, stored(ownership.read(folder))) from None
+
+
+def stored(record: FolderRecord) -> Mix:
+    """Return the groups and levels of a folder; those that were never saved are empty."""
+    return record.mix or Mix()

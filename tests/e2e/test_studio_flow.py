@@ -1,0 +1,228 @@
+"""The whole way through the studio: drop, wait, listen, group, take away, come back."""
+
+import itertools
+import json
+import signal
+import zipfile
+
+import numpy as np
+import pytest
+import soundfile
+from browser import PLAYER
+from sound_files import integers, tones, write
+from studio_page import STUDIO, collected, drop, groups, rendered, show, studio, text, until_saved
+
+from phinmf.cli import main
+
+RATE = 8000
+DOWN, ENTER = "\ue015", "\ue007"
+#: what the page shows of its jobs, looked at fifty times a second
+WATCH = """window.seen = []; setInterval(() => {
+  for (const job of document.querySelectorAll("[data-job]")) {
+    const { value } = job.querySelector("progress");
+    seen.push([job.dataset.job, value, job.querySelector(".doing").textContent]);
+  }
+}, 20);"""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """45 seconds: long enough for a preview."""
+    folder = tmp_path_factory.mktemp("recording")
+    return write(folder / "long song.flac", tones(45 * RATE, 2), subtype="PCM_16")
+
+
+@pytest.fixture(scope="module")
+def downloads(browser, tmp_path_factory):
+    """The folder into which the browser downloads."""
+    folder = tmp_path_factory.mktemp("downloads")
+    how = {"behavior": "allow", "downloadPath": str(folder)}
+    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", how)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("flow") / "home"
+
+
+@pytest.fixture(scope="module")
+def flow(home, recording, browser):
+    """A studio in which a recording was dropped, heard, grouped and unmixed."""
+    with studio(home) as process, collected(process) as states:
+        browser.look(1280, 1400)
+        browser.visit(process.address)
+        browser.do(WATCH)
+        drop(browser, recording)
+        browser.until(f"{STUDIO}.state.shown", 120)
+        yield process, states
+
+
+def downloaded(page, folder, kind):
+    """Click on an export; return the file that was downloaded."""
+    before = set(folder.iterdir())
+    page.click(f"[data-export={kind}]")
+    page.until("document.querySelector('[data-notice=export]')", 30)
+    assert "error" not in page.js("document.querySelector('[data-notice=export]').className")
+    name = text(page, "[data-notice=export] p")
+    page.click("[data-notice=export] [data-action=dismiss]")
+    for _ in range(200):
+        new = [path for path in set(folder.iterdir()) - before if path.suffix != ".crdownload"]
+        if new:
+            return new[0], name
+        page.js("new Promise((done) => setTimeout(done, 50))")
+    raise AssertionError("nothing was downloaded")
+
+
+def test_from_the_drop_to_what_is_taken_away(flow, browser, home, recording, downloads, tmp_path):
+    process, states = flow
+    page = browser
+
+    # the preview is heard while the whole recording is being unmixed
+    preview = process.take(home / "long song" / "preview")
+    assert page.js(f"{STUDIO}.state.shown") == preview["folder"]
+    assert preview["kind"] == "preview"
+    assert preview["length"] == 30 * RATE
+    exact = soundfile.read(recording, dtype="float32")[0].T
+    first = preview["first_sample"]
+    heard = rendered(page, 0, RATE)
+    np.testing.assert_allclose(heard, exact[:, first : first + RATE], rtol=0, atol=1e-6)
+    page.press(" ")
+    page.until(f"{STUDIO}.playing && {STUDIO}.position > 1000")
+    assert text(page, ".now").startswith("0:07")  # the clock is that of the recording
+    page.press(" ")
+
+    # groups that are made meanwhile are carried over to the whole
+    page.press(DOWN + DOWN + "x" + DOWN + "x" + "g" + "drums" + ENTER)
+    until_saved(page)
+    state = process.until_idle(n_takes=2)
+    page.until("document.querySelector('[data-notice=whole]')")
+    page.click("[data-notice=whole] [data-action=accept]")
+    whole = home / "long song" / "whole"
+    page.until(f"{STUDIO}.state.shown === {json.dumps(str(whole))}")
+    (one,) = state["recordings"]
+    assert [take["kind"] for take in one["takes"]] == ["preview", "whole"]
+    carried = groups(page)
+    assert list(carried) == ["drums"]
+
+    # progress that never goes back, in plain words
+    shares = {}
+    for each in states:
+        for job in [job for one in each["recordings"] for job in one["jobs"]]:
+            shares.setdefault(job["id"], []).append(job["share"])
+    assert len(shares) == 2
+    for values in shares.values():
+        assert all(a <= b for a, b in itertools.pairwise(values))
+        assert max(values) <= 1
+    seen = page.js("window.seen")
+    for id in shares:
+        values = [value for job, value, _ in seen if job == id]
+        assert all(a <= b for a, b in itertools.pairwise(values))
+    words = {doing.split(",")[0] for _, _, doing in seen}
+    assert {"Learning which sounds it is made of", "Waiting for its turn"} <= words
+
+    # groups and rest are taken away: the null test
+    file, said = downloaded(page, downloads, "groups")
+    assert file.name == "long song groups.zip"
+    assert "add up to the recording bit for bit" in said
+    with zipfile.ZipFile(file) as bundle:
+        bundle.extractall(tmp_path)
+        names = [name.rpartition("/")[2] for name in bundle.namelist()]
+    assert names == ["01 drums.flac", "02 rest.flac"]
+    parts = sorted(tmp_path.rglob("*.flac"))
+    assert np.array_equal(sum(integers(part) for part in parts), integers(recording))
+    assert {soundfile.info(part).frames for part in parts} == {45 * RATE}
+
+    # components, too
+    file, _ = downloaded(page, downloads, "components")
+    with zipfile.ZipFile(file) as bundle:
+        bundle.extractall(tmp_path / "components")
+    parts = sorted((tmp_path / "components").rglob("*.flac"))
+    assert len(parts) == len(one["takes"][1]["components"])
+    assert np.array_equal(sum(integers(part) for part in parts), integers(recording))
+
+    # a mix as it sounds
+    page.press("0")
+    page.click("[data-component='1'] [data-action=gain]", x=0.4)
+    page.click("[data-component='2'] [data-action=pan]", x=0.2)
+    page.click("[data-component='3'] [data-action=mute]")
+    page.press("\ue00c")  # nothing is soloed
+    file, _ = downloaded(page, downloads, "mix")
+    mix = soundfile.read(file, dtype="float64")[0].T
+    assert mix.shape == exact.shape
+    levels = page.js(f"{STUDIO}.mix.levels")
+    expected = np.zeros_like(mix)
+    for sound, level in zip(sorted(whole.glob("component_*")), levels, strict=True):
+        y = soundfile.read(sound)[0].T
+        gain = 0 if level["muted"] else 10 ** (level["gain_db"] / 20)
+        angle = (1 + level["pan"]) * np.pi / 4
+        sides = np.sqrt(2) * np.array([np.cos(angle), np.sin(angle)])
+        expected += gain * (sides[:, None] if level["pan"] else 1) * y
+    np.testing.assert_allclose(mix, expected, rtol=0, atol=1.01 / 2**15)
+    until_saved(page)
+
+    # killed and started again: everything is there
+    process.end(signal.SIGKILL)
+    process.start()
+    show(page, process, whole)
+    assert groups(page) == carried
+    assert page.js(f"{STUDIO}.mix.levels") == levels
+    assert [path for path in home.iterdir() if path.name.startswith(".")] == []
+
+    # the command line knows the same groups
+    assert main(["unmix", str(whole), "--groups", "saved", "--quiet"]) == 0
+    written = [whole / "drums.flac", whole / "rest.flac"]
+    assert np.array_equal(sum(integers(part) for part in written), integers(recording))
+
+
+def test_groups_of_the_page_are_those_of_the_command_line_and_the_report(
+    unmixed, browser, tmp_path
+):
+    model = str(unmixed / "few" / "song" / "model.npz")
+    song = str(unmixed / "song.wav")
+    assert main(["unmix", song, "-o", str(tmp_path), "--model", model, "--quiet"]) == 0
+    folder = tmp_path / "song"
+    assert main(["unmix", str(folder), "--group", "typed=2,3", "--quiet"]) == 0
+    with studio(tmp_path / "home", folder) as process:
+        show(browser, process, folder)
+        assert groups(browser) == {"typed": [2, 3]}
+        browser.press(DOWN * 2 + "m" + DOWN * 5 + "g" + "clicked" + ENTER)
+        until_saved(browser)
+        found = groups(browser)
+        assert len(found) == 2
+    assert main(["unmix", str(folder), "--groups", "saved", "--quiet"]) == 0
+    browser.open(folder / "report.html")
+    assert browser.resolved(f"{PLAYER}.ready") is True
+    shown = browser.js(
+        "[...document.querySelectorAll('.group')].map(e =>"
+        " [e.querySelector('bdi').textContent, e.dataset.group])"
+    )
+    listed = {name: " ".join(map(str, components)) for name, components in found.items()}
+    assert dict(shown[:2]) == listed
+    assert shown[2][0] == "rest"
+
+
+def test_another_number_of_components_side_by_side(flow, browser, home):
+    process, _ = flow
+    whole = home / "long song" / "whole"
+    show(browser, process, whole)
+    before = groups(browser)
+    browser.click("[data-action=again]")
+    browser.do("document.querySelector('[name=n_components]').select()")
+    browser.press("5")
+    browser.click(".again-form [type=submit]")
+    state = process.until_idle(n_takes=3)
+    (one,) = state["recordings"]
+    last = one["takes"][-1]
+    assert len(last["components"]) == 5
+    browser.until(f"document.querySelectorAll('.takes [role=tab]').length === {len(one['takes'])}")
+    browser.press("t")
+    browser.until(f"{STUDIO}.state.shown === {json.dumps(last['folder'])}")
+    assert list(groups(browser)) == list(before)  # carried over by similarity
+    words = browser.js(
+        "[...document.querySelectorAll('.takes [role=tab]')].map(e => e.textContent)"
+    )
+    assert "5 components · 1 group" in words[-1]
+    browser.press("t")
+    assert browser.js(f"{STUDIO}.state.shown") == one["takes"][0]["folder"]
+    assert browser.errors() == []

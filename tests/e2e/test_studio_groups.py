@@ -1,0 +1,210 @@
+"""Groups on the studio's page: by dragging, by clicking, and with the keyboard alone."""
+
+import numpy as np
+from studio_page import (
+    STUDIO,
+    groups,
+    script_on_every_page,
+    show_untouched,
+    text,
+    until_saved,
+)
+
+DOWN, ENTER, ESCAPE = "\ue015", "\ue007", "\ue00c"
+#: the server's suggestions are replaced by these
+SUGGEST = """{
+  const Source = EventSource;
+  window.EventSource = class extends Source {
+    set onmessage(hear) {
+      super.onmessage = ({ data }) => {
+        const state = JSON.parse(data);
+        for (const { takes } of state.recordings) {
+          for (const take of takes) take.suggestions = [[2, 3], [4, 6]];
+        }
+        hear({ data: JSON.stringify(state) });
+      };
+    }
+  };
+}"""
+
+
+def row(number):
+    return f"[data-component='{number}']"
+
+
+def group(name):
+    return f"[data-group='{name}']"
+
+
+def handle(number):
+    return f"{row(number)} .handle"
+
+
+def heard(page):
+    """Numbers of the components that sound."""
+    left = np.array(page.js(f"{STUDIO}.gains")).reshape(-1, 2)[1:, 0]
+    return (np.flatnonzero(left) + 1).tolist()
+
+
+def focused(page):
+    return page.js("document.activeElement.outerHTML.slice(0, 80)")
+
+
+def test_dragging_one_component_onto_another_makes_a_group(few, server, unmixed):
+    few.drag(handle(2), row(5))
+    assert groups(few) == {"Group 1": [2, 5]}
+    few.press("lead guitar" + ENTER)  # its name is being written
+    few.drag(handle(3), group("lead guitar"))
+    assert groups(few) == {"lead guitar": [2, 3, 5]}
+    few.drag(handle(6), "[data-drop=new]")
+    few.press("bass" + ENTER)
+    few.drag(handle(5), group("bass"))
+    few.drag(handle(3), "[data-drop=rest]")
+    assert groups(few) == {"lead guitar": [2], "bass": [5, 6]}
+    until_saved(few)
+    saved = server.take(unmixed / "few" / "song")["groups"]
+    assert {one["name"]: one["components"] for one in saved} == groups(few)
+    assert len({one["colour"] for one in saved}) == 2
+
+
+def test_selected_components_are_dragged_together(few):
+    for number in (1, 4):
+        few.click(f"{row(number)} [data-action=select]")
+    few.drag(handle(4), "[data-drop=new]")
+    assert groups(few) == {"Group 1": [1, 4]}
+    assert text(few, ".chosen") == ""
+
+
+def test_a_drag_that_ends_nowhere_changes_nothing(few):
+    few.drag(handle(4), "#title")
+    assert groups(few) == {}
+    assert not few.js("document.querySelector('.ghost')")
+
+
+def test_a_group_is_made_by_clicks_and_heard_at_once(few):
+    few.click(f"{row(2)} [data-action=select]")
+    few.click(f"{row(4)} [data-action=select]")
+    assert text(few, ".chosen") == "2 selected"
+    few.click("[data-action=group]")
+    few.press("drums" + ENTER)
+    few.click(f"{group('drums')} [data-action=solo]")
+    assert heard(few) == [2, 4]
+    few.click(f"{group('drums')} [data-action=mute]")
+    assert heard(few) == []
+    few.click(f"{group('drums')} [data-action=solo]")
+    assert heard(few) == [1, 3, 5, 6]
+    assert few.js(f'getComputedStyle(document.querySelector("{row(2)} canvas")).color') == few.js(
+        f'getComputedStyle(document.querySelector("{group("drums")} canvas")).color'
+    )
+    few.click(f"{group('drums')} .fold")
+    assert not few.js(f'document.querySelector("{row(2)}")')
+    few.click(f"{group('drums')} .fold")
+    few.click(f"{group('drums')} [data-action=ungroup]")
+    assert groups(few) == {}
+
+
+def test_the_keyboard_alone_is_enough(few):
+    few.press(DOWN + DOWN)
+    assert 'data-component="1"' in focused(few)
+    few.press("x" + DOWN + "x" + "g")
+    assert groups(few) == {"Group 1": [1, 2]}
+    few.press("rhythm" + ENTER)
+    assert groups(few) == {"rhythm": [1, 2]}
+    assert 'data-group="rhythm"' in focused(few)
+    few.press("s")
+    assert heard(few) == [1, 2]
+    few.press(DOWN + "m")  # a component of the group
+    assert heard(few) == [2]
+    few.press("..")
+    assert few.js(f"{STUDIO}.mix.levels[0].gain_db") == 2
+    few.press(DOWN + DOWN)
+    assert 'data-component="3"' in focused(few)
+    few.press("v")  # the menu with the groups
+    few.press(ENTER)
+    assert groups(few) == {"rhythm": [1, 2, 3]}
+    few.press("v" + ESCAPE)
+    assert not few.js("document.querySelector('.menu')")
+    few.press("n" + "all of it" + ENTER + "u")
+    assert groups(few) == {}
+    few.press("z")
+    assert groups(few) == {"all of it": [1, 2, 3]}
+    few.press("?")
+    assert few.js("document.querySelector('dialog.keys').open")
+    few.press(ESCAPE)
+    assert not few.js("document.querySelector('dialog.keys').open")
+
+
+def test_a_name_that_cannot_be_is_refused_in_a_sentence(few):
+    few.press(DOWN + DOWN + "g" + "Bass" + ENTER + DOWN * 3 + "g")
+    assert groups(few) == {"Bass": [1], "Group 1": [3]}
+    title = f'document.querySelector("{group("Group 1")} .title")'
+    problems = {
+        "  ": "needs a name", "REST": "rest", "bass": "already", "a/b": "cannot have",
+        ".hidden": "full stop", "x" * 61: "60",
+    }  # fmt: skip
+    for name, problem in problems.items():
+        few.do(f"{title}.select()")
+        few.press(name + ENTER)
+        assert problem in few.js(f"{title}.validationMessage")
+        assert few.js(f"document.activeElement === {title}")
+        assert list(groups(few)) == ["Bass", "Group 1"]
+    few.press(ESCAPE)
+    assert few.js(f"{title}.value") == "Group 1"
+    assert few.js(f"{title}.validationMessage") == ""
+
+
+def test_undo_and_redo(few):
+    undo, redo = (f"document.querySelector('[data-action={name}]').disabled" for name in
+                  ("undo", "redo"))  # fmt: skip
+    assert few.js(f"[{undo}, {redo}]") == [True, True]
+    few.drag(handle(2), row(5))
+    few.press("one" + ENTER)
+    few.drag(f"{row(1)} [data-action=gain]", f"{row(1)} [data-action=gain]", x=0.8, to=0.2)
+    low = few.js(f"{STUDIO}.mix.levels[0].gain_db")
+    assert low < -30
+    few.click("[data-action=undo]")  # a movement of a fader is one step
+    assert few.js(f"{STUDIO}.mix.levels[0].gain_db") == 0
+    few.press("z")
+    assert groups(few) == {"Group 1": [2, 5]}
+    few.press("z")
+    assert groups(few) == {}
+    assert few.js(f"[{undo}, {redo}]") == [True, False]
+    for _ in range(2):
+        few.press("z", shift=True)
+    few.click("[data-action=redo]")
+    assert groups(few) == {"one": [2, 5]}
+    assert few.js(f"{STUDIO}.mix.levels[0].gain_db") == low
+    few.press("z")
+    few.drag(handle(1), row(3))  # a new change: nothing to redo
+    assert few.js(redo) is True
+
+
+def test_the_colour_of_a_group_is_chosen_from_a_menu(few, server, unmixed):
+    few.drag(handle(2), row(5))
+    few.press(ENTER)
+    before = few.js(f"{STUDIO}.mix.groups[0].colour")
+    few.click(f"{group('Group 1')} .swatch")
+    few.press(DOWN + DOWN + ENTER)
+    until_saved(few)
+    assert few.js(f"{STUDIO}.mix.groups[0].colour") == before + 2
+    assert server.take(unmixed / "few" / "song")["groups"][0]["colour"] == before + 2
+
+
+def test_suggestions_are_taken_or_refused(browser, server, unmixed):
+    with script_on_every_page(browser, SUGGEST):
+        page = show_untouched(browser, server, unmixed / "few" / "song")
+        assert "Components 2 and 3" in text(page, ".suggestion p")
+        page.click(".suggestion [data-action=listen]")
+        assert heard(page) == [2, 3]
+        page.click(".suggestion [data-action=listen]")
+        page.click("[data-action=accept-suggestion]")
+        page.press("together" + ENTER)
+        assert groups(page) == {"together": [2, 3]}
+        assert "Components 4 and 6" in text(page, ".suggestion p")
+        page.click("[data-action=refuse-suggestion]")
+        assert page.js("document.querySelector('.suggestion').hidden")
+        until_saved(page)
+        page.driver.refresh()
+        page.until(f"{STUDIO}?.desk.rows.overview")
+        assert page.js("document.querySelector('.suggestion').hidden")  # not asked again
+        assert groups(page) == {"together": [2, 3]}

@@ -1,0 +1,210 @@
+"""The sound of the studio's page: exactly in sync, at the levels that are shown, where it is."""
+
+import contextlib
+
+import numpy as np
+import pytest
+import soundfile
+from studio_page import STUDIO, arrays, rendered, script_on_every_page, show_untouched, text
+
+RATE = 8000
+#: keeps the node of the mixer, so that what it plays can be recorded
+KEEP_NODE = """{
+  const connect = AudioNode.prototype.connect;
+  AudioNode.prototype.connect = function (...to) {
+    if (this instanceof AudioWorkletNode) window.mixerNode ??= this;
+    return connect.apply(this, to);
+  };
+}"""
+RECORDER = """
+registerProcessor("recorder", class extends AudioWorkletProcessor {
+  process([[left, right]]) {
+    if (left) this.port.postMessage([left.slice(), right.slice()]);
+    return true;
+  }
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def sounds(unmixed):
+    """The recording and its components as they are on the disk: (1 + K, 2, samples)."""
+    folder = unmixed / "few" / "song"
+    files = [unmixed / "song.wav", *sorted(folder.glob("component_*.wav"))]
+    return np.array([soundfile.read(file, dtype="float32")[0].T for file in files])
+
+
+@contextlib.contextmanager
+def without_policy(page):
+    """Let the page load a script that is not the server's: the recorder."""
+    page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    try:
+        yield
+    finally:
+        page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
+
+
+def row(number):
+    return f"[data-component='{number}']"
+
+
+def gains(page):
+    """Left and right factors of the original and of the components."""
+    return np.array(page.js(f"{STUDIO}.gains")).reshape(-1, 2)
+
+
+def test_the_components_add_up_to_the_recording(few, sounds):
+    n = sounds.shape[2]
+    total = rendered(few, 0, n)
+    few.press("o")
+    original = rendered(few, 0, n)
+    assert np.array_equal(original, sounds[0])
+    np.testing.assert_allclose(total, original, rtol=0, atol=1e-6)
+    assert n > 3 * few.js(f"{STUDIO}.player.decks.values().next().value.ahead.stretch")  # seams
+
+
+def test_around_the_loop_no_sample_is_lost_or_repeated(few, sounds):
+    few.do(f"{STUDIO}.player.setLoop(4001, 9050)")
+    start = 3000
+    order = np.arange(start, 9050)
+    while len(order) < 20_000:
+        order = np.append(order, np.arange(4001, 9050))
+    exact = sounds[1:].sum(axis=0, dtype=np.float64)[:, order[:20_000]]
+    np.testing.assert_allclose(rendered(few, start, 20_000), exact, rtol=0, atol=1e-6)
+
+
+def test_what_is_played_is_what_is_computed(browser, server, unmixed, sounds):
+    """Record the output of the mixer around a loop while it plays in real time."""
+    with script_on_every_page(browser, KEEP_NODE), without_policy(browser):
+        page = show_untouched(browser, server, unmixed / "few" / "song")
+        page.do(f"{STUDIO}.player.setLoop(1000, 13_333)")
+        page.click(".play")
+        page.until(f"{STUDIO}.playing && {STUDIO}.position > 0 && !{STUDIO}.waiting")
+        page.resolved(
+            f"{STUDIO}.player.context.audioWorklet.addModule(URL.createObjectURL("
+            f"new Blob([`{RECORDER}`], {{type: 'text/javascript'}}))).then(() => {{"
+            " window.heard = [];"
+            f" const node = new AudioWorkletNode({STUDIO}.player.context, 'recorder');"
+            " node.port.onmessage = ({ data }) => heard.push(data); mixerNode.connect(node); })"
+        )
+        page.until("heard.length > 350", 20)  # 5.6 seconds: around the loop three times
+        join = (
+            "new Promise((done) => done([0, 1].map((side) =>"
+            " Float32Array.from(heard.flatMap((block) => [...block[side]])))))"
+        )
+        heard = np.array(arrays(page, join, "<f4", "<f4"))
+        assert not page.js(f"{STUDIO}.waiting")
+    total = sounds[1:].sum(axis=0, dtype=np.float64).astype(np.float32)
+    once = np.arange(1000, 13_333)
+    expected = np.tile(total[:, once], 6)
+    late = [
+        k for k in range(len(once))
+        if np.array_equal(expected[:, k : k + 500], heard[:, :500])
+    ]  # fmt: skip
+    assert len(late) == 1
+    assert np.array_equal(heard, expected[:, late[0] :][:, : heard.shape[1]])
+
+
+def test_solo_mute_gain_and_pan_are_heard(few, sounds):
+    few.click(f"{row(2)} [data-action=solo]")
+    assert np.array_equal(rendered(few, 0, 9000), sounds[2][:, :9000])
+    few.press("2")
+    few.click(f"{row(1)} [data-action=mute]")
+    rest = sounds[2:].sum(axis=0, dtype=np.float64)[:, :9000]
+    np.testing.assert_allclose(rendered(few, 0, 9000), rest, rtol=0, atol=1e-6)
+    few.press("0")
+    few.click(f"{row(3)} [data-action=gain]", x=0.5)
+    decibels = few.js(f"{STUDIO}.mix.levels[2].gain_db")
+    assert -40 < decibels < -10
+    assert text(few, f"{row(3)} .decibels") == f"{decibels:g}".replace("-", "−")
+    few.click(f"{row(3)} [data-action=pan]", x=0.99)
+    assert few.js(f"{STUDIO}.mix.levels[2].pan") == 1
+    few.press("3")
+    loud = 10 ** (decibels / 20) * np.sqrt(2)
+    np.testing.assert_allclose(
+        rendered(few, 0, 9000), [0 * rest[0], loud * sounds[3][1, :9000]], rtol=0, atol=1e-6
+    )
+
+
+def test_the_original_is_one_key_away(few):
+    assert gains(few)[:, 0].tolist() == [0, 1, 1, 1, 1, 1, 1]
+    few.press("o")
+    assert gains(few)[:, 0].tolist() == [1, 0, 0, 0, 0, 0, 0]
+    assert few.js("document.querySelector('[data-action=listen-original]').ariaPressed") == "true"
+    few.click("[data-action=listen-original]")
+    assert gains(few)[0, 0] == 0
+
+
+@pytest.mark.parametrize("playing", [False, True])
+def test_seeking_while_it_plays_or_not(few, playing):
+    if playing:
+        few.click(".play")
+        few.until(f"{STUDIO}.playing && {STUDIO}.position > 0")
+    few.click(f"{row(4)} .lane", x=0.5)
+    assert few.js(f"{STUDIO}.position") == pytest.approx(16_000, abs=4000 if playing else 50)
+    assert few.js(f"{STUDIO}.playing") == playing
+    if not playing:
+        assert text(few, ".now") == "0:02.0"
+        few.press("\ue011")  # home
+        assert few.js(f"{STUDIO}.position") == 0
+
+
+def test_dragging_on_a_waveform_loops_it(few):
+    few.drag(".original .lane", ".original .lane", x=0.25, to=0.5)
+    loop = few.js(f"{STUDIO}.player.loop")
+    assert loop["start"] == pytest.approx(8000, abs=60)
+    assert loop["end"] == pytest.approx(16_000, abs=60)
+    few.click(".play")
+    few.until(f"{STUDIO}.playing && {STUDIO}.position > 14_000")
+    few.until(f"{STUDIO}.position < 10_000")
+    few.until(f"{STUDIO}.position > 12_000")
+    assert few.js(f"{STUDIO}.position") < loop["end"]
+    few.press("l")
+    assert few.js(f"{STUDIO}.player.loop") is None
+    few.until(f"{STUDIO}.position > {loop['end'] + 2000}")
+
+
+def test_zoom_and_scroll(few):
+    view = f"{STUDIO}.desk.timeline.view"
+    few.click("[data-action=zoom-in]")
+    few.press("+")
+    assert few.js(f"{view}.span") == 8000
+    shown = few.js("[...document.querySelectorAll('.ticks span')].map(e => e.textContent)")
+    assert shown
+    assert len(set(shown)) == len(shown)
+    few.press("\ue010")  # end
+    assert few.js(f"{view}.to") == 32_000
+    few.drag(".scrollbar i", ".scrollbar", to=0.125)
+    assert few.js(f"{view}.from") == pytest.approx(0, abs=200)
+    few.press("a")
+    assert few.js(f"{view}.span") == 32_000
+
+
+def test_it_plays_to_the_end_and_stands_at_the_beginning(few):
+    few.click(".original .lane", x=0.95)
+    few.click(".play")
+    few.until(f"{STUDIO}.playing")
+    few.until(f"!{STUDIO}.playing")
+    assert few.js(f"{STUDIO}.position") == 0
+    assert few.js("document.querySelector('.play').getAttribute('aria-label')") == "Play"
+    assert few.errors() == []
+
+
+def test_thirty_two_components_play_without_waiting(many):
+    """While a component is moved at every frame, sound never lacks and frames come in time."""
+    many.do(
+        "{ window.waited = 0; window.frames_ = []; let last = performance.now();"
+        " const frame = (now) => { frames_.push(now - last); last = now;"
+        f"  if ({STUDIO}.waiting) waited += 1;"
+        f"  if ({STUDIO}.playing) {STUDIO}.actions.setGain([1 + frames_.length % 32], -6, 'x');"
+        "  requestAnimationFrame(frame); }; requestAnimationFrame(frame); }"
+    )
+    many.do(f"{STUDIO}.player.setLoop(0, 30_000)")
+    many.click(".play")
+    many.until(f"{STUDIO}.playing && {STUDIO}.position > 0 && !{STUDIO}.waiting")
+    many.do("{ waited = 0; frames_.length = 0; }")
+    many.until("frames_.length > 60", 30)
+    waited, frames = many.js("[waited, frames_]")
+    assert waited == 0
+    assert np.median(frames) < 100
+    assert len(many.js(f"{STUDIO}.player.levels")) == 33

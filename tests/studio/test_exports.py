@@ -1,0 +1,127 @@
+"""What is taken away: read back from the archive, added up, compared."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+import soundfile
+from studios import idle, running
+
+from phinmf.studio import exports
+
+GROUPS = [
+    {"name": "lead guitar", "colour": 0, "components": [2]},
+    {"name": "Bässe", "colour": 1, "components": [3]},
+    {"name": "empty", "colour": 2, "components": []},
+]
+
+
+def saved(studio, groups=GROUPS, levels=()):
+    mix = {"revision": 0, "groups": groups, "levels": list(levels)}
+    assert studio("PUT", "takes/t1/mix", mix).status == 200
+
+
+def exported(studio, wanted):
+    """Return the answer, and the files in the archive."""
+    got = studio("POST", "takes/t1/exports", wanted)
+    assert got.status == 201, got.body
+    down = studio("GET", got.json["address"])
+    assert down.status == 200
+    assert down.headers["content-disposition"].startswith("attachment")
+    if not got.json["name"].endswith(".zip"):
+        return got.json, {got.json["name"]: down.body}
+    with zipfile.ZipFile(io.BytesIO(down.body)) as bundle:
+        assert bundle.testzip() is None
+        assert {info.compress_type for info in bundle.infolist()} == {zipfile.ZIP_STORED}
+        return got.json, {name: bundle.read(name) for name in bundle.namelist()}
+
+
+def samples(content):
+    return soundfile.read(io.BytesIO(content), dtype="int32", always_2d=True)[0].astype(np.int64)
+
+
+def test_groups_add_up_bit_for_bit(studio, wav, take):
+    saved(studio)
+    answer, files = exported(studio, {"kind": "groups"})
+    assert answer["message"] == "3 files that add up to the recording bit for bit"
+    assert answer["name"] == "song groups.zip"
+    assert list(files) == [
+        "song groups/01 lead guitar.wav", "song groups/02 Bässe.wav", "song groups/03 rest.wav",
+    ]  # fmt: skip
+    parts = [samples(content) for content in files.values()]
+    assert np.array_equal(sum(parts), samples(wav))
+    assert all(np.abs(part).max() > 0 for part in parts)
+    info = soundfile.info(io.BytesIO(files["song groups/03 rest.wav"]))
+    assert (info.format, info.subtype, info.frames) == ("WAV", "PCM_16", 6000)
+
+
+def test_components_add_up_bit_for_bit(studio, wav, take):
+    answer, files = exported(studio, {"kind": "components"})
+    assert next(iter(files)) == "song components/01 component_01.wav"
+    assert np.array_equal(sum(map(samples, files.values())), samples(wav))
+    assert "bit for bit" in answer["message"]
+
+
+def test_a_mix_as_it_is_is_the_recording(studio, wav, take):
+    answer, files = exported(studio, {"kind": "mix"})
+    assert answer["name"] == "song mix.wav"
+    assert np.array_equal(samples(files["song mix.wav"]), samples(wav))
+
+
+def test_a_mix_follows_the_levels_that_are_sent(studio, home, take):
+    saved(studio, [], [{"muted": True}] * 3)
+    levels = [{"gain_db": -6.0, "pan": 0.5}, {"muted": True}, {"gain_db": -60.0}]
+    _, files = exported(studio, {"kind": "mix", "levels": levels})
+    first, _ = soundfile.read(home / "song/whole/component_01.wav")
+    angle = 1.5 * np.pi / 4
+    sides = np.sqrt(2) * np.array([np.cos(angle), np.sin(angle)])
+    wanted = 10 ** (-6 / 20) * sides * first
+    heard, _ = soundfile.read(io.BytesIO(files["song mix.wav"]))
+    assert np.abs(heard - wanted).max() <= 0.5 / 2**15
+
+
+def test_a_mix_that_would_clip_is_turned_down_as_a_whole(studio, wav, take):
+    answer, files = exported(studio, {"kind": "mix", "levels": [{"gain_db": 12.0}] * 3})
+    original, _ = soundfile.read(io.BytesIO(wav))
+    heard, _ = soundfile.read(io.BytesIO(files["song mix.wav"]))
+    loudest = np.abs(original).max() * 10 ** (12 / 20)
+    assert f"turned down by {20 * np.log10(loudest):.1f} dB" in answer["message"]
+    assert np.abs(heard - original / np.abs(original).max()).max() < 2 / 2**15
+
+
+@pytest.mark.parametrize(
+    "wanted", [{}, {"kind": "all"}, {"kind": "mix", "levels": [{}]}, {"kind": 1},
+               {"kind": "mix", "levels": [{"gain_db": 999.0}] * 3}, {"kind": "groups"}]
+)  # fmt: skip
+def test_what_cannot_be_exported_is_refused(studio, take, wanted):
+    got = studio("POST", "takes/t1/exports", wanted)
+    assert got.status == 400
+    assert got.json["error"]
+
+
+def test_exports_are_removed_at_the_end(home, wav):
+    with running(home) as studio:
+        studio.upload(wav)
+        studio.until(idle)
+        exported(studio, {"kind": "components"})
+        assert list(home.rglob("*.zip"))
+    assert sorted(path.name for path in home.iterdir()) == ["song"]
+
+
+def test_exports_are_removed_after_a_while(studio, home, take, monkeypatch):
+    monkeypatch.setattr(exports, "KEPT", 0.05)
+    made = studio("POST", "takes/t1/exports", {"kind": "mix"}).json
+    while list(home.rglob("mix.wav")):
+        pass
+    got = studio("GET", made["address"])
+    assert got.status == 404
+    assert "no longer" in got.json["error"]
+
+
+def test_the_take_is_not_changed(studio, home, take):
+    before = {path.name: path.stat().st_mtime_ns for path in (home / "song/whole").iterdir()}
+    exported(studio, {"kind": "components"})
+    exported(studio, {"kind": "mix"})
+    after = {path.name: path.stat().st_mtime_ns for path in (home / "song/whole").iterdir()}
+    assert before == after

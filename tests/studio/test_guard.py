@@ -1,0 +1,195 @@
+"""Nobody but our own page is answered, and nothing that is sent reaches the disk by its name."""
+
+import http.client
+import socket
+
+import pytest
+import sound_files
+from kept import everything
+from studios import QUICK, idle, running
+
+from phinmf.studio import guard, session
+from phinmf.studio.guard import Guard, is_loopback
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A studio with one take, for requests that change nothing."""
+    home = tmp_path_factory.mktemp("guard") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "UnmixOptions", lambda **how: QUICK)
+        patch.setattr(session, "warm_up", lambda: None)
+        with running(home) as client:
+            path = sound_files.write(home.parent / "made.wav")
+            client.upload(path.read_bytes())
+            client.until(idle)
+            yield client
+
+
+@pytest.fixture
+def studio(shared):
+    """The shared studio, which is as before afterwards."""
+    before = everything(shared.session.home.path)
+    yield shared
+    assert everything(shared.session.home.path) == before
+    assert len(shared.state["recordings"][0]["takes"]) == 1
+
+
+PATHS = [
+    "../", "..%2f..%2fetc%2fpasswd", "%2e%2e/%2e%2e/etc/passwd", "..%5c..%5cwindows", "%00",
+    "index.html%00.js", "/etc/passwd", "%2fetc%2fpasswd", "//etc/passwd", "page/../app.py",
+    "..%252fapp.py", "%c0%ae%c0%ae/app.py", "app.py", "__init__.py", ".hidden", "takes/../../x",
+    "takes/%2e%2e%2fwhole/overview", "exports/..%2f..%2fsong%2fsong.wav", "exports/%2fetc%2fpasswd",
+    "takes//overview", "takes/t1%00/overview", "C:%5cwindows%5cwin.ini", "a" * 5000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_no_path_leads_to_a_file(studio, path):
+    for method in ("GET", "DELETE", "PUT", "POST"):
+        got = studio(method, path, b"{}" if method in ("PUT", "POST") else None)
+        assert got.status in (400, 404, 405)
+        assert b"root:" not in got.body
+
+
+@pytest.mark.parametrize("secret", ["", "x", "..", "%00", "%c3%a9", "a" * 32])
+def test_without_the_secret_nothing_is_known(studio, secret):
+    for path in ("", "events", "takes/t1/overview", "index.html"):
+        got = studio("GET", f"/{secret}/{path}", prefix="")
+        assert got.status == 404
+        assert got.json == {"error": "this address is not known here"}
+
+
+@pytest.mark.parametrize("cut", [2, 6])
+def test_a_part_of_the_secret_is_not_enough(studio, cut):
+    assert studio("GET", "events", prefix=f"{studio.prefix[:-cut]}/").status == 404
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "",
+             "192.168.0.1:{port}", "127.0.0.1:{port}.evil.example", "localhost.evil.example:{port}"]
+)  # fmt: skip
+def test_another_host_is_refused(studio, host):
+    """A name of an attacker that leads to this computer (DNS rebinding)."""
+    got = studio("GET", "takes/t1/overview", headers={"Host": host.format(port=studio.port)})
+    assert got.status in (400, 421)
+
+
+def test_two_hosts_are_refused(studio):
+    with socket.create_connection((studio.host, studio.port)) as raw:
+        own = f"Host: 127.0.0.1:{studio.port}\r\n"
+        raw.sendall(f"GET {studio.prefix} HTTP/1.1\r\n{own}Host: evil\r\n\r\n".encode())
+        assert raw.recv(100).split()[1] in (b"400", b"421")
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1"])
+def test_our_own_names_are_accepted(studio, host):
+    headers = {"Host": f"{host}:{studio.port}", "Origin": f"http://{host.lower()}:{studio.port}"}
+    assert studio("GET", "takes/t1/overview", headers=headers).status == 200
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1", "",
+                                    "https://127.0.0.1:{port}", "http://127.0.0.1:1"])  # fmt: skip
+def test_a_foreign_origin_is_refused(studio, origin):
+    headers = {"Origin": origin.format(port=studio.port)}
+    for method, path in (("DELETE", "takes/t1"), ("GET", "events"), ("POST", "recordings?name=a")):
+        assert studio(method, path, headers=headers).status == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "nonsense"])
+def test_requests_of_other_pages_are_refused(studio, site):
+    assert studio("GET", "", headers={"Sec-Fetch-Site": site}).status == 403
+    assert studio("DELETE", "takes/t1", headers={"Sec-Fetch-Site": site}).status == 403
+
+
+def test_every_answer_is_protected(studio):
+    for method, path in (("GET", "nothing"), ("GET", "takes/t1/overview"), ("PATCH", "events")):
+        headers = studio(method, path).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in headers
+        assert "server" not in headers
+
+
+def test_large_bodies_are_refused(studio):
+    for length in (str(2**20 + 1), "9" * 30, "-1", "1e3"):
+        connection = http.client.HTTPConnection(studio.host, studio.port, timeout=20)
+        connection.putrequest("PUT", f"{studio.prefix}takes/t1/mix")
+        connection.putheader("Content-Length", length)
+        connection.endheaders()
+        assert connection.getresponse().status in (400, 413)
+        connection.close()
+    pieces = (b" " * 2**16 for _ in range(17))
+    assert studio("PUT", "takes/t1/mix", pieces).status == 413
+
+
+def test_a_body_that_does_not_come_is_given_up(studio, monkeypatch):
+    monkeypatch.setattr(guard, "PATIENCE", 0.2)
+    connection = http.client.HTTPConnection(studio.host, studio.port, timeout=20)
+    connection.putrequest("PUT", f"{studio.prefix}takes/t1/mix")
+    connection.putheader("Content-Length", "10")
+    connection.endheaders(b"{")
+    assert connection.getresponse().status == 408
+    connection.close()
+
+
+MIX = '{"revision": 0, "groups": %s, "levels": %s}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"null", b"[]", b"{}", b"\xff\xfe", b"[" * 100_000, b'{"revision": 0}', b"1" * 10_000,
+     *(text.encode() for text in (
+         MIX % ("null", "[]"), MIX % ("[1]", "[]"), MIX % ('[{"name": 1, "components": []}]', "[]"),
+         MIX % ('[{"name": "a", "components": ["1"]}]', "[]"),
+         MIX % ('[{"name": "a", "components": [1.5]}]', "[]"),
+         MIX % ('[{"name": "a", "components": [true]}]', "[]"),
+         MIX % ("[]", '[{"gain_db": NaN}]'), MIX % ("[]", '[{"gain_db": 1e999}, {}, {}]'),
+         MIX % ("[]", '[{"gain_db": -Infinity}]'), MIX % ("[]", '[{"pan": "left"}]'),
+         MIX % ("[]", '[{"muted": 1}, {}, {}]'), MIX % ("[]", "[{}]"),
+         MIX % ('[{"name": "a", "components": [4]}]', "[]"),
+         MIX % ('[{"name": "a", "components": [1, 1]}]', "[]"),
+         MIX % ('[{"name": "a", "components": [0]}]', "[]"),
+         MIX % ('[{"name": "../a", "components": [1]}]', "[]"),
+         MIX % ('[{"name": "rest", "components": [1]}]', "[]"),
+         MIX % ('[{"name": "CON", "components": [1]}]', "[]"),
+         MIX % ('[{"name": "", "components": [1]}]', "[]"),
+         MIX % ('[{"name": "a\\u0000", "components": [1]}]', "[]"),
+         MIX % ('[{"name": "\\ud800", "components": [1]}]', "[]"),
+         MIX % ('[{"name": "a", "components": [1]}, {"name": "A", "components": [2]}]', "[]"),
+         MIX % ('[{"name": "a", "colour": 12, "components": [1]}]', "[]"),
+         MIX % ('[{"name": "a", "colour": -1, "components": [1]}]', "[]"),
+     ))],
+)  # fmt: skip
+def test_nonsense_is_refused_in_a_sentence(studio, body):
+    got = studio("PUT", "takes/t1/mix", body)
+    assert got.status == 400
+    assert 10 < len(got.json["error"]) < 300
+
+
+def test_on_all_addresses_numbers_are_accepted_and_names_are_not():
+    open_guard = Guard(None, "secret", "0.0.0.0", 80)
+    assert open_guard.is_here("192.168.0.7:80")
+    assert open_guard.is_here("[fe80::1]:80")
+    assert not open_guard.is_here("192.168.0.7:81")
+    assert not open_guard.is_here("evil.example:80")
+    assert not Guard(None, "secret", "192.168.0.7", 80).is_here("192.168.0.8:80")
+
+
+def test_what_is_loopback():
+    assert all(map(is_loopback, ("127.0.0.1", "127.0.0.2", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "192.168.0.7", "studio.example")))
+
+
+def test_ipv6(home):
+    try:
+        with running(home, host="::1") as client:
+            client.host = "::1"
+            assert client("GET", "nothing").status == 404
+            assert client.state["recordings"] == []
+    except OSError as error:
+        pytest.skip(str(error))

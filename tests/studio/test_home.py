@@ -1,0 +1,219 @@
+"""The folder of the studio: what others have put there survives everything."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import sound_files
+from kept import everything
+from studios import PATIENCE, Client, idle, running
+
+from phinmf.cli import main
+from phinmf.studio import scratch
+from phinmf.studio.found import found_at
+
+
+@pytest.fixture
+def crowded(home):
+    """A home that is full of somebody else's work, some of which looks like the studio's."""
+    for name in ("song", "song/whole", "other", ".phinmf-mine", ".phinmf-studio-forged",
+                 ".phinmf-studio-noted", ".phinmf-studio-", "kept", "kept/preview"):  # fmt: skip
+        (home / name).mkdir(parents=True)
+        (home / name / "mine.txt").write_text("mine")
+    (home / "song.wav").write_text("no sound")
+    (home / ".phinmf-studio-noted/note.json").write_text(json.dumps(scratch.note_for("another")))
+    (home / ".phinmf-studio-noted/lock").touch()
+    (home / "kept/studio.json").write_text('{"name": 3}')
+    (home / "studio.json").write_text("{}")
+    (home / "link").symlink_to(home / "other")
+    (home / ".phinmf-studio-link").symlink_to(home / "other")
+    (home / "dangling").symlink_to(home / "nowhere")
+    return home
+
+
+def test_the_work_of_others_survives(crowded, wav):
+    before = everything(crowded)
+    with running(crowded) as studio:
+        for name in ("song.wav", "other.wav", "kept.wav", "studio.json"):
+            studio.upload(wav, name)
+        state = studio.until(idle)
+        assert len(state["recordings"]) == 4
+        studio.upload(b"no sound", "x.wav")
+        for recording in state["recordings"]:
+            (take,) = recording["takes"]
+            studio("POST", f"takes/{take['id']}/exports", {"kind": "components"})
+            assert studio("DELETE", f"takes/{take['id']}").status == 204
+    after = everything(crowded)
+    assert {name: after[name] for name in before} == before
+    assert sorted({name.split("/")[0] for name in after if name not in before}) == [
+        "kept 2", "other 2", "song 2", "studio",
+    ]  # fmt: skip
+
+
+def test_links_are_not_followed(home, wav, tmp_path):
+    with running(home) as studio:
+        studio.upload(wav)
+        studio.until(idle)
+    outside = tmp_path / "outside"
+    shutil.copytree(home / "song", outside)
+    shutil.rmtree(home / "song/whole")
+    (home / "song/whole").symlink_to(outside / "whole")
+    (home / "linked").symlink_to(outside)
+    (home / "song/song.wav").unlink()
+    (home / "song/song.wav").symlink_to(outside / "song.wav")
+    before = everything(outside)
+    with running(home) as studio:
+        (recording,) = studio.state["recordings"]
+        assert (recording["takes"], recording["again"]) == ([], False)
+    assert everything(outside) == before
+
+
+def test_a_damaged_take_is_left_out(home, wav):
+    with running(home) as studio:
+        studio.upload(wav)
+        studio.until(idle)
+    listing = home / "song/whole/result.json"
+    listing.write_text(listing.read_text().replace("WAV", "WAX"))
+    before = everything(home / "song/whole")
+    with running(home) as studio:
+        (recording,) = studio.until(idle)["recordings"]
+        assert [take["name"] for take in recording["takes"]] == ["Take 3"]
+    assert everything(home / "song/whole") == before
+
+
+def test_two_studios_in_one_folder_do_not_disturb_each_other(home, wav):
+    with running(home) as first:
+        first.upload(wav)
+        first.until(idle)
+        made = first("POST", "takes/t1/exports", {"kind": "mix"}).json
+        with running(home) as second:
+            assert len(second.state["recordings"]) == 1
+            second.upload(wav)
+            second.until(idle)
+        assert first("GET", made["address"]).status == 200
+    names = sorted(path.name for path in home.iterdir())
+    assert names == ["song", "song 2"]
+
+
+class Program:
+    """The command in a process of its own, which never outlives its test."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def __init__(self, home, *given):
+        command = [sys.executable, "-m", "phinmf", "studio", "--no-browser", "-o", home, *given]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        line = self.process.stdout.readline()
+        self.client = Client(re.search(r"http://\S+", line)[0])
+
+    def end(self, number):
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return out, err, self.process.returncode
+
+
+def test_killed_in_the_middle_of_its_work(tmp_path):
+    home = tmp_path / "home"
+    song = sound_files.write(tmp_path / "short.wav")
+    long = sound_files.write(tmp_path / "long.wav", sound_files.tones(800_000))
+    groups = [{"name": "kept", "colour": 0, "components": [1]}]
+    mix = {"revision": 0, "groups": groups, "levels": []}
+    with Program(home, song) as program:
+        client = program.client
+        client.until(idle)
+        assert client("PUT", "takes/t1/mix", mix).status == 200
+        assert client("POST", "takes/t1/exports", {"kind": "components"}).status == 201
+        client.upload(long.read_bytes(), "long.wav")
+        client.until(lambda s: len(s["recordings"]) == 2 and s["recordings"][1]["jobs"][0]["share"])
+        program.end(signal.SIGKILL)
+    left = [path.name for path in home.iterdir() if path.name.startswith(".")]
+    assert len(left) == 1  # what was not finished
+    with Program(home) as program:
+        state = program.client.state
+        assert not (home / left[0]).exists()
+        assert [one["name"] for one in state["recordings"]] == ["short.wav", "long.wav"]
+        assert state["recordings"][0]["takes"][0]["groups"] == groups
+        assert state["recordings"][1]["jobs"]  # it begins again
+        out, err, status = program.end(signal.SIGINT)
+    assert (err, status) == ("", 0)
+    assert "The studio has ended" in out
+    assert sorted(path.name for path in home.iterdir()) == ["long", "short"]
+    assert [path.name for path in (home / "short").iterdir() if path.is_dir()] == ["whole"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_leave_nothing_half_written(tmp_path, number):
+    home = tmp_path / "home"
+    song = sound_files.write(tmp_path / "song.wav", sound_files.tones(400_000))
+    with Program(home, song) as program:
+        program.client.until(lambda s: s["recordings"][0]["jobs"][0]["state"] == "running")
+        time.sleep(0.3)
+        _, err, status = program.end(number)
+    assert status == (0 if number == signal.SIGINT else 128 + number)
+    assert "Traceback" not in err
+    names = [str(p.relative_to(home)) for p in home.rglob("*")] if home.exists() else []
+    assert not any(name.startswith(".") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["missing.wav"], "missing.wav does not exist"),
+        (["empty"], "empty has no sound files"),
+        (["bad.wav"], "bad.wav cannot be read as sound"),
+        (["broken"], "broken is not a folder that phinmf unmix has written"),
+        (["-o", "bad.wav"], "bad.wav is a file"),
+        (["--host", "no.such.address.invalid"], "is no address of this computer"),
+        (["--host", "192.0.2.1"], "cannot be used"),
+    ],
+)
+def test_bad_inputs_are_refused_before_the_studio_opens(tmp_path, monkeypatch, capsys, given, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/result.json").write_text("{}")
+    (tmp_path / "bad.wav").write_text("no sound")
+    before = everything(tmp_path)
+    assert main(["studio", "--no-browser", *given]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert everything(tmp_path) == before
+
+
+def test_without_the_extra_the_command_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    assert main(["studio"]) == 1
+    assert 'pip install "phinmf[studio]"' in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken(home, capsys, studio):
+    assert main(["studio", "--port", str(studio.port), "--no-browser", "-o", str(home)]) == 1
+    assert f"port {studio.port}" in capsys.readouterr().err
+
+
+def test_found_at_the_folder_of_another_studio(home, wav, tmp_path):
+    with running(home) as studio:
+        studio.upload(wav)
+        studio.until(idle)
+    (one,) = found_at(home)
+    assert (one.name, one.file) == ("song.wav", home / "song/song.wav")
+    assert one.takes == [home / "song/whole"]
+    with running(tmp_path / "other", *found_at(home)) as studio:
+        wanted = {"n_components": 2, "window": "16ms", "seed": 0}
+        assert studio("POST", "recordings/r1/takes", wanted).status == 201
+        folders = [take["folder"] for take in studio.until(idle)["recordings"][0]["takes"]]
+    assert folders == [str(home / "song/whole"), str(tmp_path / "other/song/take-3")]
+    assert os.listdir(tmp_path / "other") == ["song"]

@@ -1,0 +1,185 @@
+"""``phinmf studio`` for the tests: its process, and its page in a browser."""
+
+import base64
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from urllib.parse import quote
+
+import numpy as np
+from studios import PATIENCE, Client, idle
+
+STUDIO = "window.phinmfStudio"
+BASE64 = """((arrays) => arrays.map((a) => {
+  const bytes = new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 8192) {
+    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  }
+  return btoa(text);
+}))"""
+
+
+class StudioProcess(Client):
+    """The command in a process of its own; started again, it has the same port."""
+
+    def __init__(self, home, inputs, said):
+        self.home, self.inputs, self.said, self.port = home, inputs, said, 0
+
+    def start(self):
+        """Start it, or start it again after it ended, and wait until it says where it is."""
+        command = [
+            sys.executable, "-m", "phinmf", "studio", "--no-browser", "-o", self.home,
+            "--port", self.port, *self.inputs,
+        ]  # fmt: skip
+        self.process = subprocess.Popen(
+            list(map(str, command)), stdout=self.said, stderr=self.said, start_new_session=True,
+            env=dict(os.environ, PYTHONUNBUFFERED="1"),
+        )  # fmt: skip
+        end = time.monotonic() + PATIENCE
+        while "http://" not in (said := self.output()) or "\n" not in said.partition("http://")[2]:
+            assert self.process.poll() is None, said
+            assert time.monotonic() < end, said
+            time.sleep(0.02)
+        self.address = next(word for word in said.split() if word.startswith("http://"))
+        super().__init__(self.address)
+
+    def output(self):
+        """What it has said so far."""
+        self.said.seek(0)
+        return self.said.read()
+
+    def end(self, number=signal.SIGINT):
+        """Send a signal; return the exit code and everything that was said."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(PATIENCE)
+        said = self.output()
+        self.said.truncate(0)
+        return code, said
+
+    def take(self, folder):
+        """The state of the take in a folder."""
+        takes = [take for one in self.state["recordings"] for take in one["takes"]]
+        (found,) = [take for take in takes if take["folder"] == str(folder)]
+        return found
+
+    def ungroup(self, folder):
+        """Forget all groups and levels of a take."""
+        take = self.take(folder)
+        levels = [{"gain_db": 0.0, "pan": 0.0, "muted": False}] * len(take["components"])
+        mix = {"revision": take["revision"], "groups": [], "levels": levels}
+        answer = self("PUT", f"takes/{take['id']}/mix", mix)
+        assert answer.status == 200, answer.body
+
+    def until_idle(self, n_takes):
+        """Wait until the first recording has as many takes and no work is left."""
+        return self.until(
+            lambda state: (
+                idle(state) and [len(one["takes"]) for one in state["recordings"]][:1] == [n_takes]
+            )
+        )
+
+
+@contextlib.contextmanager
+def studio(home, *inputs):
+    """Run the command; kill it at the end if it still runs."""
+    with tempfile.TemporaryFile("w+") as said:
+        process = StudioProcess(home, inputs, said)
+        process.start()
+        try:
+            yield process
+        finally:
+            process.end(signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def collected(process):
+    """Collect the states that the server sends while something is done."""
+    states = []
+
+    def follow():
+        with contextlib.suppress(OSError, ValueError):
+            for state in process.states():
+                states.append(state)
+                if ended.is_set():
+                    return
+
+    ended = threading.Event()
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    try:
+        yield states
+    finally:
+        ended.set()
+
+
+def show(page, process, folder):
+    """Open the page of a studio at a take, and wait until it is drawn."""
+    page.visit(f"{process.address}#{quote(str(folder), safe='')}")
+    page.until(f"{STUDIO}?.state.shown === {json.dumps(str(folder))}", PATIENCE)
+    page.until(f"{STUDIO}.desk.rows.overview")
+
+
+def show_untouched(page, process, folder):
+    """Open a take as if nobody had grouped anything yet."""
+    page.visit("about:blank")  # whatever is open there saves no more
+    process.ungroup(folder)
+    page.look(1280, 1400)
+    show(page, process, folder)
+    page.do("localStorage.clear()")
+    return page
+
+
+def drop(page, *files):
+    """Drop files from the disk onto the page, as a hand does."""
+    for kind in ("dragEnter", "dragOver", "drop"):
+        data = {"items": [], "files": list(map(str, files)), "dragOperationsMask": 1}
+        event = {"type": kind, "x": 300, "y": 300, "data": data}
+        page.driver.execute_cdp_cmd("Input.dispatchDragEvent", event)
+
+
+def arrays(page, promise, *types):
+    """What a promise of typed arrays comes to."""
+    found = page.resolved(f"({promise}).then({BASE64})")
+    assert isinstance(found, list), found
+    return [
+        np.frombuffer(base64.b64decode(text), kind) for text, kind in zip(found, types, strict=True)
+    ]
+
+
+def rendered(page, start, count):
+    """Left and right of what would be heard from a sample on: (2, count)."""
+    return np.array(arrays(page, f"{STUDIO}.render({start}, {count})", "<f4", "<f4"))
+
+
+def groups(page):
+    """Names and components of the groups, as this page has them."""
+    found = page.js(f"{STUDIO}.mix.groups.map(({{name, components}}) => [name, components])")
+    return dict(found)
+
+
+def until_saved(page):
+    """Wait until the page says that everything is saved."""
+    page.until("document.querySelector('.status').textContent === 'saved'")
+
+
+def text(page, selector):
+    """The text of an element."""
+    return page.js(f"document.querySelector({json.dumps(selector)}).textContent")
+
+
+@contextlib.contextmanager
+def script_on_every_page(page, source):
+    """Run a script before those of every page that is opened."""
+    added = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+    try:
+        yield
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
