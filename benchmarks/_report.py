@@ -148,6 +148,44 @@ TABLES = {
         "by piece sdr": "p over pieces", "all seconds": "all atoms, s",
         "few seconds": "few atoms, s",
     },
+    "grouping_summary": {
+        "groups": "groups",
+        **{
+            f"{half}: {measure} over {zero}": f"{words}, from {zero}: {half}"
+            for measure, words in (("snr", "SNR"), ("si_sdr", "SI-SDR"))
+            for zero in ("mixture", "chance")
+            for half in ("chosen on", "reported")
+        },
+    },
+    "grouping_kinds": {
+        "sound": "sound", "pieces": "pieces", "K": "components",
+        **{
+            f"{groups}: {measure}": f"{words}, {measure_words}"
+            for measure, measure_words in (("snr", "SNR"), ("si_sdr", "SI-SDR"))
+            for groups, words in (
+                ("mixture", "mixture"), ("chance", "chance"),
+                ("before: loudness over time", "before"),
+                ("the rule", "the rule"), ("oracle groups", "oracle groups"),
+                ("oracle mask", "oracle mask"),
+            )
+        },
+    },
+    "grouping_suggestions": {
+        "half": "half", "sound": "sound", "sets": "sets for each recording",
+        "pairs of one source": "suggested pairs that are of one source",
+        "of all pairs": "all pairs that are",
+    },
+    "grouping_arrangements": {
+        "K": "components",
+        **{
+            f"{groups}: {measure}": f"{words}, {measure_words}"
+            for measure, measure_words in (("snr", "SNR"), ("si_sdr", "SI-SDR"))
+            for groups, words in (
+                ("mixture", "the recording itself"), ("the rule", "automatic groups"),
+                ("oracle groups", "best groups"), ("oracle mask", "best mask"),
+            )
+        },
+    },
     "unmix": {
         "minutes": "minutes of 44.1 kHz stereo", "seconds": "s in all",
         "share_of_its_length": "share of its length", "learning": "learning, s",
@@ -236,6 +274,10 @@ OTHER_PAGES = {
     **dict.fromkeys(
         ("starts", "starts_short", "starts_ways", "starts_length"), "docs/choosing/starts.md"
     ),
+    **dict.fromkeys(
+        ("grouping_summary", "grouping_kinds", "grouping_suggestions"), "docs/grouping.md"
+    ),
+    "grouping_arrangements": "docs/unmix.md",
     "unmix": "docs/unmix.md",
     "estimator": "docs/estimator.md",
     "held_out": "docs/choosing/held_out.md",

@@ -232,7 +232,9 @@ def main() -> None:
     rows = measured(pieces)
     results = {"grouping": rows, "grouping_summary": summary(rows)}
     if not options.quick:
-        results |= {"grouping_kinds": by_kind(rows), "grouping_suggestions": suggested(pieces)}
+        kinds = by_kind(rows)
+        results |= {"grouping_kinds": kinds, "grouping_suggestions": suggested(pieces)}
+        results["grouping_arrangements"] = [r for r in kinds if r["sound"] == "arrangements"]
     for name, table in results.items():
         if name != "grouping":
             print(*table, sep="\n")

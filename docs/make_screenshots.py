@@ -1,39 +1,167 @@
-"""Take screenshots of the report of ``phinmf demo`` for the docs; needs Chromium and selenium."""
+"""Take screenshots of the report and of the studio for the docs; needs Chromium and selenium."""
 
 from __future__ import annotations
 
+import base64
+import json
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import soundfile
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
+from phinmf.audio.example import example
 from phinmf.cli import main as phinmf
 
 IMAGES = Path(__file__).parent / "images"
-SIZES = {"report.png": (1200, 1160), "report_phone.png": (390, 1200)}
+STUDIO = "window.phinmfStudio"
 
 
-def main() -> None:
-    """Write one picture for each size of the window."""
-    with tempfile.TemporaryDirectory() as folder:
-        phinmf(["demo", "-o", folder])
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a page, and how it is looked at."""
+
+    name: str
+    width: int
+    height: int
+    scheme: str = "light"
+
+
+REPORT = [Picture("report", 1200, 1160), Picture("report_phone", 390, 1200)]
+GROUPED = [
+    Picture("studio", 1280, 790),
+    Picture("studio_dark", 1280, 790, "dark"),
+    Picture("studio_phone", 390, 844),
+]
+MANY = [Picture("studio_32", 1280, 1670)]
+
+
+@contextmanager
+def chromium() -> Iterator[webdriver.Chrome]:
+    """Start a browser."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium") or ""
         for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
             options.add_argument(flag)
-        options.add_argument(f"--user-data-dir={folder}/profile")
+        options.add_argument(f"--user-data-dir={profile}")
         driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
         try:
-            for name, size in SIZES.items():
-                driver.set_window_size(*size)
-                driver.get((Path(folder) / "example" / "report.html").as_uri())
-                time.sleep(2)  # until all sounds are decoded and drawn
-                driver.save_screenshot(str(IMAGES / name))
+            yield driver
         finally:
             driver.quit()
+
+
+def take_pictures(driver: webdriver.Chrome, pictures: list[Picture]) -> None:
+    """Write pictures of the page that is open."""
+    for picture in pictures:
+        size = {"width": picture.width, "height": picture.height, "deviceScaleFactor": 1}
+        phone = {"mobile": picture.width < 500}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size | phone)
+        media = [{"name": "prefers-color-scheme", "value": picture.scheme}]
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
+        time.sleep(2)  # until everything is decoded and drawn
+        png = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})["data"]
+        (IMAGES / f"{picture.name}.png").write_bytes(base64.b64decode(png))
+
+
+class Studio:
+    """A running studio, and its first recording."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def ask(self, method: str, path: str, body: object) -> None:
+        """Send a request."""
+        data = json.dumps(body).encode()
+        request = urllib.request.Request(self.address + path, data, method=method)
+        urllib.request.urlopen(request).close()
+
+    def takes(self, n: int) -> list[dict]:
+        """Wait for as many takes; return them."""
+        with urllib.request.urlopen(self.address + "events") as stream:
+            for line in stream:
+                if line.startswith(b"data: "):
+                    (recording,) = json.loads(line[6:])["recordings"]
+                    if len(recording["takes"]) == n:
+                        return recording["takes"]
+        raise AssertionError("the studio has ended")
+
+
+@contextmanager
+def studio(folder: Path, file: str) -> Iterator[Studio]:
+    """Run ``phinmf studio`` in a folder."""
+    command = [sys.executable, "-m", "phinmf", "studio", "--no-browser", file]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield Studio(process.stdout.readline().split()[-1])
+        finally:
+            process.terminate()
+
+
+def true_groups(folder: Path) -> list[dict]:
+    """Put each component to the stem of the example that it is most like; none that is faint."""
+    sounds = [soundfile.read(path)[0] for path in sorted(folder.glob("component_*.wav"))]
+    stems = example().stems
+    found: dict[str, list[int]] = {name: [] for name in stems}
+    for number, y in enumerate(sounds, 1):
+        likeness = {name: abs(np.corrcoef(y, stem)[0, 1]) for name, stem in stems.items()}
+        name = max(likeness, key=likeness.__getitem__)
+        if likeness[name] > 0.2:
+            found[name].append(number)
+    return [
+        {"name": name, "colour": i, "components": numbers}
+        for i, (name, numbers) in enumerate(found.items())
+        if numbers
+    ]
+
+
+def picture_studio(driver: webdriver.Chrome, folder: Path) -> None:
+    """Unmix the example, group it, unmix it again into 32 components, and take the pictures."""
+    sound = example()
+    soundfile.write(folder / "example.wav", sound.mixture, sound.sample_rate)
+    with studio(folder, "example.wav") as running:
+        (whole,) = running.takes(1)
+        mix = {key: whole[key] for key in ("revision", "levels")}
+        groups = true_groups(folder / whole["folder"])
+        running.ask("PUT", f"takes/{whole['id']}/mix", {**mix, "groups": groups})
+        again = {"n_components": 32, "window": "40ms", "seed": 1, "carry_from": whole["id"]}
+        running.ask("POST", "recordings/r1/takes", again)
+        many = running.takes(2)[-1]
+        for take, pictures in ((whole, GROUPED), (many, MANY)):
+            driver.get("about:blank")
+            driver.get(f"{running.address}#{urllib.parse.quote(take['folder'], safe='')}")
+            time.sleep(2)
+            driver.execute_script(
+                f"{STUDIO}.player.setLoop(48_000, 96_000); {STUDIO}.player.seek(62_000);"
+                f"{STUDIO}.actions.toggleSolo({json.dumps(groups[-1]['components'])})"
+                if take is whole
+                else ""
+            )
+            take_pictures(driver, pictures)
+
+
+def main() -> None:
+    """Write all pictures."""
+    with tempfile.TemporaryDirectory() as folder, chromium() as driver:
+        phinmf(["demo", "-o", folder])
+        driver.get((Path(folder) / "example" / "report.html").as_uri())
+        take_pictures(driver, REPORT)
+        place = Path(folder) / "studio"
+        place.mkdir()
+        picture_studio(driver, place)
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ class Browser:
             element = self.driver.find_element("css selector", each)
             width = self.js("arguments[0].getBoundingClientRect().width", element)
             ends.append((element, round((share - 0.5) * width)))
-        hand = PointerInput("touch" if touch else "mouse", "hand")
+        hand = PointerInput("touch", "finger") if touch else PointerInput("mouse", "hand")
         actions = ActionChains(self.driver, duration=100, devices=[hand])
         (first, right), (second, further) = ends
         actions.move_to_element_with_offset(first, right, 0).click_and_hold()

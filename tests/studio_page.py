@@ -10,15 +10,12 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.error
-import urllib.request
 from urllib.parse import quote
 
 import numpy as np
+from studios import PATIENCE, Client, idle
 
 STUDIO = "window.phinmfStudio"
-#: what a browser could do at most while a test waits for the server
-PATIENCE = 60
 BASE64 = """((arrays) => arrays.map((a) => {
   const bytes = new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
   let text = "";
@@ -29,7 +26,7 @@ BASE64 = """((arrays) => arrays.map((a) => {
 }))"""
 
 
-class StudioProcess:
+class StudioProcess(Client):
     """The command in a process of its own; started again, it has the same port."""
 
     def __init__(self, home, inputs, said):
@@ -51,7 +48,7 @@ class StudioProcess:
             assert time.monotonic() < end, said
             time.sleep(0.02)
         self.address = next(word for word in said.split() if word.startswith("http://"))
-        self.port = int(self.address.split("/")[2].rpartition(":")[2])
+        super().__init__(self.address)
 
     def output(self):
         """What it has said so far."""
@@ -67,32 +64,9 @@ class StudioProcess:
         self.said.truncate(0)
         return code, said
 
-    def asked(self, path, method="GET", body=None):
-        """Return the status and the body of an answer."""
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        request = urllib.request.Request(self.address + path, data, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-                return answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read()
-
-    def messages(self):
-        """Yield the state at every change, for ever."""
-        with urllib.request.urlopen(self.address + "events", timeout=PATIENCE) as stream:
-            for line in stream:
-                if line.startswith(b"data: "):
-                    yield json.loads(line.removeprefix(b"data: "))
-
-    def state(self):
-        """The state as it is now."""
-        with contextlib.closing(self.messages()) as messages:
-            return next(messages)
-
     def take(self, folder):
         """The state of the take in a folder."""
-        takes = [take for one in self.state()["recordings"] for take in one["takes"]]
+        takes = [take for one in self.state["recordings"] for take in one["takes"]]
         (found,) = [take for take in takes if take["folder"] == str(folder)]
         return found
 
@@ -101,23 +75,16 @@ class StudioProcess:
         take = self.take(folder)
         levels = [{"gain_db": 0.0, "pan": 0.0, "muted": False}] * len(take["components"])
         mix = {"revision": take["revision"], "groups": [], "levels": levels}
-        status, answer = self.asked(f"takes/{take['id']}/mix", "PUT", mix)
-        assert status == 200, answer
-
-    def until(self, true):
-        """Wait until a function of the state is true; return the state."""
-        with contextlib.closing(self.messages()) as messages:
-            return next(state for state in messages if true(state))
+        answer = self("PUT", f"takes/{take['id']}/mix", mix)
+        assert answer.status == 200, answer.body
 
     def until_idle(self, n_takes):
-        """Wait until there are as many takes of the first recording and no work is left."""
-
-        def idle(state):
-            recordings = state["recordings"]
-            done = not any(one["jobs"] for one in recordings)
-            return done and recordings and len(recordings[0]["takes"]) == n_takes
-
-        return self.until(idle)
+        """Wait until the first recording has as many takes and no work is left."""
+        return self.until(
+            lambda state: (
+                idle(state) and [len(one["takes"]) for one in state["recordings"]][:1] == [n_takes]
+            )
+        )
 
 
 @contextlib.contextmanager
@@ -139,7 +106,7 @@ def collected(process):
 
     def follow():
         with contextlib.suppress(OSError, ValueError):
-            for state in process.messages():
+            for state in process.states():
                 states.append(state)
                 if ended.is_set():
                     return
@@ -195,7 +162,7 @@ def rendered(page, start, count):
 def groups(page):
     """Names and components of the groups, as this page has them."""
     found = page.js(f"{STUDIO}.mix.groups.map(({{name, components}}) => [name, components])")
-    return {name: components for name, components in found}
+    return dict(found)
 
 
 def until_saved(page):

@@ -24,8 +24,8 @@ TOO_SMALL = """[...document.querySelectorAll("button, select, input:not([type=fi
 SHOWN = """(() => {
   const e = document.activeElement;
   const looks = () => [e, e.closest(".row") ?? e].map((each) => {
-    const { outlineStyle, outlineWidth, boxShadow, backgroundColor, borderColor } = getComputedStyle(each);
-    return [outlineStyle, outlineWidth, boxShadow, backgroundColor, borderColor].join();
+    const style = getComputedStyle(each);
+    return ["outline", "boxShadow", "backgroundColor", "borderColor"].map((name) => style[name]);
   }).join();
   const focused = looks();
   e.blur();

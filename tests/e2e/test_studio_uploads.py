@@ -57,7 +57,7 @@ def test_what_is_no_sound_is_answered_in_a_sentence(page, own, tmp_path):
     for _ in range(3):
         page.click(".upload [data-action=cancel-upload]")
     assert texts(page, ".upload") == []
-    assert own.state()["recordings"] == []
+    assert own.state["recordings"] == []
     assert files_in(own.home) == [] or all("studio-" in name for name in files_in(own.home))
 
 
@@ -71,7 +71,7 @@ def test_cancelling_leaves_nothing_behind(page, own, tmp_path, stage):
         page.until(f"{doing}.startsWith('{stage}')", 60)
     page.do("for (const stop of document.querySelectorAll('[data-job] button')) stop.click()")
     page.until("document.querySelectorAll('[data-job]').length === 0", 30)
-    finished = {take["name"].lower() for take in own.state()["recordings"][-1]["takes"]}
+    finished = {take["name"].lower() for take in own.state["recordings"][-1]["takes"]}
     left = {path.name for path in (own.home / stage).iterdir()}
     assert left == {"studio.json", f"{stage}.wav", *finished}
     assert [path for path in own.home.glob(".phinmf-studio-*/*") if path.is_dir()] == []
@@ -89,7 +89,7 @@ def test_an_upload_that_is_cancelled_leaves_nothing_behind(page, own, tmp_path):
     finally:
         fast = {**slow, "latency": 0, "uploadThroughput": -1}
         page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", fast)
-    assert "slow.wav" not in [one["name"] for one in own.state()["recordings"]]
+    assert "slow.wav" not in [one["name"] for one in own.state["recordings"]]
     for _ in range(100):
         if not (left := list(own.home.glob(".phinmf-studio-*/*/*"))):
             break
@@ -104,8 +104,8 @@ def test_hostile_names_and_tags_are_shown_and_not_executed(page, own, tmp_path):
         file.title = HOSTILE
         file.write(tones(3 * RATE))
     page.do(
-        "window.violations = [];"
-        " document.addEventListener('securitypolicyviolation', (e) => violations.push(e.blockedURI))"
+        "window.violations = []; document.addEventListener("
+        "'securitypolicyviolation', (e) => violations.push(e.blockedURI))"
     )
     drop(page, path)
     page.until(f"{STUDIO}.state.shown && {STUDIO}.desk.rows.overview", 60)
@@ -131,7 +131,7 @@ def test_hostile_names_and_tags_are_shown_and_not_executed(page, own, tmp_path):
 
 
 def test_several_files_are_taken_one_after_the_other(page, own, tmp_path):
-    before = len(own.state()["recordings"])
+    before = len(own.state["recordings"])
     names = [f"part {i}.wav" for i in range(3)]
     drop(page, *[write(tmp_path / name, np.tile(tones(RATE), (2, 1))) for name in names])
     state = own.until(lambda state: len(state["recordings"]) == before + 3)

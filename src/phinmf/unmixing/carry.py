@@ -13,19 +13,18 @@ from phinmf.unmixing import ownership
 from phinmf.unmixing.mix import Group
 from phinmf.unmixing.record import FolderRecord
 from phinmf.unmixing.saved_mix import stored
-from phinmf.unmixing.sums import component_sounds, total
+from phinmf.unmixing.sums import component_sounds
 
 SECONDS = 30.0  #: that are compared, from the middle of what both have
-CONVINCING = 0.5  #: least share of a component that is in one group
+FRAME = 0.05  #: seconds of a frame of the spectrograms, about
 
 
 def carried(old: Path, new: Path) -> list[Group]:
     """Return the groups of one folder in the components of another one.
 
-    Each new component goes to the group that holds the largest share of it, or to none, if that is
-    what the components of no group hold, or if it is less than half. Shares are measured in the
-    sound itself: x = Σ g over groups and the rest, so the inner products of a component with
-    them add up to its inner product with the recording x.
+    Each new component goes where the old one is that is most like it, which may be in no group.
+    Components are alike if their magnitude spectrograms are, in the stretch that both folders
+    have: whoever sounds at the same times, at the same frequencies.
 
     Parameters
     ----------
@@ -36,35 +35,45 @@ def carried(old: Path, new: Path) -> list[Group]:
     groups = [group for group in stored(before).groups if group.components]
     if not groups:
         return []
-    shares = shared(old, before, new, after, groups)
-    best = shares.argmax(axis=1)
-    fits = np.take_along_axis(shares, best[:, None], axis=1)[:, 0] >= CONVINCING
-    members: list[list[int]] = [[] for _ in groups]
-    for k, (g, convincing) in enumerate(zip(best, fits, strict=True)):
-        if convincing and g < len(groups):
-            members[g].append(k + 1)
+    alike = likeness(old, before, new, after)
+    nearest = alike.argmax(axis=1) + 1
+    heard = alike.max(axis=1) > 0
     return [
-        replace(group, components=numbers) for group, numbers in zip(groups, members, strict=True)
+        replace(
+            group,
+            components=[
+                k for k, i in enumerate(nearest, 1) if heard[k - 1] and i in group.components
+            ],
+        )
+        for group in groups
     ]
 
 
-def shared(
-    old: Path, before: FolderRecord, new: Path, after: FolderRecord, groups: list[Group]
-) -> Array:
-    """Return the share (K, groups + 1) of each new component in each old group, the rest last."""
-    old_sounds, new_sounds = component_sounds(old, before), component_sounds(new, after)
-    first, n = common_stretch(before, after, old_sounds[0].sample_rate)
-    inner = np.zeros((len(new_sounds), len(groups) + 1))
-    for heard, found in zip(
-        zip(*(files.blocks(sound, first - before.start, n) for sound in old_sounds), strict=True),
-        zip(*(files.blocks(sound, first - after.start, n) for sound in new_sounds), strict=True),
+def likeness(old: Path, before: FolderRecord, new: Path, after: FolderRecord) -> Array:
+    """Return the cosine (new, old) of the magnitude spectrograms of components."""
+    heard, found = component_sounds(old, before), component_sounds(new, after)
+    first, n = common_stretch(before, after, heard[0].sample_rate)
+    frame = 2 ** round(np.log2(FRAME * heard[0].sample_rate))
+    inner = np.zeros((len(found), len(heard)))
+    squares = np.zeros(len(found)), np.zeros(len(heard))
+    for blocks in zip(
+        *(files.blocks(sound, first - after.start, n) for sound in found),
+        *(files.blocks(sound, first - before.start, n) for sound in heard),
         strict=True,
     ):
-        sums = [np.sum([heard[i - 1] for i in group.components], axis=0) for group in groups]
-        sums.append(total(heard) - np.sum(sums, axis=0))
-        inner += np.stack(found).reshape(len(found), -1) @ np.stack(sums).reshape(len(sums), -1).T
-    whole = inner.sum(axis=1, keepdims=True)
-    return inner / np.where(whole > 0, whole, np.inf)
+        A, B = np.split(np.stack([magnitudes(block, frame) for block in blocks]), [len(found)])
+        inner += A @ B.T
+        for total, X in zip(squares, (A, B), strict=True):
+            total += np.square(X).sum(axis=1)
+    norms = np.sqrt(np.outer(*squares))
+    return inner / np.where(norms > 0, norms, np.inf)
+
+
+def magnitudes(block: Array, frame: int) -> Array:
+    """Return the magnitudes of the spectra of frames that do not overlap, of all channels."""
+    padded = np.pad(block, ((0, -len(block) % frame), (0, 0)))
+    frames = padded.T.reshape(-1, frame).astype(np.float32) * np.hanning(frame).astype(np.float32)
+    return np.abs(np.fft.rfft(frames)).ravel()
 
 
 def common_stretch(before: FolderRecord, after: FolderRecord, sample_rate: int) -> tuple[int, int]:

@@ -75,17 +75,22 @@ def differences(H: Array, spectra: Array, channels: Array, sample_rate: int) -> 
 
 def rhythms(H: Array, frame_rate: float) -> Array:
     """Return how strongly activations (K, N) go up and down at each speed: (K, SPEEDS)."""
-    smooth = smoothed(H, SMOOTH)
-    power = np.square(np.abs(np.fft.rfft(smooth - smooth.mean(axis=1, keepdims=True), axis=1)))
     speeds = np.fft.rfftfreq(H.shape[1], 1 / frame_rate)
     inside = (speeds >= SLOWEST) & (speeds < FASTEST)
     place = np.log(speeds[inside] / SLOWEST) / np.log(FASTEST / SLOWEST)
-    return in_bands(power[:, inside], place, SPEEDS)
+    found = np.zeros((len(H), SPEEDS))
+    for k, activations in enumerate(H):  # one after the other: a recording may last for hours
+        spectrum = np.fft.rfft(smoothed(activations, SMOOTH))[inside]
+        found[k] = in_bands(np.square(np.abs(spectrum))[None], place, SPEEDS)
+    return found
 
 
 def onsets(H: Array) -> Array:
     """Return when and how much the loudness rises: (K, N - 1) for activations (K, N)."""
-    return smoothed(np.maximum(np.diff(np.sqrt(H), axis=1), 0), CLOSE)
+    found = np.zeros((len(H), H.shape[1] - 1))
+    for k, activations in enumerate(H):
+        found[k] = smoothed(np.maximum(np.diff(np.sqrt(activations)), 0), CLOSE)
+    return found
 
 
 def mel(n: int, sample_rate: int) -> Array:
@@ -97,22 +102,23 @@ def mel(n: int, sample_rate: int) -> Array:
 def in_bands(power: Array, place: Array, n: int) -> Array:
     """Add up power (K, F) at places (F,) from 0 to 1 in n bands of equal width: (K, n)."""
     band = np.minimum((place * n).astype(int), n - 1)
-    return np.array([np.bincount(band, row, n) for row in power]).reshape(len(power), n)
+    return np.stack([np.bincount(band, row, n) for row in power])
 
 
-def smoothed(X: Array, width: int) -> Array:
-    """Return the moving average of each row under a Hann window."""
+def smoothed(x: Array, width: int) -> Array:
+    """Return the moving average under a Hann window."""
     window = np.hanning(width + 2)
-    return convolve1d(X, window / window.sum(), axis=1, mode="constant") if X.size else X
+    return convolve1d(x, window / window.sum(), mode="constant") if len(x) else x
 
 
 def correlations(X: Array) -> Array:
-    """Return the correlation of each two rows; a constant row has none."""
+    """Return the correlation of each two rows; a constant row has 0 with all."""
     return cosines(X - X.mean(axis=1, keepdims=True)) if X.size else np.zeros((len(X), len(X)))
 
 
 def cosines(X: Array) -> Array:
     """Return the cosine of each two rows; a row of zeros has 0 with all."""
-    norms = np.linalg.norm(X, axis=1, keepdims=True)
-    unit = X / np.where(norms > 0, norms, 1)
-    return unit @ unit.T
+    products = X @ X.T
+    norms = np.sqrt(np.diag(products))
+    norms = np.where(norms > 0, norms, 1)
+    return products / norms / norms[:, None]

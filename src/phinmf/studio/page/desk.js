@@ -96,7 +96,6 @@ export class Desk {
     find("[data-action=undo]").disabled = !mix.history.canUndo;
     find("[data-action=redo]").disabled = !mix.history.canRedo;
     setPressed(find("[data-action=listen-original]"), this.actions.original);
-    this.element.classList.toggle("hears-original", this.actions.original);
   }
 
   // ---- transport -----------------------------------------------------------------------------

@@ -109,7 +109,9 @@ function showStatus() {
 function show(key) {
   if (!state.takes.has(key)) return;
   dismiss("whole");
+  dismiss("ready");
   state.shown = key;
+  look();
   history.replaceState(null, "", `#${encodeURIComponent(key)}`);
   desk.open(mixOf(key), recordingOf(key));
   showLibrary();
@@ -131,7 +133,7 @@ function choose() {
     show((state.takes.get(wanted) ?? again ?? takes.at(-1)).key);
     return;
   }
-  offerWhole();
+  offerNew();
 }
 
 /** A recording that was dropped can be heard: show it, unless someone went on with another one. */
@@ -140,19 +142,28 @@ function showExpected({ key, recording }) {
   const { title } = state.recordings.find(({ id }) => id === recording);
   state.expected = null;
   if (idle) show(key);
-  else notice(`${title} is ready.`, { name: "expected", kind: "info", label: "Show it", act: () => show(key) });
+  else offer(`${title} is ready.`, "ready", key);
 }
 
-const offered = new Set(); // keys of takes that were offered already
+const seen = new Set(); // keys of takes that were there when their recording was last looked at
 
-/** The whole recording is ready while the preview is shown. */
-function offerWhole() {
-  const shown = state.takes.get(state.shown);
-  const whole = shown.kind === "preview" && recordingOf(state.shown).takes.find(({ kind }) => kind === "whole");
-  if (!whole || offered.has(whole.key)) return;
-  offered.add(whole.key);
-  if (!player.playing && current().untouched) show(whole.key);
-  else notice("The whole recording is ready.", { name: "whole", kind: "info", label: "Show it", act: () => show(whole.key) });
+function look() {
+  for (const { key } of recordingOf(state.shown).takes) seen.add(key);
+}
+
+/** Another take of the recording is ready: the whole one replaces an untouched preview by itself. */
+function offerNew() {
+  const fresh = recordingOf(state.shown).takes.findLast(({ key }) => !seen.has(key));
+  look();
+  if (!fresh) return;
+  const preview = state.takes.get(state.shown).kind === "preview" && fresh.kind === "whole";
+  if (preview && !player.playing && current().untouched) show(fresh.key);
+  else if (preview) offer("The whole recording is ready.", "whole", fresh.key);
+  else offer(`${fresh.name} is ready.`, "ready", fresh.key);
+}
+
+function offer(text, name, key) {
+  notice(text, { name, kind: "info", label: "Show it", act: () => show(key) });
 }
 
 // ---- begin -------------------------------------------------------------------------------------

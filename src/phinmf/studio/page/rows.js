@@ -99,7 +99,6 @@ export class Rows {
     const { levels, solos, groups, selected } = this.mix;
     const group = groupOf(groups, number);
     row.classList.toggle("grouped", Boolean(group));
-    row.classList.toggle("last", group?.components.at(-1) === number);
     if (group) row.style.setProperty("--hue", hue(group.colour));
     else row.style.removeProperty("--hue");
     row.classList.toggle("selected", selected.has(number));

@@ -4,7 +4,7 @@ const GONE = "The studio has stopped."; // what is said where no answer comes
 const RETRY = 1500; // milliseconds
 
 /** An answer that is no success; the message is a sentence to show. */
-export class ServerError extends Error {
+class ServerError extends Error {
   constructor(status, answer) {
     super(answer?.error ?? `The studio answered with the number ${status}.`);
     this.status = status; // 0: there was no answer

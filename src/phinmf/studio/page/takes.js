@@ -1,7 +1,7 @@
 import { arrange, button, find, make, onClick, setText } from "./dom.js";
 import { notice } from "./notices.js";
 import { removeTake, unmixAgain } from "./server.js";
-import { count } from "./words.js";
+import { clock, count } from "./words.js";
 
 /** The takes of a recording side by side, and the form that asks for another one. */
 export class Takes {
@@ -41,8 +41,9 @@ export class Takes {
       this.tabs.set(take.key, tab);
     }
     const tab = this.tabs.get(take.key);
-    const parts = [count(take.components.length, "component"), groups.length ? count(groups.length, "group") : "",
-      take.window, `seed ${take.seed}`];
+    const part = take.kind === "whole" ? "" : `${clock(take.start, 0)} – ${clock(take.start + take.seconds, 0)}`;
+    const parts = [part, count(take.components.length, "component"), groups.length ? count(groups.length, "group") : "",
+      take.window.replace(/(\d)(\D)/, "$1 $2"), `seed ${take.seed}`];
     setText(find("b", tab), take.name);
     setText(find("small", tab), parts.filter(Boolean).join(" · "));
     tab.dataset.take = take.id;

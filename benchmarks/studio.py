@@ -1,0 +1,161 @@
+"""How long a listener waits in the studio: for a preview, for sound, for files to take away.
+
+Each row has the seconds on the clock and the seconds of processor time that the studio took,
+which do not depend on other programs.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from _common import median, timed, write_csv
+from forecast import sound
+
+RATE = 44_100
+SONG, SHORT = 180, 30  #: seconds
+COMPONENTS = 32
+REQUESTS = 10  #: of two seconds of sound each
+
+
+class Studio:
+    """A studio in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout is not None
+        found = re.search(r"http://([^/]+)(/\S+)", process.stdout.readline())
+        assert found is not None
+        self.host, self.path = found[1], found[2]
+
+    def processor(self) -> float:
+        """Return the seconds of processor time it has taken."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        """Return the answer to a request."""
+        connection = http.client.HTTPConnection(self.host, timeout=600)
+        connection.request(method, self.path + path, body)
+        answer = connection.getresponse()
+        content = answer.read()
+        assert answer.status < 300, content
+        return content
+
+    def states(self) -> Iterator[Any]:
+        """Yield the state whenever it changes."""
+        connection = http.client.HTTPConnection(self.host, timeout=600)
+        connection.request("GET", self.path + "events")
+        for line in connection.getresponse():
+            if line.startswith(b"data: "):
+                yield json.loads(line[6:])
+
+    def until(self, condition: Callable[[Any], Any]) -> Any:
+        """Return the first state for which a condition holds."""
+        return next(state for state in self.states() if condition(state))
+
+    def hears(self, take: str) -> tuple[float, float]:
+        """Return the median seconds to get two seconds of all components, and processor time."""
+        waits, before = [], self.processor()
+        for i in range(REQUESTS):
+            query = f"takes/{take}/sound?start={i * 2 * RATE}&count={2 * RATE}"
+            waits.append(timed(lambda query=query: self.ask("GET", query))[1])
+        return median(waits), (self.processor() - before) / REQUESTS
+
+
+@contextmanager
+def studio(home: Path, *given: Path) -> Iterator[Studio]:
+    """Run a studio, and end it."""
+    command = [sys.executable, "-m", "phinmf", "studio", "--no-browser", "-o", str(home)]
+    process = subprocess.Popen([*command, *map(str, given)], stdout=subprocess.PIPE, text=True)
+    try:
+        yield Studio(process)
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def row(
+    what: str, components: int, seconds: float, processor: float | None = None
+) -> dict[str, Any]:
+    rounded = "" if processor is None else round(processor, 2)
+    made = {"what": what, "components": components, "seconds": round(seconds, 3)}
+    return {**made, "processor_seconds": rounded}
+
+
+def measured(opened: Studio, work: Callable[[], Any]) -> tuple[float, float]:
+    """Return seconds, and seconds of processor time of the studio."""
+    before = opened.processor()
+    _, seconds = timed(work)
+    return seconds, opened.processor() - before
+
+
+def a_song(folder: Path) -> Iterator[dict[str, Any]]:
+    """Drop a song of three minutes; listen while the whole of it is learned."""
+    sound(folder / "song.wav", RATE, 2, SONG)
+    content = (folder / "song.wav").read_bytes()
+    with studio(folder / "home") as opened:
+        time.sleep(10)  # as long as it takes a person to find a file
+        taken = lambda state: state["recordings"] and state["recordings"][0]["takes"]  # noqa: E731
+
+        def drop() -> None:
+            opened.ask("POST", "recordings?name=song.wav", content)
+            opened.until(taken)
+            opened.ask("GET", f"takes/t1/sound?start=0&count={2 * RATE}")
+
+        yield row("drop to first sound", 8, *measured(opened, drop))
+        yield row("2 s of sound while learning", 8, opened.hears("t1")[0])
+        opened.ask("DELETE", "jobs/j2")
+        opened.until(lambda state: not state["recordings"][0]["jobs"])
+        yield row("2 s of sound", 8, *opened.hears("t1"))
+        groups = [{"name": "a", "components": [1, 2, 3]}]
+        body = json.dumps({"revision": 0, "groups": groups, "levels": []}).encode()
+        yield row(
+            "save groups", 8, *measured(opened, lambda: opened.ask("PUT", "takes/t1/mix", body))
+        )
+        for kind in ("groups", "components", "mix"):
+            asked = json.dumps({"kind": kind}).encode()
+            took = measured(
+                opened, lambda asked=asked: opened.ask("POST", "takes/t1/exports", asked)
+            )
+            yield row(f"export {kind} of {SHORT} s", 8, *took)
+
+
+def many_components(folder: Path, format: str) -> Iterator[dict[str, Any]]:
+    """Listen to many components of a folder that the command wrote."""
+    sound(folder / "short.wav", RATE, 2, SHORT)
+    command = [sys.executable, "-m", "phinmf", "unmix", folder / "short.wav", "--no-report"]
+    command += ["-k", str(COMPONENTS), "--max-time", "5", "--format", format, "--quiet"]
+    subprocess.run([*command, "-o", folder / format], check=True)
+    with studio(folder / f"home {format}", folder / format / "short") as opened:
+        time.sleep(5)
+        opened.hears("t1")
+        yield row(f"2 s of sound, {format}", COMPONENTS, *opened.hears("t1"))
+
+
+def main() -> None:
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for part in (
+            a_song(Path(folder)),
+            many_components(Path(folder), "WAV"),
+            many_components(Path(folder), "FLAC"),
+        ):
+            for made in part:
+                print(made, flush=True)
+                rows.append(made)
+    write_csv("studio", rows)
+
+
+if __name__ == "__main__":
+    main()
