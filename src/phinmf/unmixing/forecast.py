@@ -1,8 +1,8 @@
 """How long an unmixing will take, from the speed of this machine at this moment.
 
 Every stage is counted in operations of two kinds: products of matrices in single precision, and
-elementwise work, which is limited by memory. The numbers were fitted to recordings of 10 to 180 s at
-16 and 44.1 kHz, mono and stereo, with 4 to 24 components; `benchmarks/forecast.py` measures how
+elementwise work, which is limited by memory. The numbers were fitted to recordings of 10 to 180 s
+at 16 and 44.1 kHz, mono and stereo, with 4 to 24 components; `benchmarks/forecast.py` measures how
 good they are.
 """
 
