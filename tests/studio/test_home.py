@@ -1,12 +1,15 @@
 """The folder of the studio: what others have put there survives everything."""
 
+import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -217,3 +220,43 @@ def test_found_at_the_folder_of_another_studio(home, wav, tmp_path):
         folders = [take["folder"] for take in studio.until(idle)["recordings"][0]["takes"]]
     assert folders == [str(home / "song/whole"), str(tmp_path / "other/song/take-3")]
     assert os.listdir(tmp_path / "other") == ["song"]
+
+
+@pytest.mark.slow
+def test_sigkill_at_random_moments(tmp_path):
+    """Whatever moment it is: what was answered as saved is there, and nothing half finished."""
+    home = tmp_path / "home"
+    wav = sound_files.write(tmp_path / "a.wav", sound_files.tones(50_000)).read_bytes()
+    rng = random.Random()  # truly random: what holds must hold at any moment
+    saved, uploaded, finished = {}, 0, set()
+    for _ in range(8):
+        with Program(home) as program:
+            client, end = program.client, time.monotonic() + rng.uniform(0.5, 6)
+            known = client.state["recordings"]
+            assert len(known) in (uploaded, uploaded + 1)  # one may have been killed unanswered
+            takes = {take["folder"]: take for one in known for take in one["takes"]}
+            assert finished <= takes.keys()
+            for folder, revision in saved.items():
+                assert takes[folder]["revision"] in (revision, revision + 1)
+            assert len(list(home.glob(".*")) if home.exists() else []) <= 1
+            killer = threading.Timer(end - time.monotonic(), program.process.kill)
+            killer.start()
+            try:
+                while True:
+                    client.upload(wav)
+                    uploaded = len(client.state["recordings"])
+                    for one in client.state["recordings"]:
+                        for take in one["takes"]:
+                            finished.add(take["folder"])
+                            mix = {"revision": take["revision"], "groups": [], "levels": []}
+                            got = client("PUT", f"takes/{take['id']}/mix", mix).json
+                            saved[take["folder"]] = got["revision"]
+            except (OSError, http.client.HTTPException, StopIteration, ValueError):
+                pass  # it was killed
+            killer.join()
+    with Program(home) as program:
+        program.end(signal.SIGINT)
+    for folder in home.iterdir():
+        names = {path.name for path in folder.iterdir()}
+        assert {"studio.json", "song.wav"} <= names
+        assert names <= {"studio.json", "song.wav", "whole"}
