@@ -112,14 +112,15 @@ def run(rate: int, channels: int, seconds: int, options: str) -> dict[str, Any]:
     announced, marks = json.loads(done.stdout)
     names = [mark[0] for mark in marks]
     spent = np.diff([mark[1:] for mark in marks], axis=0)  # seconds, computing, waiting
-    alone = dict(zip(names, spent[:, 0] * spent[:, 1] / spent[:, 1:].sum(axis=1), strict=False))
+    share = spent[:, 1] / spent[:, 1:].sum(axis=1)
+    alone = dict(zip(names, (spent[:, 0] * share).tolist(), strict=False))
     return {
         "kHz": rate / 1000,
         "channels": channels,
         "sound_s": seconds,
         "options": options,
         "announced_s": round(sum(announced), 1),
-        "took_s": round(spent[:, 0].sum(), 1),
+        "took_s": round(float(spent[:, 0].sum()), 1),
         "alone_s": round(sum(alone.values()), 1),
         "ratio": round(sum(announced) / sum(alone.values()), 2),
         "announced_stages": " ".join(f"{s:.1f}" for s in announced),

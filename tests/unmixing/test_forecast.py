@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from sound_files import tones, write
 
+from phinmf.audio.sources import ArraySource
 from phinmf.cli import main
 from phinmf.unmixing import forecast
-from phinmf.unmixing.estimates import Forecast, Stages, words
+from phinmf.unmixing.estimates import Forecast, Stages, counted_atoms, words
 from phinmf.unmixing.forecast import Size, Speed
+from phinmf.unmixing.options import UnmixOptions
 
 PLAN = Stages(learning=30.0, writing=10.0, page=8.0)
 
@@ -62,6 +64,33 @@ def test_the_page_is_part_of_what_is_announced():
     assert 5 < page < 30
     longer = speed.seconds(forecast.page(size._replace(N=90_000), 44_100))
     assert longer == pytest.approx(page, rel=0.05)  # half a minute is all that it lets one hear
+
+
+@pytest.mark.parametrize(
+    ("sound", "least", "most"),
+    [(tones(40_000), 10, 250), (np.random.default_rng(0).standard_normal((40_000, 1)), 290, 320)],
+    ids=["tones", "noise"],
+)
+def test_atoms_are_counted_before_the_time_is_announced(sound, least, most):
+    source = ArraySource(sound, 8000)
+    assert least <= counted_atoms(source, UnmixOptions(), 320) <= most
+    assert counted_atoms(source, UnmixOptions(n_atoms=7), 320) == 7
+    assert counted_atoms(source, UnmixOptions(n_atoms=None), 320) == 320
+
+
+def test_a_damaged_recording_is_reported_when_it_is_learned_from(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "song.wav", np.full(9000, np.nan), subtype="FLOAT")
+    assert main(["unmix", "song.wav", "-k", "2"]) == 1
+    said = capsys.readouterr().err
+    assert "about" in said
+    assert said.count("NaN or infinite samples") == 1
+
+
+def test_a_page_that_has_room_for_flac_takes_less_time():
+    speed, size = Speed(1e11, 1e9), Size(1764, 3001, 2, 8, atoms=441)
+    few, many = (forecast.page(size._replace(K=K), 44_100) for K in (8, 24))
+    assert speed.seconds(many) > 4 * speed.seconds(few)
 
 
 def test_lines_of_progress(tmp_path, capsys, monkeypatch):

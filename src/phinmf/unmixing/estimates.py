@@ -7,14 +7,18 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+from scipy.fft import dct
+
 from phinmf.arrays import threads
 from phinmf.audio.frames import frame_count
 from phinmf.audio.sources import Source
 from phinmf.fit.automatic import AUTO
 from phinmf.unmixing import forecast
-from phinmf.unmixing.learn import enough_frames
+from phinmf.unmixing.learn import enough_frames, some_frames
 from phinmf.unmixing.options import UnmixOptions, window_length
 
+LOOKED_AT = 256  #: frames in which atoms are counted
 SURE = 0.8  #: share of a stage that is shown as done by the clock; after that, progress slows down
 
 
@@ -58,6 +62,7 @@ def expected(
     few = size._replace(N=min(size.N, enough_frames(M, source.channels, atoms)))
     learning = 0.0
     if learns:
+        few = few._replace(atoms=counted_atoms(source, options, M))
         work = forecast.learning(few, transform=options.solver is not None)
         if options.n_components == AUTO:
             work = work + forecast.counting(few)
@@ -70,6 +75,20 @@ def expected(
     if options.device is not None and learns:
         where += f", less the time that {options.device} saves"
     return Expectation(stages, where)
+
+
+def counted_atoms(source: Source, options: UnmixOptions, M: int) -> int:
+    """Return how many atoms will probably be learned: those that some frames need in the DCT."""
+    usual = forecast.likely_atoms(options.n_atoms, M)
+    if options.solver is None or not isinstance(options.n_atoms, float):
+        return usual
+    try:
+        Y = some_frames(source, M, LOOKED_AT, np.random.default_rng(0))
+    except (ValueError, OSError):
+        return usual  # learning will say what is wrong with the recording
+    powers = np.square(dct(Y, axis=1, norm="ortho")).mean(axis=(0, 2))
+    held = np.cumsum(np.sort(powers)[::-1])
+    return min(M, int(np.searchsorted(held, options.n_atoms * held[-1])) + 1)
 
 
 class Forecast:

@@ -1,9 +1,9 @@
 """How long an unmixing will take, from the speed of this machine at this moment.
 
 Every stage is counted in operations of two kinds: products of matrices in single precision, and
-elementwise work, which is limited by memory. The numbers were fitted to ten recordings of 10 to
-180 s at 16 and 44.1 kHz, mono and stereo, with 4 to 16 components; `benchmarks/forecast.py`
-measures how good they are.
+elementwise work, which is limited by memory. The numbers were fitted to recordings of 10 to 180 s
+at 16 and 44.1 kHz, mono and stereo, with 4 to 24 components; `benchmarks/forecast.py` measures how
+good they are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from phinmf.unmixing.preview import preview_of
 NMF_ITERATIONS = 70, 35  #: of three updates each, typical before and after learning the transform
 USUAL_SHARE = 4  #: a quarter of the atoms usually holds the share of the energy that is asked for
 OUTER = 9  #: outer iterations that learn the transform
-MP3_SAMPLE = 330.0  #: elementwise operations that take as long as encoding a sample as MP3
+LOADING = 7e8  #: elementwise operations that take as long as loading the compiled functions
+#: elementwise operations that take as long as encoding a sample as FLAC, and as MP3
+FLAC_SAMPLE, MP3_SAMPLE = 45.0, 330.0
+FLAC_SAMPLES = 30e6  #: of all sounds together, that usually have room in a page
 
 
 class Work(NamedTuple):
@@ -77,7 +80,7 @@ def nmf_setup(size: Size) -> Work:
 def nmf_iteration(size: Size) -> Work:
     """Work of an iteration of NMF in a known transform: three updates and the objective."""
     M, N, C, K, _ = size
-    return Work(0.0, M * N * (4.5 + 2.2 * C + 0.33 * K))
+    return Work(0.0, M * N * (2.5 + 1.8 * C + 0.8 * K))
 
 
 def transform_setup(size: Size) -> Work:
@@ -101,7 +104,7 @@ def subspace(size: Size) -> Work:
 def transform_iteration(size: Size) -> Work:
     """Work of an outer iteration that learns the transform: three evaluations, inverses."""
     _, N, C, K, P = size
-    return Work(20.0 * P**3 + 13.0 * P**2 * N * C, P * N * (34.0 * C + 8.0 * K) + 30.0 * P**2)
+    return Work(20.0 * P**3 + 13.0 * P**2 * N * C, P * N * (30.0 * C + 11.0 * K) + 30.0 * P**2)
 
 
 def counting(size: Size) -> Work:
@@ -114,17 +117,22 @@ def counting(size: Size) -> Work:
 def learning(size: Size, transform: bool = True) -> Work:
     """Work to learn from so many frames."""
     before, after = NMF_ITERATIONS
-    work = nmf_setup(size) + nmf_iteration(size).times(before) + Work(0.0, 3e8)
+    work = nmf_setup(size) + nmf_iteration(size).times(before) + Work(0.0, LOADING)
     if not transform:
         return work
-    work = work + transform_setup(size) + transform_iteration(size).times(OUTER)
+    work = (
+        work
+        + Work(0.0, LOADING / 2)
+        + transform_setup(size)
+        + transform_iteration(size).times(OUTER)
+    )
     return work + nmf_setup(size) + nmf_iteration(size).times(after)
 
 
 def writing(size: Size) -> Work:
     """Work to separate all frames, write the components and compare their sum."""
     M, N, C, K, _ = size
-    return Work(2.0 * M**2 * (K + 1) * N * C, 36.0 * K * M * N * C)
+    return Work(2.0 * M**2 * (K + 1) * N * C, 30.0 * K * M * N * C)
 
 
 def page(size: Size, sample_rate: int) -> Work:
@@ -133,8 +141,9 @@ def page(size: Size, sample_rate: int) -> Work:
     _, samples = preview_of(N * M // 2, sample_rate)
     frames = Size(M, 2 * samples // M + 1, C, K, P)
     heard = min(C, 2) * samples * min(1.0, 48_000 / sample_rate) * (K + 1)
-    drawn = Work(4.0 * M**3 + 4.0 * M**2 * frames.N * C, 1.5e9 + 500.0 * M**2)
-    return drawn + Work(0.0, 10.0 * K * M * frames.N * C + MP3_SAMPLE * heard)
+    drawn = Work(4.0 * M**3 + 4.0 * M**2 * frames.N * C, 1.4e9 + 2e7 * K + 500.0 * M**2)
+    each = FLAC_SAMPLE if heard <= FLAC_SAMPLES else MP3_SAMPLE
+    return drawn + Work(0.0, 10.0 * K * M * frames.N * C + each * heard)
 
 
 def measured_speed(n_threads: int | None = None) -> Speed:

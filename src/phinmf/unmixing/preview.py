@@ -8,7 +8,7 @@ import numpy as np
 
 from phinmf._types import Array, Indices
 
-SECONDS = 30.0  #: longest preview; MP3 encoding is most of the time of a page
+SECONDS = 30.0  #: longest preview, so that its sound has room in a page
 
 
 @dataclass(frozen=True, eq=False)
