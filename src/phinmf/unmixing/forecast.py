@@ -117,16 +117,12 @@ def counting(size: Size) -> Work:
 def learning(size: Size, transform: bool = True) -> Work:
     """Work to learn from so many frames."""
     before, after = NMF_ITERATIONS
-    work = nmf_setup(size) + nmf_iteration(size).times(before)
-    work = work + Work(0.0, LOADING + 3e7 * size.K)
+    loading = Work(0.0, LOADING + 3e7 * size.K)
+    work = loading + nmf_setup(size) + nmf_iteration(size).times(before)
     if not transform:
         return work
-    work = (
-        work
-        + Work(0.0, LOADING / 2)
-        + transform_setup(size)
-        + transform_iteration(size).times(OUTER)
-    )
+    work = work + Work(0.0, LOADING / 2)
+    work = work + transform_setup(size) + transform_iteration(size).times(OUTER)
     return work + nmf_setup(size) + nmf_iteration(size).times(after)
 
 
