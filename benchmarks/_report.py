@@ -191,6 +191,7 @@ TABLES = {
         "share_of_its_length": "share of its length", "learning": "learning, s",
         "streaming": "streaming, s", "peak_gigabytes": "peak memory, GB", "null_test": "null test",
     },
+    "studio": {"what": "", "value": "median (smallest to largest)", "asked": "goal"},
     "cluster": {"what": "16 × the paper's recording", "value": "measured", "asked": "goal"},
     "out_of_core": {
         "minutes": "minutes of 44.1 kHz stereo", "M": "M", "frames": "frames",
@@ -279,6 +280,7 @@ OTHER_PAGES = {
     ),
     "grouping_arrangements": "docs/unmix.md",
     "unmix": "docs/unmix.md",
+    "studio": "docs/studio.md",
     "estimator": "docs/estimator.md",
     "held_out": "docs/choosing/held_out.md",
     "smoothness": "docs/choosing/penalties.md",

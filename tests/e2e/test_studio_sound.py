@@ -190,6 +190,22 @@ def test_it_plays_to_the_end_and_stands_at_the_beginning(few):
     assert few.errors() == []
 
 
+def test_another_take_is_heard_at_the_same_moment_while_it_plays(few, unmixed):
+    few.click(".play")
+    few.until(f"{STUDIO}.playing && {STUDIO}.position > 4000")
+    few.press("t")
+    assert few.js(f"{STUDIO}.state.shown") == str(unmixed / "many" / "song")
+    few.until(f"{STUDIO}.player.heard === {STUDIO}.state.shown")
+    assert few.js(f"{STUDIO}.playing")
+    assert few.js(f"{STUDIO}.player.levels.length") == 33
+    few.until(f"{STUDIO}.position > 9000")
+    few.press("t")
+    few.until(f"{STUDIO}.player.heard === {STUDIO}.state.shown")
+    assert few.js(f"{STUDIO}.playing && {STUDIO}.position") > 9000
+    assert few.js(f"{STUDIO}.player.decks.size") == 1  # the other one is let go
+    assert few.errors() == []
+
+
 def test_thirty_two_components_play_without_waiting(many):
     """While a component is moved at every frame, sound never lacks and frames come in time."""
     many.do(

@@ -36,7 +36,7 @@ def test_unmix_has_the_options_and_their_defaults():
     for field in fields(UnmixOptions):
         assert parameters[field.name].default == field.default, field.name
     assert set(parameters) - {f.name for f in fields(UnmixOptions)} == {
-        "y", "sample_rate", "model", "callback"
+        "y", "sample_rate", "model", "callback", "verbose"
     }  # fmt: skip
     for name in parameters:
         assert re.search(rf"^    {name} : ", phinmf.unmix.__doc__, re.M), name

@@ -39,7 +39,7 @@ def escaped(character: str) -> str:
 
 def about(path: Path, text: str) -> str:
     """Return a message about an input; its path is added if the message does not name it."""
-    named = re.search(rf"(?<![\w/]){re.escape(str(path))}(?![\w/])", text)
+    named = re.search(rf"(?<![\w/]){re.escape(str(path))}(?!\w)", text)
     return text if named else f"{path}: {text}"
 
 

@@ -41,21 +41,20 @@ def found_in(folder: Path) -> list[Found]:
     note = kept(folder)
     if note is not None:
         return [kept_recording(folder, note.name, note.file)]
-    found = kept_in(folder)
-    takes = takes_in(folder)
-    about_takes: dict[str, Found] = {}
-    for take in takes:
-        one = about(take)
-        about_takes.setdefault(one.name, one)
-        if about_takes[one.name] is not one:
-            about_takes[one.name].takes.append(take)
+    taken: dict[tuple[object, ...], Found] = {}
+    for take in takes_in(folder):
+        source = ownership.read(take).source
+        key = (source.path, source.length, source.sample_rate) if source else (take,)
+        known = taken.setdefault(key, about(take))
+        if take not in known.takes:
+            known.takes.append(take)
     try:
         sounds = [path for path in files.found_in(folder) if not path.is_symlink()]
     except FileNotFoundError:
         sounds = []
-    named = {one.file for one in about_takes.values()}
+    named = {one.file for one in taken.values()}
     others = [Found(path.name, path) for path in sounds if path not in named]
-    return [*found, *about_takes.values(), *others]
+    return [*kept_in(folder), *taken.values(), *others]
 
 
 def kept_in(home: Path) -> list[Found]:

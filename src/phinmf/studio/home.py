@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import IO
 
@@ -44,7 +45,8 @@ class Home:
         self._made: list[Path] = []  #: folders that did not exist before
         self._scratch: Path | None = None
         self._lock: IO[bytes] | None = None
-        self._making = threading.Lock()
+        self._closed = False
+        self._naming = threading.Lock()
 
     def clean(self) -> None:
         """Remove what studios have left here that were killed."""
@@ -53,7 +55,9 @@ class Home:
 
     def prepare(self) -> Path:
         """Make the folder if it does not exist, and return the one for unfinished work."""
-        with self._making:
+        with self._naming:
+            if self._closed:
+                raise OSError("the studio has ended")
             if self._scratch is None:
                 for folder in reversed([self.path, *self.path.parents]):
                     if not folder.exists():
@@ -71,18 +75,15 @@ class Home:
         finally:
             scratch.remove(folder)
 
-    def new_folder(self, name: str) -> Path:
-        """Make a folder for a recording of this name, which no other one has."""
-        self.prepare()
-        stem, n = safe_stem(name), 1
-        taken = {folded(entry) for entry in os.listdir(self.path)}
-        while True:
-            title = stem if n == 1 else f"{stem} {n}"
-            if folded(title) not in taken:
-                with suppress(FileExistsError):
-                    (self.path / title).mkdir()
-                    return self.path / title
-            n += 1
+    def adopt(self, folder: Path, name: str) -> Path:
+        """Move the folder of a recording here, under a name that nothing else has."""
+        stem = safe_stem(name)
+        with self._naming:
+            there = {folded(entry) for entry in os.listdir(self.path)}
+            names = chain([stem], (f"{stem} {n}" for n in count(2)))
+            new = self.path / next(title for title in names if folded(title) not in there)
+            scratch.rename_new(folder, new)
+        return new
 
     def holds(self, folder: Path) -> bool:
         """Whether this is the folder of a recording here, and not a link to another place."""
@@ -96,10 +97,11 @@ class Home:
 
     def close(self) -> None:
         """Remove unfinished work, and folders that were made but are empty."""
-        if self._scratch is not None and self._lock is not None:
-            self._lock.close()
-            scratch.remove(self._scratch)
-            self._scratch = None
+        with self._naming:
+            self._closed = True
+            if self._scratch is not None and self._lock is not None:
+                self._lock.close()
+                scratch.remove(self._scratch)
         for folder in reversed(self._made):
             with suppress(OSError):  # not empty
                 folder.rmdir()

@@ -92,7 +92,8 @@ class Queue:
 
     def _work(self, first: Callable[[], object]) -> None:
         """Do one job after the other, each in a thread that can be given its own priority."""
-        first()
+        with suppress(Exception):  # if it is serious, the first job says so
+            first()
         while (job := self._next()) is not None:
             self._changed()
             thread = threading.Thread(target=self._do, args=[job])

@@ -13,7 +13,7 @@ from phinmf.audio.files import Excerpt
 from phinmf.fit.automatic import AUTO
 from phinmf.studio.exports import Export, Exports
 from phinmf.studio.found import Found, kept_in
-from phinmf.studio.home import PREVIEW, WHOLE, Home, Kept, file_name, keep, next_take
+from phinmf.studio.home import PREVIEW, WHOLE, Home, Kept, keep, next_take
 from phinmf.studio.job import Job
 from phinmf.studio.library import Library, Recording
 from phinmf.studio.listening import Listening
@@ -84,11 +84,10 @@ class Session:
                 self._begin(recording)
         return problems
 
-    def add_upload(self, path: Path, name: str) -> str:
-        """Take over a complete sound file, and begin with it; return the id of the recording."""
-        folder, file = self.home.new_folder(name), file_name(name)
-        rename_new(path, folder / file)
+    def add_upload(self, folder: Path, name: str, file: str) -> str:
+        """Take over a folder that holds a sound file, and begin; return the recording's id."""
         keep(folder, Kept(name, file))
+        folder = self.home.adopt(folder, name)
         recording = self.library.add(Found(name, folder / file), folder)
         self._begin(recording)
         return recording.id
@@ -185,10 +184,11 @@ class Session:
         if before is not None and (groups := carried(before.folder, finished)):
             save_mix(finished, Mix(groups))
         job.check()
-        if recording.folder is None and recording.file is not None:
-            recording.folder = self.home.new_folder(recording.name)
-            keep(recording.folder, Kept(recording.name, str(recording.file.sound.path.absolute())))
-        assert recording.folder is not None
+        if recording.folder is None:
+            new = finished.parent / "recording"
+            new.mkdir()
+            keep(new, Kept(recording.name, str(job.recording.sound.path.absolute())))
+            recording.folder = self.home.adopt(new, recording.name)
         rename_new(finished, recording.folder / job.folder)
         self.library.add_take(recording, recording.folder / job.folder)
 

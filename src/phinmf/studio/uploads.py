@@ -8,8 +8,8 @@ from pathlib import Path
 from starlette.concurrency import run_in_threadpool
 
 from phinmf.audio import files
-from phinmf.studio.home import Home
-from phinmf.studio.names import safe_name, shown_name
+from phinmf.studio.home import Home, file_name
+from phinmf.studio.names import shown_name
 from phinmf.studio.refusals import DiskFull, NoSound
 from phinmf.studio.scratch import free_bytes
 from phinmf.studio.session import Session
@@ -24,8 +24,10 @@ async def upload(
 ) -> str:
     """Write a body to a file; return the id of the recording, or leave nothing behind."""
     await run_in_threadpool(check_room, session.home, length or 0)
-    with session.home.temporary() as folder:
-        path = folder / safe_name(name)
+    with session.home.temporary() as temporary:
+        folder, shown = temporary / "recording", shown_name(name)
+        folder.mkdir()
+        path = folder / file_name(name)
         with open(path, "xb") as file:
             waiting = bytearray()
             async for chunk in chunks:
@@ -35,8 +37,8 @@ async def upload(
                     await run_in_threadpool(file.write, waiting)
                     waiting = bytearray()
             await run_in_threadpool(file.write, waiting)
-        await run_in_threadpool(check_sound, path, shown_name(name))
-        return await run_in_threadpool(session.add_upload, path, shown_name(name))
+        await run_in_threadpool(check_sound, path, shown)
+        return await run_in_threadpool(session.add_upload, folder, shown, path.name)
 
 
 def check_room(home: Home, length: int) -> None:

@@ -64,7 +64,7 @@ def differences(H: Array, spectra: Array, channels: Array, sample_rate: int) -> 
     likeness = (
         cosines(in_bands(spectra, mel(F, sample_rate), BANDS) ** 0.25),
         cosines(np.sqrt(rhythms(H, sample_rate / (F - 1)))),
-        (1 + correlations(onsets(H))) / 2,
+        (1 + cosines(onsets(H))) / 2,
         cosines(channels.reshape(K, -1)),
     )
     D = -np.log(np.clip(likeness, LEAST_COSINE, 1))
@@ -86,10 +86,11 @@ def rhythms(H: Array, frame_rate: float) -> Array:
 
 
 def onsets(H: Array) -> Array:
-    """Return when and how much the loudness rises: (K, N - 1) for activations (K, N)."""
+    """Return when and how much the loudness rises, less its mean: (K, N - 1)."""
     found = np.zeros((len(H), H.shape[1] - 1))
     for k, activations in enumerate(H):
-        found[k] = smoothed(np.maximum(np.diff(np.sqrt(activations)), 0), CLOSE)
+        rises = smoothed(np.maximum(np.diff(np.sqrt(activations)), 0), CLOSE)
+        found[k] = rises - rises.sum() / max(1, len(rises))
     return found
 
 
@@ -109,11 +110,6 @@ def smoothed(x: Array, width: int) -> Array:
     """Return the moving average under a Hann window."""
     window = np.hanning(width + 2)
     return convolve1d(x, window / window.sum(), mode="constant") if len(x) else x
-
-
-def correlations(X: Array) -> Array:
-    """Return the correlation of each two rows; a constant row has 0 with all."""
-    return cosines(X - X.mean(axis=1, keepdims=True)) if X.size else np.zeros((len(X), len(X)))
 
 
 def cosines(X: Array) -> Array:
