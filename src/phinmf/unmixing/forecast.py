@@ -25,7 +25,7 @@ USUAL_SHARE = 4  #: a quarter of the atoms usually holds the share of the energy
 OUTER = 9  #: outer iterations that learn the transform
 LOADING = 7e8  #: elementwise operations that take as long as loading the compiled functions
 #: elementwise operations that take as long as encoding a sample as FLAC, and as MP3
-FLAC_SAMPLE, MP3_SAMPLE = 45.0, 330.0
+FLAC_SAMPLE, MP3_SAMPLE = 45.0, 290.0
 FLAC_SAMPLES = 30e6  #: of all sounds together, that usually have room in a page
 
 
@@ -117,22 +117,19 @@ def counting(size: Size) -> Work:
 def learning(size: Size, transform: bool = True) -> Work:
     """Work to learn from so many frames."""
     before, after = NMF_ITERATIONS
-    work = nmf_setup(size) + nmf_iteration(size).times(before) + Work(0.0, LOADING)
+    loading = Work(0.0, LOADING + 3e7 * size.K)
+    work = loading + nmf_setup(size) + nmf_iteration(size).times(before)
     if not transform:
         return work
-    work = (
-        work
-        + Work(0.0, LOADING / 2)
-        + transform_setup(size)
-        + transform_iteration(size).times(OUTER)
-    )
+    work = work + Work(0.0, LOADING / 2)
+    work = work + transform_setup(size) + transform_iteration(size).times(OUTER)
     return work + nmf_setup(size) + nmf_iteration(size).times(after)
 
 
 def writing(size: Size) -> Work:
     """Work to separate all frames, write the components and compare their sum."""
     M, N, C, K, _ = size
-    return Work(2.0 * M**2 * (K + 1) * N * C, 30.0 * K * M * N * C)
+    return Work(2.0 * M**2 * (K + 1) * N * C, 26.0 * K * M * N * C)
 
 
 def page(size: Size, sample_rate: int) -> Work:
