@@ -264,10 +264,7 @@ def test_sigkill_at_random_moments(tmp_path):
 
 
 def test_the_page_of_a_folder_shows_its_groups_when_the_studio_has_ended(tmp_path):
-    home, song = (
-        tmp_path / "home",
-        sound_files.write(tmp_path / "song.wav", sound_files.tones(6000)),
-    )
+    song = sound_files.write(tmp_path / "song.wav", sound_files.tones(6000))
     how = ["-k", "2", "--window", "64", "--max-time", "1", "--quiet", "-o", str(tmp_path / "out")]
     assert main(["unmix", str(song), *how]) == 0
     folder = tmp_path / "out/song"
