@@ -20,6 +20,7 @@ from studios import PATIENCE, Client, idle, running
 from phinmf.cli import main
 from phinmf.studio import scratch
 from phinmf.studio.found import found_at
+from phinmf.unmixing import ownership
 
 
 @pytest.fixture
@@ -260,3 +261,19 @@ def test_sigkill_at_random_moments(tmp_path):
         names = {path.name for path in folder.iterdir()}
         assert {"studio.json", "song.wav"} <= names
         assert names <= {"studio.json", "song.wav", "whole"}
+
+
+def test_the_page_of_a_folder_shows_its_groups_when_the_studio_has_ended(tmp_path):
+    song = sound_files.write(tmp_path / "song.wav", sound_files.tones(6000))
+    how = ["-k", "2", "--window", "64", "--max-time", "1", "--quiet", "-o", str(tmp_path / "out")]
+    assert main(["unmix", str(song), *how]) == 0
+    folder = tmp_path / "out/song"
+    before = (folder / "report.html").read_text()
+    with running(tmp_path / "home", *found_at(folder)) as studio:
+        groups = [{"name": "the low ones", "colour": 1, "components": [1]}]
+        asked = {"revision": 0, "groups": groups, "levels": []}
+        assert studio("PUT", "takes/t1/mix", asked).status == 200
+        assert (folder / "report.html").read_text() == before
+    assert "the low ones" not in before
+    assert "the low ones" in (folder / "report.html").read_text()
+    ownership.replaceable(folder)

@@ -45,9 +45,10 @@ class Take:
     def kind(self) -> str:
         """Which part of the recording it is made from."""
         source = self.record.source
-        if source is None or (self.record.start, self.record.length) == (0, source.length):
-            return WHOLE
-        return PREVIEW if self.folder.name == PREVIEW else "part"
+        if self.folder.name == PREVIEW:
+            return PREVIEW
+        whole = source is None or (self.record.start, self.record.length) == (0, source.length)
+        return WHOLE if whole else "part"
 
     @property
     def name(self) -> str:
