@@ -191,7 +191,10 @@ TABLES = {
         "share_of_its_length": "share of its length", "learning": "learning, s",
         "streaming": "streaming, s", "peak_gigabytes": "peak memory, GB", "null_test": "null test",
     },
-    "studio": {"what": "", "value": "median (smallest to largest)", "asked": "goal"},
+    "studio": {
+        "what": "", "components": "components", "seconds": "s",
+        "processor_seconds": "s of processor time",
+    },
     "cluster": {"what": "16 × the paper's recording", "value": "measured", "asked": "goal"},
     "out_of_core": {
         "minutes": "minutes of 44.1 kHz stereo", "M": "M", "frames": "frames",

@@ -4,6 +4,7 @@ import itertools
 import json
 import signal
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -225,4 +226,17 @@ def test_another_number_of_components_side_by_side(flow, browser, home):
     assert "5 components · 1 group" in words[-1]
     browser.press("t")
     assert browser.js(f"{STUDIO}.state.shown") == one["takes"][0]["folder"]
+
+    # and removed again: what it wrote, and nothing else
+    browser.press("tt")
+    kept = {take["folder"] for take in one["takes"][:-1]}
+    browser.click("[data-action=remove-take]")
+    browser.driver.switch_to.alert.dismiss()
+    assert Path(last["folder"]).exists()
+    browser.click("[data-action=remove-take]")
+    browser.driver.switch_to.alert.accept()
+    browser.until("document.querySelectorAll('.takes [role=tab]').length === 2")
+    assert not Path(last["folder"]).exists()
+    assert all(Path(folder).exists() for folder in kept)
+    assert browser.js(f"{STUDIO}.state.shown") in kept
     assert browser.errors() == []

@@ -90,7 +90,7 @@ def test_again_in_another_way(studio, take):
     got = studio("POST", "recordings/r1/takes", wanted)
     assert (got.status, got.json) == (201, {"id": "j2"})
     _, again = studio.until(idle)["recordings"][0]["takes"]
-    assert (again["name"], again["kind"], again["seed"]) == ("Take 3", "whole", 5)
+    assert (again["name"], again["kind"], again["seed"]) == ("Take 2", "whole", 5)
     assert (again["n_components"], again["window"]) == (2, "16ms")
     assert again["groups"] == [{"name": "low", "colour": 3, "components": [1, 2]}]
 

@@ -1,12 +1,15 @@
 """The folder of the studio: what others have put there survives everything."""
 
+import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -17,6 +20,7 @@ from studios import PATIENCE, Client, idle, running
 from phinmf.cli import main
 from phinmf.studio import scratch
 from phinmf.studio.found import found_at
+from phinmf.unmixing import ownership
 
 
 @pytest.fixture
@@ -83,7 +87,7 @@ def test_a_damaged_take_is_left_out(home, wav):
     before = everything(home / "song/whole")
     with running(home) as studio:
         (recording,) = studio.until(idle)["recordings"]
-        assert [take["name"] for take in recording["takes"]] == ["Take 3"]
+        assert [take["name"] for take in recording["takes"]] == ["Take 2"]
     assert everything(home / "song/whole") == before
 
 
@@ -215,5 +219,61 @@ def test_found_at_the_folder_of_another_studio(home, wav, tmp_path):
         wanted = {"n_components": 2, "window": "16ms", "seed": 0}
         assert studio("POST", "recordings/r1/takes", wanted).status == 201
         folders = [take["folder"] for take in studio.until(idle)["recordings"][0]["takes"]]
-    assert folders == [str(home / "song/whole"), str(tmp_path / "other/song/take-3")]
+    assert folders == [str(home / "song/whole"), str(tmp_path / "other/song/take-2")]
     assert os.listdir(tmp_path / "other") == ["song"]
+
+
+@pytest.mark.slow
+def test_sigkill_at_random_moments(tmp_path):
+    """Whatever moment it is: what was answered as saved is there, and nothing half finished."""
+    home = tmp_path / "home"
+    wav = sound_files.write(tmp_path / "a.wav", sound_files.tones(50_000)).read_bytes()
+    rng = random.Random()  # truly random: what holds must hold at any moment
+    saved, uploaded, finished = {}, 0, set()
+    for _ in range(8):
+        with Program(home) as program:
+            client, end = program.client, time.monotonic() + rng.uniform(0.5, 6)
+            known = client.state["recordings"]
+            assert len(known) in (uploaded, uploaded + 1)  # one may have been killed unanswered
+            takes = {take["folder"]: take for one in known for take in one["takes"]}
+            assert finished <= takes.keys()
+            for folder, revision in saved.items():
+                assert takes[folder]["revision"] in (revision, revision + 1)
+            assert len(list(home.glob(".*")) if home.exists() else []) <= 1
+            killer = threading.Timer(end - time.monotonic(), program.process.kill)
+            killer.start()
+            try:
+                while True:
+                    client.upload(wav)
+                    uploaded = len(client.state["recordings"])
+                    for one in client.state["recordings"]:
+                        for take in one["takes"]:
+                            finished.add(take["folder"])
+                            mix = {"revision": take["revision"], "groups": [], "levels": []}
+                            got = client("PUT", f"takes/{take['id']}/mix", mix).json
+                            saved[take["folder"]] = got["revision"]
+            except (OSError, http.client.HTTPException, StopIteration, ValueError):
+                pass  # it was killed
+            killer.join()
+    with Program(home) as program:
+        program.end(signal.SIGINT)
+    for folder in home.iterdir():
+        names = {path.name for path in folder.iterdir()}
+        assert {"studio.json", "song.wav"} <= names
+        assert names <= {"studio.json", "song.wav", "whole"}
+
+
+def test_the_page_of_a_folder_shows_its_groups_when_the_studio_has_ended(tmp_path):
+    song = sound_files.write(tmp_path / "song.wav", sound_files.tones(6000))
+    how = ["-k", "2", "--window", "64", "--max-time", "1", "--quiet", "-o", str(tmp_path / "out")]
+    assert main(["unmix", str(song), *how]) == 0
+    folder = tmp_path / "out/song"
+    before = (folder / "report.html").read_text()
+    with running(tmp_path / "home", *found_at(folder)) as studio:
+        groups = [{"name": "the low ones", "colour": 1, "components": [1]}]
+        asked = {"revision": 0, "groups": groups, "levels": []}
+        assert studio("PUT", "takes/t1/mix", asked).status == 200
+        assert (folder / "report.html").read_text() == before
+    assert "the low ones" not in before
+    assert "the low ones" in (folder / "report.html").read_text()
+    ownership.replaceable(folder)

@@ -59,9 +59,8 @@ def numbers(listed: str, text: str) -> list[int]:
 
 def regrouped(folder: Path, wanted: Wanted, say: Callable[[str], object]) -> FolderRecord:
     """Join the components of a finished folder, write its page again, and say what was done."""
-    from phinmf.report.folder import write_report
+    from phinmf.report.folder import refresh_report
     from phinmf.unmixing import ownership
-    from phinmf.unmixing.folder import read_folder
     from phinmf.unmixing.groups import regroup
 
     record = regroup(folder, wanted)
@@ -69,10 +68,9 @@ def regrouped(folder: Path, wanted: Wanted, say: Callable[[str], object]) -> Fol
         say(f"{shown(folder)}: {line}")
     page = folder / ownership.PAGE
     if os.path.lexists(page) and ownership.PAGE in record.files:
-        if not ownership.ours(folder, ownership.PAGE):
+        if refresh_report(folder) is None:
             say(f"{shown(page)} was changed since it was written, so it does not show these groups")
             return record
-        write_report(read_folder(folder))
         say(f"{shown(folder)}: listen to {shown(page)}")
         return ownership.read(folder)
     return record

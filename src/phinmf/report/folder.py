@@ -14,7 +14,7 @@ from phinmf.audio.frames import to_frames
 from phinmf.report.contents import Component, ComponentGroup, Report
 from phinmf.report.page import write
 from phinmf.unmixing import ownership
-from phinmf.unmixing.folder import UnmixedFolder
+from phinmf.unmixing.folder import UnmixedFolder, read_folder
 from phinmf.unmixing.groups import groups_of
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.placing import exchange
@@ -32,6 +32,11 @@ def write_report(folder: UnmixedFolder) -> Path:
         write(report_of_folder(folder), new / page.name)
         ownership.write(new, folder.record, add=[page.name])
     return page
+
+
+def refresh_report(folder: Path) -> Path | None:
+    """Write the page of a folder again, if it has one that is as it was written."""
+    return write_report(read_folder(folder)) if ownership.ours(folder, ownership.PAGE) else None
 
 
 def report_of_folder(folder: UnmixedFolder) -> Report:

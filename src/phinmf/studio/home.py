@@ -137,8 +137,8 @@ def next_take(there: Iterable[str], kind: str) -> str:
     there = list(there)
     if kind in (PREVIEW, WHOLE) and kind not in map(folded, there):
         return kind
-    numbers = [int(found[1] or 2) for name in there if (found := OURS.fullmatch(name))]
-    return TAKE.format(max([2, *numbers]) + 1)
+    ours = [found for name in there if (found := OURS.fullmatch(name))]
+    return TAKE.format(max(1, len(ours), *(int(found[1] or 1) for found in ours)) + 1)
 
 
 def place_of(take: Path) -> tuple[int, str]:

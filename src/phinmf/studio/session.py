@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import phinmf
 from phinmf.audio.files import Excerpt
 from phinmf.fit.automatic import AUTO
+from phinmf.report.folder import refresh_report
 from phinmf.studio.exports import Export, Exports
 from phinmf.studio.found import Found, kept_in
 from phinmf.studio.home import PREVIEW, WHOLE, Home, Kept, keep, next_take
@@ -33,6 +35,7 @@ from phinmf.unmixing.saved_mix import MixChanged, save_mix, stored
 from phinmf.unmixing.sentences import sentence
 
 LONG = 40.0  #: seconds; a longer recording begins with a preview
+MANY = 800_000  #: samples of all channels; so does one that has more
 PREVIEW_SECONDS = 30.0
 PREVIEW_LEARNING = 6.0  #: seconds at most, so that the preview is heard within ten
 MOST_COMPONENTS = 64
@@ -49,6 +52,7 @@ class Session:
         self.exports = Exports(self.home)
         self.queue = Queue(self.home.temporary, self.library.changed)
         self._writing = threading.Lock()  #: one change of the takes on the disk at a time
+        self._stale_pages: set[Path] = set()  #: folders whose page does not show their groups yet
 
     def start(self) -> None:
         """Begin to work in the background."""
@@ -121,6 +125,7 @@ class Session:
                 self.library.replace_take(take, take.saved(ownership.read(take.folder)))
                 raise
             self.library.replace_take(take, take.saved(record))
+            self._stale_pages.add(take.folder)
         return stored(record).revision
 
     def remove_take(self, id: str) -> None:
@@ -140,23 +145,26 @@ class Session:
         return self.exports.make(take, self.library.recording_of(take).name, kind, levels)
 
     def close(self) -> None:
-        """Cancel what is in progress, and remove what is not finished."""
+        """Cancel what is in progress, remove what is not finished, and draw groups on pages."""
         self.closing = self.exports.closing = True
         self.queue.close()
+        for folder in self._stale_pages:
+            with suppress(OSError, ValueError):  # it was removed or changed by somebody else
+                refresh_report(folder)
         self.exports.close()
         self.listening.close()
         self.home.close()
 
     def _begin(self, recording: Recording) -> None:
-        """Unmix a new recording: first the middle of a long one, then all of it."""
-        if recording.file is None:
+        """Unmix a new recording: first its middle in haste, if all of it takes long; then all."""
+        file = recording.file
+        if file is None:
             return
-        seconds = recording.file.sound.seconds
-        if seconds > LONG:
-            stretch = recording.file.stretch((seconds - PREVIEW_SECONDS) / 2, PREVIEW_SECONDS)
-            quick = UnmixOptions(seed=0, max_time=PREVIEW_LEARNING)
-            self._add_job(recording, stretch, quick, PREVIEW)
-        self._add_job(recording, recording.file, UnmixOptions(seed=0), WHOLE)
+        if file.sound.seconds > LONG or file.length * file.channels > MANY:
+            first = max(0.0, (file.sound.seconds - PREVIEW_SECONDS) / 2)
+            hasty = UnmixOptions(seed=0, max_time=PREVIEW_LEARNING)
+            self._add_job(recording, file.stretch(first, PREVIEW_SECONDS), hasty, PREVIEW)
+        self._add_job(recording, file, UnmixOptions(seed=0), WHOLE)
 
     def _add_job(
         self,

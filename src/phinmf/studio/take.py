@@ -20,6 +20,7 @@ from phinmf.unmixing.saved_mix import stored
 from phinmf.unmixing.sums import component_sounds, side_by_side, total
 
 FRAME = 8192  #: samples in which the strongest frequency of a component is found
+AUDIBLE = 20.0  #: Hz; lower frequencies are not named
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,10 @@ class Take:
     def kind(self) -> str:
         """Which part of the recording it is made from."""
         source = self.record.source
-        if source is None or (self.record.start, self.record.length) == (0, source.length):
-            return WHOLE
-        return PREVIEW if self.folder.name == PREVIEW else "part"
+        if self.folder.name == PREVIEW:
+            return PREVIEW
+        whole = source is None or (self.record.start, self.record.length) == (0, source.length)
+        return WHOLE if whole else "part"
 
     @property
     def name(self) -> str:
@@ -138,5 +140,5 @@ def strongest(sound: Sound, peaks: NDArray[np.uint8]) -> float | None:
     loudest = int(peaks.argmax()) * overview.step_of(sound.length)
     y = files.read(sound, max(0, min(loudest, sound.length - FRAME)), FRAME).mean(axis=1)
     power = np.square(np.abs(np.fft.rfft(y * np.hanning(len(y)), FRAME)))
-    power[0] = 0.0
+    power[: 1 + int(AUDIBLE * FRAME / sound.sample_rate)] = 0.0
     return round(float(power.argmax()) * sound.sample_rate / FRAME, 1) if power.any() else None

@@ -45,6 +45,13 @@ export function setPressed(element, pressed) {
   element.setAttribute("aria-pressed", Boolean(pressed));
 }
 
+/** Scroll a line of elements so that one of them is in its middle. */
+export function reveal(scroller, element) {
+  if (!element) return;
+  const [all, one] = [scroller.getBoundingClientRect(), element.getBoundingClientRect()];
+  scroller.scrollLeft += one.left + one.width / 2 - all.left - all.width / 2;
+}
+
 /** Give an element these children in this order; what has the focus keeps it. */
 export function arrange(parent, children) {
   const focused = document.activeElement;

@@ -1,7 +1,7 @@
 import { findAll, make } from "./dom.js";
 
 const STARTS = 5; // pixels after which a press is a drag
-const EDGE = 60; // pixels from the edge of the window where it scrolls
+const EDGE = 40; // pixels from the edge of the window where it scrolls
 const TARGETS = "[data-group], [data-drop], [data-component]";
 
 /**
@@ -42,7 +42,7 @@ function follow(handle, { pointerId, clientX, clientY }, numbers, dropped) {
     cancelAnimationFrame(scrolling);
     const by = y < EDGE ? y - EDGE : Math.max(0, y - window.innerHeight + EDGE);
     if (!by || !ghost) return;
-    window.scrollBy(0, by / 4);
+    window.scrollBy(0, by / 6);
     point(x, y);
     scrolling = requestAnimationFrame(() => scroll(x, y));
   };

@@ -1,6 +1,6 @@
 import { Actions } from "./actions.js";
 import { Desk } from "./desk.js";
-import { find, onClick, setText } from "./dom.js";
+import { find, onClick, reveal, setText } from "./dom.js";
 import { gains } from "./levels.js";
 import { dismiss, notice } from "./notices.js";
 import { Player } from "./player.js";
@@ -116,6 +116,8 @@ function show(key) {
   desk.open(mixOf(key), recordingOf(key));
   showLibrary();
   changed();
+  reveal(find(".recordings"), find(".recording.shown")); // on a phone they are in one line
+  reveal(find(".takes-line"), find(".takes [aria-selected=true]"));
 }
 
 /** Decide by itself what to show: something new, if nobody is busy with what is shown. */

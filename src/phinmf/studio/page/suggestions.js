@@ -27,11 +27,11 @@ export class Suggestions {
     setPressed(find("[data-action=listen]", this.element), this.heard(mix));
   }
 
-  /** Whether it was neither refused nor is true already. */
+  /** Whether it was neither refused nor decided by groups: all in one, or in several. */
   isOpen(mix, numbers) {
-    const group = groupOf(mix.groups, numbers[0]);
-    const together = group && numbers.every((n) => group.components.includes(n));
-    return !together && !isRefused(key(mix.take, numbers));
+    const groups = numbers.map((n) => groupOf(mix.groups, n));
+    const decided = groups.every(Boolean) || new Set(groups.filter(Boolean)).size > 1;
+    return !decided && !isRefused(key(mix.take, numbers));
   }
 
   /** Hear these components alone, or all again. */
