@@ -208,3 +208,14 @@ def test_suggestions_are_taken_or_refused(browser, server, unmixed):
         page.until(f"{STUDIO}?.desk.rows.overview")
         assert page.js("document.querySelector('.suggestion').hidden")  # not asked again
         assert groups(page) == {"together": [2, 3]}
+
+
+def test_what_the_listener_has_kept_apart_is_not_suggested(browser, server, unmixed):
+    with script_on_every_page(browser, SUGGEST):
+        page = show_untouched(browser, server, unmixed / "few" / "song")
+        page.drag(handle(2), "[data-drop=new]")
+        page.press("two" + ENTER)
+        assert "Components 2 and 3" in text(page, ".suggestion p")
+        page.drag(handle(3), "[data-drop=new]")
+        page.press("three" + ENTER)
+        assert "Components 4 and 6" in text(page, ".suggestion p")
