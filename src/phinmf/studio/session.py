@@ -35,7 +35,7 @@ from phinmf.unmixing.saved_mix import MixChanged, save_mix, stored
 from phinmf.unmixing.sentences import sentence
 
 LONG = 40.0  #: seconds; a longer recording begins with a preview
-MANY = 800_000  #: samples of all channels; so does one that has more
+MANY = 800_000  #: samples of all channels at 44.1 kHz; so does one that is more work
 PREVIEW_SECONDS = 30.0
 PREVIEW_LEARNING = 6.0  #: seconds at most, so that the preview is heard within ten
 MOST_COMPONENTS = 64
@@ -160,7 +160,8 @@ class Session:
         file = recording.file
         if file is None:
             return
-        if file.sound.seconds > LONG or file.length * file.channels > MANY:
+        work = file.length * file.channels * (file.sample_rate / 44_100) ** 2  # longer windows
+        if file.sound.seconds > LONG or work > MANY:
             first = max(0.0, (file.sound.seconds - PREVIEW_SECONDS) / 2)
             hasty = UnmixOptions(seed=0, max_time=PREVIEW_LEARNING)
             self._add_job(recording, file.stretch(first, PREVIEW_SECONDS), hasty, PREVIEW)
