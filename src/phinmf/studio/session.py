@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from phinmf.studio.warming import warm_up
 from phinmf.unmixing import ownership
 from phinmf.unmixing.carry import carried
 from phinmf.unmixing.export import Kind
-from phinmf.unmixing.learn import check_size
+from phinmf.unmixing.learn import check_size, most_components
 from phinmf.unmixing.mix import Level, Mix
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.saved_mix import MixChanged, save_mix, stored
@@ -164,8 +165,9 @@ class Session:
         if file.sound.seconds > LONG or work > MANY:
             first = max(0.0, (file.sound.seconds - PREVIEW_SECONDS) / 2)
             hasty = UnmixOptions(seed=0, max_time=PREVIEW_LEARNING)
-            self._add_job(recording, file.stretch(first, PREVIEW_SECONDS), hasty, PREVIEW)
-        self._add_job(recording, file, UnmixOptions(seed=0), WHOLE)
+            stretch = file.stretch(first, PREVIEW_SECONDS)
+            self._add_job(recording, stretch, fitting(hasty, stretch), PREVIEW)
+        self._add_job(recording, file, fitting(UnmixOptions(seed=0), file), WHOLE)
 
     def _add_job(
         self,
@@ -210,3 +212,9 @@ class Session:
                 return None
         previews = [take for take in recording.takes if take.folder.name == PREVIEW]
         return previews[0] if previews and job.folder == WHOLE else None
+
+
+def fitting(options: UnmixOptions, recording: Excerpt) -> UnmixOptions:
+    """Return options with fewer components if the recording is too short for as many."""
+    most = most_components(options, recording.length, recording.sample_rate)
+    return replace(options, n_components=max(1, min(options.likely_components, most)))
