@@ -20,7 +20,7 @@ from typing import IO
 
 from phinmf.studio import scratch
 from phinmf.studio.names import safe_name, safe_stem
-from phinmf.unmixing import typed_json
+from phinmf.unmixing import ownership, typed_json
 from phinmf.unmixing.mix import folded
 
 NOTE = "studio.json"
@@ -122,10 +122,8 @@ def file_name(name: str) -> str:
 
 def kept(folder: Path) -> Kept | None:
     """Return what studio.json says, or None if there is none that a studio wrote."""
-    note = folder / NOTE
     try:
-        if note.is_symlink():
-            return None
+        note = ownership.inside(folder, NOTE)  # no link, and no pipe, which would never end
         found = typed_json.parse(Kept, json.loads(note.read_bytes()))
     except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
         return None
