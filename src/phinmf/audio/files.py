@@ -45,6 +45,12 @@ class Sound:
         """How its samples are stored."""
         return SampleFormat(self.format, self.subtype)
 
+    def is_like(self, other: Sound) -> bool:
+        """Whether both can be the same recording, as far as their headers say."""
+        return (self.length, self.sample_rate, self.channels, self.subtype) == (
+            other.length, other.sample_rate, other.channels, other.subtype,
+        )  # fmt: skip
+
     def __str__(self) -> str:
         minutes, seconds = divmod(self.seconds, 60)
         channels = {1: "mono", 2: "stereo"}.get(self.channels, f"{self.channels} channels")
