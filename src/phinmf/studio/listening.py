@@ -83,7 +83,7 @@ def fill(out: Floats, file: soundfile.SoundFile, start: int) -> None:
     """Read a stretch of a file into an array (channels, n)."""
     try:
         if file.tell() != start:  # a player reads one stretch after the other
-            file.seek(start)
+            files.go_to(file, start)
         block = file.read(out.shape[1], dtype="float32", always_2d=True)
     except soundfile.LibsndfileError as error:
         raise ValueError(f"a file of this take is damaged ({error.error_string})") from None
