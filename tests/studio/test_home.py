@@ -1,5 +1,6 @@
 """The folder of the studio: what others have put there survives everything."""
 
+import errno
 import http.client
 import json
 import os
@@ -117,6 +118,15 @@ def test_another_recording_of_the_same_name_is_not_the_original(home, wav):
         got = studio("GET", "takes/t1/sound?start=0&count=10")
     sound = np.frombuffer(got.body, "<f4").reshape(4, 2, 10)
     assert sound[0] == pytest.approx(sound[1:].sum(axis=0), abs=1e-6)
+
+
+def test_a_folder_that_cannot_be_written_is_named(studio, home, wav, monkeypatch):
+    def refused(folder):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), f"{folder}/hidden")
+
+    monkeypatch.setattr(scratch, "made_in", refused)
+    said = studio.upload(wav).json["error"]
+    assert said.startswith(f"{home} cannot be written (")
 
 
 def test_a_damaged_take_is_left_out(home, wav):

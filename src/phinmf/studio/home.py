@@ -22,6 +22,7 @@ from phinmf.studio import scratch
 from phinmf.studio.names import safe_name, safe_stem
 from phinmf.unmixing import ownership, typed_json
 from phinmf.unmixing.mix import folded
+from phinmf.unmixing.placing import unwritable
 
 NOTE = "studio.json"
 PREVIEW, WHOLE, TAKE = "preview", "whole", "take-{}"
@@ -59,11 +60,14 @@ class Home:
             if self._closed:
                 raise OSError("the studio has ended")
             if self._scratch is None:
-                for folder in reversed([self.path, *self.path.parents]):
-                    if not folder.exists():
-                        folder.mkdir()
-                        self._made.append(folder)
-                self._scratch, self._lock = scratch.made_in(self.path)
+                try:
+                    for folder in reversed([self.path, *self.path.parents]):
+                        if not folder.exists():
+                            folder.mkdir()
+                            self._made.append(folder)
+                    self._scratch, self._lock = scratch.made_in(self.path)
+                except OSError as error:
+                    raise unwritable(self.path, error) from None
             return self._scratch
 
     @contextmanager
