@@ -62,11 +62,12 @@ class Exports:
                         bundle.write(file, f"{name}/{file.name}")
                         file.unlink()  # the disk may have no room for both
             id = f"e{next(self._numbers)}"
+            timer = threading.Timer(KEPT, self._remove, [id])
+            timer.daemon = True
+            timer.start()
+            stack.callback(timer.cancel)
             made = Export(id, path, f"{name}{path.suffix}", done.message, stack.pop_all())
             self._exports[id] = made
-        timer = threading.Timer(KEPT, self._remove, [id])
-        timer.daemon = True
-        timer.start()
         return made
 
     def __getitem__(self, id: str) -> Export:

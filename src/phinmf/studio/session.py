@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -71,13 +72,8 @@ class Session:
         """Show recordings and takes, and begin with recordings that have no take yet."""
         problems: list[str] = []
         for one in found:
-            try:
-                recording = self.library.known(one)
-                if recording is None:
-                    inside = one.folder is not None and self.home.holds(one.folder)
-                    recording = self.library.add(one, one.folder if inside else None)
-            except (OSError, ValueError) as error:
-                problems.append(sentence(error))
+            recording = self.library.known(one) or self._add(one, problems)
+            if recording is None:
                 continue
             for folder in one.takes:
                 try:
@@ -106,7 +102,9 @@ class Session:
             raise Refusal(f"at most {MOST_COMPONENTS} components can be listened to")
         check_size(options, recording.file.length, recording.file.sample_rate)
         if carry_from is not None:
-            self.library.take(carry_from)
+            before = self.library.recording_of(self.library.take(carry_from))
+            if before is not recording:
+                raise Refusal("groups are only carried over between takes of the same recording")
         return self._add_job(recording, recording.file, options, "take", carry_from)
 
     def cancel(self, id: str) -> None:
@@ -155,6 +153,16 @@ class Session:
         self.listening.close()
         self.home.close()
 
+    def _add(self, found: Found, problems: list[str]) -> Recording | None:
+        """Open a recording; one whose file cannot be read is shown for its takes only."""
+        inside = found.folder is not None and self.home.holds(found.folder)
+        folder = found.folder if inside else None
+        try:
+            return self.library.add(found, folder)
+        except (OSError, ValueError) as error:
+            problems.append(sentence(error))
+        return self.library.add(replace(found, file=None), folder) if found.takes else None
+
     def _begin(self, recording: Recording) -> None:
         """Unmix a new recording: first its middle in haste, if all of it takes long; then all."""
         file = recording.file
@@ -189,8 +197,9 @@ class Session:
     def _place(self, recording: Recording, job: Job, finished: Path) -> None:
         """Put a finished take where it belongs, with the groups of another one."""
         before = self._grouped(recording, job)
-        if before is not None and (groups := carried(before.folder, finished)):
-            save_mix(finished, Mix(groups))
+        with suppress(OSError, ValueError):  # it was removed or damaged; the new take is not
+            if before is not None and (groups := carried(before.folder, finished)):
+                save_mix(finished, Mix(groups))
         job.check()
         if recording.folder is None:
             new = finished.parent / "recording"
