@@ -140,10 +140,14 @@ def a_song(folder: Path) -> Iterator[dict[str, Any]]:
     song, short = content
     with studio(folder / "home") as opened:
         time.sleep(10)  # as long as it takes a person to find a file
-        yield row(f"drop to first sound, {SONG} s", 8, *drops(opened, "song", song))
-        yield row(f"drop to first sound, {SHORT} s", 8, *drops(opened, "short", short))
+        yield row(
+            f"drop a song of {SONG} s, hear the preview of its middle",
+            8,
+            *drops(opened, "song", song),
+        )
+        yield row(f"drop a sound of {SHORT} s, hear all of it", 8, *drops(opened, "short", short))
         take = opened.drop("again.wav", song)
-        yield row("2 s of sound while learning", 8, opened.hears(take)[0])
+        yield row("2 s of sound while the song is learned", 8, opened.hears(take)[0])
         opened.cancel_all()
         yield row("2 s of sound", 8, *opened.hears(take))
         groups = [{"name": "a", "components": [1, 2, 3]}]

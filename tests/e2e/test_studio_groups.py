@@ -128,6 +128,9 @@ def test_the_keyboard_alone_is_enough(few):
     assert groups(few) == {}
     few.press("z")
     assert groups(few) == {"all of it": [1, 2, 3]}
+    few.do("document.querySelector('[data-export=mix]').focus()")
+    few.press(ENTER)
+    few.until("document.querySelector('[data-notice=export]')", 30)
     few.press("?")
     assert few.js("document.querySelector('dialog.keys').open")
     few.press(ESCAPE)

@@ -54,6 +54,13 @@ def test_any_name_is_unmixed(studio, home, tmp_path):
     assert len([path for path in home.iterdir() if path.name[0] != "."]) == len(names)
 
 
+def test_a_very_short_recording_has_fewer_components(studio, tmp_path):
+    short = sound_files.write(tmp_path / "hit.wav", sound_files.tones(30) + 0.1)
+    assert studio.upload(short.read_bytes()).status == 201
+    (recording,) = studio.until(idle)["recordings"]
+    assert [len(take["components"]) for take in recording["takes"]] == [2]
+
+
 def test_a_name_that_is_not_text(studio, wav):
     assert studio("POST", "recordings?name=%ff%fe.wav", wav).status == 201
     assert studio.until(idle)["recordings"][0]["takes"]

@@ -29,14 +29,14 @@ from phinmf.studio.warming import warm_up
 from phinmf.unmixing import ownership
 from phinmf.unmixing.carry import carried
 from phinmf.unmixing.export import Kind
-from phinmf.unmixing.learn import check_size
+from phinmf.unmixing.learn import check_size, most_components
 from phinmf.unmixing.mix import Level, Mix
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.saved_mix import MixChanged, save_mix, stored
 from phinmf.unmixing.sentences import sentence
 
 LONG = 40.0  #: seconds; a longer recording begins with a preview
-MANY = 800_000  #: samples of all channels; so does one that has more
+MANY = 800_000  #: samples of all channels at 44.1 kHz; so does one that is more work
 PREVIEW_SECONDS = 30.0
 PREVIEW_LEARNING = 6.0  #: seconds at most, so that the preview is heard within ten
 MOST_COMPONENTS = 64
@@ -168,11 +168,13 @@ class Session:
         file = recording.file
         if file is None:
             return
-        if file.sound.seconds > LONG or file.length * file.channels > MANY:
+        work = file.length * file.channels * (file.sample_rate / 44_100) ** 2  # longer windows
+        if file.sound.seconds > LONG or work > MANY:
             first = max(0.0, (file.sound.seconds - PREVIEW_SECONDS) / 2)
             hasty = UnmixOptions(seed=0, max_time=PREVIEW_LEARNING)
-            self._add_job(recording, file.stretch(first, PREVIEW_SECONDS), hasty, PREVIEW)
-        self._add_job(recording, file, UnmixOptions(seed=0), WHOLE)
+            stretch = file.stretch(first, PREVIEW_SECONDS)
+            self._add_job(recording, stretch, fitting(hasty, stretch), PREVIEW)
+        self._add_job(recording, file, fitting(UnmixOptions(seed=0), file), WHOLE)
 
     def _add_job(
         self,
@@ -218,3 +220,9 @@ class Session:
                 return None
         previews = [take for take in recording.takes if take.folder.name == PREVIEW]
         return previews[0] if previews and job.folder == WHOLE else None
+
+
+def fitting(options: UnmixOptions, recording: Excerpt) -> UnmixOptions:
+    """Return options with fewer components if the recording is too short for as many."""
+    most = most_components(options, recording.length, recording.sample_rate)
+    return replace(options, n_components=max(1, min(options.likely_components, most)))

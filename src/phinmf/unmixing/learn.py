@@ -27,12 +27,17 @@ ENOUGH_FRAMES = 1024  #: at least, before frames are left out
 
 def check_size(options: UnmixOptions, length: int, sample_rate: int) -> int:
     """Return the samples of a frame; refuse a window or a number of components that do not fit."""
-    M = window_length(options.window, sample_rate)
-    largest = min(M, frame_count(length, M))
     if options.n_components != AUTO:
+        largest = most_components(options, length, sample_rate)
         why = " for this recording and window"
         checks.count("n_components", options.n_components, 1, largest, why)
-    return M
+    return window_length(options.window, sample_rate)
+
+
+def most_components(options: UnmixOptions, length: int, sample_rate: int) -> int:
+    """Return the largest number of components that fits a recording and a window."""
+    M = window_length(options.window, sample_rate)
+    return min(M, frame_count(length, M))
 
 
 def learn(
