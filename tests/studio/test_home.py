@@ -248,6 +248,19 @@ def test_bad_inputs_are_refused_before_the_studio_opens(tmp_path, monkeypatch, c
     assert everything(tmp_path) == before
 
 
+def test_a_bad_input_does_not_keep_the_others_out(tmp_path):
+    song = sound_files.write(tmp_path / "song.wav")
+    bad = tmp_path / "bad.mp4"
+    bad.write_text("no sound")
+    with Program(tmp_path / "home", bad, song, tmp_path / "missing.wav") as program:
+        assert [one["name"] for one in program.client.state["recordings"]] == ["song.wav"]
+        _, err, status = program.end(signal.SIGINT)
+    refused, missing = err.splitlines()
+    assert "bad.mp4 cannot be read as sound" in refused
+    assert "missing.wav does not exist" in missing
+    assert status == 0
+
+
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "starlette", None)
     assert main(["studio"]) == 1

@@ -85,7 +85,7 @@ def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "dangling").symlink_to("nowhere")
     for name in ("new", "dangling", "song"):
         before = everything(tmp_path)
-        with pytest.raises(FileExistsError):
+        with pytest.raises(FileExistsError, match="choose another folder$"):
             export(folder, tmp_path / name, "components")
         assert everything(tmp_path) == before
 
