@@ -1,4 +1,4 @@
-"""Files that the user takes away: written when asked for, kept for an hour."""
+"""Files that the user takes away: written when asked for, the last few kept for an hour."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from phinmf.unmixing.mix import Level, check_mix
 from phinmf.unmixing.saved_mix import stored
 
 KEPT = 3600.0  #: seconds
+MOST = 4  #: exports that are kept; a new one takes the place of the oldest
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Exports:
             stack.callback(timer.cancel)
             made = Export(id, path, f"{name}{path.suffix}", done.message, stack.pop_all())
             self._exports[id] = made
+            while len(self._exports) > MOST:
+                self._exports.pop(next(iter(self._exports))).removal.close()
         return made
 
     def __getitem__(self, id: str) -> Export:

@@ -18,6 +18,7 @@ from phinmf.studio.take import Take
 from phinmf.unmixing import ownership
 
 LONGEST = 10.0  #: seconds of one stretch
+LARGEST = 2**28  #: bytes of one stretch
 TAKES_OPEN = 4  #: whose files are kept open
 READERS = 2  #: files that are read at the same time
 
@@ -100,7 +101,8 @@ class Listening:
 
     def sound(self, take: Take, start: int, count: int) -> Floats:
         """Return samples (1 + K, channels, n); n is less than `count` at the end of the take."""
-        most = round(LONGEST * take.sample_rate)
+        sounds = (1 + len(take.record.components)) * take.channels
+        most = min(round(LONGEST * take.sample_rate), LARGEST // (4 * sounds))
         if not (0 <= start <= take.record.length and 0 <= count <= most):
             raise Refusal(
                 f"start is {start} and count is {count}, but this take has {take.record.length}"
