@@ -169,12 +169,14 @@ class Session:
         if file is None:
             return
         work = file.length * file.channels * (file.sample_rate / 44_100) ** 2  # longer windows
-        if file.sound.seconds > LONG or work > MANY:
+        long = file.sound.seconds > LONG or work > MANY
+        if long:
             first = max(0.0, (file.sound.seconds - PREVIEW_SECONDS) / 2)
             hasty = UnmixOptions(seed=0, max_time=PREVIEW_LEARNING)
             stretch = file.stretch(first, PREVIEW_SECONDS)
-            self._add_job(recording, stretch, fitting(hasty, stretch), PREVIEW)
-        self._add_job(recording, file, fitting(UnmixOptions(seed=0), file), WHOLE)
+            self._add_job(recording, stretch, fitting(hasty, stretch), PREVIEW, urgent=True)
+        thorough = fitting(UnmixOptions(seed=0), file)
+        self._add_job(recording, file, thorough, WHOLE, urgent=not long)
 
     def _add_job(
         self,
@@ -183,6 +185,7 @@ class Session:
         options: UnmixOptions,
         kind: str,
         carry_from: str | None = None,
+        urgent: bool = False,
     ) -> str:
         """Let an unmixing wait for its turn."""
         with self.library.lock:
@@ -190,7 +193,7 @@ class Session:
             folder = next_take([*there, *(job.folder for job in recording.jobs)], kind)
             job = Job(
                 self.queue.next_id(), stretch, options, partial(self._place, recording),
-                folder=folder, carry_from=carry_from, urgent=kind == PREVIEW,
+                folder=folder, carry_from=carry_from, urgent=urgent,
             )  # fmt: skip
             recording.jobs.append(job)
         self.queue.add(job)
@@ -203,13 +206,14 @@ class Session:
             if before is not None and (groups := carried(before.folder, finished)):
                 save_mix(finished, Mix(groups))
         job.check()
-        if recording.folder is None:
-            new = finished.parent / "recording"
-            new.mkdir()
-            keep(new, Kept(recording.name, str(job.recording.sound.path.absolute())))
-            recording.folder = self.home.adopt(new, recording.name)
-        rename_new(finished, recording.folder / job.folder)
-        self.library.add_take(recording, recording.folder / job.folder)
+        with self._writing:
+            if recording.folder is None:
+                new = finished.parent / "recording"
+                new.mkdir()
+                keep(new, Kept(recording.name, str(job.recording.sound.path.absolute())))
+                recording.folder = self.home.adopt(new, recording.name)
+            rename_new(finished, recording.folder / job.folder)
+            self.library.add_take(recording, recording.folder / job.folder)
 
     def _grouped(self, recording: Recording, job: Job) -> Take | None:
         """Return the take whose groups are carried over: the one asked for, or the preview."""
