@@ -59,7 +59,7 @@ def test_groups_add_up_bit_for_bit(studio, wav, take):
 
 def test_components_add_up_bit_for_bit(studio, wav, take):
     answer, files = exported(studio, {"kind": "components"})
-    assert next(iter(files)) == "song components/01 component_01.wav"
+    assert next(iter(files)) == "song components/01 component.wav"
     assert np.array_equal(sum(map(samples, files.values())), samples(wav))
     assert "bit for bit" in answer["message"]
 

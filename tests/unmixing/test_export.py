@@ -142,7 +142,7 @@ def test_the_command(tmp_path, capsys):
     for option, names in (
         ([], ["01 drums.wav", "02 rest.wav"]),
         (["--mix"], ["mix.wav"]),
-        (["--components"], [f"0{k} component_0{k}.wav" for k in (1, 2, 3)]),
+        (["--components"], [f"0{k} component.wav" for k in (1, 2, 3)]),
     ):
         target = tmp_path / f"new{''.join(option)}"
         assert main(["export", str(folder), "-o", str(target), *option]) == 0

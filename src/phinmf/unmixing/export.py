@@ -86,8 +86,7 @@ def parts_of(record: FolderRecord, groups: Sequence[Group], kind: Kind) -> list[
     """Return what each file holds: a group, or what is in none, or one component."""
     K = len(record.components)
     if kind == "components":
-        names = [Path(component.file).stem for component in record.components]
-        return [Group(name, [k]) for k, name in enumerate(names, 1)]
+        return [Group("component", [k]) for k in range(1, K + 1)]
     check_groups(list(groups), K)
     if not any(group.components for group in groups):
         raise ValueError("there are no groups yet: put components together first")
