@@ -156,6 +156,21 @@ def test_a_name_that_cannot_be_is_refused_in_a_sentence(few):
     assert few.js(f"{title}.validationMessage") == ""
 
 
+def test_a_refused_name_is_not_left_in_its_field(few):
+    few.drag(handle(2), row(5))
+    title = f'document.querySelector("{group("Group 1")} .title")'
+    for leave in (lambda: few.press(ENTER), lambda: None):
+        few.do(f"{title}.focus()")
+        few.press("a/b")
+        leave()
+        few.click("#title")  # anywhere else
+        assert few.js(f"{title}.value") == "Group 1"
+        assert few.js(f"{title}.validationMessage") == ""
+        assert "still called “Group 1”" in text(few, ".notice.error p")
+        few.click(".notice.error [data-action=dismiss]")
+    assert groups(few) == {"Group 1": [2, 5]}
+
+
 def test_undo_and_redo(few):
     undo, redo = (f"document.querySelector('[data-action={name}]').disabled" for name in
                   ("undo", "redo"))  # fmt: skip

@@ -153,6 +153,13 @@ def test_reloading_shows_the_same_take_and_groups(few, server, unmixed):
     assert (rendered(few, 0, 1000) == heard).all()
 
 
+def test_an_address_that_names_no_take_shows_one(few):
+    few.js("(location.hash = '#%', 0)")
+    few.driver.refresh()
+    few.until(f"{STUDIO}?.desk.rows.overview")
+    assert few.js(f"{STUDIO}.state.shown")
+
+
 def test_switching_takes_while_saving_saves_both(browser, server, unmixed):
     few, many = (unmixed / name / "song" for name in ("few", "many"))
     server.ungroup(many)

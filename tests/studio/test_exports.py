@@ -59,7 +59,7 @@ def test_groups_add_up_bit_for_bit(studio, wav, take):
 
 def test_components_add_up_bit_for_bit(studio, wav, take):
     answer, files = exported(studio, {"kind": "components"})
-    assert next(iter(files)) == "song components/01 component_01.wav"
+    assert next(iter(files)) == "song components/01 component.wav"
     assert np.array_equal(sum(map(samples, files.values())), samples(wav))
     assert "bit for bit" in answer["message"]
 
@@ -125,3 +125,12 @@ def test_the_take_is_not_changed(studio, home, take):
     exported(studio, {"kind": "mix"})
     after = {path.name: path.stat().st_mtime_ns for path in (home / "song/whole").iterdir()}
     assert before == after
+
+
+def test_only_the_last_exports_are_kept(studio, take):
+    addresses = []
+    for _ in range(exports.MOST + 2):
+        answer, _ = exported(studio, {"kind": "mix"})
+        addresses.append(answer["address"])
+    found = [studio("GET", address).status for address in addresses]
+    assert found == [404] * 2 + [200] * exports.MOST

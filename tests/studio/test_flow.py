@@ -10,6 +10,8 @@ from phinmf.studio import session
 from phinmf.studio.found import found_at
 from phinmf.unmixing import ownership
 
+MIX = {"revision": 0, "groups": [{"name": "drums", "components": [1]}], "levels": []}
+
 
 def test_a_dropped_file_becomes_a_take(studio, home, wav, take):
     (recording,) = studio.state["recordings"]
@@ -119,6 +121,31 @@ def test_automatic_number_of_components(studio, take, monkeypatch):
     wanted = {"n_components": "auto", "window": "16ms", "seed": 0}
     assert studio("POST", "recordings/r1/takes", wanted).status == 201
     assert studio.until(idle)["recordings"][0]["takes"][1]["n_components"] == "auto"
+
+
+def test_groups_are_not_carried_over_from_another_recording(studio, take, wav):
+    studio.upload(wav, "other.wav")
+    other = studio.until(idle)["recordings"][1]
+    wanted = {"n_components": 2, "window": "64", "seed": 1, "carry_from": "t1"}
+    got = studio("POST", f"recordings/{other['id']}/takes", wanted)
+    assert (got.status, "same recording" in got.json["error"]) == (400, True)
+
+
+def test_a_take_that_somebody_moved_away_does_not_stop_new_ones(studio, home, take):
+    studio("PUT", "takes/t1/mix", MIX)
+    (home / "song/whole").rename(home / "song/elsewhere")
+    wanted = {"n_components": 2, "window": "64", "seed": 1, "carry_from": "t1"}
+    assert studio("POST", "recordings/r1/takes", wanted).status == 201
+    takes = studio.until(idle)["recordings"][0]["takes"]
+    assert [(take["name"], take["groups"] == []) for take in takes] == [
+        ("Whole recording", False), ("Take 2", True),
+    ]  # fmt: skip
+
+
+def test_files_that_were_closed_for_another_take_are_opened_again(studio, take):
+    listening = studio.session.listening
+    listening._opened(studio.session.library.take("t1")).close()
+    assert studio("GET", "takes/t1/sound?start=0&count=10").status == 200
 
 
 def test_a_take_is_removed(studio, home, take):

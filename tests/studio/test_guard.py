@@ -180,6 +180,12 @@ def test_on_all_addresses_numbers_are_accepted_and_names_are_not():
     assert not Guard(None, "secret", "192.168.0.7", 80).is_here("192.168.0.8:80")
 
 
+def test_addresses_as_browsers_write_them():
+    assert Guard(None, "secret", "FE80::1", 8000).is_here("[fe80::1]:8000")
+    assert Guard(None, "secret", "127.0.0.1", 80).is_here("localhost")
+    assert not Guard(None, "secret", "127.0.0.1", 8000).is_here("localhost")
+
+
 def test_what_is_loopback():
     assert all(map(is_loopback, ("127.0.0.1", "127.0.0.2", "::1", "localhost")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "192.168.0.7", "studio.example")))

@@ -1,5 +1,6 @@
 """The folder of the studio: what others have put there survives everything."""
 
+import errno
 import http.client
 import json
 import os
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 import sound_files
 from kept import everything
@@ -20,6 +22,7 @@ from studios import PATIENCE, Client, idle, running
 from phinmf.cli import main
 from phinmf.studio import scratch
 from phinmf.studio.found import found_at
+from phinmf.studio.session import Session
 from phinmf.unmixing import ownership
 
 
@@ -76,6 +79,54 @@ def test_links_are_not_followed(home, wav, tmp_path):
         (recording,) = studio.state["recordings"]
         assert (recording["takes"], recording["again"]) == ([], False)
     assert everything(outside) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pipes in folders")
+def test_pipes_are_not_read(home, wav):
+    with running(home) as studio:
+        studio.upload(wav)
+        studio.until(idle)
+    for folder, note in (("pipe", "studio.json"), (f"{scratch.PREFIX}x", scratch.NOTE)):
+        (home / folder).mkdir()
+        os.mkfifo(home / folder / note)
+    with running(home) as studio:
+        assert len(studio.state["recordings"]) == 1
+    assert (home / "pipe/studio.json").is_fifo()
+
+
+def test_takes_are_shown_although_their_recording_cannot_be_read(home, wav):
+    with running(home) as studio:
+        studio.upload(wav)
+        studio.until(idle)
+    (home / "song/song.wav").write_bytes(b"no sound any more")
+    session = Session(home)
+    try:
+        (problem,) = session.open_home()
+        (recording,) = session.state().recordings
+    finally:
+        session.close()
+    assert "song.wav cannot be read as sound" in problem
+    assert (len(recording.takes), recording.again) == (1, False)
+
+
+def test_another_recording_of_the_same_name_is_not_the_original(home, wav):
+    with running(home) as studio:
+        studio.upload(wav)
+        studio.until(idle)
+    sound_files.write(home / "song/song.wav", sound_files.tones(9000, channels=4))
+    with running(home) as studio:
+        got = studio("GET", "takes/t1/sound?start=0&count=10")
+    sound = np.frombuffer(got.body, "<f4").reshape(4, 2, 10)
+    assert sound[0] == pytest.approx(sound[1:].sum(axis=0), abs=1e-6)
+
+
+def test_a_folder_that_cannot_be_written_is_named(studio, home, wav, monkeypatch):
+    def refused(folder):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), f"{folder}/hidden")
+
+    monkeypatch.setattr(scratch, "made_in", refused)
+    said = studio.upload(wav).json["error"]
+    assert said.startswith(f"{home} cannot be written (")
 
 
 def test_a_damaged_take_is_left_out(home, wav):
@@ -195,6 +246,19 @@ def test_bad_inputs_are_refused_before_the_studio_opens(tmp_path, monkeypatch, c
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
     assert everything(tmp_path) == before
+
+
+def test_a_bad_input_does_not_keep_the_others_out(tmp_path):
+    song = sound_files.write(tmp_path / "song.wav")
+    bad = tmp_path / "bad.mp4"
+    bad.write_text("no sound")
+    with Program(tmp_path / "home", bad, song, tmp_path / "missing.wav") as program:
+        assert [one["name"] for one in program.client.state["recordings"]] == ["song.wav"]
+        _, err, status = program.end(signal.SIGINT)
+    refused, missing = err.splitlines()
+    assert "bad.mp4 cannot be read as sound" in refused
+    assert "missing.wav does not exist" in missing
+    assert status == 0
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch, capsys):

@@ -36,6 +36,11 @@ def test_names_become_harmless(name):
     assert not set(shown_name(name)) & set("/\\\0\n\u202e\ud800")
 
 
+def test_a_long_name_keeps_its_ending():
+    assert shown_name("a" * 400 + ".wav").endswith("a.wav")
+    assert safe_name("日本語" * 90 + ".flac").endswith(".flac")
+
+
 def test_any_name_is_unmixed(studio, home, tmp_path):
     wav = sound_files.write(tmp_path / "made.wav", sound_files.tones(900)).read_bytes()
     names = [name for name in NAMES if "\ud800" not in name]

@@ -85,7 +85,7 @@ def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "dangling").symlink_to("nowhere")
     for name in ("new", "dangling", "song"):
         before = everything(tmp_path)
-        with pytest.raises(FileExistsError):
+        with pytest.raises(FileExistsError, match="choose another folder$"):
             export(folder, tmp_path / name, "components")
         assert everything(tmp_path) == before
 
@@ -142,7 +142,7 @@ def test_the_command(tmp_path, capsys):
     for option, names in (
         ([], ["01 drums.wav", "02 rest.wav"]),
         (["--mix"], ["mix.wav"]),
-        (["--components"], [f"0{k} component_0{k}.wav" for k in (1, 2, 3)]),
+        (["--components"], [f"0{k} component.wav" for k in (1, 2, 3)]),
     ):
         target = tmp_path / f"new{''.join(option)}"
         assert main(["export", str(folder), "-o", str(target), *option]) == 0

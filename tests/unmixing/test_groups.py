@@ -7,7 +7,7 @@ from kept import everything
 from sound_files import integers, tones, write
 
 from phinmf.cli import main
-from phinmf.cli.grouping import parsed, ranges
+from phinmf.cli.grouping import as_text, named, parsed, ranges
 from phinmf.unmixing import groups, ownership
 from phinmf.unmixing.mix import Group, Level, Mix
 from phinmf.unmixing.placing import replace_listing
@@ -29,6 +29,7 @@ TYPED = {
 @pytest.mark.parametrize("text", TYPED)
 def test_what_may_be_typed(text):
     assert {group.name: group.components for group in parsed(text)} == TYPED[text]
+    assert named(parsed(as_text(TYPED[text]))) == TYPED[text]
 
 
 @pytest.mark.parametrize(
@@ -112,6 +113,20 @@ def test_the_terminal_says_the_groups(out, capsys):
     for n in (1, 2):
         assert f"song.wav: part_{n}: component" in said
         assert f"of the energy, again/song/part_{n}.wav" in said
+
+
+def test_groups_that_are_replaced_can_be_typed_again(out, capsys):
+    told = 'out/song: the earlier groups were replaced; to get them back: --group "{}"'
+    before = ownership.read(out)
+    chosen = [Group("2 guitars", [2, 3], 4), Group("bass", [1], 0), Group("empty", [], 1)]
+    replace_listing(out, before, dataclasses.replace(before, mix=Mix(chosen, revision=2)))
+    assert main(["unmix", "out/song", "--groups", "saved"]) == 0
+    assert "replaced" not in capsys.readouterr().err
+    assert main(["unmix", "out/song", "--groups", "2"]) == 0
+    typed = "2 guitars=2,3; bass=1"
+    assert told.format(typed) in capsys.readouterr().err.splitlines()
+    assert main(["unmix", "out/song", "--group", typed]) == 0
+    assert named(ownership.read(out).mix.groups) == {"2 guitars": [2, 3], "bass": [1]}
 
 
 def test_the_page_shows_the_groups_of_now(out, capsys):

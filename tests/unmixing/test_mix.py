@@ -12,7 +12,7 @@ from phinmf.unmixing.placing import replace_listing
 
 GOOD = ["drums", "Lead guitar (left)", "Bass & co", "ваще", "1", "rest of it"]
 BAD = ["", " ", "a/b", "a\\b", ".hidden", "end.", " x", "x ", "a\nb", "a\0", "CON", "com1.wav",
-       "x" * 81, "a:b", "\u202eabc"]  # fmt: skip
+       "x" * 81, "a:b", "\u202eabc", "🥁" * 61]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -42,3 +42,12 @@ def test_it_is_in_the_folder_and_fits_its_components(tmp_path, monkeypatch):
     assert 20 * np.log10((found[1:].max() / 255) ** 2) == pytest.approx(loudest, abs=0.2)
     with pytest.raises(ValueError, match="is damaged"):
         overview.load(folder, 3, record.length)
+    huge = {"descr": "|u1", "fortran_order": False, "shape": (3, 2**50)}
+    with open(folder / ownership.OVERVIEW, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, huge)
+    with pytest.raises(ValueError, match="is damaged"):
+        overview.load(folder, 2, record.length)
+    with open(folder / ownership.OVERVIEW, "wb") as file:
+        np.savez(file, found)
+    with pytest.raises(ValueError, match="is damaged"):
+        overview.load(folder, 2, record.length)

@@ -81,6 +81,8 @@ NONSENSE = {
     "components that are names": BEFORE | {"components": ["a", "b"]},
     "a name that is none": BEFORE | {"components": [{**BEFORE["components"][0], "file": 1}] * 2},
     "a number beyond the range": BEFORE | {"gain_db": 10**400},
+    "a number that is none": BEFORE | {"gain_db": float("nan")},
+    "a number without end": BEFORE | {"energy": float("inf")},
     "similarity of others": BEFORE | {"similarity": [[1.0]]},
     "similarity that is flat": BEFORE | {"similarity": [1.0, 1.0]},
     "groups that are a list": BEFORE | {"groups": ["low.wav"]},

@@ -17,6 +17,7 @@ from phinmf.audio.sources import BLOCK
 
 RATES = (100, 384_000)  #: Hz, lowest and highest sampling rate that is accepted
 MAX_CHANNELS = 32
+VORBIS_LEAD = 65_536  #: samples that are decoded before those that are wanted
 UNKNOWN = 2**62  #: libsndfile reports at least as many samples where a file does not say
 CONVERTIBLE = {".aif", ".opus", ".oga", ".m4a", ".mp4", ".aac", ".wma"}  #: other sound files
 
@@ -44,6 +45,12 @@ class Sound:
     def sample_format(self) -> SampleFormat:
         """How its samples are stored."""
         return SampleFormat(self.format, self.subtype)
+
+    def is_like(self, other: Sound) -> bool:
+        """Whether both can be the same recording, as far as their headers say."""
+        return (self.length, self.sample_rate, self.channels, self.subtype) == (
+            other.length, other.sample_rate, other.channels, other.subtype,
+        )  # fmt: skip
 
     def __str__(self) -> str:
         minutes, seconds = divmod(self.seconds, 60)
@@ -196,7 +203,7 @@ def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[
         while left > 0:
             try:
                 if at == start > 0:
-                    file.seek(start)
+                    go_to(file, start)
                 block = file.read(min(BLOCK, left), dtype="float64", always_2d=True)
             except soundfile.LibsndfileError as error:
                 raise ValueError(
@@ -215,6 +222,14 @@ def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[
             yield block
             at += len(block)
             left -= len(block)
+
+
+def go_to(file: soundfile.SoundFile, start: int) -> None:
+    """Go to a sample; libsndfile decodes Vorbis wrongly for a while after it has gone somewhere."""
+    lead = min(start, VORBIS_LEAD) if file.subtype == "VORBIS" else 0
+    file.seek(start - lead)
+    if lead:
+        file.read(lead, dtype="float32")
 
 
 def read(sound: Sound, start: int = 0, length: int | None = None) -> Array:

@@ -62,10 +62,15 @@ def regrouped(folder: Path, wanted: Wanted, say: Callable[[str], object]) -> Fol
     from phinmf.report.folder import refresh_report
     from phinmf.unmixing import ownership
     from phinmf.unmixing.groups import regroup
+    from phinmf.unmixing.saved_mix import stored
 
+    before = named(stored(ownership.read(folder)).groups)
     record = regroup(folder, wanted)
     for line in lines(folder, record):
         say(f"{shown(folder)}: {line}")
+    if before and before != named(stored(record).groups):  # they may be the work of hours
+        again = f'--group "{shown(as_text(before))}"'
+        say(f"{shown(folder)}: the earlier groups were replaced; to get them back: {again}")
     page = folder / ownership.PAGE
     if os.path.lexists(page) and ownership.PAGE in record.files:
         if refresh_report(folder) is None:
@@ -85,6 +90,16 @@ def lines(folder: Path, record: FolderRecord) -> Iterator[str]:
         yield f"{shown(name)}: {components}, {100 * share:.0f} % of the energy, {file}"
     if record.groups_add_up is not None:
         yield record.groups_add_up
+
+
+def named(groups: list[Group]) -> dict[str, list[int]]:
+    """Return the components of each group that is not empty, whatever its colour."""
+    return {group.name: sorted(group.components) for group in groups if group.components}
+
+
+def as_text(groups: dict[str, list[int]]) -> str:
+    """Return groups as they can be typed: drums=1,4-6; lead guitar=2."""
+    return "; ".join(f"{name}={ranges(components)}" for name, components in groups.items())
 
 
 def ranges(found: list[int]) -> str:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phinmf.cli import options as values
-from phinmf.cli.exit_codes import OK
+from phinmf.cli.exit_codes import FAILED, OK
 from phinmf.cli.signals import Ended
 from phinmf.cli.text import shown
+from phinmf.unmixing.sentences import sentence
 
 if TYPE_CHECKING:
+    from phinmf.studio.found import Found
     from phinmf.studio.serving import Server
 
 LOOPBACK = "127.0.0.1"
@@ -56,12 +58,13 @@ def run(typed: argparse.Namespace) -> int:
         raise ImportError(
             'the studio needs starlette and uvicorn: run pip install "phinmf[studio]"'
         ) from None
-    from phinmf.studio.found import found_at
     from phinmf.studio.guard import is_loopback
     from phinmf.studio.serving import Server
     from phinmf.studio.session import Session
 
-    found = [one for path in typed.inputs for one in found_at(path)]
+    found = readable(typed.inputs)
+    if typed.inputs and not found:
+        return FAILED
     if typed.output.exists() and not typed.output.is_dir():
         raise FileExistsError(
             f"{typed.output} is a file, but a folder is needed: choose another -o"
@@ -87,6 +90,19 @@ def run(typed: argparse.Namespace) -> int:
         session.close()
     print(f"The studio has ended; what was finished is in {shown(typed.output)}.")
     return OK
+
+
+def readable(inputs: list[Path]) -> list[Found]:
+    """Return what can be opened; say of every other input why not."""
+    from phinmf.studio.found import found_at
+
+    found: list[Found] = []
+    for path in inputs:
+        try:
+            found += found_at(path)
+        except (OSError, ValueError) as error:
+            print(f"phinmf: {shown(values.as_typed(sentence(error)))}", file=sys.stderr)
+    return found
 
 
 def announce(server: Server, typed: argparse.Namespace) -> None:

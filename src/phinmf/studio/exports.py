@@ -1,4 +1,4 @@
-"""Files that the user takes away: written when asked for, kept for an hour."""
+"""Files that the user takes away: written when asked for, the last few kept for an hour."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from phinmf.unmixing.mix import Level, check_mix
 from phinmf.unmixing.saved_mix import stored
 
 KEPT = 3600.0  #: seconds
+MOST = 4  #: exports that are kept; a new one takes the place of the oldest
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,14 @@ class Exports:
                         bundle.write(file, f"{name}/{file.name}")
                         file.unlink()  # the disk may have no room for both
             id = f"e{next(self._numbers)}"
+            timer = threading.Timer(KEPT, self._remove, [id])
+            timer.daemon = True
+            timer.start()
+            stack.callback(timer.cancel)
             made = Export(id, path, f"{name}{path.suffix}", done.message, stack.pop_all())
             self._exports[id] = made
-        timer = threading.Timer(KEPT, self._remove, [id])
-        timer.daemon = True
-        timer.start()
+            while len(self._exports) > MOST:
+                self._exports.pop(next(iter(self._exports))).removal.close()
         return made
 
     def __getitem__(self, id: str) -> Export:

@@ -75,7 +75,7 @@ def takes_in(folder: Path) -> list[Path]:
     """Return the folders in a folder that ``phinmf unmix`` has written; links are left out."""
     takes = []
     for entry in folder.iterdir():
-        if entry.is_dir() and not entry.is_symlink() and (entry / ownership.LISTING).exists():
+        if entry.is_dir() and not entry.is_symlink():
             try:
                 ownership.read(entry)
             except ValueError:
@@ -102,6 +102,4 @@ def is_recording(path: Path, source: Sound) -> bool:
         sound = files.probe(path)
     except (OSError, ValueError):
         return False
-    return (sound.length, sound.sample_rate, sound.channels, sound.subtype) == (
-        source.length, source.sample_rate, source.channels, source.subtype,
-    )  # fmt: skip
+    return sound.is_like(source)

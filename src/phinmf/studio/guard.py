@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from phinmf.studio.refusals import Refusal, TooLarge, TooSlow
 
+HTTP = 80  #: port of addresses that name none
 SMALL = 2**20  #: bytes of a body
 LARGE = 4 * 2**30  #: bytes of a recording
 PATIENCE = 60.0  #: seconds without any byte of a body
@@ -43,6 +44,8 @@ class Guard:
         self.port = port
         self.anywhere = is_any_address(host)  #: whether it listens on all addresses
         self.hosts = {with_port(name, port) for name in (host, "127.0.0.1", "localhost", "::1")}
+        if port == HTTP:  # which browsers leave out
+            self.hosts |= {name.removesuffix(f":{port}") for name in self.hosts}
         self.longest = LARGE  #: bytes of a recording
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -128,7 +131,7 @@ class Body:
 
 def with_port(host: str, port: int) -> str:
     """Return the Host that a browser sends for an address."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}".lower()
+    return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}").lower()
 
 
 def is_address(host: str) -> bool:

@@ -20,8 +20,9 @@ from typing import IO
 
 from phinmf.studio import scratch
 from phinmf.studio.names import safe_name, safe_stem
-from phinmf.unmixing import typed_json
+from phinmf.unmixing import ownership, typed_json
 from phinmf.unmixing.mix import folded
+from phinmf.unmixing.placing import unwritable
 
 NOTE = "studio.json"
 PREVIEW, WHOLE, TAKE = "preview", "whole", "take-{}"
@@ -59,11 +60,14 @@ class Home:
             if self._closed:
                 raise OSError("the studio has ended")
             if self._scratch is None:
-                for folder in reversed([self.path, *self.path.parents]):
-                    if not folder.exists():
-                        folder.mkdir()
-                        self._made.append(folder)
-                self._scratch, self._lock = scratch.made_in(self.path)
+                try:
+                    for folder in reversed([self.path, *self.path.parents]):
+                        if not folder.exists():
+                            folder.mkdir()
+                            self._made.append(folder)
+                    self._scratch, self._lock = scratch.made_in(self.path)
+                except OSError as error:
+                    raise unwritable(self.path, error) from None
             return self._scratch
 
     @contextmanager
@@ -122,10 +126,8 @@ def file_name(name: str) -> str:
 
 def kept(folder: Path) -> Kept | None:
     """Return what studio.json says, or None if there is none that a studio wrote."""
-    note = folder / NOTE
     try:
-        if note.is_symlink():
-            return None
+        note = ownership.inside(folder, NOTE)  # no link, and no pipe, which would never end
         found = typed_json.parse(Kept, json.loads(note.read_bytes()))
     except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
         return None

@@ -74,15 +74,15 @@ class Library:
     def known(self, found: Found) -> Recording | None:
         """Return the recording that is open already, if it is."""
         for recording in self.recordings:
-            if found.folder and recording.folder and found.folder.samefile(recording.folder):
+            if found.folder and recording.folder and same(found.folder, recording.folder):
                 return recording
-            if found.file and recording.file and found.file.samefile(recording.file.sound.path):
+            if found.file and recording.file and same(found.file, recording.file.sound.path):
                 return recording
         return None
 
     def add_take(self, recording: Recording, folder: Path) -> None:
         """Open a take of a recording, unless it is open."""
-        if any(take.folder.samefile(folder) for take in recording.takes):
+        if any(same(take.folder, folder) for take in recording.takes):
             return
         take = opened(f"t{next(self._take_numbers)}", folder, recording.file)
         with self.lock:
@@ -108,8 +108,10 @@ class Library:
     def recording_of(self, take: Take) -> Recording:
         """Return the recording of a take."""
         with self.lock:
-            (found,) = [one for one in self.recordings if take.id in [t.id for t in one.takes]]
-        return found
+            found = [one for one in self.recordings if take.id in [t.id for t in one.takes]]
+        if not found:
+            raise NotFound("this take was removed")
+        return found[0]
 
     def replace_take(self, take: Take, by: Take | None) -> None:
         """Show what a take has become, or that it is gone."""
@@ -128,3 +130,8 @@ class Library:
             for recording in self.recordings:
                 recording.jobs = [job for job in recording.jobs if job.status != "done"]
             return [recording.state() for recording in self.recordings]
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two paths lead to the same place; one that somebody moved away leads nowhere."""
+    return one.exists() and other.exists() and one.samefile(other)

@@ -18,6 +18,7 @@ from phinmf.studio.take import Take
 from phinmf.unmixing import ownership
 
 LONGEST = 10.0  #: seconds of one stretch
+LARGEST = 2**28  #: bytes of one stretch
 TAKES_OPEN = 4  #: whose files are kept open
 READERS = 2  #: files that are read at the same time
 
@@ -30,6 +31,7 @@ class OpenTake:
     def __init__(self, take: Take) -> None:
         self.take = take
         self.lock = threading.Lock()  #: one stretch at a time: a file has one position
+        self.closed = False
         self.stack = ExitStack()
         try:
             self.original = self.recording()
@@ -52,8 +54,8 @@ class OpenTake:
         except (OSError, ValueError):
             return None
 
-    def sound(self, start: int, count: int, readers: ThreadPoolExecutor) -> Floats:
-        """Return samples (1 + K, channels, count): of the recording and of its components."""
+    def sound(self, start: int, count: int, readers: ThreadPoolExecutor) -> Floats | None:
+        """Return samples (1 + K, channels, count), the recording first; None if it was closed."""
         take = self.take
         K = len(self.components)
         out = np.zeros((1 + K, take.channels, count), np.float32)
@@ -61,6 +63,8 @@ class OpenTake:
         if self.original is not None and take.original is not None:
             work.append(partial(fill, out[0], self.original, take.original.first + start))
         with self.lock:
+            if self.closed:
+                return None
             for done in [readers.submit(one) for one in work]:
                 done.result()
         if self.original is None:
@@ -72,6 +76,7 @@ class OpenTake:
     def close(self) -> None:
         """Close the files, as soon as nobody reads them."""
         with self.lock:
+            self.closed = True
             self.stack.close()
 
 
@@ -79,7 +84,7 @@ def fill(out: Floats, file: soundfile.SoundFile, start: int) -> None:
     """Read a stretch of a file into an array (channels, n)."""
     try:
         if file.tell() != start:  # a player reads one stretch after the other
-            file.seek(start)
+            files.go_to(file, start)
         block = file.read(out.shape[1], dtype="float32", always_2d=True)
     except soundfile.LibsndfileError as error:
         raise ValueError(f"a file of this take is damaged ({error.error_string})") from None
@@ -96,14 +101,18 @@ class Listening:
 
     def sound(self, take: Take, start: int, count: int) -> Floats:
         """Return samples (1 + K, channels, n); n is less than `count` at the end of the take."""
-        most = round(LONGEST * take.sample_rate)
+        sounds = (1 + len(take.record.components)) * take.channels
+        most = min(round(LONGEST * take.sample_rate), LARGEST // (4 * sounds))
         if not (0 <= start <= take.record.length and 0 <= count <= most):
             raise Refusal(
                 f"start is {start} and count is {count}, but this take has {take.record.length}"
                 f" samples, of which at most {most} are sent at a time"
             )
         count = min(count, take.record.length - start)
-        return self._opened(take).sound(start, count, self._readers)
+        samples = None
+        while samples is None:  # it may be closed for another take before it is read
+            samples = self._opened(take).sound(start, count, self._readers)
+        return samples
 
     def forget(self, take: Take) -> None:
         """Close the files of a take."""
@@ -121,7 +130,9 @@ class Listening:
     def _opened(self, take: Take) -> OpenTake:
         """Return the open files of a take; those of the take used longest ago are closed."""
         with self._lock:
-            opened = self._open.pop(take.id, None) or OpenTake(take)
+            opened = self._open.pop(take.id, None)
+            if opened is None or opened.closed:
+                opened = OpenTake(take)
             self._open[take.id] = opened
             closed = self._open.popitem(last=False)[1] if len(self._open) > TAKES_OPEN else None
         if closed is not None:

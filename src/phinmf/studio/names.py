@@ -15,7 +15,8 @@ def shown_name(name: str) -> str:
     """Return the last part of a path as it can be shown, without characters that are not seen."""
     last = re.split(r"[/\\]", name)[-1]
     seen = "".join(c for c in last if unicodedata.category(c) not in HIDDEN).strip()
-    return seen[: 2 * LONGEST] or "recording"
+    stem, ending = split(seen)
+    return f"{stem[: 2 * LONGEST - len(ending)]}{ending}" or "recording"
 
 
 def safe_stem(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Work in the background: one job at a time."""
+"""Work in the background: one job at a time, and an urgent one beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ POLITE = 10  #: how much a long job gives way to playing and to the browser
 
 
 class Queue:
-    """Does jobs one after the other in the background; urgent ones first."""
+    """Does jobs in the background, in the order they came.
+
+    Urgent ones, whose user waits for the first sound, do not wait for a long one that runs; no
+    long one begins as long as there are urgent ones.
+    """
 
     def __init__(
         self,
@@ -30,12 +34,14 @@ class Queue:
         self._closing = False
         self._numbers = count(1)
         self._news = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
 
     def start(self, first: Callable[[], object]) -> None:
         """Begin to work; `first` is done before any job."""
-        self._thread = threading.Thread(target=self._work, args=[first], daemon=True)
-        self._thread.start()
+        for urgent, before in ((True, first), (False, lambda: None)):
+            thread = threading.Thread(target=self._work, args=[urgent, before], daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def next_id(self) -> str:
         """Return an id that no job had."""
@@ -45,7 +51,7 @@ class Queue:
         """Let a job wait for its turn."""
         with self._news:
             self._jobs[job.id] = job
-            self._news.notify()
+            self._news.notify_all()
         self._changed()
 
     def cancel(self, id: str) -> bool:
@@ -68,33 +74,34 @@ class Queue:
             return any(job.status in ("running", "cancelling") for job in self._jobs.values())
 
     def close(self) -> None:
-        """Cancel all jobs and wait until the one that runs has ended."""
+        """Cancel all jobs and wait until those that run have ended."""
         with self._news:
             self._closing = True
-            self._news.notify()
+            self._news.notify_all()
             ids = list(self._jobs)
         for id in ids:
             self.cancel(id)
-        if self._thread is not None:
-            self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
-    def _next(self) -> Job | None:
+    def _next(self, urgent: bool) -> Job | None:
         """Wait for a job; None if the studio ends."""
         with self._news:
             while not self._closing:
-                waiting = [job for job in self._jobs.values() if job.status == "waiting"]
-                if waiting:
-                    job = min(waiting, key=lambda job: not job.urgent)  # the first of these
-                    job.status = "running"
-                    return job
+                unfinished = [job for job in self._jobs.values() if job.status != "failed"]
+                hold = not urgent and any(job.urgent for job in unfinished)
+                for job in unfinished:
+                    if job.status == "waiting" and job.urgent == urgent and not hold:
+                        job.status = "running"
+                        return job
                 self._news.wait()
         return None
 
-    def _work(self, first: Callable[[], object]) -> None:
+    def _work(self, urgent: bool, first: Callable[[], object]) -> None:
         """Do one job after the other, each in a thread that can be given its own priority."""
         with suppress(Exception):  # if it is serious, the first job says so
             first()
-        while (job := self._next()) is not None:
+        while (job := self._next(urgent)) is not None:
             self._changed()
             thread = threading.Thread(target=self._do, args=[job])
             thread.start()
@@ -117,12 +124,13 @@ class Queue:
             self._end(job, failure)
 
     def _end(self, job: Job, failure: str | None) -> None:
-        """Forget a job, or keep the reason why it failed."""
+        """Forget a job, or keep the reason why it failed; others may begin now."""
         if failure is None:
             job.status = "done"
             del self._jobs[job.id]
         else:
             job.status, job.message = "failed", failure
+        self._news.notify_all()
 
 
 def yield_to_others() -> None:

@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from phinmf.unmixing.ownership import inside
+
 PREFIX = ".phinmf-studio-"
 NOTE = "note.json"  #: says what the folder is
 LOCK = "lock"
@@ -42,8 +44,8 @@ def remove_abandoned(home: Path) -> None:
         if folder.is_symlink() or not folder.is_dir():
             continue
         try:
-            noted = json.loads((folder / NOTE).read_bytes())
-            with open(folder / LOCK, "r+b") as lock:
+            noted = json.loads(inside(folder, NOTE).read_bytes())
+            with open(inside(folder, LOCK), "r+b") as lock:
                 take_lock(lock)
         except (OSError, ValueError, RecursionError):
             continue  # not ours, or its studio is running

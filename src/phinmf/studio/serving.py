@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 from types import FrameType
@@ -53,7 +54,8 @@ def bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise OSError(f"{host} is no address of this computer ({error.strerror})") from None
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # elsewhere it would let another program take the same port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen()  # a browser may be quicker than the server
     except OSError as error:

@@ -72,13 +72,8 @@ class Session:
         """Show recordings and takes, and begin with recordings that have no take yet."""
         problems: list[str] = []
         for one in found:
-            try:
-                recording = self.library.known(one)
-                if recording is None:
-                    inside = one.folder is not None and self.home.holds(one.folder)
-                    recording = self.library.add(one, one.folder if inside else None)
-            except (OSError, ValueError) as error:
-                problems.append(sentence(error))
+            recording = self.library.known(one) or self._add(one, problems)
+            if recording is None:
                 continue
             for folder in one.takes:
                 try:
@@ -107,7 +102,9 @@ class Session:
             raise Refusal(f"at most {MOST_COMPONENTS} components can be listened to")
         check_size(options, recording.file.length, recording.file.sample_rate)
         if carry_from is not None:
-            self.library.take(carry_from)
+            before = self.library.recording_of(self.library.take(carry_from))
+            if before is not recording:
+                raise Refusal("groups are only carried over between takes of the same recording")
         return self._add_job(recording, recording.file, options, "take", carry_from)
 
     def cancel(self, id: str) -> None:
@@ -156,18 +153,30 @@ class Session:
         self.listening.close()
         self.home.close()
 
+    def _add(self, found: Found, problems: list[str]) -> Recording | None:
+        """Open a recording; one whose file cannot be read is shown for its takes only."""
+        inside = found.folder is not None and self.home.holds(found.folder)
+        folder = found.folder if inside else None
+        try:
+            return self.library.add(found, folder)
+        except (OSError, ValueError) as error:
+            problems.append(sentence(error))
+        return self.library.add(replace(found, file=None), folder) if found.takes else None
+
     def _begin(self, recording: Recording) -> None:
         """Unmix a new recording: first its middle in haste, if all of it takes long; then all."""
         file = recording.file
         if file is None:
             return
         work = file.length * file.channels * (file.sample_rate / 44_100) ** 2  # longer windows
-        if file.sound.seconds > LONG or work > MANY:
+        long = file.sound.seconds > LONG or work > MANY
+        if long:
             first = max(0.0, (file.sound.seconds - PREVIEW_SECONDS) / 2)
             hasty = UnmixOptions(seed=0, max_time=PREVIEW_LEARNING)
             stretch = file.stretch(first, PREVIEW_SECONDS)
-            self._add_job(recording, stretch, fitting(hasty, stretch), PREVIEW)
-        self._add_job(recording, file, fitting(UnmixOptions(seed=0), file), WHOLE)
+            self._add_job(recording, stretch, fitting(hasty, stretch), PREVIEW, urgent=True)
+        thorough = fitting(UnmixOptions(seed=0), file)
+        self._add_job(recording, file, thorough, WHOLE, urgent=not long)
 
     def _add_job(
         self,
@@ -176,6 +185,7 @@ class Session:
         options: UnmixOptions,
         kind: str,
         carry_from: str | None = None,
+        urgent: bool = False,
     ) -> str:
         """Let an unmixing wait for its turn."""
         with self.library.lock:
@@ -183,7 +193,7 @@ class Session:
             folder = next_take([*there, *(job.folder for job in recording.jobs)], kind)
             job = Job(
                 self.queue.next_id(), stretch, options, partial(self._place, recording),
-                folder=folder, carry_from=carry_from, urgent=kind == PREVIEW,
+                folder=folder, carry_from=carry_from, urgent=urgent,
             )  # fmt: skip
             recording.jobs.append(job)
         self.queue.add(job)
@@ -192,16 +202,18 @@ class Session:
     def _place(self, recording: Recording, job: Job, finished: Path) -> None:
         """Put a finished take where it belongs, with the groups of another one."""
         before = self._grouped(recording, job)
-        if before is not None and (groups := carried(before.folder, finished)):
-            save_mix(finished, Mix(groups))
+        with suppress(OSError, ValueError):  # it was removed or damaged; the new take is not
+            if before is not None and (groups := carried(before.folder, finished)):
+                save_mix(finished, Mix(groups))
         job.check()
-        if recording.folder is None:
-            new = finished.parent / "recording"
-            new.mkdir()
-            keep(new, Kept(recording.name, str(job.recording.sound.path.absolute())))
-            recording.folder = self.home.adopt(new, recording.name)
-        rename_new(finished, recording.folder / job.folder)
-        self.library.add_take(recording, recording.folder / job.folder)
+        with self._writing:
+            if recording.folder is None:
+                new = finished.parent / "recording"
+                new.mkdir()
+                keep(new, Kept(recording.name, str(job.recording.sound.path.absolute())))
+                recording.folder = self.home.adopt(new, recording.name)
+            rename_new(finished, recording.folder / job.folder)
+            self.library.add_take(recording, recording.folder / job.folder)
 
     def _grouped(self, recording: Recording, job: Job) -> Take | None:
         """Return the take whose groups are carried over: the one asked for, or the preview."""

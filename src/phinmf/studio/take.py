@@ -30,7 +30,7 @@ class Take:
     id: str
     folder: Path
     record: FolderRecord
-    original: Excerpt | None  #: the recording, if its file is here
+    original: Excerpt | None  #: the recording, if its file is here and the same as then
     hertz: list[float | None]  #: where each component is strongest
     suggestions: list[list[int]]
     overview: NDArray[np.uint8]  #: (K + 1, stretches): peaks of the recording and the components
@@ -106,7 +106,8 @@ def opened(id: str, folder: Path, recording: Excerpt | None) -> Take:
     if sounds[0].length < record.length:
         raise ownership.damaged(folder)
     original = None
-    if recording is not None and recording.sound.length >= record.start + record.length:
+    source = record.source
+    if recording is not None and source is not None and recording.sound.is_like(source):
         original = replace(recording, first=record.start, length=record.length)
     peaks = overview_of(folder, record, sounds)
     return Take(

@@ -13,7 +13,7 @@ from phinmf.unmixing.groups import with_rest
 from phinmf.unmixing.mix import Group, Level, Mix, check_groups
 from phinmf.unmixing.mixing import write_mix
 from phinmf.unmixing.null_test import Measured, sentence
-from phinmf.unmixing.placing import NEW, put_in_place, taken, workshop
+from phinmf.unmixing.placing import NEW, put_in_place, workshop
 from phinmf.unmixing.record import FolderRecord
 from phinmf.unmixing.saved_mix import stored
 from phinmf.unmixing.sums import component_sounds, format_of, write_sums
@@ -62,7 +62,7 @@ def export(
     record = ownership.read(folder)
     chosen = stored(record) if mix is None else mix
     if target.exists() or target.is_symlink():
-        raise taken(target)
+        raise FileExistsError(f"{target} exists already: choose another folder")
     sounds = component_sounds(folder, record)
     sample_format = format_of(record, sounds[0])
     with workshop(target) as bench:
@@ -86,8 +86,7 @@ def parts_of(record: FolderRecord, groups: Sequence[Group], kind: Kind) -> list[
     """Return what each file holds: a group, or what is in none, or one component."""
     K = len(record.components)
     if kind == "components":
-        names = [Path(component.file).stem for component in record.components]
-        return [Group(name, [k]) for k, name in enumerate(names, 1)]
+        return [Group("component", [k]) for k in range(1, K + 1)]
     check_groups(list(groups), K)
     if not any(group.components for group in groups):
         raise ValueError("there are no groups yet: put components together first")

@@ -13,9 +13,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import threadpoolctl
 
-from phinmf.arrays.threads import available
+from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.fit.automatic import FRAMES, OF_LONG
 from phinmf.linalg.leading import LARGE
 from phinmf.unmixing.preview import preview_of
@@ -150,7 +149,7 @@ def measured_speed(n_threads: int | None = None) -> Speed:
     by the memory that all of them share.
     """
     A, x = np.ones((768, 768), np.float32), np.ones(2**20, np.float32)
-    with threadpoolctl.threadpool_limits(1, "blas"):
+    with single_threaded_blas:
         products = 2.0 * len(A) ** 3 / usual_seconds(lambda: A @ A)
     y = np.empty_like(x)
 

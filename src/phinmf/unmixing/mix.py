@@ -6,6 +6,7 @@ import unicodedata
 from dataclasses import dataclass, field
 
 LONGEST_NAME = 80  #: characters
+MOST_BYTES = 240  #: of a name; with a number before it and an ending, disks take 255
 MOST_GAIN, LEAST_GAIN = 24.0, -96.0  #: dB
 COLOURS = 12  #: of groups on a page
 REST = "rest"  #: the group of components that are in no other
@@ -98,8 +99,8 @@ def check_name(name: str) -> None:
         problem = "is empty, or begins or ends with a space or a dot"
     elif refused or hidden:
         problem = f"has {' '.join(refused) or 'characters that cannot be seen'} in it"
-    elif len(name) > LONGEST_NAME:
-        problem = f"has more than {LONGEST_NAME} characters"
+    elif len(name) > LONGEST_NAME or len(name.encode()) > MOST_BYTES:
+        problem = f"is longer than {LONGEST_NAME} characters, or {MOST_BYTES} bytes"
     elif folded(name).split(".")[0] in RESERVED:
         problem = "is reserved on some systems"
     else:

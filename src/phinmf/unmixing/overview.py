@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from copy import copy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,11 +61,11 @@ class Overview:
 def load(folder: Path, K: int, length: int) -> NDArray[np.uint8]:
     """Return the bytes (K + 1, stretches) of a folder; raise ValueError if they do not fit it."""
     path = ownership.inside(folder, ownership.OVERVIEW)
-    found: NDArray[Any]
-    try:
-        found = np.load(path, allow_pickle=False)
+    try:  # mapped, since a header may announce more than the memory holds
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         raise ownership.damaged(folder) from None
-    if found.dtype != np.uint8 or found.shape != (K + 1, -(-length // step_of(length))):
+    fits = isinstance(mapped, np.ndarray) and mapped.dtype == np.uint8
+    if not fits or mapped.shape != (K + 1, -(-length // step_of(length))):
         raise ownership.damaged(folder)
-    return found
+    return np.array(mapped)

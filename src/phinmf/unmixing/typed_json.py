@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ T = TypeVar("T")
 def parse(kind: type[T], value: object) -> T:
     """Return a value of this type; raise TypeError, KeyError or OverflowError if it is none.
 
-    Keys that a dataclass does not have are ignored; fields with a default may be absent.
+    Keys that a dataclass does not have are ignored; fields with a default may be absent. NaN and
+    infinities are no JSON, though Python reads and writes them.
     """
     return _parse(kind, value)
 
@@ -29,7 +31,7 @@ def _parse(kind: Any, value: Any) -> Any:
         return {key: _parse(arguments[1], item) for key, item in value.items()}
     if is_dataclass(kind) and isinstance(kind, type) and isinstance(value, dict):
         return _dataclass(kind, value)
-    if kind is float and type(value) in (int, float):
+    if kind is float and type(value) in (int, float) and math.isfinite(value):
         return float(value)
     if kind is Path and isinstance(value, str):
         return Path(value)

@@ -1,6 +1,7 @@
 import { enableDragging } from "./dragging.js";
 import { COLOURS, groupOf, hue, named } from "./groups.js";
 import { openMenu } from "./menu.js";
+import { notice } from "./notices.js";
 import { count } from "./words.js";
 
 /** How components are put together on the desk: selected, dragged, moved by menus, named. */
@@ -32,6 +33,7 @@ export class Grouping {
       colour: (event) => this.colourMenu(event.currentTarget, row.group),
       ungroup: () => actions.ungroup(row.group),
       rename: (input) => this.rename(row.group, input),
+      leaveName: (input) => this.leaveName(row.group, input),
     };
   }
 
@@ -95,5 +97,13 @@ export class Grouping {
     if (problem) input.reportValidity();
     else if (to !== name) this.desk.rows.focus(this.desk.rows.groups.get(to));
     return !problem;
+  }
+
+  /** Show the name that is stored instead of one that was refused. */
+  leaveName(name, input) {
+    if (input.validity.valid) return;
+    notice(`${input.validationMessage} The group is still called “${name}”.`, { name: "name" });
+    input.value = name;
+    input.setCustomValidity("");
   }
 }

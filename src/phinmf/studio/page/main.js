@@ -106,13 +106,16 @@ function showStatus() {
 
 // ---- which take is shown -----------------------------------------------------------------------
 
+/** The end of the address that names a take; a name that is not text is shown, not refused. */
+const hashOf = (key) => `#${encodeURIComponent(key.toWellFormed())}`;
+
 function show(key) {
   if (!state.takes.has(key)) return;
   dismiss("whole");
   dismiss("ready");
   state.shown = key;
   look();
-  history.replaceState(null, "", `#${encodeURIComponent(key)}`);
+  history.replaceState(null, "", hashOf(key));
   desk.open(mixOf(key), recordingOf(key));
   showLibrary();
   changed();
@@ -130,9 +133,9 @@ function choose() {
   const expected = takes.findLast(({ recording }) => recording === state.expected?.id);
   if (expected) { showExpected(expected); return; }
   if (!state.takes.has(state.shown)) {
-    const wanted = decodeURIComponent(location.hash.slice(1));
+    const wanted = takes.find(({ key }) => hashOf(key) === location.hash);
     const again = takes.find(({ recording }) => recording === player.take?.recording);
-    show((state.takes.get(wanted) ?? again ?? takes.at(-1)).key);
+    show((wanted ?? again ?? takes.at(-1)).key);
     return;
   }
   offerNew();

@@ -72,6 +72,7 @@ export function groupRow(name, acts) {
   });
   const rename = () => acts.rename(title);
   title.addEventListener("change", rename);
+  title.addEventListener("blur", () => acts.leaveName(title));
   title.addEventListener("focus", () => title.select());
   title.addEventListener("keydown", (event) => {
     if (event.key === "Escape") title.value = name;

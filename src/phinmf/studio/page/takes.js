@@ -31,6 +31,7 @@ export class Takes {
     for (const key of this.tabs.keys()) if (!takes.some((take) => take.key === key)) this.tabs.delete(key);
     arrange(this.bar, takes.map((take) => this.tab(take, take.key === shown.key, groupsOf(take))));
     this.opener.hidden = !recording.again;
+    find(".no-again").hidden = recording.again;
     find("[data-action=remove-take]").hidden = takes.length < 2;
   }
 
@@ -43,7 +44,7 @@ export class Takes {
     const tab = this.tabs.get(take.key);
     const part = take.kind === "whole" ? "" : `${clock(take.start, 0)} – ${clock(take.start + take.seconds, 0)}`;
     const parts = [part, count(take.components.length, "component"), groups.length ? count(groups.length, "group") : "",
-      take.window.replace(/(\d)(\D)/, "$1 $2"), `seed ${take.seed}`];
+      take.window.replace(/(\d)(\D)/, "$1 $2"), take.seed === null ? "" : `seed ${take.seed}`];
     setText(find("b", tab), take.name);
     setText(find("small", tab), parts.filter(Boolean).join(" · "));
     tab.dataset.take = take.id;
