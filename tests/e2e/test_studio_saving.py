@@ -160,6 +160,13 @@ def test_an_address_that_names_no_take_shows_one(few):
     assert few.js(f"{STUDIO}.state.shown")
 
 
+def test_a_take_without_its_recording_says_what_to_do(own):
+    page, _, _ = own
+    assert page.js("document.querySelector('[data-action=again]').hidden")
+    said = text(page, ".advice")
+    assert said.startswith("The recording itself is not open: start phinmf studio with its file")
+
+
 def test_switching_takes_while_saving_saves_both(browser, server, unmixed):
     few, many = (unmixed / name / "song" for name in ("few", "many"))
     server.ungroup(many)

@@ -3,6 +3,13 @@ import { notice } from "./notices.js";
 import { removeTake, unmixAgain } from "./server.js";
 import { clock, count } from "./words.js";
 
+/** What can be done about a recording that is not here, or that was not unmixed as a whole. */
+function advice({ again, takes, jobs }) {
+  if (!again) return "The recording itself is not open: start phinmf studio with its file too to unmix it again.";
+  const onlyPreview = takes.every((take) => take.kind === "preview") && !jobs.length;
+  return onlyPreview ? "Only a preview is here: “Again …” unmixes the whole recording." : "";
+}
+
 /** The takes of a recording side by side, and the form that asks for another one. */
 export class Takes {
   /** @param show function to call with the key of a take that was chosen */
@@ -31,7 +38,8 @@ export class Takes {
     for (const key of this.tabs.keys()) if (!takes.some((take) => take.key === key)) this.tabs.delete(key);
     arrange(this.bar, takes.map((take) => this.tab(take, take.key === shown.key, groupsOf(take))));
     this.opener.hidden = !recording.again;
-    find(".no-again").hidden = recording.again;
+    setText(find(".advice"), advice(recording));
+    find(".advice").hidden = !advice(recording);
     find("[data-action=remove-take]").hidden = takes.length < 2;
   }
 
