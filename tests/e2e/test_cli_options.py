@@ -38,7 +38,7 @@ AGAINST_THE_RECORDING = [
     ("-k auto --groups 2", "-k is 'auto', so that the components to group are not known yet"),
     ("-k auto --group a=1", "-k is 'auto', so that the components to group are not known yet"),
     ("--group component_01=1", "two files would have the same name, component_01.wav"),
-    (f"--group {'x' * 300}=1", "has more than 80 characters: choose another name"),
+    (f"--group {'x' * 300}=1", "is longer than 80 characters, or 240 bytes: choose another name"),
     (f"--filename {'x' * 300}{{number}}", "is too long: choose a shorter one"),
     ("--start 10", "--start is 10 s, but the recording is 4 s long"),
     ("--start 4", "--start is 4 s, but the recording is 4 s long"),

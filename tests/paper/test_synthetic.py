@@ -35,8 +35,8 @@ def test_quasi_newton_is_below_the_others_at_equal_evaluations(M, budget, record
     for solver in SOLVERS:
         runs = np.array([run(solver, M, seed, budget) for seed in range(5)])
         median[solver] = np.median(runs[:, 0])
-        record_property(f"{solver} M={M} L/(MN)", median[solver])
-        record_property(f"{solver} M={M} flipped signs", list(runs[:, 1]))
+        record_property(f"{solver} M={M} L/(MN)", float(median[solver]))
+        record_property(f"{solver} M={M} flipped signs", runs[:, 1].tolist())
         print(f"M={M:4d} {solver:20s} L/(MN) = {median[solver]:.2e}, signs flipped {runs[:, 1]}")
     assert median["quasi-newton"] < median["projected-gradient"]
     assert median["quasi-newton"] < median["jacobi"]
