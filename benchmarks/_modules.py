@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from _packages import Missing, debian
 from _pieces import MODULE_RATE, Piece
-from _trackers import CHANNELS, FULL, TEMPO, _libxmp, sound
+from _trackers import CHANNELS, FULL, playing, sound
 
 PACKAGES = "heroes-sound-tracks", "pekka-kana-2-data", "pingus-data"
 ENDINGS = "*.xm", "*.it", "*.s3m"
@@ -111,24 +111,14 @@ class _Frame(ctypes.Structure):
 
 def instruments(module: Path) -> dict[int, set[int]]:
     """The channels (from 1) of the first minute that play mostly the same instrument."""
-    libxmp, moment = _libxmp(), _Frame()
-    played = np.zeros((CHANNELS, 256))
-    player = ctypes.c_void_p(libxmp.xmp_create_context())
-    try:
-        if libxmp.xmp_load_module(player, str(module).encode()) < 0:
-            raise Missing(f"{module.name} cannot be played")
-        libxmp.xmp_set_tempo_factor(player, ctypes.c_double(TEMPO))
-        libxmp.xmp_start_player(player, MODULE_RATE, 0)
+    moment, played = _Frame(), np.zeros((CHANNELS, 256))
+    with playing(module, MODULE_RATE) as (libxmp, player):
         while libxmp.xmp_play_frame(player) == 0:
             libxmp.xmp_get_frame_info(player, ctypes.byref(moment))
             for i, channel in enumerate(moment.channels):
                 played[i, channel.instrument] += channel.volume * moment.frame_time
             if moment.time > 1000 * MINUTE or moment.loop_count:
                 break
-        libxmp.xmp_end_player(player)
-        libxmp.xmp_release_module(player)
-    finally:
-        libxmp.xmp_free_context(player)
     found: dict[int, set[int]] = {}
     for i in np.flatnonzero(played.any(axis=1)):
         found.setdefault(int(played[i].argmax()), set()).add(int(i) + 1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -21,23 +22,30 @@ TEMPO = 0.963  # length of a beat, relative to what is written
 
 def sound(module: Path, end: float, rate: int, play: Collection[int] | None = None) -> np.ndarray:
     """The first seconds of a module in stereo, (n, 2) within ±1; `play` numbers channels from 1."""
-    libxmp = _libxmp()
     samples = np.zeros((round(end * rate), 2), np.int16)
+    with playing(module, rate) as (libxmp, player):
+        libxmp.xmp_set_player(player, AMPLIFICATION, LOWEST)
+        for i in range(CHANNELS):
+            libxmp.xmp_channel_mute(player, i, int(play is not None and i + 1 not in play))
+        libxmp.xmp_play_buffer(player, samples.ctypes.data_as(ctypes.c_void_p), samples.nbytes, 0)
+    return samples / FULL
+
+
+@contextmanager
+def playing(module: Path, rate: int) -> Iterator[tuple[ctypes.CDLL, ctypes.c_void_p]]:
+    """The library and its player of a module, which is at the beginning."""
+    libxmp = _libxmp()
     player = ctypes.c_void_p(libxmp.xmp_create_context())
     try:
         if libxmp.xmp_load_module(player, str(module).encode()) < 0:
             raise Missing(f"{module.name} cannot be played")
         libxmp.xmp_set_tempo_factor(player, ctypes.c_double(TEMPO))
         libxmp.xmp_start_player(player, rate, 0)
-        libxmp.xmp_set_player(player, AMPLIFICATION, LOWEST)
-        for i in range(CHANNELS):
-            libxmp.xmp_channel_mute(player, i, int(play is not None and i + 1 not in play))
-        libxmp.xmp_play_buffer(player, samples.ctypes.data_as(ctypes.c_void_p), samples.nbytes, 0)
+        yield libxmp, player
         libxmp.xmp_end_player(player)
         libxmp.xmp_release_module(player)
     finally:
         libxmp.xmp_free_context(player)
-    return samples / FULL
 
 
 @cache

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from phinmf._types import Indices
 from phinmf.algorithm.group import Callback
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt, Sound
@@ -21,14 +20,15 @@ from phinmf.audio.sources import Source
 from phinmf.audio.writing import Stems
 from phinmf.unmixing import groups, ownership
 from phinmf.unmixing.learn import learn
+from phinmf.unmixing.levels import component_records
 from phinmf.unmixing.model import UnmixModel, model_for
-from phinmf.unmixing.null_test import Measured, adds_up, measure
+from phinmf.unmixing.null_test import adds_up, measure
 from phinmf.unmixing.options import Output, Plain, UnmixOptions, window_length
 from phinmf.unmixing.overview import Overview
 from phinmf.unmixing.placing import NEW, put_in_place, workshop
 from phinmf.unmixing.planning import Plan, planned
 from phinmf.unmixing.preview import Preview, PreviewKeeper, preview_of
-from phinmf.unmixing.record import ComponentRecord, FolderRecord
+from phinmf.unmixing.record import FolderRecord
 from phinmf.unmixing.separate import separate
 from phinmf.unmixing.similarity import similarity, spectra_of
 
@@ -231,29 +231,6 @@ def read_folder(path: Path) -> UnmixedFolder:
     samples = [files.read(sound, start, n) for sound in sounds]
     model = model_for(ownership.inside(path, ownership.MODEL), rate)
     return UnmixedFolder(path, record, model, Preview(start, samples))
-
-
-def component_records(
-    names: list[str], measured: Measured, order: Indices
-) -> list[ComponentRecord]:
-    """Return what result.json says about the components, the strongest first."""
-    energies = [float(measured.energies[k]) for k in order]
-    peaks = [float(measured.peaks[k]) for k in order]
-    total = float(measured.energies.sum())
-    return [
-        ComponentRecord(
-            file=name,
-            share=energy / total if total else 0.0,
-            rms_db=decibels(energy / max(measured.samples, 1), 10),
-            peak_db=decibels(peak, 20),
-        )
-        for name, energy, peak in zip(names, energies, peaks, strict=True)
-    ]
-
-
-def decibels(value: float, factor: int) -> float | None:
-    """Return the level of a power (factor 10) or an amplitude (20); None for silence."""
-    return round(factor * float(np.log10(value)), 2) if value > 0 else None
 
 
 def versions() -> dict[str, str]:
