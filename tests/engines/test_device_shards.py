@@ -14,12 +14,40 @@ from phinmf.engines.blocked.summation import blocks_of, nodes_within, shared_out
 from phinmf.linalg.manifold import random_orthogonal
 
 needs_torch()
+from phinmf.engines.device.fitting import streamed
 from phinmf.engines.device.resident import TensorShard
 
 M, N, K, EPS = 9, 2100, 4, 1e-3  # eight blocks
 
 
-def two_shards(divergence, C, weighted, blocks=slice(0, 8), seed=0, dtype=np.float64):
+def resident(Y, stretch):
+    return TensorShard(Y, stretch, "cpu", 250 * Y[:, 0].size)
+
+
+def streaming(share, read=False):
+    """Return a way to make a shard that may hold a share of the frames."""
+
+    def make(Y, stretch):
+        source = (lambda frames: Y[:, frames]) if read else Y
+        allowed = share * Y.nbytes
+        return streamed("cpu", source, Y.shape, Y.dtype, stretch, Workers(2), allowed)
+
+    return make
+
+
+KINDS = {
+    "resident": resident,
+    "none kept": streaming(0.02),
+    "some kept": streaming(0.3),
+    "all kept": streaming(3.0),
+    "read": streaming(0.1, read=True),
+    "read and kept": streaming(3.0, read=True),
+}
+
+
+def two_shards(
+    divergence, C, weighted, blocks=slice(0, 8), seed=0, dtype=np.float64, kind="resident"
+):
     """The same stretch of frames, compiled and as tensors."""
     rng = np.random.default_rng(seed)
     frames = frames_in_blocks(N, blocks)
@@ -30,8 +58,7 @@ def two_shards(divergence, C, weighted, blocks=slice(0, 8), seed=0, dtype=np.flo
     equal = not weighted
     stretch = Stretch(N, blocks, divergence, weights[frames], equal, own)
     Y = with_separate_channels(rng.standard_normal((C, N, M)).astype(dtype))[:, frames]
-    workers = Workers(1)
-    return CompiledShard(Y, stretch, workers), TensorShard(Y, stretch, "cpu", 250 * C * M)
+    return CompiledShard(Y, stretch, Workers(1)), KINDS[kind](Y, stretch)
 
 
 def calls(rng, n, blocks, dtype):
@@ -105,6 +132,16 @@ def test_every_method_agrees_with_the_compiled_shard(divergence, C, weighted):
     compiled, tensors = two_shards(divergence, C, weighted)
     listed = calls(np.random.default_rng(1), N, slice(0, 8), np.float64)
     assert compare(compiled, tensors, listed, 1e-10) == set(ACCESS)
+
+
+@pytest.mark.parametrize("C", [1, 2])
+@pytest.mark.parametrize("kind", KINDS)
+def test_shards_agree_wherever_their_frames_are(kind, C):
+    compiled, tensors = two_shards(COMPILED[1], C, True, kind=kind)
+    listed = calls(np.random.default_rng(1), N, slice(0, 8), np.float64)
+    assert compare(compiled, tensors, listed, 1e-10) == set(ACCESS)
+    pieces = 1 if kind == "resident" else len(tensors.flow.shapes) - len(tensors.flow.keeps)
+    assert (pieces == 0) == ("all kept" in kind or kind == "read and kept")
 
 
 @pytest.mark.parametrize("blocks", [slice(1, 8), slice(3, 4), slice(2, 7)], ids=str)

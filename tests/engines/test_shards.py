@@ -34,8 +34,16 @@ def tensors(Y, stretch, workers):
     return TensorShard(Y, stretch, "cpu", entries=168 * C * M)
 
 
+def streams(Y, stretch, workers):
+    """Return a shard some of whose frames stream to the processor."""
+    needs_torch()
+    from streamed_shards import visible
+
+    return visible(Y, stretch, workers)
+
+
 #: every kind of shard that computes, made from frames (C, n, M), a stretch and threads
-SHARDS = {"compiled": CompiledShard, "tensors": tensors}
+SHARDS = {"compiled": CompiledShard, "tensors": tensors, "streamed": streams}
 
 METHODS = [
     name
@@ -114,7 +122,7 @@ def make(shard, call):
 def with_all_state(numbers, kind=CompiledShard):
     """A shard that holds something of everything."""
     shard = numbers.shard(kind)
-    for name in ("rotate", "set_activations", "set_model", "at"):
+    for name in ("rotate", "energies", "set_activations", "set_model", "at"):
         make(shard, numbers.calls(name)[0])
     assert all(getattr(shard, name) is not None for name in STATE)
     return shard
@@ -123,7 +131,8 @@ def with_all_state(numbers, kind=CompiledShard):
 def snapshot(shard):
     """Copies of all arrays of a shard, not only of those that can be declared."""
     held = {name: x for name, x in vars(shard).items() if x is None or is_array(x)}
-    assert held.keys() >= STATE
+    held |= {name: getattr(shard, name) for name in STATE}
+    held = {name: x for name, x in held.items() if name not in getattr(shard, "stands_for", ())}
     return {name: None if x is None else np.array(to_numpy(x)) for name, x in held.items()}
 
 

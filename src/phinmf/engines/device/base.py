@@ -9,7 +9,8 @@ results are arrays of NumPy, frames first; tensors are (C, M, n), (M, n) and (K,
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -75,13 +76,13 @@ class DeviceShard(Shard):
         """Yield each piece of Y (C, M, n), in order."""
 
     @abstractmethod
-    def pieces_of_X(self, T: Array | None = None) -> Iterator[Tensor]:
+    def pieces_of_X(self, T: Array | None = None) -> Generator[Tensor, None, None]:
         """Yield each piece of X (C, M, n), or of TX, which becomes the trial point."""
 
     def each(self, one: Callable[[slice, Tensor], None]) -> None:
         """Call a function with each piece of X."""
-        with full_precision:
-            for piece, X in zip(self.pieces, self.pieces_of_X(), strict=True):
+        with full_precision, closing(self.pieces_of_X()) as all_of_X:
+            for piece, X in zip(self.pieces, all_of_X, strict=True):
                 one(piece.frames, X)
 
     # sums over pieces
@@ -90,8 +91,8 @@ class DeviceShard(Shard):
         self, one: Callable[[slice, Tensor], Sequence[Tensor]], T: Array | None = None
     ) -> Nodes:
         """Add up what `one` returns for each piece of X or of TX."""
-        with full_precision:
-            each = zip(self.pieces, self.pieces_of_X(T), strict=True)
+        with full_precision, closing(self.pieces_of_X(T)) as all_of_X:
+            each = zip(self.pieces, all_of_X, strict=True)
             return self.nodes_of(one(piece.frames, X) for piece, X in each)
 
     def sums_over_activations(self, one: Callable[[slice], Sequence[Tensor]]) -> Nodes:
@@ -275,7 +276,7 @@ class DeviceShard(Shard):
         if W is None:
             given = self.V_hat
             assert given is not None
-            return lambda frames: self.tensor(given[frames]).mT + eps
+            return lambda frames: self.tensor(given[frames]).mT.contiguous() + eps
         there = self.tensor(W)
         return lambda frames: there @ self.H[:, frames] + eps
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import torch
 
@@ -39,7 +39,7 @@ class TensorShard(DeviceShard):
     def pieces_of_Y(self) -> Iterator[Tensor]:
         return (self.Y[..., piece.frames] for piece in self.pieces)
 
-    def pieces_of_X(self, T: Array | None = None) -> Iterator[Tensor]:
+    def pieces_of_X(self, T: Array | None = None) -> Generator[Tensor, None, None]:
         if T is None:
             yield from (self.X[..., piece.frames] for piece in self.pieces)
             return
@@ -61,7 +61,7 @@ class TensorShard(DeviceShard):
             self._rotate(T, self.X)
 
     def set_model(self, V_hat: Array) -> None:
-        self.V_hat = self.tensor(V_hat).mT.contiguous().mT  # as X
+        self.V_hat = self.tensor(V_hat)
 
     def _rotate(self, T: Array, source: Tensor) -> None:
         """X ← T applied to every frame of the source."""
