@@ -84,6 +84,8 @@ def calls(rng, n, blocks, dtype):
         ("edges", ()), ("roughness", (edges,)),
         ("update_every_other", (0, W, rates, 2.0, EPS, 1.0, edges)),
         ("update_every_other", (1, W, rates, 2.0, EPS, 0.5, edges)),
+        ("activations", ()), ("keep_activations", ()),
+        ("scale_activations", (number(K),)), ("kept_activations", ()), ("restore_activations", ()),
         ("activations", ()), ("at", (W, EPS, None)), ("curvature", (W, EPS, True)),
         ("curvature", (W, EPS, False)), ("at", (W, EPS, turned())), ("move", (None,)),
         ("loss", (W, EPS)), ("energies", ()), ("move", (turned(),)), ("energies", ()),
