@@ -80,9 +80,7 @@ class Stretch(NamedTuple):
     weights: Array | None  #: (end - first,), on the host; None is 1
 
 
-def covariances(
-    Y: AnyArray, stretches: Sequence[Stretch], device: Device = None
-) -> list[Array]:
+def covariances(Y: AnyArray, stretches: Sequence[Stretch], device: Device = None) -> list[Array]:
     """Σ_n w_n Σ_c y_cn y_cnᵀ / C of each stretch in double precision, in one pass over the frames.
 
     The blocks and the order of their sums depend on the lengths of the stretches alone, so the
