@@ -10,10 +10,15 @@ else:
     torch.set_num_threads(1)  # problems are small, and its threads wait by spinning
 
 
-def tensor(x):
-    """The same numbers as a tensor in memory of its own; the test is skipped without PyTorch."""
+def needs_torch():
+    """Skip the test without PyTorch; in continuous integration it must not be missing."""
     if torch is None:
         missing("PyTorch is not here", "torch")
+
+
+def tensor(x):
+    """The same numbers as a tensor in memory of its own; the test is skipped without PyTorch."""
+    needs_torch()
     return torch.tensor(x)
 
 

@@ -40,7 +40,15 @@ LAYERS = [
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 #: Modules outside `tensors` that import PyTorch, each in a function that needs it.
-USE_TORCH = {"arrays.portable", "fit.devices", "cli.env"}
+USE_TORCH = {
+    "arrays.portable",
+    "arrays.precision",
+    "cli.env",
+    "engines.remote.devices",
+    "fit.devices",
+}
+#: Packages that need PyTorch, and are imported where tensors are.
+OF_TENSORS = ("tensors.", "engines.device.")
 
 
 @pytest.fixture(scope="module")
@@ -89,17 +97,22 @@ def test_every_module_has_a_layer_and_none_is_called_utils():
     assert not {"utils", "helpers", "misc"} & {p.stem for p in SRC.rglob("*.py")}
 
 
-def test_only_tensors_and_three_other_modules_import_torch(tree):
+def test_only_packages_of_tensors_and_few_other_modules_import_torch(tree):
     def uses_torch(module):
         return any({"torch", "triton"} & set(n.split(".")) for n in tree.libraries(module))
 
     users = {short(module) for module in tree.files if uses_torch(module)}
-    assert {name for name in users if not name.startswith("tensors.")} == USE_TORCH
+    assert {name for name in users if not name.startswith(OF_TENSORS)} == USE_TORCH
 
 
-def test_nothing_imports_tensors_before_it_is_needed(tree):
-    uses = [u for u in tree.imports if package(u.target) == "tensors" != package(u.source)]
-    assert uses
+def of_tensors(module):
+    """Whether a module needs PyTorch to be imported."""
+    return short(module).startswith(OF_TENSORS) and short(module) != "engines.device.memory"
+
+
+def test_nothing_imports_tensors_before_they_are_needed(tree):
+    uses = [u for u in tree.imports if of_tensors(u.target) and not of_tensors(u.source)]
+    assert {package(use.target) for use in uses} == {"tensors", "engines"}
     assert all(use.late for use in uses)
 
 

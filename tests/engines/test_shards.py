@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tensor_problems import needs_torch
 
-from phinmf.arrays import with_separate_channels
+from phinmf.arrays import copied, is_tensor, to_numpy, with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.blocked.compiled_shard import CompiledShard
@@ -24,8 +25,25 @@ from phinmf.linalg.manifold import random_orthogonal
 C, M, N, K = 2, 6, 1100, 3  # four blocks
 EPS = 1e-3
 
+
+def tensors(Y, stretch, workers):
+    """Return a shard on the processor, in pieces that are no multiple of its blocks."""
+    needs_torch()
+    from phinmf.engines.device.resident import TensorShard
+
+    return TensorShard(Y, stretch, "cpu", entries=168 * C * M)
+
+
+def streams(Y, stretch, workers):
+    """Return a shard some of whose frames stream to the processor."""
+    needs_torch()
+    from streamed_shards import visible
+
+    return visible(Y, stretch, workers)
+
+
 #: every kind of shard that computes, made from frames (C, n, M), a stretch and threads
-SHARDS = {"compiled": CompiledShard}
+SHARDS = {"compiled": CompiledShard, "tensors": tensors, "streamed": streams}
 
 METHODS = [
     name
@@ -107,7 +125,8 @@ def make(shard, call):
 def with_all_state(numbers, kind=CompiledShard):
     """A shard that holds something of everything."""
     shard = numbers.shard(kind)
-    for name in ("rotate", "set_activations", "keep_activations", "set_model", "at", "nmf_pass"):
+    first = ("rotate", "energies", "set_activations", "keep_activations")
+    for name in (*first, "set_model", "at", "nmf_pass"):
         make(shard, numbers.calls(name)[0])
     assert all(getattr(shard, name) is not None for name in STATE)
     return shard
@@ -115,9 +134,21 @@ def with_all_state(numbers, kind=CompiledShard):
 
 def snapshot(shard):
     """Copies of all arrays of a shard, not only of those that can be declared."""
-    held = {name: x for name, x in vars(shard).items() if x is None or isinstance(x, np.ndarray)}
-    assert held.keys() >= STATE
-    return {name: None if x is None else x.copy() for name, x in held.items()}
+    held = {name: x for name, x in vars(shard).items() if x is None or is_array(x)}
+    held |= {name: getattr(shard, name) for name in STATE}
+    held = {name: x for name, x in held.items() if name not in getattr(shard, "stands_for", ())}
+    return {name: None if x is None else np.array(to_numpy(x)) for name, x in held.items()}
+
+
+def is_array(x):
+    return isinstance(x, np.ndarray) or is_tensor(x)
+
+
+def spoil(shard, state):
+    """Replace an array by one without any information."""
+    spoilt = copied(getattr(shard, state))
+    spoilt[...] = np.nan
+    setattr(shard, state, spoilt)
 
 
 def differing(before, after):
@@ -154,7 +185,7 @@ def same(a, b):
 
 
 def as_array(x):
-    return None if x is None else np.asarray(x)
+    return None if x is None else to_numpy(x)
 
 
 def test_every_method_of_the_contract_declares_what_it_reads_and_changes():
@@ -202,7 +233,7 @@ def test_a_method_depends_on_what_it_declares_and_nothing_else(kind, name):
         for spoilt in (set(), STATE - ACCESS[name].reads):
             shard = with_all_state(Numbers(), SHARDS[kind])
             for state in spoilt:
-                setattr(shard, state, np.full_like(getattr(shard, state), np.nan))
+                spoil(shard, state)
             answer = make(shard, Numbers(1).calls(name)[number])
             outcomes.append([answer, *(getattr(shard, s) for s in ACCESS[name].changes & LASTING)])
         assert same(*outcomes)
@@ -214,7 +245,7 @@ def test_what_a_method_returns_restores_the_state_that_it_reads(kind, name):
     shard = with_all_state(Numbers(), SHARDS[kind])
     before, answer = snapshot(shard), make(shard, Numbers().calls(name)[0])
     for state in ACCESS[name].reads:
-        setattr(shard, state, np.full_like(getattr(shard, state), np.nan))
+        spoil(shard, state)
     make(shard, Call(ACCESS[name].restored_by, rows=answer))
     assert not differing(before, snapshot(shard))
 

@@ -14,7 +14,6 @@ from phinmf.arrays import (
     cast,
     copied,
     dtype_of,
-    indices,
     like,
     namespace,
     take_frames,
@@ -31,7 +30,7 @@ from phinmf.engines.base import (
     links_among,
     links_of,
 )
-from phinmf.engines.converging import CHECK_EVERY, converged
+from phinmf.engines.converging import converged_activations
 from phinmf.engines.held import Activations, fetched
 from phinmf.engines.sums import power
 from phinmf.linalg.algebra import algebra_of
@@ -150,18 +149,9 @@ class ArrayEngine(Engine):
     def converge_activations(
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
-        W, V = cast(W, np.float64), cast(power(self.X), np.float64)
-
-        def cost(v: Array, H: Array) -> Array:
-            return sums.relative_costs(self.divergence, v, W, H, penalty.frame_rate, eps)
-
-        def updated(v: Array, H: Array) -> Array:
-            d, rate = self.divergence, penalty.frame_rate
-            for _ in range(CHECK_EVERY):
-                H = sums.updated_activations(d, v, W, H, rate, eps, d.max_exponent)
-            return H
-
-        H = converged(V, cast(self.H, np.float64), cost, updated, tol * len(V), max_updates)
+        H = converged_activations(
+            self.divergence, power(self.X), W, self.H, penalty.frame_rate, eps, tol, max_updates
+        )
         self.H = cast(H, self.dtype)
 
     def objective(self, W: Array, eps: float) -> Objective:
@@ -214,17 +204,7 @@ class ArrayObjective(Objective):
         return sums.curvature(self.divergence.curvature(V, self.v_hat, self.eps), V, self.engine.w)
 
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
-        X = self.engine.X
-        c, s = (like(f(angles), X, dtype_of(X)) for f in (np.cos, np.sin))
-        p, q = (indices(i, X) for i in (p, q))
-        Xp, Xq, v_hat_p, v_hat_q = X[:, p], X[:, q], self.v_hat[p], self.v_hat[q]
-        losses = zeros(angles.shape, X, np.float64)
-        for t in range(angles.shape[1]):
-            self.evaluations += 1
-            losses[:, t] = self._row_losses(c[:, t, None] * Xp + s[:, t, None] * Xq, v_hat_p)
-            losses[:, t] += self._row_losses(c[:, t, None] * Xq - s[:, t, None] * Xp, v_hat_q)
+        self.evaluations += angles.shape[1]
+        X, weights = self.engine.X, self.engine.w64
+        losses = sums.pair_losses(self.divergence, X, self.v_hat, self.eps, weights, p, q, angles)
         return np.asarray(to_numpy(losses))
-
-    def _row_losses(self, X: Array, v_hat: Array) -> Array:
-        values = self.divergence.value(power(X), v_hat, self.eps)
-        return cast(values, np.float64) @ self.engine.w64

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from phinmf._types import Array
-from phinmf.arrays import copied, namespace
+from phinmf.arrays import cast, copied, namespace
+from phinmf.divergences import Divergence
+from phinmf.engines import sums
 
 CHECK_EVERY = 5  #: updates between two evaluations of the cost of a frame that converges
 
@@ -39,3 +43,30 @@ def converged(
         if len(active) < H.shape[-1]:
             frames, H = frames[..., moving], H[:, moving]
     return result
+
+
+def converged_activations(
+    divergence: Divergence,
+    V: Array,
+    W: Array,
+    H: Array,
+    rate: float,
+    eps: float,
+    tol: float,
+    max_updates: int,
+) -> Array:
+    """Return H (K, N) as `Engine.converge_activations` says, computed in double precision.
+
+    A unit of activation costs `rate`.
+    """
+    V, W = cast(V, np.float64), cast(W, np.float64)
+
+    def cost(v: Array, H: Array) -> Array:
+        return sums.relative_costs(divergence, v, W, H, rate, eps)
+
+    def updated(v: Array, H: Array) -> Array:
+        for _ in range(CHECK_EVERY):
+            H = sums.updated_activations(divergence, v, W, H, rate, eps, divergence.max_exponent)
+        return H
+
+    return converged(V, cast(H, np.float64), cost, updated, tol * len(V), max_updates)

@@ -15,8 +15,10 @@ The engines for speed are tested against these functions, through the array engi
 
 from __future__ import annotations
 
-from phinmf._types import Array
-from phinmf.arrays import cast, dtype_of, namespace
+import numpy as np
+
+from phinmf._types import Array, Indices
+from phinmf.arrays import cast, dtype_of, indices, like, namespace, zeros
 from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums
 from phinmf.linalg.multiplicative import multiply
@@ -104,3 +106,31 @@ def dictionary_sums(
     P, Q = divergence.nmf_split(V, W @ H + eps, eps)
     H = weighted(H, weights)
     return DictionarySums(P @ H.mT, Q @ H.mT, namespace(H).sum(H, axis=-1))
+
+
+def pair_losses(
+    divergence: Divergence,
+    X: Array,
+    v_hat: Array,
+    eps: float,
+    weights: Array,
+    p: Indices,
+    q: Indices,
+    angles: Array,
+) -> Array:
+    """(pairs, angles): the loss of rows p and q of X (C, M, N) after R_pq(θ) of (6), weighted.
+
+    The indices and the angles are on the host; the result is in double precision.
+    """
+    c, s = (like(f(angles), X, dtype_of(X)) for f in (np.cos, np.sin))
+    p, q = (indices(i, X) for i in (p, q))
+    Xp, Xq, v_hat_p, v_hat_q = X[:, p], X[:, q], v_hat[p], v_hat[q]
+
+    def row_losses(rows: Array, model: Array) -> Array:
+        return cast(divergence.value(power(rows), model, eps), np.float64) @ weights
+
+    losses = zeros(angles.shape, X, np.float64)
+    for t in range(angles.shape[1]):
+        losses[:, t] = row_losses(c[:, t, None] * Xp + s[:, t, None] * Xq, v_hat_p)
+        losses[:, t] += row_losses(c[:, t, None] * Xq - s[:, t, None] * Xp, v_hat_q)
+    return losses

@@ -11,7 +11,9 @@ import numpy as np
 
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import cast, cluster_tasks, contiguous, is_tensor, lazy, like, namespace
+from phinmf.arrays.ahead import computed_ahead
 from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.levels import threads_for
 from phinmf.arrays.threads import single_threaded_blas
 from phinmf.engines.blocked.summation import Node, blocks_of, total
 from phinmf.linalg import leading
@@ -86,7 +88,8 @@ def covariances(Y: AnyArray, stretches: Sequence[Stretch]) -> list[Array]:
             frames = slice(first + block.start, first + block.stop)
             return Node(i, i + 1, [product(cut(frames), w)])
 
-        return total(len(blocks), map(node, range(len(blocks))))[0]
+        n_threads = 1 if is_lazy(Y) else threads_for(Y)
+        return total(len(blocks), computed_ahead(node, range(len(blocks)), n_threads))[0]
 
     found = [summed(*each) for each in zip(stretches, units, strict=True)]
     if is_lazy(Y):

@@ -14,19 +14,19 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array, Indices, Mask, Precision
+from phinmf._types import Array, Device, Indices, Mask, Precision
 from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums, Engine, Objective, links_among, links_of
-from phinmf.engines.blocked.compiled_shard import CompiledShard
+from phinmf.engines.blocked.making import make_shard
 from phinmf.engines.blocked.objective import BlockedObjective
 from phinmf.engines.blocked.shard import Shard
 from phinmf.engines.blocked.shards import LocalShards, Shards
 from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
-from phinmf.engines.blocked.summation import blocks_of, stretches_of
+from phinmf.engines.blocked.summation import blocks_of, shared_out, stretches_of
 from phinmf.engines.held import Activations, HeldActivations
-from phinmf.linalg.algebra import Algebra
+from phinmf.linalg.algebra import Algebra, DeviceAlgebra
 from phinmf.penalties import Penalty, is_linear
 
 Reference: TypeAlias = weakref.ref[HeldActivations] | None
@@ -51,8 +51,12 @@ class ShardedEngine(Engine):
         links: Mask | None,
         workers: Workers,
         atoms: Array | None = None,
+        device: Device = None,
     ) -> None:
-        """Hold frames of this shape, or their products with atoms (P, M)."""
+        """Hold frames of this shape, or their products with atoms (P, M).
+
+        If a device is named, shards in this process compute there, and so does the algebra.
+        """
         C, M, N = shape
         self.shape, self.dtype = (C, M if atoms is None else len(atoms), N), dtype
         self.atoms = atoms
@@ -60,7 +64,8 @@ class ShardedEngine(Engine):
         self.weights = np.ones(shape[2]) if weights is None else weights
         self.links = links_of(self.weights, links)
         self.workers = workers
-        self.algebra = Algebra(workers)
+        self.device = device
+        self.algebra = Algebra(workers) if device is None else DeviceAlgebra(device)
         self.n_blocks = len(blocks_of(shape[2]))
         self._now: Reference = None  #: stands for H as it is
         self._kept: Reference = None  #: stands for what the shards keep
@@ -71,8 +76,11 @@ class ShardedEngine(Engine):
     def shards(self) -> Shards:
         """The shards of all frames."""
 
-    def stretches(self, wanted: int) -> list[Stretch]:
-        """Cut all blocks into as many stretches, or into fewer if there are not so many blocks."""
+    def stretches(self, wanted: int, shares: list[int] | None = None) -> list[Stretch]:
+        """Cut all blocks into as many stretches, or into fewer if there are not so many blocks.
+
+        They are of nearly equal length, or in proportion to the shares.
+        """
         N, equal = self.shape[2], bool((self.weights == self.weights[0]).all())
         links = np.append(self.links, False)  # nothing follows the last frame
 
@@ -81,7 +89,10 @@ class ShardedEngine(Engine):
             own, around = self.weights[frames], links[frames.start : frames.stop + 1]
             return Stretch(N, blocks, self.divergence, own, equal, around, self.atoms)
 
-        return [one(blocks) for blocks in stretches_of(self.n_blocks, wanted)]
+        cut = stretches_of(self.n_blocks, wanted)
+        if shares is not None and len(cut) == wanted:
+            cut = shared_out(self.n_blocks, shares)
+        return [one(blocks) for blocks in cut]
 
     def __enter__(self) -> ShardedEngine:
         self.workers.__enter__()
@@ -203,12 +214,13 @@ class BlockedEngine(ShardedEngine):
         links: Mask | None = None,
         workers: Workers | None = None,
         atoms: Array | None = None,
+        device: Device = None,
     ) -> None:
         workers = workers or Workers(n_threads)
-        super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms)
+        super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms, device)
         (stretch,) = self.stretches(1)
         self.Y = stretch.held(with_separate_channels(Y.transpose(0, 2, 1)), workers)
-        self._shards = LocalShards(CompiledShard(self.Y, stretch, self.workers), self.n_blocks)
+        self._shards = LocalShards(make_shard(self.Y, stretch, workers, device), self.n_blocks)
 
     @property
     def shards(self) -> Shards:
@@ -219,4 +231,5 @@ class BlockedEngine(ShardedEngine):
     ) -> BlockedEngine:
         Y = self.Y[:, frames].astype(dtype).transpose(0, 2, 1)
         links = links_among(frames, self.links)
-        return BlockedEngine(Y, self.divergence, None, weights, links, self.workers, atoms)
+        how = self.workers, atoms, self.device
+        return BlockedEngine(Y, self.divergence, None, weights, links, *how)

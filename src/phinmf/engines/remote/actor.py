@@ -12,7 +12,7 @@ import numpy as np
 from phinmf._types import Array, Precision
 from phinmf.arrays import lazy
 from phinmf.arrays.threads import Workers
-from phinmf.engines.blocked.compiled_shard import CompiledShard
+from phinmf.engines.blocked.making import make_shard
 from phinmf.engines.blocked.shard import Shard
 from phinmf.engines.blocked.stretch import Stretch
 from phinmf.engines.remote.message import Failure, Place, Step
@@ -34,12 +34,16 @@ class ShardActor:
         dtype: Precision,
         n_threads: int,
         stretch: Stretch,
+        device: str | None = None,
     ) -> None:
-        """Make a shard of pieces of frames; None if the client sends the frames later."""
+        """Make a shard of pieces of frames, on a device of the worker if one is named.
+
+        If `parts` is None, the client sends the frames later.
+        """
         self.workers = Workers(n_threads)
         self.workers.__enter__()
         weakref.finalize(self, self.workers.__exit__)
-        self.shape, self.dtype = shape, dtype
+        self.shape, self.dtype, self.device = shape, dtype, device
         self.stretch = replace(
             stretch, weights=own_copy(stretch.weights), links=own_copy(stretch.links)
         )
@@ -49,7 +53,7 @@ class ShardActor:
     def hold(self, parts: list[Array]) -> None:
         """Make the shard of pieces of frames."""
         Y = self.stretch.held(joined(parts, self.shape, self.dtype), self.workers)
-        self.shard = CompiledShard(Y, self.stretch, self.workers)
+        self.shard = make_shard(Y, self.stretch, self.workers, self.device)
 
     def ask(self, number: int, steps: Sequence[Step]) -> Any:
         """Make the calls of a message, once, and return what the last one returns.

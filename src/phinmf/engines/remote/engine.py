@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import AnyArray, Array, Indices, Mask
+from phinmf._types import AnyArray, Array, Device, Indices, Mask
 from phinmf.arrays import cluster_tasks, cluster_watch, lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.base import links_among
-from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.engines.blocked.engine import BlockedEngine, ShardedEngine
+from phinmf.engines.blocked.making import make_shard
 from phinmf.engines.blocked.shards import LocalShards, Shards
 from phinmf.engines.remote import cluster, disk, memory
 from phinmf.engines.remote.connection import check_workers
+from phinmf.engines.remote.devices import WorkerDevices
 from phinmf.engines.remote.source import load
 
 #: Arrays as large as the frames that a fit in memory may come to hold: in double precision Y, X
@@ -45,10 +46,13 @@ class DaskEngine(ShardedEngine):
         links: Mask | None = None,
         workers: Workers | None = None,
         atoms: Array | None = None,
+        device: Device = None,
     ) -> None:
         lazy.dask()
         workers = workers or Workers(n_threads)
-        super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms)
+        here = device if lazy.current_client() is None else None
+        super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms, here)
+        self.wanted = device  #: by the caller; on a cluster, a kind of device of the workers
         self.source = Y
         self._shards: Shards | None = None
 
@@ -73,20 +77,26 @@ class DaskEngine(ShardedEngine):
         few, links = np.arange(self.shape[2])[frames], links_among(frames, self.links)
         if len(few) == self.shape[2]:
             Y = self.source.astype(dtype)
-            return DaskEngine(Y, self.divergence, None, weights, links, self.workers, atoms)
+            return DaskEngine(
+                Y, self.divergence, None, weights, links, self.workers, atoms, self.wanted
+            )
         sample = self.source[:, :, few]
         if lazy.is_lazy(sample):
             sample = cluster_tasks.in_memory(sample)
         return BlockedEngine(
-            sample.astype(dtype), self.divergence, None, weights, links, self.workers, atoms
-        )
+            sample.astype(dtype), self.divergence, None, weights, links, self.workers, atoms,
+            self.device,
+        )  # fmt: skip
 
     def _on_cluster(self, client: Any) -> Shards:
         """Make one shard for each worker of a cluster."""
         watch = cluster_watch.Watch(client)
         check_workers(watch)
-        stretches = self.stretches(len(watch.ready()))
-        return cluster.ClusterShards(watch, self.source, self.dtype, stretches, self.n_blocks)
+        devices, threads = WorkerDevices(watch, self.wanted), watch.ready()
+        stretches = self.stretches(len(threads), devices.shares(threads))
+        return cluster.ClusterShards(
+            watch, self.source, self.dtype, stretches, self.n_blocks, devices
+        )
 
     def _in_process(self) -> Shards:
         """Make shards in this process, as large as the memory allows."""
@@ -98,7 +108,7 @@ class DaskEngine(ShardedEngine):
         if MAX_ARRAYS * size + whole <= budget:
             (stretch,) = self.stretches(1)
             Y = stretch.held(load(self.source, slice(0, N), self.dtype), self.workers)
-            return LocalShards(CompiledShard(Y, stretch, self.workers), self.n_blocks)
+            return LocalShards(make_shard(Y, stretch, self.workers, self.device), self.n_blocks)
         needed = disk.ARRAYS * size + whole
         stretches = self.stretches(2 ** max(0, math.ceil(math.log2(needed / budget))))
         return disk.DiskShards(

@@ -1,0 +1,38 @@
+"""Products of tensors in single precision without TF32, which has only ten bits."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from typing import Any
+
+
+class FullPrecision:
+    """While a thread is inside this context, PyTorch multiplies float32 in full precision.
+
+    The setting belongs to the whole process, and full precision is its default. If the caller has
+    allowed less, the last exit restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = ""
+
+    def __enter__(self) -> None:
+        torch: Any = importlib.import_module("torch")
+        with self._lock:
+            if self._inside == 0:
+                self._before = torch.get_float32_matmul_precision()
+                if self._before != "highest":
+                    torch.set_float32_matmul_precision("highest")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0 and self._before != "highest":
+                importlib.import_module("torch").set_float32_matmul_precision(self._before)
+
+
+full_precision = FullPrecision()

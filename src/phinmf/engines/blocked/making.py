@@ -1,0 +1,21 @@
+"""Which kind of shard holds a stretch of frames: compiled kernels, or tensors on a device."""
+
+from __future__ import annotations
+
+import importlib
+
+from phinmf._types import Array, Device
+from phinmf.arrays.threads import Workers
+from phinmf.engines.blocked.compiled_shard import CompiledShard
+from phinmf.engines.blocked.shard import Shard
+from phinmf.engines.blocked.stretch import Stretch
+
+
+def make_shard(Y: Array, stretch: Stretch, workers: Workers, device: Device = None) -> Shard:
+    """Return a shard that holds Y (C, n, M), on a device of PyTorch if one is named."""
+    if device is None:
+        return CompiledShard(Y, stretch, workers)
+    # imported late: it needs PyTorch
+    fitting = importlib.import_module("phinmf.engines.device.fitting")
+    shard: Shard = fitting.shard_on(device, Y, stretch, workers)
+    return shard
