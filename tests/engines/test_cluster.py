@@ -392,8 +392,7 @@ def test_workers_free_the_frames_after_a_fit(client):
 
 
 def test_the_error_of_the_scheduler_for_a_lost_shard_is_recognised():
-    from phinmf.engines.remote.cluster import of_a_lost_worker
-
+    of_a_lost_worker = cluster_tasks.of_a_lost_worker
     assert of_a_lost_worker(RuntimeError("Worker holding Actor was lost"))
     assert not of_a_lost_worker(RuntimeError("the frames cannot be read"))
     assert not of_a_lost_worker(ValueError("Actor was lost"))

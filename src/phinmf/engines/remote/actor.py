@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import Array, Precision
+from phinmf.arrays import lazy
 from phinmf.arrays.threads import Workers
 from phinmf.engines.blocked.making import make_shard
 from phinmf.engines.blocked.shard import Shard
 from phinmf.engines.blocked.stretch import Stretch
-from phinmf.engines.remote.message import Failure, Step
+from phinmf.engines.remote.message import Failure, Place, Step
 from phinmf.engines.remote.source import joined
+from phinmf.engines.remote.tree import relayed
 
 
 class ShardActor:
@@ -64,6 +66,13 @@ class ShardActor:
             self.answer = read_only(self._made(steps))
             self.number = number
         return self.answer
+
+    async def relay(
+        self, number: int, steps: Sequence[Step], places: Sequence[Place], n_blocks: int
+    ) -> list[Any] | Failure:
+        """Let the shards at these places answer a message, of which this one is the first."""
+        worker = lazy.distributed().get_worker()
+        return await relayed(self.ask, worker, number, steps, places, n_blocks)
 
     def _made(self, steps: Sequence[Step]) -> Any:
         """Make calls, and return what the last one returns or what the first one raises."""

@@ -1,13 +1,15 @@
 """Shards on the workers of a Dask cluster: only sums over frames are sent.
 
-Each shard is an actor on one worker, which the client calls directly. Calls that return nothing
-wait until one that returns something is sent. When a worker is lost, its shard is made again on
-another one, from the source of its frames and the journal: with the same bits.
+Each shard is an actor on one worker. Calls that return nothing wait until one that returns
+something is sent with them, to every shard or, if there are many, along a tree of workers. When a
+worker is lost, its shard is made again on another one, from the source of its frames and the
+journal: with the same bits.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import Counter
 from collections.abc import Sequence
@@ -19,17 +21,18 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import Precision
-from phinmf.arrays import cluster_tasks, cluster_watch, lazy
+from phinmf.arrays import cluster_tasks, cluster_watch
 from phinmf.arrays.cluster_watch import ClusterWorkers, Lost, Watch
 from phinmf.arrays.lazy import is_lazy
 from phinmf.engines.blocked.shard import Shard
 from phinmf.engines.blocked.shards import Call, Shards
 from phinmf.engines.blocked.stretch import Stretch
+from phinmf.engines.remote import tree
 from phinmf.engines.remote.actor import ShardActor
 from phinmf.engines.remote.connection import check_workers
 from phinmf.engines.remote.devices import WorkerDevices
 from phinmf.engines.remote.journal import Journal, size
-from phinmf.engines.remote.message import Failure, Message, Step
+from phinmf.engines.remote.message import Failure, Message, Place, Step, execute, packed
 from phinmf.engines.remote.source import pieces
 
 log = logging.getLogger("phinmf")
@@ -62,6 +65,7 @@ class ClusterShards(Shards):
         self.hold_trial = True  #: whether all shards hold the trial point
         self.travelled: Counter[str] = Counter()  #: bytes of arrays, by the name of the call
         self.messages: Counter[str] = Counter()  #: number of messages, by the name of the last call
+        self.tree_from = tree.pays_from()  #: number of shards
         self.threads = watch.ready()  #: of each worker that was ready when last asked
         order = sorted(self.threads)
         self.at = [order[i % len(order)] for i in range(len(stretches))]  #: address of each shard
@@ -87,14 +91,39 @@ class ClusterShards(Shards):
             return [None] * len(self.stretches)
         message = Message(self.sent.number + 1, tuple(self.waiting))
         self.sent, self.answered, self.waiting = message, False, []
-        answers = self._deliver()
+        try:
+            answers = self._deliver()
+        except Exception:  # it was answered by an error
+            self.answered = True
+            raise
         if call.access.restored_by is not None:
             self.journal.note(Call(call.access.restored_by, rows=np.concatenate(answers)))
         return answers
 
     def _deliver(self) -> list[Any]:
-        """Send the last message to every shard that has not made its calls; return the answers."""
-        message, answers = self.sent, []
+        """Let every shard that has not done so make the calls of the last message."""
+        message, answers = self.sent, None
+        if len(self.stretches) >= self.tree_from and not self.lost and tree.may_take(message):
+            with contextlib.suppress(Lost):
+                answers = self._relay(message)
+        if answers is None:
+            answers = self._ask_each(message)
+        if any("trial" in call.access.changes for call in message.calls):
+            self.hold_trial = True
+        self.answered = True
+        return answers
+
+    def _relay(self, message: Message) -> list[Any]:
+        """Send a message along a tree; raise `Lost` if one of its workers is lost."""
+        places = [(at, actor.key) for at, actor in zip(self.at, self.actors, strict=True)]
+        steps = message.steps(slice(0), self.hold_trial)
+        answer = self.send(places[0], "relay", message.number, steps, places, self.n_blocks)
+        answers: list[Any] = self.watch.result(answer, cluster_watch.without(*self.at))
+        return answers
+
+    def _ask_each(self, message: Message) -> list[Any]:
+        """Send a message to each shard; make those again that are lost."""
+        answers = []
         asked = {
             i: self.call(i, message.number, message.steps(stretch.frames, self.hold_trial))
             for i, stretch in enumerate(self.stretches)
@@ -109,34 +138,31 @@ class ClusterShards(Shards):
                 self.lost.add(i)
                 self.hold_trial = False
                 answers.append(self._remake(i, message, lost))
-        if any("trial" in call.access.changes for call in message.calls):
-            self.hold_trial = True
-        self.answered = True
         return answers
 
     def call(self, i: int, number: int, steps: list[Step]) -> Future[Any]:
         """Send the steps of a message to a shard; the future holds its answer."""
-        serialised = lazy.distributed().protocol.to_serialize
-        address, key = self.at[i], self.actors[i].key
-        name = steps[-1][0] if steps else ""
+        return self.send((self.at[i], self.actors[i].key), "ask", number, steps)
+
+    def send(
+        self, place: Place, function: str, number: int, steps: list[Step], *route: Any
+    ) -> Future[Any]:
+        """Send steps to the actor at a place; the future holds what it returns."""
+        name = steps[-1][0]
         for method, args in steps:
             self.travelled[method] += size(args)
         self.messages[name] += 1
-        packed = [[method, [serialised(a) for a in args]] for method, args in steps]
+        rpc, content = self.client.rpc, packed(steps)
 
         async def answer() -> Any:
             try:
-                reply = await self.client.rpc(address).actor_execute(
-                    function="ask", actor=key, args=[number, packed], kwargs={}
-                )
+                found = await execute(rpc, place, function, number, content, *route)
             except Exception as error:
-                raise Lost(address) from error
-            if reply["status"] != "OK":  # the worker is about to close
-                raise Lost(address) from reply["exception"]
-            if isinstance(reply["result"], Failure):
-                raise reply["result"].error
-            self.travelled[name] += size(reply["result"])
-            return reply["result"]
+                raise Lost(place[0]) from error
+            if isinstance(found, Failure):
+                raise found.error
+            self.travelled[name] += size(found)
+            return found
 
         return self.watch.begin(answer())
 
@@ -182,7 +208,7 @@ class ClusterShards(Shards):
             self._finish(i)
             return
         failed = actor.exception() if actor.status == "error" else None
-        if failed is not None and not of_a_lost_worker(failed):
+        if failed is not None and not cluster_tasks.of_a_lost_worker(failed):
             raise failed
         if actor.status != "finished":
             raise Lost(self.at[i]) from failed
@@ -220,9 +246,3 @@ class ClusterShards(Shards):
                 self.lost.discard(i)
                 return answer
         raise cluster_tasks.too_often(self.client, lost)
-
-
-def of_a_lost_worker(error: BaseException) -> bool:
-    """Whether an error is how the scheduler reports a shard that was lost with its worker."""
-    killed = isinstance(error, lazy.distributed().KilledWorker)
-    return killed or (isinstance(error, RuntimeError) and "Actor was lost" in str(error))
