@@ -11,7 +11,7 @@ from phinmf.engines.device.streamed import StreamedShard
 class Visible(StreamedShard):
     """X and the trial point are computed when they are asked for; X is stored, so Y is apart."""
 
-    stands_for = frozenset({"A", "T"})  #: attributes instead of X and the trial point
+    stands_for = ("A", "T")  #: attributes instead of X and the trial point
 
     @property
     def Y(self):

@@ -2,190 +2,127 @@
 
 import numpy as np
 import pytest
-from tensor_problems import needs_torch
+from tensor_problems import needs_torch, torch
 
-from phinmf.arrays import with_separate_channels
-from phinmf.arrays.threads import Workers
 from phinmf.divergences import COMPILED
-from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.engines.blocked.shard import ACCESS
-from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
 from phinmf.engines.blocked.summation import blocks_of, nodes_within, shared_out, total
 from phinmf.linalg.manifold import random_orthogonal
 
 needs_torch()
-from phinmf.engines.device.fitting import streamed
-from phinmf.engines.device.resident import TensorShard
+from device_shards import KINDS, Case, compare
 
-M, N, K, EPS = 9, 2100, 4, 1e-3  # eight blocks
-
-
-def resident(Y, stretch):
-    return TensorShard(Y, stretch, "cpu", 250 * Y[:, 0].size)
-
-
-def streaming(share, read=False):
-    """Return a way to make a shard that may hold a share of the frames."""
-
-    def make(Y, stretch):
-        source = (lambda frames: Y[:, frames]) if read else Y
-        allowed = share * Y.nbytes
-        return streamed("cpu", source, Y.shape, Y.dtype, stretch, Workers(2), allowed)
-
-    return make
-
-
-KINDS = {
-    "resident": resident,
-    "none kept": streaming(0.02),
-    "some kept": streaming(0.3),
-    "all kept": streaming(3.0),
-    "read": streaming(0.1, read=True),
-    "read and kept": streaming(3.0, read=True),
-}
-
-
-def two_shards(
-    divergence, C, weighted, blocks=slice(0, 8), seed=0, dtype=np.float64, kind="resident"
-):
-    """The same stretch of frames, compiled and as tensors."""
-    rng = np.random.default_rng(seed)
-    frames = frames_in_blocks(N, blocks)
-    weights = rng.integers(0, 3, N).astype(float) if weighted else np.ones(N)
-    links = np.append(rng.random(N) > 0.1, False)
-    links[0] = False
-    own = links[frames.start : frames.stop + 1]
-    equal = not weighted
-    stretch = Stretch(N, blocks, divergence, weights[frames], equal, own)
-    Y = with_separate_channels(rng.standard_normal((C, N, M)).astype(dtype))[:, frames]
-    return CompiledShard(Y, stretch, Workers(1)), KINDS[kind](Y, stretch)
-
-
-def calls(rng, n, blocks, dtype):
-    """Every method, in an order in which a fit might call them."""
-    frames = frames_in_blocks(N, blocks)
-
-    def number(*shape):
-        return (rng.random(shape) + 0.1).astype(dtype)
-
-    def turned():
-        return random_orthogonal(M, rng).astype(dtype)
-
-    W, rates = number(M, K), rng.random(K)
-    edges = {frames.start - 1: number(K), frames.stop: number(K)}
-    pairs = np.array([0, 2]), np.array([1, 5]), rng.uniform(-1, 1, (2, 3))
-    zero = number(n, K)
-    zero[::7, 1] = 0  # activations that have ended
-    return [
-        ("powers", ()), ("energies", ()), ("rotate", (turned(),)), ("powers", ()),
-        ("set_activations", (zero,)), ("activations", ()), ("activation_sums", ()),
-        ("nmf_pass", (W, rates, EPS, 1.0)), ("nmf_pass", (W, rates, EPS, 0.5)),
-        ("nmf_pass", (W, rates, EPS, 0.0)), ("scale_activations", (number(K),)),
-        ("edges", ()), ("roughness", (edges,)),
-        ("update_every_other", (0, W, rates, 2.0, EPS, 1.0, edges)),
-        ("update_every_other", (1, W, rates, 2.0, EPS, 0.5, edges)),
-        ("activations", ()), ("keep_activations", ()),
-        ("scale_activations", (number(K),)), ("kept_activations", ()), ("restore_activations", ()),
-        ("activations", ()), ("at", (W, EPS, None)), ("curvature", (W, EPS, True)),
-        ("curvature", (W, EPS, False)), ("at", (W, EPS, turned())), ("move", (None,)),
-        ("loss", (W, EPS)), ("energies", ()), ("move", (turned(),)), ("energies", ()),
-        ("pair_losses", (W, EPS, *pairs)), ("set_model", (number(n, M),)),
-        ("at", (None, EPS, turned())), ("at", (None, EPS, None)), ("loss", (None, EPS)),
-        ("curvature", (None, EPS, True)), ("pair_losses", (None, EPS, *pairs)),
-        ("set_activations", (number(n, K),)), ("converge_activations", (W, 0.1, EPS, 1e-6, 40)),
-        ("activations", ()), ("rest", ()), ("energies", ()),
-    ]  # fmt: skip
-
-
-def parts_of(answer):
-    """The arrays and numbers of an answer, and the blocks of the nodes that they belong to."""
-    if answer is None:
-        return [], []
-    if isinstance(answer, dict):
-        return [answer[number] for number in sorted(answer)], sorted(answer)
-    if isinstance(answer, np.ndarray):
-        return [answer], []
-    return [s for node in answer for s in node.sums], [node[:2] for node in answer]
-
-
-def compare(compiled, tensors, listed, rtol):
-    names = set()
-    for name, args in listed:
-        names.add(name)
-        here, there = (getattr(shard, name)(*args) for shard in (compiled, tensors))
-        (here, places), (there, same_places) = parts_of(here), parts_of(there)
-        assert places == same_places
-        assert len(here) == len(there)
-        for a, b in zip(here, there, strict=True):
-            assert type(a) is type(b)
-            assert np.shape(a) == np.shape(b)
-            if isinstance(a, np.ndarray):
-                assert a.dtype == b.dtype
-                assert b.flags.c_contiguous
-            largest = float(np.abs(a).max(initial=0))
-            np.testing.assert_allclose(b, a, rtol=rtol, atol=rtol * largest, err_msg=name)
-    return names
+from phinmf.engines.device import memory
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("C", [1, 2])
 @pytest.mark.parametrize("divergence", COMPILED.values(), ids=repr)
 def test_every_method_agrees_with_the_compiled_shard(divergence, C, weighted):
-    compiled, tensors = two_shards(divergence, C, weighted)
-    listed = calls(np.random.default_rng(1), N, slice(0, 8), np.float64)
-    assert compare(compiled, tensors, listed, 1e-10) == set(ACCESS)
+    case = Case(C=C, divergence=divergence, weighted=weighted)
+    assert compare(case.compiled(), case.tensors(), case.calls(), 1e-10) == set(ACCESS)
 
 
 @pytest.mark.parametrize("C", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
 def test_shards_agree_wherever_their_frames_are(kind, C):
-    compiled, tensors = two_shards(COMPILED[1], C, True, kind=kind)
-    listed = calls(np.random.default_rng(1), N, slice(0, 8), np.float64)
-    assert compare(compiled, tensors, listed, 1e-10) == set(ACCESS)
-    pieces = 1 if kind == "resident" else len(tensors.flow.shapes) - len(tensors.flow.keeps)
-    assert (pieces == 0) == ("all kept" in kind or kind == "read and kept")
+    case = Case(C=C, weighted=True)
+    tensors = case.tensors(kind)
+    assert compare(case.compiled(), tensors, case.calls(), 1e-10) == set(ACCESS)
+    if kind != "resident":
+        number, kept = len(tensors.flow.shapes), len(tensors.flow.keeps)
+        assert (kept == 0) == (kind == "none kept")
+        assert (kept == number) == (kind in ("all kept", "read and kept"))
+        assert (tensors.flow.store is None) == ("read" in kind)
 
 
+@pytest.mark.parametrize("kind", ["resident", "some kept", "read"])
 @pytest.mark.parametrize("blocks", [slice(1, 8), slice(3, 4), slice(2, 7)], ids=str)
-def test_a_part_of_the_frames_gives_the_same_nodes(blocks):
-    compiled, tensors = two_shards(COMPILED[1], 2, True, blocks)
-    frames = frames_in_blocks(N, blocks)
-    n = frames.stop - frames.start
-    compare(compiled, tensors, calls(np.random.default_rng(1), n, blocks, np.float64), 1e-10)
+def test_a_part_of_the_frames_gives_the_same_nodes(kind, blocks):
+    case = Case(C=2, weighted=True, blocks=blocks)
+    compare(case.compiled(), case.tensors(kind), case.calls(), 1e-10)
 
 
-def test_single_precision_stays_single():
-    compiled, tensors = two_shards(COMPILED[1], 2, True, dtype=np.float32)
-    listed = calls(np.random.default_rng(1), N, slice(0, 8), np.float32)
-    compare(compiled, tensors, listed, 2e-4)
+@pytest.mark.parametrize("kind", ["resident", "some kept"])
+def test_single_precision_stays_single(kind):
+    case = Case(C=2, weighted=True, dtype=np.dtype(np.float32))
+    compare(case.compiled(), case.tensors(kind), case.calls(), 2e-4)
 
 
 def test_stretches_that_are_shared_out_unequally_add_up():
     """A tensor shard and a compiled one side by side, as in a cluster with one GPU."""
-    whole, _ = two_shards(COMPILED[1], 2, True)
-    few, many = shared_out(8, [1, 4])
-    parts = two_shards(COMPILED[1], 2, True, few)[0], two_shards(COMPILED[1], 2, True, many)[1]
-    (expected,) = total(8, whole.energies())
-    (found,) = total(8, [node for part in parts for node in part.energies()])
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert len(blocks_of(N)) == 8
+    whole, (few, many) = Case(C=2, weighted=True), shared_out(8, [1, 4])
+    first = Case(C=2, weighted=True, blocks=few).compiled()
+    second = Case(C=2, weighted=True, blocks=many).tensors()
+    assert len(blocks_of(whole.N)) == 8
     assert len(nodes_within(8, many)) > 1
+    (expected,) = total(8, whole.compiled().energies())
+    (found,) = total(8, [*first.energies(), *second.energies()])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_products_stay_in_full_precision_and_the_setting_of_the_caller_is_kept(monkeypatch):
-    import torch
+def test_products_are_in_full_precision_and_the_setting_of_the_caller_is_kept(monkeypatch):
+    seen, product = [], torch.mm
 
-    seen = []
-    product = torch.mm
-    monkeypatch.setattr(
-        torch, "mm",
-        lambda *a, **k: (seen.append(torch.get_float32_matmul_precision()), product(*a, **k))[1],
-    )  # fmt: skip
-    _, tensors = two_shards(COMPILED[1], 1, False, dtype=np.float32)
+    def spied(*args, **how):
+        seen.append(torch.get_float32_matmul_precision())
+        return product(*args, **how)
+
+    monkeypatch.setattr(torch, "mm", spied)
+    tensors = Case(dtype=np.dtype(np.float32)).tensors()
     torch.set_float32_matmul_precision("high")
     try:
-        tensors.rotate(np.eye(M, dtype=np.float32))
+        tensors.rotate(np.eye(9, dtype=np.float32))
         assert torch.get_float32_matmul_precision() == "high"
     finally:
         torch.set_float32_matmul_precision("highest")
     assert seen == ["highest"]
+
+
+def interrupted(shard):
+    """Interrupt a pass over the frames after its second piece."""
+    pieces = shard.pieces_of_X()
+    next(pieces)
+    next(pieces)
+    pieces.close()
+
+
+@pytest.mark.parametrize("kind", ["none kept", "some kept", "all kept"])
+def test_an_interrupt_while_x_is_stored_leaves_y_as_it_was(kind):
+    case = Case(C=2)
+    shard, expected = case.tensors(kind), case.tensors()
+    rng = np.random.default_rng(0)
+    Phi, T = (random_orthogonal(9, rng) for _ in range(2))
+    for each in (shard, expected):
+        each.rotate(Phi)
+    interrupted(shard)
+    compare(expected, shard, [("energies", ())], 1e-12)
+    for each in (shard, expected):
+        each.move(T)
+    interrupted(shard)  # now X was the base, and is lost in part
+    with pytest.raises(AssertionError, match="rotate first"):
+        shard.energies()
+    shard.rotate(Phi)
+    expected.rotate(Phi)
+    compare(expected, shard, [("energies", ()), ("powers", ())], 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("20GB", 2e10), ("1.5 GiB", 1.5 * 2**30), ("300MB", 3e8), ("64k", 64e3), ("5000", 5000)],
+)
+def test_the_limit_is_a_variable_of_the_environment(monkeypatch, text, size):
+    monkeypatch.setenv(memory.VARIABLE, text)
+    assert memory.limit("cpu") == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "0", "-3GB", "3 apples", "3GBs"])
+def test_a_limit_that_is_no_amount_of_memory_is_refused(monkeypatch, text):
+    monkeypatch.setenv(memory.VARIABLE, text)
+    with pytest.raises(ValueError, match="PHINMF_GPU_MEMORY is .* such as 20GB"):
+        memory.limit("cpu")
+
+
+def test_without_a_limit_a_processor_has_memory_for_all_frames(monkeypatch):
+    monkeypatch.delenv(memory.VARIABLE, raising=False)
+    assert memory.limit("cpu") == float("inf")
