@@ -103,6 +103,7 @@ class ShardedEngine(Engine):
 
     def rest(self) -> None:
         self.shards.ask(Shard.rest)
+        self.shards.flush()  # others need the memory now
 
     def rotate(self, Phi: Array) -> None:
         self.shards.ask(Shard.rotate, Phi)
