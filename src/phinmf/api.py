@@ -207,7 +207,7 @@ def tl_nmf(
         solver=solver, init=init, divergence=divergence, penalty=penalty, sparsity=sparsity,
         smoothness=smoothness, n_atoms=n_atoms, floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf,
         n_iter_transform=n_iter_transform, nmf_exponent=nmf_exponent, max_iter=max_iter,
-        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
+        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads, device=device,
     )  # fmt: skip
     problem = problem_of(
         Y, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight,
@@ -275,7 +275,7 @@ def learn_transform(
         solver=solver, init=init, divergence=divergence, sparsity=0.0, n_atoms=n_atoms, floor=floor,
         anneal=anneal, n_iter_nmf=0, n_iter_transform=n_iter_transform, nmf_exponent=1.0,
         max_iter=max_iter, max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
-        for_nmf=False,
+        device=device, for_nmf=False,
     )  # fmt: skip
     problem = TransformProblem.of(Y, V_hat, options)
     seen = printed("learn_transform", checks.function("callback", callback), verbose)

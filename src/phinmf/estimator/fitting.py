@@ -52,7 +52,7 @@ def fit(
     activations: ArrayLike | None,
 ) -> EncodedFrames:
     """Fit a TLNMF to validated frames, and return their encoding."""
-    place = ComputeDevice("X", X, estimator.device)
+    place = ComputeDevice("X", X, estimator.device, estimator.engine)
     with place.enough_memory():
         return fit_here(estimator, place.take(X), place, weights, first_frames, activations)
 
@@ -68,6 +68,7 @@ def fit_here(
     """Fit to frames that are on the device, and move what is learned to where `X` was given."""
     n_init = checks.count("n_init", estimator.n_init, 1)
     problem = problem_for(estimator, X, weights, first_frames, activations)
+    problem = replace(problem, options=replace(problem.options, device=place.shards))
     task = Task.of_fit(estimator, place.given, n_init)
     results = restarts(estimator, problem, task, place)
     del problem  # it holds a copy of the frames

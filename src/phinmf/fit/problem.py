@@ -21,12 +21,12 @@ from phinmf.algorithm.single import Single
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.divergences import compiled_family, is_compiled
+from phinmf.engines.device.memory import free_memory
 from phinmf.fit import power
 from phinmf.fit.automatic import counted, is_auto
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import Seed, description, seed_of
-from phinmf.fit.devices import free_memory
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
 from phinmf.fit.given import GivenFactors, given_factors
@@ -125,8 +125,9 @@ class Problem:
         data, options = self.data, self.options
         penalty = options.algorithm.penalty
         with engine_for(
-            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
-        ) as engine:
+            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links,
+            options.device,
+        ) as engine:  # fmt: skip
             model = Model(engine, penalty, kept=self.given.kept)
             group = Single(model, options.algorithm, self.subspace)
             restart = self.restart(random_state, callback, engine.powers())

@@ -66,7 +66,8 @@ class TransformProblem:
         restart = Restart(Iterate(Phi, *factors), rng_frames, seen)
         penalty, n_threads = options.algorithm.penalty, options.n_threads
         subspace, number = (None, None) if few is None else (few.subspace, few.number)
-        with engine_for(options.engine, Y, options.divergence, n_threads) as engine:
+        where = {"device": options.device}
+        with engine_for(options.engine, Y, options.divergence, n_threads, **where) as engine:
             model = Model(engine, penalty, self.V_hat[self.order])
             group = Single(model, options.algorithm, subspace)
             schedule = data.schedule(options.algorithm, n_atoms=number)
