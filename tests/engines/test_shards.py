@@ -94,6 +94,9 @@ class Numbers:
             "move": [(self.transform(),), (None,)],
             "powers": [()],
             "activations": [()],
+            "keep_activations": [()],
+            "restore_activations": [()],
+            "kept_activations": [()],
             "scale_activations": [(self.rng.random(K),)],
             "converge_activations": [(self.W(), 0.1, EPS, 1e-6, 20)],
             "energies": [()],
@@ -122,7 +125,8 @@ def make(shard, call):
 def with_all_state(numbers, kind=CompiledShard):
     """A shard that holds something of everything."""
     shard = numbers.shard(kind)
-    for name in ("rotate", "energies", "set_activations", "set_model", "at"):
+    first = ("rotate", "energies", "set_activations", "keep_activations")
+    for name in (*first, "set_model", "at", "nmf_pass"):
         make(shard, numbers.calls(name)[0])
     assert all(getattr(shard, name) is not None for name in STATE)
     return shard
@@ -251,7 +255,7 @@ names = st.lists(st.sampled_from(METHODS), max_size=12)
 
 def sequence(numbers, chosen):
     """Calls after everything has been set once; a move is one to T, not to the trial point."""
-    start = ["rotate", "set_activations", "set_model"]
+    start = ["rotate", "set_activations", "keep_activations", "set_model"]
     return [numbers.calls(name)[0] for name in [*start, *chosen]]
 
 

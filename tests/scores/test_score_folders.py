@@ -96,3 +96,15 @@ def test_what_cannot_be_scored_is_one_sentence(here, capsys):
     (here / "out/song/component_01.wav").unlink()
     assert main(["score", "out/song", "--reference", "stems"]) == 1
     assert "names 'component_01.wav', which is not a file of its folder" in capsys.readouterr().err
+
+
+def test_sources_that_are_missing_are_noticed(here, capsys):
+    unmixed()
+    one = ["score", "out/song", "--reference", "stems/low.wav", "--json"]
+    assert main(one) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("the references do not add up to the estimates (the difference has ")
+    assert json.loads(said.out)["settings"]["missing"] == said.err.strip()
+    for complete in ([*one, "--mixture", "song.wav"], [*one[:3], "stems", "--json"]):
+        assert main(complete) == 0
+        assert capsys.readouterr().err == ""

@@ -10,9 +10,10 @@ import numpy as np
 
 from phinmf._types import Array, Indices, Precision
 from phinmf.algorithm.nmf import Kept, activate, nmf_step
-from phinmf.arrays import cast, copied, frames_contiguous, namespace, take_frames
+from phinmf.arrays import cast, copied, dtype_of, frames_contiguous, namespace, take_frames
 from phinmf.engines import Engine, Objective
 from phinmf.engines.base import OutOfTime, never
+from phinmf.engines.held import Activations, HeldActivations, fetched
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.penalties import Penalty
 
@@ -23,7 +24,12 @@ class Iterate:
 
     Phi: Array
     W: Array
-    H: Array
+    activations: Activations  #: which may still be where the frames are
+
+    @property
+    def H(self) -> Array:
+        """The activations as an array; fetched if they are elsewhere."""
+        return fetched(self.activations)
 
 
 class Sample(NamedTuple):
@@ -121,23 +127,29 @@ class Model:
         """Go to an iterate and make Φ orthogonal; compute activations of frames that have none."""
         dtype = self.engine.dtype
         at = Iterate(
-            exactly_orthogonal(at.Phi, dtype, self.engine.algebra), copied(at.W, dtype), at.H
+            exactly_orthogonal(at.Phi, dtype, self.engine.algebra),
+            copied(at.W, dtype),
+            at.activations,
         )
         self.go_to(at)
-        if self.kept.H is None and at.H.shape[1] < self.engine.shape[2]:
-            activate(self.engine, at.W, self.penalty, eps)
-        return Iterate(at.Phi, at.W, self.engine.activations())
+        H, N = at.activations, self.engine.shape[2]
+        if self.kept.H is None:
+            if H.shape[1] < N:
+                activate(self.engine, at.W, self.penalty, eps)
+            elif not isinstance(H, HeldActivations) and H.shape[1] == N and dtype_of(H) == dtype:
+                return at
+        return Iterate(at.Phi, at.W, self.engine.hold_activations())
 
     def go_to(self, at: Iterate) -> None:
         """Go to an iterate without changing it."""
-        if at.Phi is not self.rotated:
-            self.rotate(at.Phi)
-        H = at.H if self.kept.H is None else self.kept.H
+        H = at.activations if self.kept.H is None else self.kept.H
         if H.shape[1] > self.engine.shape[2]:  # activations of all frames
             assert self.frames is not None
-            H = take_frames(H, self.frames)
+            H = take_frames(fetched(H), self.frames)
         if H.shape[1] == self.engine.shape[2]:
-            self.engine.set_activations(H)
+            self.engine.set_activations(H)  # first: those of another engine let it free its memory
+        if at.Phi is not self.rotated:
+            self.rotate(at.Phi)
 
     def rotate(self, Phi: Array) -> None:
         """X ← ΦY."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from phinmf._types import Array, Indices
-from phinmf.arrays import contiguous, namespace
+from phinmf.arrays import namespace
 from phinmf.engines import DictionarySums, Engine
 from phinmf.linalg.multiplicative import multiply
 from phinmf.penalties import Penalty
@@ -69,11 +69,15 @@ def free_columns(W: Array, kept: Indices | None) -> Array | None:
 
 
 def flat_activations(powers: Array, M: int, K: int, penalty: Penalty) -> Array:
-    """Return the flat start of H (…, K, N): the best constant model of each frame."""
+    """Return the flat start of H (…, K, N): the best constant model of each frame.
+
+    It is a view of N numbers, and sent to shards as these.
+    """
     xp = namespace(powers)
     level = penalty.flat_level(powers) * (M / max(K, 1))
     shared = (*powers.shape[:-1], K, powers.shape[-1])
-    return contiguous(xp.broadcast_to(level[..., None, :], shared))
+    flat: Array = xp.broadcast_to(level[..., None, :], shared)
+    return flat
 
 
 def activate(engine: Engine, W: Array, penalty: Penalty, eps: float, n_iter: int = 10) -> None:

@@ -100,7 +100,7 @@ class Single(Group):
             self.here.rotated = None
         self.step = self.update(self.last.Phi, objective, n_iter)
         self.evaluations = objective.evaluations
-        H = self.here.engine.activations()
+        H = self.here.engine.hold_activations()
         self.last, self.memory = Iterate(self.step.Phi, self.W, H), self.step.memory
 
     def update(self, Phi: Array, objective: Objective, n_iter: int) -> Descent:
@@ -120,7 +120,9 @@ class Single(Group):
         here, step = self.here, self.step
         penalty = here.penalty_of(self.W)
         cost = step.loss + penalty
-        target = cost if self.phase.at_target else here.cost(self.W, self.options.floor)
+        target = cost
+        if not self.phase.at_target:
+            target = here.objective(self.W, self.options.floor).loss() + penalty
         gradient = float(namespace(step.G).linalg.norm(skew(step.G)))
         _, n_atoms, n_frames = here.engine.shape
         return [

@@ -86,7 +86,7 @@ class Subspace:
         if keeps_scale or not at.W.shape[1]:
             return at
         W, s = normalise(at.W)
-        return replace(at, W=W, H=at.H * (s / namespace(s).mean(s))[:, None])
+        return replace(at, W=W, activations=at.H * (s / namespace(s).mean(s))[:, None])
 
     def grown(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
         """Add atoms of U to Q, up to P; WH does not change in the rows that are there."""

@@ -126,3 +126,9 @@ def too_often(client: Any, lost: Exception) -> ConnectionError:
         f"the Dask cluster at {address_of(client)} has lost one worker after the other with the"
         f" same work{why}: read the logs of the workers, which often need more memory"
     )
+
+
+def of_a_lost_worker(error: BaseException) -> bool:
+    """Whether an error is how the scheduler reports a shard that was lost with its worker."""
+    killed = isinstance(error, lazy.distributed().KilledWorker)
+    return killed or (isinstance(error, RuntimeError) and "Actor was lost" in str(error))

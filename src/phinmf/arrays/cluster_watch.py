@@ -215,9 +215,9 @@ class Watch:
         return {a: found for a, found in answers.items() if not isinstance(found, OSError)}
 
 
-def without(address: str) -> Callable[[ClusterWorkers], bool]:
-    """Return a function that says, given the workers, whether this one is lost."""
-    return lambda found: address not in found.there
+def without(*addresses: str) -> Callable[[ClusterWorkers], bool]:
+    """Return a function that says, given the workers, whether one of these is lost."""
+    return lambda found: not found.there.issuperset(addresses)
 
 
 def limit() -> float:

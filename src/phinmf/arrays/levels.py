@@ -14,9 +14,11 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import cluster_tasks, lazy
+from phinmf.arrays.ahead import computed_ahead
 from phinmf.arrays.lazy import is_lazy
 
 FRAMES = 1024  #: that are processed at a time
+THREADS_PAY = 2**22  #: minimum number of samples in memory for which threads save time
 
 Out = TypeVar("Out")
 
@@ -43,14 +45,23 @@ def each(
     By default the stretches are short for arrays in memory, and the chunks for dask arrays.
     """
     if not is_lazy(Y):
-        N = Y.shape[2]
-        stretches = stretches or [slice(i, i + FRAMES) for i in range(0, N, FRAMES)]
-        return [function(Y[:, :, s]) for s in stretches]
+        stretches = stretches or short_stretches(Y.shape[2])
+        return list(computed_ahead(lambda s: function(Y[:, :, s]), stretches, threads_for(Y)))
     if stretches is None:
         ends = np.cumsum(Y.chunks[2])
         stretches = [slice(b - n, b) for n, b in zip(Y.chunks[2], ends.tolist(), strict=True)]
     asked = lazy.dask().delayed(function)
     return cluster_tasks.compute(Y, [asked(Y[:, :, s]) for s in stretches])
+
+
+def short_stretches(N: int) -> list[slice]:
+    """Cut N frames into stretches that a thread can hold in its cache."""
+    return [slice(i, i + FRAMES) for i in range(0, N, FRAMES)]
+
+
+def threads_for(Y: AnyArray) -> int | None:
+    """Return with how many threads to go through frames: one, or None for all that there are."""
+    return 1 if arrays.is_tensor(Y) or math.prod(Y.shape) < THREADS_PAY else None
 
 
 def energies(Y: Array, exponents: Any = 0) -> Array:

@@ -146,16 +146,8 @@ def with_separate_channels(Y: Array) -> Array:
     return room
 
 
-def times_power_of_two(Y: AnyArray, exponent: int) -> Array:
-    """2^exponent Y, a copy: exact where nothing leaves the range of numbers.
-
-    Arrays of NumPy have their frames contiguous, as the blocked engine wants them, and tensors
-    their rows.
-    """
-    if isinstance(Y, np.ndarray):
-        C, M, n = Y.shape
-        scaled = room_for_frames((C, n, M), Y.dtype).transpose(0, 2, 1)
-        return np.ldexp(Y, exponent, out=scaled)
+def times_power_of_two(Y: Any, exponent: int) -> Array:
+    """2^exponent Y of a tensor, a copy: exact where nothing leaves the range of numbers."""
     copy = zeros(Y.shape, Y)
     copy[...] = Y
     half = exponent // 2  # in two steps, neither of which is out of range

@@ -39,8 +39,9 @@ def run(typed: argparse.Namespace) -> int:
     from phinmf.scores.files import score_files
 
     table = score_files(typed.estimates, typed.reference, mixture=typed.mixture)
-    if table.options.stretch is not None:
-        print(shown(table.options.stretch), file=sys.stderr)
+    for said in (table.options.stretch, table.options.missing):
+        if said is not None:
+            print(shown(said), file=sys.stderr)
     if typed.json:
         print(json.dumps(table.as_dict(), indent=2, allow_nan=False))
     else:

@@ -31,6 +31,7 @@ from phinmf.engines.base import (
     links_of,
 )
 from phinmf.engines.converging import converged_activations
+from phinmf.engines.held import Activations, fetched
 from phinmf.engines.sums import power
 from phinmf.linalg.algebra import algebra_of
 from phinmf.penalties import Penalty
@@ -86,8 +87,8 @@ class ArrayEngine(Engine):
     def activations(self) -> Array:
         return copied(self.H)
 
-    def set_activations(self, H: Array) -> None:
-        self.H = copied(H, self.dtype)
+    def set_activations(self, H: Activations) -> None:
+        self.H = copied(fetched(H), self.dtype)
 
     def scale_activations(self, s: Array) -> None:
         self.H *= s[:, None]

@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Indices, Mask, Precision
 from phinmf.divergences import Divergence, is_compiled
+from phinmf.engines.held import Activations
 from phinmf.linalg.algebra import Algebra
 from phinmf.penalties import Penalty
 
@@ -150,8 +151,12 @@ class Engine(ABC):
     def activations(self) -> Array:
         """(K, N): a copy of H."""
 
+    def hold_activations(self) -> Activations:
+        """H as it is now, to go back to; an engine whose frames are elsewhere sends nothing."""
+        return self.activations()
+
     @abstractmethod
-    def set_activations(self, H: Array) -> None:
+    def set_activations(self, H: Activations) -> None:
         """Replace H by a copy of this one."""
 
     @abstractmethod

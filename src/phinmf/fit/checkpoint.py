@@ -24,6 +24,7 @@ from phinmf.fit.stored_run import snapshot_of
 log = logging.getLogger("phinmf")
 
 File = str | os.PathLike[str]
+FACTORS = ("Phi", "W", "H")  #: of an iterate
 Description = Mapping[str, Any]  #: what a checkpoint must agree with, as JSON holds it
 
 
@@ -111,8 +112,8 @@ class FileKeeper(Keeper):
 def write(path: File, snapshot: Snapshot, known: Description) -> None:
     """Write a checkpoint; the previous one is kept beside it."""
     last, memory, sample, stage, basis = snapshot.position
-    parts = {f"start_{k}": v for k, v in vars(snapshot.start).items()}
-    parts |= {f"last_{k}": v for k, v in vars(last).items()}
+    moments = {"start": snapshot.start, "last": last}
+    parts = {f"{k}_{name}": getattr(at, name) for k, at in moments.items() for name in FACTORS}
     if sample is not None:
         parts |= {f"sample_{k}": v for k, v in sample._asdict().items()}
     if basis is not None:

@@ -65,7 +65,7 @@ class GivenFactors:
                 f" times the mean power of the frames, which leaves the range of {self.dtype}:"
                 " scale them to the frames"
             )
-        return arrays.copied(W, self.dtype), arrays.copied(H, self.dtype)
+        return arrays.copied(W, self.dtype), arrays.cast(H, self.dtype)
 
     def in_its_units(self, result: Result, place: Indices | slice) -> Result:
         """The result with what stayed exactly as it was given, each frame where it was."""

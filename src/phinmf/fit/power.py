@@ -10,8 +10,9 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import dtype_of, namespace
+from phinmf.arrays.ahead import computed_ahead
 from phinmf.arrays.lazy import is_lazy
-from phinmf.arrays.levels import Levels, each, levels
+from phinmf.arrays.levels import Levels, each, levels, short_stretches, threads_for
 
 QUIETEST = 1e-30  #: power of a frame, relative to the mean, below which it needs a floor
 
@@ -92,14 +93,26 @@ def unit_power(
         )
     if is_lazy(Y):
         return Y.map_blocks(at_scale, exponent, rms, dtype=Y.dtype), root
-    return at_scale(Y, exponent, rms), root
+    return at_scale(Y, exponent, rms, threads_for(Y)), root
 
 
-def at_scale(Y: Array, exponent: int, rms: float) -> Array:
-    """Y · 2^-exponent / rms, in the engines' layout."""
-    scaled = arrays.times_power_of_two(Y, -exponent)
-    scaled /= float(dtype_of(Y).type(rms))
-    return scaled
+def at_scale(Y: Array, exponent: int, rms: float, n_threads: int | None = 1) -> Array:
+    """Y · 2^-exponent / rms, a copy: arrays of NumPy have their frames contiguous."""
+    divisor = float(dtype_of(Y).type(rms))
+    if arrays.is_tensor(Y):
+        scaled = arrays.times_power_of_two(Y, -exponent)
+        scaled /= divisor
+        return scaled
+    C, M, N = Y.shape
+    result = arrays.room_for_frames((C, N, M), Y.dtype).transpose(0, 2, 1)
+
+    def scale(frames: slice) -> None:
+        some = np.ldexp(Y[:, :, frames], -exponent, out=result[:, :, frames])
+        some /= divisor
+
+    for _ in computed_ahead(scale, short_stretches(N), n_threads):
+        pass
+    return result
 
 
 def check_entries(Phi: Array, Y: AnyArray, learned: bool) -> None:

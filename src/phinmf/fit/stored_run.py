@@ -74,7 +74,7 @@ def iterate(
         found[name] = array(stored, prefix + name, shape, dtype, lambda a: a >= 0)
     if normalised(arrays.to_numpy(start.W)) and not normalised(found["W"]):
         raise ValueError(f"its {prefix}W has columns that do not sum to 1")
-    return Iterate(**{name: arrays.like(a, start.Phi) for name, a in found.items()})
+    return Iterate(*(arrays.like(found[name], start.Phi) for name in ("Phi", "W", "H")))
 
 
 def orthogonal(stored: Stored, name: str, M: int, dtype: Precision) -> Any:

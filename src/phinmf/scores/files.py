@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from phinmf._types import Array
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.audio import files
@@ -16,6 +18,8 @@ from phinmf.scores.table import ScoreTable, score_components
 from phinmf.unmixing import ownership
 from phinmf.unmixing.groups import groups_of
 from phinmf.unmixing.record import FolderRecord
+
+MISSING = 0.01  #: share of the energy that is in no reference for which a source seems missing
 
 
 def score_files(
@@ -78,8 +82,22 @@ def score_files(
         sample_rate=rate,
         estimates=[str(path) for path in estimated],
         stretch=None if unmixed is None else unmixed.stretch,
+        missing=None if mixture else _missing(sounds[:K], sounds[K:]),
     )
     return replace(table, options=options)
+
+
+def _missing(estimates: list[Array], references: list[Array]) -> str | None:
+    """Say that the references do not add up to what the estimates add up to, if they do not."""
+    whole, known = sum(estimates), sum(references)
+    energy, rest = (float(np.sum(np.square(y, dtype=np.float64))) for y in (whole, whole - known))
+    if not rest > MISSING * energy:
+        return None
+    return (
+        f"the references do not add up to the estimates (the difference has {rest / energy:.0%} of"
+        " the energy): some sources seem to be missing, and the scores of the mixture and of the"
+        " oracle mask are then too high; name all sources, or the recording with --mixture"
+    )
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ class ScoreOptions:
     sample_rate: int | None = None  #: of sound files
     estimates: list[str] | None = None  #: names of sound files
     stretch: str | None = None  #: which part of the recording is scored; None: all of it
+    missing: str | None = None  #: why some sources seem to be missing; None: they do not
 
     def to_json(self) -> dict[str, object]:
         """Return what the table prints; what does not apply is left out."""
@@ -55,6 +56,7 @@ class ScoreOptions:
             "sample_rate": self.sample_rate,
             "estimates": self.estimates,
             "stretch": self.stretch,
+            "missing": self.missing,
         }
         return {name: value for name, value in values.items() if value is not None}
 

@@ -172,7 +172,7 @@ class BatchGroup(Group):
             at = [self.with_atoms(self.saved[number], stage.n_atoms) for number in numbers]
             if self.samples is None and samples is not None:
                 chosen = zip(at, map(self.indices, samples), strict=True)
-                at = [replace(a, H=a.H[:, frames]) for a, frames in chosen]
+                at = [replace(a, activations=a.H[:, frames]) for a, frames in chosen]
             batch = self.opened(samples, stage, len(at))
             batch.go_to(at, self.floor)
             batch.memory.take_over(grown(memory, batch.shape[2]))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import Array, Indices, Precision
-from phinmf.arrays import levels, room_for_frames
+from phinmf.arrays import copied, levels, room_for_frames
 from phinmf.arrays.threads import Workers, no_fork
 from phinmf.divergences import compiled_family
 from phinmf.engines.blocked.scratch import Scratch
@@ -48,7 +48,7 @@ class CompiledShard(SmoothShard):
             self.kernels = importlib.import_module("phinmf.engines.blocked.kernels")
             self.updates = importlib.import_module("phinmf.engines.blocked.nmf_kernels")
             self.smoothing = importlib.import_module("phinmf.engines.blocked.smooth_kernels")
-        self.H = np.zeros((len(stretch.weights), 0), self.dtype)
+        self.H = self.kept = np.zeros((len(stretch.weights), 0), self.dtype)
         self.V_hat = None
         self.hold(Y)
 
@@ -106,6 +106,15 @@ class CompiledShard(SmoothShard):
 
     def set_activations(self, H: Array) -> None:
         self.H = H.astype(self.dtype, order="C")
+
+    def keep_activations(self) -> None:
+        self.kept = copied(self.H)
+
+    def restore_activations(self) -> None:
+        self.H = copied(self.kept)
+
+    def kept_activations(self) -> Array:
+        return copied(self.kept)
 
     def scale_activations(self, s: Array) -> None:
         self.H *= s

@@ -7,7 +7,9 @@ the bits agree. In memory three arrays as large as the frames are held: Y, X and
 
 from __future__ import annotations
 
+import weakref
 from abc import abstractmethod
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -23,8 +25,16 @@ from phinmf.engines.blocked.shard import Shard
 from phinmf.engines.blocked.shards import LocalShards, Shards
 from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
 from phinmf.engines.blocked.summation import blocks_of, shared_out, stretches_of
+from phinmf.engines.held import Activations, HeldActivations
 from phinmf.linalg.algebra import Algebra, DeviceAlgebra
 from phinmf.penalties import Penalty, is_linear
+
+Reference: TypeAlias = weakref.ref[HeldActivations] | None
+
+
+def refers(reference: Reference, held: HeldActivations) -> bool:
+    """Whether a reference is to these activations."""
+    return reference is not None and reference() is held
 
 
 class ShardedEngine(Engine):
@@ -57,6 +67,9 @@ class ShardedEngine(Engine):
         self.device = device
         self.algebra = Algebra(workers) if device is None else DeviceAlgebra(device)
         self.n_blocks = len(blocks_of(shape[2]))
+        self._now: Reference = None  #: stands for H as it is
+        self._kept: Reference = None  #: stands for what the shards keep
+        self._K = 0  #: number of components
 
     @property
     @abstractmethod
@@ -103,10 +116,46 @@ class ShardedEngine(Engine):
     def activations(self) -> Array:
         return np.concatenate(self.shards.ask(Shard.activations)).T
 
-    def set_activations(self, H: Array) -> None:
+    def hold_activations(self) -> HeldActivations:
+        held = None if self._now is None else self._now()
+        if held is None:
+            held = HeldActivations((self._K, self.shape[2]), self._read)
+            self._now = weakref.ref(held)
+        return held
+
+    def _read(self, held: HeldActivations) -> Array:
+        """Return the numbers that activations held by the shards stand for."""
+        if refers(self._now, held):
+            return self.activations()
+        assert refers(self._kept, held), "they were kept before others"
+        return np.concatenate(self.shards.ask(Shard.kept_activations)).T
+
+    def _keep(self) -> None:
+        """Let the shards keep H, which is about to change, if somebody may go back to it.
+
+        Whatever is interrupted here, H or what is kept is what was held.
+        """
+        held = None if self._now is None else self._now()
+        if held is not None and held.elsewhere:
+            self.shards.ask(Shard.keep_activations)
+            self._kept = self._now
+        self._now = None
+
+    def set_activations(self, H: Activations) -> None:
+        if isinstance(H, HeldActivations):
+            if refers(self._now, H):
+                return
+            if H.elsewhere and refers(self._kept, H):
+                self.shards.ask(Shard.restore_activations)
+                self._now = self._kept
+                return
+            H = H.fetch()
+        self._keep()
         self.shards.ask_rows(Shard.set_activations, H.T)
+        self._K = len(H)
 
     def scale_activations(self, s: Array) -> None:
+        self._keep()
         self.shards.ask(Shard.scale_activations, s)
 
     def activation_sums(self) -> Array:
@@ -114,6 +163,8 @@ class ShardedEngine(Engine):
 
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
         rates = self.rates(W, penalty) if gamma else np.zeros(W.shape[1])
+        if gamma:
+            self._keep()
         if gamma and penalty.smoothness:
             for first in (0, 1):
                 edges = self.edges()
@@ -141,6 +192,7 @@ class ShardedEngine(Engine):
     def converge_activations(
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
+        self._keep()
         self.shards.ask(Shard.converge_activations, W, penalty.frame_rate, eps, tol, max_updates)
 
     def objective(self, W: Array, eps: float) -> Objective:

@@ -23,8 +23,8 @@ from phinmf.engines.blocked.summation import Node
 Nodes = list[Node]  #: partial sums over the blocks of a shard
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-STATE = frozenset({"Y", "X", "H", "V_hat", "trial"})  #: attributes of a shard
-LASTING = frozenset({"X", "H", "V_hat"})  #: what a shard that is made again must have again
+STATE = frozenset({"Y", "X", "H", "kept", "V_hat", "trial"})  #: attributes of a shard
+LASTING = frozenset({"X", "H", "kept", "V_hat"})  #: what a shard that is made again must have again
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Access:
     reads: frozenset[str]
     changes: frozenset[str]
     restored_by: str | None  #: the method that sets what this one returns
+    returns: str  #: the type of what it returns, by its name
 
     @property
     def overwrites(self) -> frozenset[str]:
@@ -48,11 +49,12 @@ def access(
     *, reads: str = "", changes: str = "", restored_by: str | None = None
 ) -> Callable[[Method], Method]:
     """Declare the state that a method reads and changes, as names separated by spaces."""
-    declared = Access(frozenset(reads.split()), frozenset(changes.split()), restored_by)
-    assert declared.reads | declared.changes <= STATE, declared
+    read, changed = frozenset(reads.split()), frozenset(changes.split())
+    assert read | changed <= STATE, read | changed
 
     def declare(method: Method) -> Method:
-        ACCESS[method.__name__] = declared
+        returns = method.__annotations__["return"]
+        ACCESS[method.__name__] = Access(read, changed, restored_by, returns)
         return method
 
     return declare
@@ -69,6 +71,7 @@ class Shard(ABC):
     Y: Array  #: (C, n, M), never changed
     X: Array  #: (C, n, M)
     H: Array  #: (n, K)
+    kept: Array  #: (n, K): earlier activations, to go back to
     V_hat: Array | None  #: (n, M): a given model of the power
     trial: Array | None  #: (C, n, M): TX of the last T that was evaluated, until X changes
 
@@ -105,6 +108,21 @@ class Shard(ABC):
     @access(changes="H")
     def set_activations(self, H: Array) -> None:
         """Replace H by a copy of this one."""
+
+    @abstractmethod
+    @access(reads="H", changes="kept")
+    def keep_activations(self) -> None:
+        """Keep a copy of H."""
+
+    @abstractmethod
+    @access(reads="kept", changes="H")
+    def restore_activations(self) -> None:
+        """Replace H by a copy of what was kept."""
+
+    @abstractmethod
+    @access(reads="kept")
+    def kept_activations(self) -> Array:
+        """(n, K): a copy of what was kept."""
 
     @abstractmethod
     @access(reads="H", changes="H")

@@ -35,6 +35,7 @@ class DeviceShard(Shard):
     """A shard whose activations are a tensor on a device; subclasses say where X comes from."""
 
     H: Tensor  #: (K, n)
+    kept: Tensor  #: (K, n)
 
     def __init__(
         self, shape: tuple[int, int, int], dtype: Precision, stretch: Stretch, device: Device,
@@ -49,7 +50,7 @@ class DeviceShard(Shard):
         self.w = None if (stretch.weights == 1).all() else self.weights  #: None if all are 1
         self.links = self.tensor(stretch.links, torch.bool)
         self.nodes, self.pieces = pieces_of(stretch, entries // (self.C * self.M))
-        self.H = torch.zeros((0, n), dtype=self.dtype, device=self.device)
+        self.H = self.kept = torch.zeros((0, n), dtype=self.dtype, device=self.device)
         self.V_hat = None
 
     def tensor(self, x: AnyArray, dtype: torch.dtype | None = None) -> Tensor:
@@ -129,6 +130,15 @@ class DeviceShard(Shard):
 
     def set_activations(self, H: Array) -> None:
         self.H = self.tensor(H).mT.clone(memory_format=torch.contiguous_format)
+
+    def keep_activations(self) -> None:
+        self.kept = self.H.clone()
+
+    def restore_activations(self) -> None:
+        self.H = self.kept.clone()
+
+    def kept_activations(self) -> Array:
+        return host_array(self.kept.mT)
 
     def scale_activations(self, s: Array) -> None:
         self.H *= self.tensor(s)[:, None]

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from phinmf._types import Array, Precision
+from phinmf.arrays import lazy
 from phinmf.arrays.threads import Workers
 from phinmf.engines.blocked.making import make_shard
 from phinmf.engines.blocked.shard import Shard
 from phinmf.engines.blocked.stretch import Stretch
+from phinmf.engines.remote.message import Failure, Place, Step
 from phinmf.engines.remote.source import joined
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An error that a call has raised."""
-
-    error: Exception
+from phinmf.engines.remote.tree import relayed
 
 
 class ShardActor:
     """A shard with threads of its own, which makes the calls that the client sends."""
 
     shard: Shard
+    number: int | None = None  #: of the last message
+    answer: Any = None  #: to the last message
 
     def __init__(
         self,
@@ -56,13 +55,35 @@ class ShardActor:
         Y = self.stretch.held(joined(parts, self.shape, self.dtype), self.workers)
         self.shard = make_shard(Y, self.stretch, self.workers, self.device)
 
-    def ask(self, name: str, *args: Any) -> Any:
-        """Make a call. What it raises is returned: what dask raises means a lost worker."""
+    def ask(self, number: int, steps: Sequence[Step]) -> Any:
+        """Make the calls of a message, once, and return what the last one returns.
+
+        What a call raises is returned, too: what dask raises means a lost worker.
+        """
+        if self.number is not None and number < self.number:
+            return Failure(RuntimeError(f"message {number} is older than {self.number}"))
+        if number != self.number:
+            self.answer = read_only(self._made(steps))
+            self.number = number
+        return self.answer
+
+    async def relay(
+        self, number: int, steps: Sequence[Step], places: Sequence[Place], n_blocks: int
+    ) -> list[Any] | Failure:
+        """Let the shards at these places answer a message, of which this one is the first."""
+        worker = lazy.distributed().get_worker()
+        return await relayed(self.ask, worker, number, steps, places, n_blocks)
+
+    def _made(self, steps: Sequence[Step]) -> Any:
+        """Make calls, and return what the last one returns or what the first one raises."""
+        answer = None
         try:
-            owner = self if name == "hold" else self.shard
-            return getattr(owner, name)(*map(own_copy, args))
+            for name, args in steps:
+                owner = self if name == "hold" else self.shard
+                answer = getattr(owner, name)(*map(own_copy, args))
         except Exception as error:
             return Failure(error)
+        return answer
 
 
 def own_copy(value: Any) -> Any:
@@ -71,3 +92,13 @@ def own_copy(value: Any) -> Any:
     Numba takes such an array for another type, and might compile sums in another order.
     """
     return value.copy(order="K") if isinstance(value, np.ndarray) else value
+
+
+def read_only(answer: Any) -> Any:
+    """Protect the arrays of an answer, which may have to be sent again: sums are made in place."""
+    if isinstance(answer, np.ndarray):
+        answer.flags.writeable = False
+    elif isinstance(answer, (list, tuple)):
+        for part in answer:
+            read_only(part)
+    return answer

@@ -1,35 +1,42 @@
 """Shards on the workers of a Dask cluster: only sums over frames are sent.
 
-Each shard is an actor on one worker, which the client calls directly. When a worker is lost, its
-shard is made again on another one, from the source of its frames and the journal: with the same
-bits.
+Each shard is an actor on one worker. Calls that return nothing wait until one that returns
+something is sent with them, to every shard or, if there are many, along a tree of workers. When a
+worker is lost, its shard is made again on another one, from the source of its frames and the
+journal: with the same bits.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from phinmf._types import Precision
-from phinmf.arrays import cluster_tasks, cluster_watch, lazy
+from phinmf.arrays import cluster_tasks, cluster_watch
 from phinmf.arrays.cluster_watch import ClusterWorkers, Lost, Watch
 from phinmf.arrays.lazy import is_lazy
+from phinmf.engines.blocked.shard import Shard
 from phinmf.engines.blocked.shards import Call, Shards
 from phinmf.engines.blocked.stretch import Stretch
-from phinmf.engines.remote.actor import Failure, ShardActor
+from phinmf.engines.remote import tree
+from phinmf.engines.remote.actor import ShardActor
 from phinmf.engines.remote.connection import check_workers
 from phinmf.engines.remote.devices import WorkerDevices
-from phinmf.engines.remote.journal import Journal
+from phinmf.engines.remote.journal import Journal, size
+from phinmf.engines.remote.message import Failure, Message, Place, Step, execute, packed
 from phinmf.engines.remote.source import pieces
 
 log = logging.getLogger("phinmf")
+FRAMES = -1  #: number of the message that brings the frames; those that follow count from 0
 
 
 class ClusterShards(Shards):
@@ -51,8 +58,14 @@ class ClusterShards(Shards):
         self.dtype = dtype
         self.stretches = stretches  #: one for each shard
         self.journal = Journal()
-        self.remade: set[int] = set()  #: shards that do not hold the trial point
+        self.waiting: list[Call] = []  #: calls that are not sent yet: they return nothing
+        self.sent = Message(FRAMES, ())  #: the last message
+        self.answered = True  #: whether all shards have answered it
+        self.lost: set[int] = set()  #: shards that have to be made again
+        self.hold_trial = True  #: whether all shards hold the trial point
         self.travelled: Counter[str] = Counter()  #: bytes of arrays, by the name of the call
+        self.messages: Counter[str] = Counter()  #: number of messages, by the name of the last call
+        self.tree_from = tree.pays_from()  #: number of shards
         self.threads = watch.ready()  #: of each worker that was ready when last asked
         order = sorted(self.threads)
         self.at = [order[i % len(order)] for i in range(len(stretches))]  #: address of each shard
@@ -61,53 +74,95 @@ class ClusterShards(Shards):
             try:
                 self._finish(i, order)
             except Lost as lost:
-                self._remake(i, [], lost)
+                self._remake(i, self.sent, lost)
 
     def close(self) -> None:
         """Let the workers free their shards."""
         self.actors = []
 
     def answers(self, call: Call) -> list[Any]:
+        if not self.answered:  # it was interrupted: those that have not made its calls do so now
+            self._deliver()
+        if self.journal.outgrown_by(call):
+            self.answers(Call(Shard.activations.__name__))
         self.journal.note(call)
-        asked = [
-            self.call(i, call.name, call.arguments(stretch.frames, i not in self.remade))
-            for i, stretch in enumerate(self.stretches)
-        ]
-        # a call in the journal is made again with the rest of the journal
-        unanswered = [] if call in self.journal.calls else [call]
-        answers: list[Any] = []
-        for i, answer in enumerate(asked):
-            try:
-                answers.append(self._wait(i, answer))
-            except Lost as lost:
-                self.remade.add(i)
-                answers.append(self._remake(i, unanswered, lost))
-        if "trial" in call.access.changes:
-            self.remade.clear()
+        self.waiting.append(call)
+        if call.access.returns == "None":
+            return [None] * len(self.stretches)
+        message = Message(self.sent.number + 1, tuple(self.waiting))
+        self.sent, self.answered, self.waiting = message, False, []
+        try:
+            answers = self._deliver()
+        except Exception:  # it was answered by an error
+            self.answered = True
+            raise
         if call.access.restored_by is not None:
             self.journal.note(Call(call.access.restored_by, rows=np.concatenate(answers)))
         return answers
 
-    def call(self, i: int, name: str, args: tuple[Any, ...]) -> Future[Any]:
-        """Send a call to a shard; the future holds what it returns."""
-        serialised = lazy.distributed().protocol.to_serialize
-        address, key = self.at[i], self.actors[i].key
-        self.travelled[name] += size(args)
+    def _deliver(self) -> list[Any]:
+        """Let every shard that has not done so make the calls of the last message."""
+        message, answers = self.sent, None
+        if len(self.stretches) >= self.tree_from and not self.lost and tree.may_take(message):
+            with contextlib.suppress(Lost):
+                answers = self._relay(message)
+        if answers is None:
+            answers = self._ask_each(message)
+        if any("trial" in call.access.changes for call in message.calls):
+            self.hold_trial = True
+        self.answered = True
+        return answers
+
+    def _relay(self, message: Message) -> list[Any]:
+        """Send a message along a tree; raise `Lost` if one of its workers is lost."""
+        places = [(at, actor.key) for at, actor in zip(self.at, self.actors, strict=True)]
+        steps = message.steps(slice(0), self.hold_trial)
+        answer = self.send(places[0], "relay", message.number, steps, places, self.n_blocks)
+        answers: list[Any] = self.watch.result(answer, cluster_watch.without(*self.at))
+        return answers
+
+    def _ask_each(self, message: Message) -> list[Any]:
+        """Send a message to each shard; make those again that are lost."""
+        answers = []
+        asked = {
+            i: self.call(i, message.number, message.steps(stretch.frames, self.hold_trial))
+            for i, stretch in enumerate(self.stretches)
+            if i not in self.lost
+        }
+        for i in range(len(self.stretches)):
+            try:
+                if i in self.lost:  # it was interrupted when it was made again
+                    raise Lost(self.at[i])
+                answers.append(self._wait(i, asked[i]))
+            except Lost as lost:
+                self.lost.add(i)
+                self.hold_trial = False
+                answers.append(self._remake(i, message, lost))
+        return answers
+
+    def call(self, i: int, number: int, steps: list[Step]) -> Future[Any]:
+        """Send the steps of a message to a shard; the future holds its answer."""
+        return self.send((self.at[i], self.actors[i].key), "ask", number, steps)
+
+    def send(
+        self, place: Place, function: str, number: int, steps: list[Step], *route: Any
+    ) -> Future[Any]:
+        """Send steps to the actor at a place; the future holds what it returns."""
+        name = steps[-1][0]
+        for method, args in steps:
+            self.travelled[method] += size(args)
+        self.messages[name] += 1
+        rpc, content = self.client.rpc, packed(steps)
 
         async def answer() -> Any:
             try:
-                reply = await self.client.rpc(address).actor_execute(
-                    function="ask", actor=key, args=[serialised(a) for a in (name, *args)],
-                    kwargs={},
-                )  # fmt: skip
+                found = await execute(rpc, place, function, number, content, *route)
             except Exception as error:
-                raise Lost(address) from error
-            if reply["status"] != "OK":  # the worker is about to close
-                raise Lost(address) from reply["exception"]
-            if isinstance(reply["result"], Failure):
-                raise reply["result"].error
-            self.travelled[name] += size(reply["result"])
-            return reply["result"]
+                raise Lost(place[0]) from error
+            if isinstance(found, Failure):
+                raise found.error
+            self.travelled[name] += size(found)
+            return found
 
         return self.watch.begin(answer())
 
@@ -153,13 +208,13 @@ class ClusterShards(Shards):
             self._finish(i)
             return
         failed = actor.exception() if actor.status == "error" else None
-        if failed is not None and not of_a_lost_worker(failed):
+        if failed is not None and not cluster_tasks.of_a_lost_worker(failed):
             raise failed
         if actor.status != "finished":
             raise Lost(self.at[i]) from failed
         if not is_lazy(self.source):
             Y = self.source[:, :, self.stretches[i].frames]
-            self._wait(i, self.call(i, "hold", ([Y],)))
+            self._wait(i, self.call(i, FRAMES, [("hold", ([Y],))]))
 
     def _make_elsewhere(self, i: int) -> None:
         """Make a lost shard on the worker that has the fewest shards."""
@@ -174,31 +229,20 @@ class ClusterShards(Shards):
         self.actors[i] = self._submit(i, resubmit=True)
         self._finish(i)
 
-    def _remake(self, i: int, unanswered: list[Call], lost: Lost) -> Any:
-        """Make a lost shard again, repeat the calls of the journal, and return the last answer."""
-        frames, answer = self.stretches[i].frames, None
+    def _remake(self, i: int, message: Message, lost: Lost) -> Any:
+        """Make a lost shard again, repeat the journal, and return its answer to a message."""
+        again = list(self.journal.calls)
+        # a call in the journal is made with the rest of the journal
+        again += [call for call in message.calls[-1:] if call not in again]
+        repeated = replace(message, calls=tuple(again))
+        steps = repeated.steps(self.stretches[i].frames, holds_trial=False)
         for _ in range(cluster_tasks.ATTEMPTS):
             try:
                 self._make_elsewhere(i)
-                for call in [*self.journal.calls, *unanswered]:
-                    answer = self._wait(i, self.call(i, call.name, call.arguments(frames)))
+                answer = self._wait(i, self.call(i, message.number, steps)) if steps else None
             except Lost as error:
                 lost = error
             else:
+                self.lost.discard(i)
                 return answer
         raise cluster_tasks.too_often(self.client, lost)
-
-
-def of_a_lost_worker(error: BaseException) -> bool:
-    """Whether an error is how the scheduler reports a shard that was lost with its worker."""
-    killed = isinstance(error, lazy.distributed().KilledWorker)
-    return killed or (isinstance(error, RuntimeError) and "Actor was lost" in str(error))
-
-
-def size(value: Any) -> int:
-    """Return the bytes of all arrays in nested lists, tuples and dictionaries."""
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    if isinstance(value, dict):
-        value = list(value.values())
-    return sum(size(v) for v in value) if isinstance(value, (list, tuple)) else 0

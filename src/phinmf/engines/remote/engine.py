@@ -70,7 +70,7 @@ class DaskEngine(ShardedEngine):
     def __exit__(self, *_: object) -> None:
         if self._shards is not None:
             self._shards.close()
-        self._shards = None
+        self._shards = self._now = self._kept = None
         super().__exit__()
 
     def subset(

@@ -1,0 +1,54 @@
+"""What the client sends to a shard: numbered calls, of which only the last returns something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from phinmf.arrays import lazy
+from phinmf.engines.blocked.shards import Call
+
+Step = tuple[str, tuple[Any, ...]]  #: the name of a method of a shard, and its arguments
+Place = tuple[str, str]  #: the address of a worker, and the key of a shard there
+
+
+@dataclass(frozen=True)
+class Message:
+    """Calls of every shard. One that is sent again has the same number, and is not made again."""
+
+    number: int
+    calls: tuple[Call, ...]
+
+    @property
+    def last(self) -> Call:
+        """The call whose answer is asked for."""
+        return self.calls[-1]
+
+    def steps(self, frames: slice, holds_trial: bool) -> list[Step]:
+        """Return what the shard of these frames has to do."""
+        return [(call.name, call.arguments(frames, holds_trial)) for call in self.calls]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error that a call has raised."""
+
+    error: Exception
+
+
+def packed(steps: Sequence[Step]) -> list[Any]:
+    """Prepare steps for the network: lists of names and of arguments that dask serialises."""
+    serialised = lazy.distributed().protocol.to_serialize
+    return [[name, [serialised(a) for a in args]] for name, args in steps]
+
+
+async def execute(rpc: Callable[[str], Any], place: Place, function: str, *args: Any) -> Any:
+    """Call a method of the actor at a place; what dask raises means that its worker is lost."""
+    address, key = place
+    reply = await rpc(address).actor_execute(
+        function=function, actor=key, args=list(args), kwargs={}
+    )
+    if reply["status"] != "OK":  # the worker is about to close, or one that it has called is lost
+        raise reply["exception"]
+    return reply["result"]
