@@ -22,6 +22,7 @@ from phinmf.algorithm.statistics import Exponents, FadingSums, learn_dictionary
 from phinmf.algorithm.window import Window, keys_for
 from phinmf.engines import Engine
 from phinmf.fit.blocks import Block
+from phinmf.fit.description import Seed
 from phinmf.fit.engine import engine_for
 from phinmf.fit.options import FitOptions
 from phinmf.fit.power import at_scale
@@ -90,6 +91,7 @@ class OnlineFit:
     W: Array  #: (M, n): the first columns at the start, as given
     fixed: Fixed = None
     columns: Indices | None = None  #: of W that stay
+    random_state: Seed = None  #: as given, for a checkpoint
 
     def step(self, at: Progress, block: Block) -> tuple[Progress, Row | None]:
         """Learn from a block with sound; return a row of the history, except before the first fit.
