@@ -148,8 +148,8 @@ class OnlineFit:
         if window.share_since(known.fitted_at) < RENEWED:
             after, descended = self.descended(after)
         else:
-            again = self.again(known.Phi)
-            after, found = self.fitted(after, again, W.shape[1], W)
+            continuing = again(self.options, known.Phi)
+            after, found = self.fitted(after, continuing, W.shape[1], W)
             descended = descended_in(found)
         return self.recorded(after, divergence, penalty, block.Y.shape[2], descended)
 
@@ -219,14 +219,6 @@ class OnlineFit:
             floor=self.options.algorithm.floor, **made._asdict(),
         )  # fmt: skip
 
-    def again(self, Phi: Array) -> FitOptions:
-        """The options of a fit that continues from what is known."""
-        algorithm = self.options.algorithm
-        if (anneal := algorithm.anneal) is not None:
-            start, length = min(anneal.start, AGAIN_FROM), min(anneal.length, AGAIN_LENGTH)
-            algorithm = replace(algorithm, anneal=replace(anneal, start=start, length=length))
-        return replace(self.options, algorithm=algorithm, init=KnownTransform(Phi))
-
     def joined(self, window: Window | None, arrived: Window) -> Window:
         """The window with the frames that arrived."""
         most = BLOCKS_IN_WINDOW * self.block_size
@@ -254,3 +246,11 @@ def descended_in(found: Result) -> Descended:
     last = found.history[-1]
     return Descended(last.gradient, last.steps, last.search_failed, last.evaluations)
 
+
+def again(options: FitOptions, Phi: Array) -> FitOptions:
+    """The options of a fit that continues from what is known."""
+    algorithm = options.algorithm
+    if (anneal := algorithm.anneal) is not None:
+        start, length = min(anneal.start, AGAIN_FROM), min(anneal.length, AGAIN_LENGTH)
+        algorithm = replace(algorithm, anneal=replace(anneal, start=start, length=length))
+    return replace(options, algorithm=algorithm, init=KnownTransform(Phi))

@@ -38,7 +38,6 @@ def online_fit(
     random_state: RandomState = None,
 ) -> OnlineFit:
     """Check the arguments; arrays will be like the frames `first` (C, M, n)."""
-    check_possible(options)
     M = first.shape[1]
     K = checked_components(n_components)
     given = arrays.zeros((M, 0), first, np.float64)
@@ -50,16 +49,12 @@ def online_fit(
     elif K != AUTO:
         checks.count("n_components", K, 1, M, f" = M for frames of {M} samples")
     keeps_Phi, columns, _ = fixed_parts(fixed, given.shape[1], has_H=False)
-    if keeps_Phi or M == 1:
-        options = options.keeping_Phi()
+    options = prepared(options, keeps_Phi or M == 1)
     said = seed_of(random_state)
-    size = BLOCK * M if block_size is None else checks.count("block_size", block_size, 1)
-    # the clock would change the bits of the fits on the window; a stream stops between steps
-    options = replace(options, algorithm=replace(options.algorithm, max_time=None))
     return OnlineFit(
         options,
         K,
-        size,
+        checked_size(block_size, M),
         checked_forget_factor(forget_factor),
         drawn_seed(random_state),
         given,
@@ -67,6 +62,18 @@ def online_fit(
         None if columns is None else arrays.indices(columns, first),
         said,
     )
+
+
+def prepared(options: FitOptions, keeps_Phi: bool) -> FitOptions:
+    """The options of fits on a window: a limit on the time would make their bits depend on it."""
+    check_possible(options)
+    options = options.keeping_Phi() if keeps_Phi else options
+    return replace(options, algorithm=replace(options.algorithm, max_time=None))
+
+
+def checked_size(block_size: Any, M: int) -> int:
+    """Return the number of frames of a block."""
+    return BLOCK * M if block_size is None else checks.count("block_size", block_size, 1)
 
 
 def checked_forget_factor(given: Any) -> float:

@@ -155,11 +155,7 @@ def watching(
 
     def watch() -> Status | None:
         if verbose:
-            row = learner.history[-1]
-            say(
-                f"tl_nmf: step {learner.at.step}, {learner.at.n_frames} frames, objective of the"
-                f" last {row.frames} {row.objective:.6g}, {row.seconds:.1f} s"
-            )
+            print_step("tl_nmf", learner)
         if callback is not None and callback(place.for_callback(learner.state())):
             return Status.CALLBACK
         if max_time is not None and learner.seconds >= max_time:
@@ -167,3 +163,13 @@ def watching(
         return None
 
     return watch
+
+
+def print_step(name: str, learner: Learner) -> None:
+    """Print what the last step measured, per entry."""
+    row, n_frames = learner.history[-1], learner.at.n_frames
+    cost = row.objective / (row.frames * row.atoms)
+    say(
+        f"{name}: step {learner.at.step}, {n_frames} frames, objective per entry {cost:.4g},"
+        f" {row.seconds:.1f} s"
+    )
