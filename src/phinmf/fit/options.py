@@ -54,6 +54,11 @@ class FitOptions:
             object.__setattr__(self, "n_threads", checks.count("n_threads", self.n_threads, 1))
 
     @property
+    def device_here(self) -> Device:
+        """The device on which frames in NumPy's memory are computed with by this process."""
+        return None if self.engine == "dask" else self.device
+
+    @property
     def begins_coarse(self) -> bool:
         """Whether a run begins with few atoms; not if Φ starts from a given transform."""
         o = self.algorithm

@@ -19,6 +19,7 @@ from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.single import Single
 from phinmf.algorithm.subspace import Subspace
+from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.divergences import compiled_family, is_compiled
 from phinmf.engines.device.memory import free_memory
@@ -313,6 +314,7 @@ def problem_of(
     data = data_of(
         Y, options.algorithm, sample_weight=sample_weight, frame_mask=frame_mask,
         first_frames=first_frames, may_merge=H is None,
+        device=None if is_lazy(Y) else options.device_here,
     )  # fmt: skip
     M, n_used = data.Y.shape[1], data.n_used
     if is_auto(n_components):

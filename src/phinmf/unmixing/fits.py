@@ -20,6 +20,7 @@ from phinmf._types import AnyArray, Array, Device
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.subspace import Subspace
+from phinmf.arrays.lazy import is_lazy
 from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.few_atoms import FewAtoms
@@ -63,7 +64,9 @@ class Fits:
     ) -> Fits:
         """Scale frames (C, M, N) to unit power, and choose the atoms that are learned."""
         how = fit_options(sparsity=options.sparsity).algorithm
-        data = data_of(Y, how, may_merge=False)  # later fits start from the H of all frames
+        there = None if is_lazy(Y) else device
+        # later fits start from the H of all frames
+        data = data_of(Y, how, may_merge=False, device=there)
         seed = int(rng.integers(2**63))
         drawn = np.random.default_rng(seed)
         start = init_of(options.init).start(data.weighted, drawn, np.float64)

@@ -101,7 +101,7 @@ class DaskEngine(ShardedEngine):
             watch, self.source, self.dtype, stretches, self.n_blocks, devices
         )
 
-    def _read(self, frames: slice) -> Array:
+    def _held(self, frames: slice) -> Array:
         """Read what is held of some frames."""
         Y = load(self.source, frames, self.dtype)
         return Y if self.atoms is None else np.matmul(Y, self.atoms.T.astype(self.dtype))
@@ -120,7 +120,7 @@ class DaskEngine(ShardedEngine):
             return LocalShards(make_shard(Y, stretch, self.workers, self.device), self.n_blocks)
         if self.device is not None:
             shard = make_reading_shard(
-                self._read, (C, N, M), self.dtype, stretch, self.workers, self.device
+                self._held, (C, N, M), self.dtype, stretch, self.workers, self.device
             )
             return LocalShards(shard, self.n_blocks)
         needed = disk.ARRAYS * size + whole
