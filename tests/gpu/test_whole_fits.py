@@ -81,7 +81,7 @@ def test_every_iteration_is_the_same_for_every_divergence(Y, divergence, dtype, 
 @DIVERGENCES
 @DTYPES
 def test_the_final_objectives_of_every_divergence_agree(Y, divergence, dtype, monkeypatch):
-    """Rounding leads to other minima: with the Euclidean distance the mean of starts is compared."""
+    """Rounding leads to other minima: for the Euclidean distance, means of starts are compared."""
     starts = range(6) if divergence.family is Family.EUCLIDEAN else range(1)
     how = {"init": "dct", "divergence": divergence}
     fits = [three_ways(Y, 10, dtype, monkeypatch, random_state=s, **how) for s in starts]
