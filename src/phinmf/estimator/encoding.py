@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf._types import AnyArray, Array
-from phinmf.arrays.lazy import dask
+from phinmf.arrays.lazy import dask, is_lazy
 from phinmf.fit.data import links_between
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames, encode
@@ -28,7 +29,8 @@ def encoded(
     n_threads: int | None = None,
 ) -> EncodedFrames:
     """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
-    place = ComputeDevice("X", X, estimator.device)
+    engine = engine or estimator.engine
+    place = ComputeDevice("X", X, estimator.device, engine)
     with place.enough_memory():
         found = encode(
             place.take(X).T[None],
@@ -40,8 +42,9 @@ def encoded(
             divergence=estimator.divergence,
             weights=weights,
             links=links_between(first_frames, len(X)),
-            engine=engine or estimator.engine,
+            engine=engine,
             n_threads=n_threads or estimator.n_threads,
+            device=place.shards,
         )
         return found_back(found, place)
 
@@ -59,10 +62,12 @@ def learned(estimator: Any) -> Learned:
 
 def predicted(estimator: Any, X: AnyArray, weights: Array | None) -> Prediction:
     """Predict coefficients of frames from other coefficients, always cut into the same parts."""
-    place = ComputeDevice("X", X, estimator.device)
+    place, known = ComputeDevice("X", X, estimator.device, estimator.engine), learned(estimator)
+    if not is_lazy(X) and estimator.engine != "dask":
+        known = replace(known, device=place.shards)
     with place.enough_memory():
         frames = place.take(X).T[None]
-        return predict(frames, learned(estimator), np.random.default_rng(0), weights)
+        return predict(frames, known, np.random.default_rng(0), weights)
 
 
 def found_back(found: EncodedFrames, place: ComputeDevice) -> EncodedFrames:

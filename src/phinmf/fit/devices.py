@@ -12,7 +12,11 @@ from typing import Any, ParamSpec
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Device
+from phinmf.arrays import lazy
 from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.streams import is_stream
+from phinmf.engines.device import memory
+from phinmf.engines.device.memory import free_memory
 from phinmf.result import Result, State
 
 P = ParamSpec("P")
@@ -21,19 +25,23 @@ P = ParamSpec("P")
 class ComputeDevice:
     """Where a fit of frames computes; its results go back to where the frames came from."""
 
-    def __init__(self, name: str, given: Any, device: Device = None) -> None:
+    def __init__(self, name: str, given: Any, device: Device = None, engine: str = "auto") -> None:
         self.name = name
         self.given = given
+        self.device: Any = None  #: where the frames are moved to; None: they stay in NumPy's memory
+        self.shards: Device = None  #: where shards of frames that stay compute, if that is named
         known = None if device is None else str(device)
-        if is_lazy(given) and known not in (None, "cpu"):
-            raise ValueError(
-                f"device is {device!r}, but {name} is a dask array, which is computed where it is:"
-                f" leave device out, or pass {name}.compute() if it fits into memory"
-            )
-        if arrays.is_tensor(given):
+        if is_lazy(given) or (engine == "dask" and not arrays.is_tensor(given)):
+            self.shards = device_of_shards(device)
+        elif arrays.is_tensor(given):
             self.device = given.device if device is None else torch_device(device)
-        else:  # an array of NumPy is on the processor, and stays there without PyTorch
-            self.device = None if known in (None, "cpu") else torch_device(device)
+        elif known not in (None, "cpu"):  # without PyTorch, NumPy computes on the processor
+            there = torch_device(device)
+            itemsize = arrays.dtype_of(given).itemsize
+            if engine == "auto" and needed(given.shape, itemsize) > memory.limit(there):
+                self.shards = there
+            else:
+                self.device = there
 
     @property
     def away(self) -> bool:
@@ -68,12 +76,12 @@ class ComputeDevice:
 
     def memory_message(self) -> str:
         """How much is needed, how much is free, and what to do."""
-        shape = tuple(self.given.shape)
+        shape, device = tuple(self.given.shape), self.device or self.shards
         itemsize = 4 if str(self.given.dtype).endswith("float32") else 8
-        free = free_memory(self.device)
+        free = free_memory(device)
         have = "" if free is None else f", and {size(free)} are free now"
         return (
-            f"{self.device} has too little memory: {self.name} of shape {shape} needs about"
+            f"{device} has too little memory: {self.name} of shape {shape} needs about"
             f" {size(needed(shape, itemsize))}{have}; pass float32 rather than float64, fewer"
             " frames at a time, or device='cpu'"
         )
@@ -91,13 +99,11 @@ def size(n: int) -> str:
     return f"{n / 2**30:.2g} GiB" if n < 100 * 2**30 else f"{n / 2**30:.0f} GiB"
 
 
-def free_memory(device: Device) -> int | None:
-    """Bytes that are free on a device, where PyTorch can say it."""
-    if device is None or device.type != "cuda":
-        return None
-    torch = importlib.import_module("torch")
-    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(torch.cuda.mem_get_info(device)[0] + unused)
+def device_of_shards(device: Device) -> Device:
+    """The device on which shards compute: one of this process, or a kind of those of workers."""
+    if device is None or str(device) == "cpu":
+        return device
+    return torch_device(device) if lazy.current_client() is None else str(device)
 
 
 def torch_device(device: Device) -> Any:
@@ -156,13 +162,16 @@ def computed_on_device(function: Callable[P, Result]) -> Callable[P, Result]:
     def wrapper(*args: P.args, **how: P.kwargs) -> Result:
         bound = signature.bind(*args, **how)
         given = bound.arguments
+        if is_stream(given["Y"]):  # its blocks are moved one by one
+            return function(*args, **how)
         Y, device = given["Y"], given.pop("device", None)
         if device is None and not any(map(arrays.is_tensor, given.values())):
             return function(*args, **how)
         check_same_device("Y", Y, given)
-        place = ComputeDevice("Y", Y if arrays.is_tensor(Y) else checks.frames(Y), device)
+        frames = Y if arrays.is_tensor(Y) else checks.frames(Y)
+        place = ComputeDevice("Y", frames, device, given.get("engine", "auto"))
         with place.enough_memory():
-            given["Y"] = place.take(place.given)
+            given["Y"], given["device"] = place.take(place.given), place.shards
             callback = checks.function("callback", given.get("callback"))
             if callback is not None:
                 given["callback"] = lambda state: callback(place.for_callback(state))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from numpy.typing import ArrayLike
 
 from phinmf import checks
+from phinmf._types import Device
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import (
     Options,
@@ -34,6 +35,7 @@ class FitOptions:
     engine: str
     n_threads: int | None
     default_anneal: bool  #: whether `anneal` was left to the solver
+    device: Device = None  #: where shards of frames compute that are not moved there as a whole
 
     def __post_init__(self) -> None:
         checks.known("engine", self.engine, ["auto", *ENGINES])
@@ -50,6 +52,11 @@ class FitOptions:
             )
         if self.n_threads is not None:
             object.__setattr__(self, "n_threads", checks.count("n_threads", self.n_threads, 1))
+
+    @property
+    def device_here(self) -> Device:
+        """The device on which frames in NumPy's memory are computed with by this process."""
+        return None if self.engine == "dask" else self.device
 
     @property
     def begins_coarse(self) -> bool:
@@ -91,6 +98,7 @@ def fit_options(
     tol: float = Options.tol,
     engine: str = "auto",
     n_threads: int | None = None,
+    device: Device = None,
     for_nmf: bool = True,
 ) -> FitOptions:
     """Turn the arguments of `tl_nmf` into options: names become what they name.
@@ -113,8 +121,9 @@ def fit_options(
     exponent = min(algorithm.nmf_exponent, measure.max_exponent)
     algorithm = replace(algorithm, nmf_exponent=exponent)
     return FitOptions(
-        algorithm, measure, init_of(init), checked_atoms(n_atoms), engine, n_threads, anneal is None
-    )
+        algorithm, measure, init_of(init), checked_atoms(n_atoms), engine, n_threads,
+        anneal is None, device,
+    )  # fmt: skip
 
 
 def penalty_for(

@@ -19,14 +19,15 @@ from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.single import Single
 from phinmf.algorithm.subspace import Subspace
+from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.divergences import compiled_family, is_compiled
+from phinmf.engines.device.memory import free_memory
 from phinmf.fit import power
 from phinmf.fit.automatic import counted, is_auto
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import Seed, description, seed_of
-from phinmf.fit.devices import free_memory
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
 from phinmf.fit.given import GivenFactors, given_factors
@@ -51,6 +52,7 @@ class Problem:
     n_components: int
     options: FitOptions
     chosen: FewAtoms | None = None  #: atoms to learn instead of the leading eigenvectors
+    warns: bool = True  #: whether to warn if a run does not converge
 
     def solve(
         self,
@@ -125,8 +127,9 @@ class Problem:
         data, options = self.data, self.options
         penalty = options.algorithm.penalty
         with engine_for(
-            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
-        ) as engine:
+            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links,
+            options.device,
+        ) as engine:  # fmt: skip
             model = Model(engine, penalty, kept=self.given.kept)
             group = Single(model, options.algorithm, self.subspace)
             restart = self.restart(random_state, callback, engine.powers())
@@ -275,7 +278,7 @@ class Problem:
     def result(self, outcome: Outcome) -> Result:
         """The result in the units of what was given, and for all of its frames."""
         data, given, options = self.data, self.given, self.options
-        result = result_of(outcome, options.algorithm, data.scale)
+        result = result_of(outcome, options.algorithm, data.scale, self.warns)
         if self.few_atoms is not None:
             result = self.few_atoms.noted(result)
         result = given.in_its_units(result, data.columns)
@@ -311,6 +314,7 @@ def problem_of(
     data = data_of(
         Y, options.algorithm, sample_weight=sample_weight, frame_mask=frame_mask,
         first_frames=first_frames, may_merge=H is None,
+        device=None if is_lazy(Y) else options.device_here,
     )  # fmt: skip
     M, n_used = data.Y.shape[1], data.n_used
     if is_auto(n_components):

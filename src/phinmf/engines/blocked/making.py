@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 
-from phinmf._types import Array, Device
+from phinmf._types import Array, Device, Precision
 from phinmf.arrays.threads import Workers
 from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.engines.blocked.shard import Shard
 from phinmf.engines.blocked.stretch import Stretch
+
+
+def make_reading_shard(
+    read: Callable[[slice], Array],
+    shape: tuple[int, int, int],
+    dtype: Precision,
+    stretch: Stretch,
+    workers: Workers,
+    device: Device,
+) -> Shard:
+    """Return a shard on a device whose frames (C, n, M) are read whenever they are needed."""
+    fitting = importlib.import_module("phinmf.engines.device.fitting")
+    shard: Shard = fitting.reading_shard_on(device, read, shape, dtype, stretch, workers)
+    return shard
 
 
 def make_shard(Y: Array, stretch: Stretch, workers: Workers, device: Device = None) -> Shard:

@@ -37,6 +37,18 @@ def shard_on(device: Device, Y: Array, stretch: Stretch, workers: Workers) -> Sh
     return streamed(device, Y, Y.shape, Y.dtype, stretch, workers, allowed)
 
 
+def reading_shard_on(
+    device: Device,
+    read: Read,
+    shape: tuple[int, int, int],
+    dtype: Precision,
+    stretch: Stretch,
+    workers: Workers,
+) -> Shard:
+    """Return a shard of frames (C, n, M) that a function reads in each pass, but for those kept."""
+    return streamed(device, read, shape, dtype, stretch, workers, memory.limit(device))
+
+
 def entries_within(allowed: float, dtype: Precision) -> int:
     """Return the entries of a piece, of which half of the memory holds what is computed with."""
     return int(min(ENTRIES, allowed / (2 * WORKING * dtype.itemsize)))

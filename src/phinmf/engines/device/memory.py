@@ -45,6 +45,8 @@ def parsed(text: str) -> float:
 
 def free_memory(device: Device) -> int | None:
     """Bytes that are free on a device, where PyTorch can say it."""
+    if device is None:
+        return None
     torch = importlib.import_module("torch")
     device = torch.device(device)
     if device.type != "cuda":

@@ -20,7 +20,7 @@ from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.base import links_among
 from phinmf.engines.blocked.engine import BlockedEngine, ShardedEngine
-from phinmf.engines.blocked.making import make_shard
+from phinmf.engines.blocked.making import make_reading_shard, make_shard
 from phinmf.engines.blocked.shards import LocalShards, Shards
 from phinmf.engines.remote import cluster, disk, memory
 from phinmf.engines.remote.connection import check_workers
@@ -30,6 +30,8 @@ from phinmf.engines.remote.source import load
 #: Arrays as large as the frames that a fit in memory may come to hold: in double precision Y, X
 #: and a trial point, and while these are at rest Y, X and a trial point in single precision.
 MAX_ARRAYS = 4.5
+#: The same if shards compute on another device: Y in both precisions, and X of what travels.
+MAX_ARRAYS_BESIDE = 2.5
 
 
 class DaskEngine(ShardedEngine):
@@ -50,7 +52,8 @@ class DaskEngine(ShardedEngine):
     ) -> None:
         lazy.dask()
         workers = workers or Workers(n_threads)
-        here = device if lazy.current_client() is None else None
+        local = lazy.current_client() is None and str(device) != "cpu"
+        here = device if local else None  # the workers of a cluster have devices of their own
         super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms, here)
         self.wanted = device  #: by the caller; on a cluster, a kind of device of the workers
         self.source = Y
@@ -98,6 +101,11 @@ class DaskEngine(ShardedEngine):
             watch, self.source, self.dtype, stretches, self.n_blocks, devices
         )
 
+    def _held(self, frames: slice) -> Array:
+        """Read what is held of some frames."""
+        Y = load(self.source, frames, self.dtype)
+        return Y if self.atoms is None else np.matmul(Y, self.atoms.T.astype(self.dtype))
+
     def _in_process(self) -> Shards:
         """Make shards in this process, as large as the memory allows."""
         C, M, N = self.shape
@@ -105,10 +113,16 @@ class DaskEngine(ShardedEngine):
         whole = 0  # bytes of the frames that atoms are multiplied with
         if self.atoms is not None:
             whole = math.prod(self.source.shape) * self.dtype.itemsize
-        if MAX_ARRAYS * size + whole <= budget:
-            (stretch,) = self.stretches(1)
+        arrays = MAX_ARRAYS if self.device is None else MAX_ARRAYS_BESIDE
+        (stretch,) = self.stretches(1)
+        if arrays * size + whole <= budget:
             Y = stretch.held(load(self.source, slice(0, N), self.dtype), self.workers)
             return LocalShards(make_shard(Y, stretch, self.workers, self.device), self.n_blocks)
+        if self.device is not None:
+            shard = make_reading_shard(
+                self._held, (C, N, M), self.dtype, stretch, self.workers, self.device
+            )
+            return LocalShards(shard, self.n_blocks)
         needed = disk.ARRAYS * size + whole
         stretches = self.stretches(2 ** max(0, math.ceil(math.log2(needed / budget))))
         return disk.DiskShards(
