@@ -2,15 +2,16 @@
 
 A window holds a random sample of the frames seen so far, in which recent ones prevail. When it has
 its first frames, and again whenever half of it is new, an annealed fit on the window finds Φ and W.
-In between, W is learned from every block by sums that fade (`algorithm/statistics.py`), and Φ makes
-a few steps of the solver on the window: one block has too few frames for the M²/2 numbers of Φ.
+In between, W is learned from every block by sums that fade (`algorithm/statistics.py`). These belong
+to the atoms of Φ, which therefore does not move in between; after a fit they are made anew from the
+window. (Steps of the solver on the window after every block did not lower the objective of frames
+that were not seen, and one block alone has too few frames for the M²/2 numbers of Φ.)
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,6 @@ from phinmf.fit.options import FitOptions
 from phinmf.fit.power import at_scale
 from phinmf.fit.problem import problem_of
 from phinmf.inits.given import KnownTransform
-from phinmf.linalg.manifold import exactly_orthogonal, skew
 from phinmf.result import Result, Row
 
 BLOCKS_TO_BEGIN = 2  #: in the window when the first fit begins
@@ -70,15 +70,6 @@ class Progress:
         return math.sqrt(self.energy / self.count)
 
 
-class Descended(NamedTuple):
-    """How Φ was updated in a step; the names are those of `Row`."""
-
-    gradient: float = math.nan
-    steps: tuple[float, ...] = ()
-    search_failed: bool = False
-    evaluations: int = 0
-
-
 @dataclass(frozen=True)
 class OnlineFit:
     """How frames are learned from, block by block."""
@@ -110,9 +101,10 @@ class OnlineFit:
             count=fade * at.count + block.total * C * M,
         )
         block.check_scale(after.scale)
-        seed = [self.seed, after.step]
-        keys = keys_for(n, block.weights, after.clock, self.forget_factor, seed)
-        arrived = Window(block.Y, arrays.zeros((0, n), block.Y), keys, np.full(n, after.step))
+        keys = keys_for(n, after.clock, self.forget_factor, [self.seed, after.step])
+        weights = np.ones(n) if block.weights is None else block.weights
+        H = arrays.zeros((0, n), block.Y)
+        arrived = Window(block.Y, H, weights, keys, np.full(n, after.step))
         if at.learned is not None:
             return self.continued(at, after, block, fade, arrived)
         after = replace(after, window=self.joined(at.window, arrived))
@@ -123,8 +115,7 @@ class OnlineFit:
     def begun(self, at: Progress) -> tuple[Progress, Row]:
         """Find Φ and W on the first frames, as `tl_nmf` does."""
         after, found = self.fitted(at, self.options, self.n_components, self.W)
-        made = descended_in(found)
-        return self.recorded(after, found.divergence, found.penalty, at.n_frames, made)
+        return self.recorded(after, found.divergence, found.penalty, at.n_frames, found)
 
     def continued(
         self, at: Progress, after: Progress, block: Block, fade: float, arrived: Window
@@ -145,35 +136,11 @@ class OnlineFit:
         window = window.with_activations(window.H * arrays.cast(s, engine.dtype)[:, None])
         window = self.joined(window, arrived.with_activations(H))
         after = replace(after, window=window, learned=replace(known, W=W, sums=sums))
-        if window.share_since(known.fitted_at) < RENEWED:
-            after, descended = self.descended(after)
-        else:
-            continuing = again(self.options, known.Phi)
-            after, found = self.fitted(after, continuing, W.shape[1], W)
-            descended = descended_in(found)
-        return self.recorded(after, divergence, penalty, block.Y.shape[2], descended)
-
-    def descended(self, at: Progress) -> tuple[Progress, Descended]:
-        """Make a few steps of the solver on the window."""
-        known, window, options = at.learned, at.window, self.options.algorithm
-        assert known is not None
-        assert window is not None
-        if options.solver is None:
-            return at, Descended()
-        with self.engine(window.Y, at.scale) as engine:
-            model, W = self.model(engine), arrays.cast(known.W, engine.dtype)
-            engine.rotate(known.Phi)
-            engine.set_activations(window.H / self.unit(at))
-            for _ in range(options.n_iter_nmf):
-                engine.nmf_pass(W, options.penalty, options.floor, options.nmf_exponent)
-            objective = model.objective(W, options.floor)
-            found = options.solver.update(known.Phi, objective, options.n_iter_transform)
-            Phi = exactly_orthogonal(found.Phi, engine.dtype, engine.algebra)
-            H = engine.activations() * self.unit(at)
-        gradient = float(arrays.namespace(found.G).linalg.norm(skew(found.G)))
-        made = Descended(gradient, tuple(found.steps), found.failed, objective.evaluations)
-        window = window.with_activations(H)
-        return replace(at, window=window, learned=replace(known, Phi=Phi)), made
+        found = None
+        if window.share_since(known.fitted_at) >= RENEWED:
+            options = again(self.options, known.Phi)
+            after, found = self.fitted(after, options, W.shape[1], W)
+        return self.recorded(after, divergence, penalty, block.Y.shape[2], found)
 
     def fitted(
         self, at: Progress, options: FitOptions, n_components: Components, W: Array
@@ -183,13 +150,16 @@ class OnlineFit:
         assert window is not None
         kept = None if self.columns is None else {"W": self.columns}
         fixed = self.fixed if at.learned is None else kept
-        problem = problem_of(window.Y, n_components, options, W=W, fixed=fixed)
+        weights = window.weights
+        problem = problem_of(
+            window.Y, n_components, options, W=W, fixed=fixed, sample_weight=weights
+        )
         (found,) = replace(problem, warns=False).solve([self.seed], [None])
         assert found.W is not None
         assert found.H is not None
         W, s = normalise(arrays.cast(found.W, np.float64))
         window = window.with_activations(found.H * arrays.cast(s, arrays.dtype_of(found.H))[:, None])
-        with self.engine(window.Y, at.scale) as engine:
+        with self.engine(window.Y, at.scale, weights) as engine:
             engine.rotate(found.Phi)
             engine.set_activations(window.H / self.unit(at))
             here = arrays.cast(W, engine.dtype)
@@ -197,27 +167,44 @@ class OnlineFit:
             sums = engine.nmf_pass(here, options.algorithm.penalty, floor, 0.0)
             exponents = Exponents.of(options.divergence)
             frames = at.count / (window.Y.shape[0] * window.Y.shape[1])
-            faded = FadingSums.of(sums, W, exponents).times(frames / window.n_frames)
+            faded = FadingSums.of(sums, W, exponents).times(frames / float(weights.sum()))
         learned = Learned(found.Phi, W, faded, at.step)
         return replace(at, window=window, learned=learned), found
 
     def recorded(
-        self, at: Progress, divergence: float, penalty: float, n_frames: int, made: Descended
+        self,
+        at: Progress,
+        divergence: float,
+        penalty: float,
+        n_frames: int,
+        found: Result | None,
     ) -> tuple[Progress, Row]:
-        """Add what was measured in a step, and return its row of the history."""
+        """Add what was measured in a step, and return its row of the history.
+
+        The last columns are those of the last iteration of a fit, if there was one in the step.
+        """
         assert at.learned is not None
+        last = found.history[-1] if found is not None and len(found.history) else None
         at = replace(
             at,
             divergence=at.divergence + divergence,
             penalty=at.penalty + penalty,
-            evaluations=at.evaluations + made.evaluations,
+            evaluations=at.evaluations + (last.evaluations if last else 0),
         )
-        cost, made = divergence + penalty, made._replace(evaluations=at.evaluations)
         return at, Row(
-            objective=cost, divergence=divergence, penalty=penalty, target_objective=cost,
-            frames=n_frames, atoms=len(at.learned.Phi), seconds=math.nan,
-            floor=self.options.algorithm.floor, **made._asdict(),
-        )  # fmt: skip
+            objective=divergence + penalty,
+            divergence=divergence,
+            penalty=penalty,
+            target_objective=divergence + penalty,
+            gradient=last.gradient if last else math.nan,
+            steps=last.steps if last else (),
+            search_failed=bool(last and last.search_failed),
+            evaluations=at.evaluations,
+            frames=n_frames,
+            atoms=len(at.learned.Phi),
+            seconds=math.nan,  # the caller has the clock
+            floor=self.options.algorithm.floor,
+        )
 
     def joined(self, window: Window | None, arrived: Window) -> Window:
         """The window with the frames that arrived."""
@@ -237,14 +224,6 @@ class OnlineFit:
         """What activations are divided by where frames have unit power."""
         assert at.window is not None
         return float(arrays.dtype_of(at.window.Y).type(at.scale) ** 2)
-
-
-def descended_in(found: Result) -> Descended:
-    """How Φ was updated in the last iteration of a fit; the evaluations are those of all."""
-    if not len(found.history):
-        return Descended()
-    last = found.history[-1]
-    return Descended(last.gradient, last.steps, last.search_failed, last.evaluations)
 
 
 def again(options: FitOptions, Phi: Array) -> FitOptions:

@@ -60,6 +60,7 @@ def unpack(stored: Stored, fit: OnlineFit, frames: Array) -> Progress:
     window = Window(
         arrays.like(array(stored, "window_Y", (C, M, n), dtype, any_number), frames),
         arrays.like(array(stored, "window_H", (K, n), dtype, not_negative), frames),
+        array(stored, "window_weights", (n,), np.float64, lambda a: a > 0),
         array(stored, "window_keys", (n,), np.float64, any_number),
         array(stored, "window_births", (n,), np.int64, lambda a: (a > 0) & (a <= step)),
     )
