@@ -1,4 +1,4 @@
-"""Hours of music that are read as a stream: stretches of recordings, in any order and at any level."""
+"""Hours of music, read as a stream: stretches of recordings, in any order and at any level."""
 
 from __future__ import annotations
 

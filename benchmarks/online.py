@@ -27,7 +27,6 @@ from sklearn.exceptions import ConvergenceWarning
 import phinmf
 from phinmf.analysis import split_frames
 from phinmf.fit.encode import encode
-from phinmf.linalg.manifold import dct
 from phinmf.penalties import Sparse
 from phinmf.result import Result, State
 

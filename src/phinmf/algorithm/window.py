@@ -7,7 +7,7 @@ proportion to what they count, which falls by the forget factor with every block
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,10 +17,9 @@ from phinmf.arrays import namespace, take_frames
 
 @dataclass(frozen=True)
 class Window:
-    """Frames with their activations, in the order of time, and the numbers they are kept by."""
+    """Frames in the order of time, and the numbers they are kept by."""
 
     Y: Array  #: (C, M, n), as given
-    H: Array  #: (K, n), in the units of Y²; (0, n) before anything is learned
     weights: Array  #: (n,), as given, on the host
     keys: Array  #: (n,), on the host
     births: Indices  #: (n,): the step in which each frame arrived, on the host
@@ -37,15 +36,10 @@ class Window:
         kept = np.sort(np.argsort(-keys, kind="stable")[:most])
         return Window(
             take_frames(xp.concat([self.Y, other.Y], axis=2), kept),
-            take_frames(xp.concat([self.H, other.H], axis=1), kept),
             np.concatenate([self.weights, other.weights])[kept],
             keys[kept],
             np.concatenate([self.births, other.births])[kept],
         )
-
-    def with_activations(self, H: Array) -> Window:
-        """The same frames with other activations."""
-        return replace(self, H=H)
 
     def share_since(self, step: int) -> float:
         """Share of the frames that arrived after a step."""
