@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import soundfile
 
 import phinmf
 from phinmf.arrays.threads import available
@@ -37,6 +36,8 @@ def recording() -> np.ndarray:
     if folder is None:
         print("The paper's recording was not found: set PHINMF_DATA to its folder.")
         raise SystemExit(0)
+    import soundfile  # not needed by all benchmarks
+
     y, _ = soundfile.read(folder / "armstrong.wav")
     return phinmf.to_frames(y, 440)
 

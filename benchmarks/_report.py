@@ -196,6 +196,13 @@ TABLES = {
         "processor_seconds": "s of processor time",
     },
     "cluster": {"what": "16 × the paper's recording", "value": "measured", "asked": "goal"},
+    "cluster_client": {
+        "version": "", "workers": "workers", "messages go": "messages go",
+        "messages": "messages that the client sends, per evaluation",
+        "through_client": "M×M matrices through the client", "everywhere": "in all",
+        "client": "client, processor s per outer iteration", "busiest": "busiest worker",
+        "seconds": "s by the clock",
+    },
     "out_of_core": {
         "minutes": "minutes of 44.1 kHz stereo", "M": "M", "frames": "frames",
         "frames_gigabytes": "frames, GB", "budget": "`phinmf.memory`",
@@ -205,7 +212,7 @@ TABLES = {
         "objective_per_entry": "objective per entry",
     },
     "scaling_model": {
-        "workers": "workers", "M": "M", "N": "N", "seconds": "s, by the clock",
+        "workers": "workers", "tree": "tree", "M": "M", "N": "N", "seconds": "s, by the clock",
         "processor": "s, processor time", "model": "s, model",
         "model_to_measured": "model / measured",
     },
@@ -271,7 +278,14 @@ OTHER_PAGES = {
         "docs/gpu.md",
     ),
     **dict.fromkeys(
-        ("cluster", "out_of_core", "scaling_model", "scaling_fit", "scaling_forecast"),
+        (
+            "cluster",
+            "cluster_client",
+            "out_of_core",
+            "scaling_model",
+            "scaling_fit",
+            "scaling_forecast",
+        ),
         "docs/scaling.md",
     ),
     **dict.fromkeys(("fuzz_command_line", "fuzz_library", "fuzz_cluster"), "docs/reliability.md"),

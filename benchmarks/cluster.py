@@ -1,134 +1,135 @@
-"""Dask with two one-thread worker processes against one, on 16 times the recording's frames.
+"""Clusters of one-thread worker processes on this machine, and what passes their client.
 
-Both clusters live on this machine and take turns. Seconds are medians over outer iterations. Where
-others use the machine, processor time says more: that of the client and of the busiest worker, one
-after the other. Bytes are those of all arrays that the client sends and receives.
+Clusters live on this machine and take turns. Seconds are medians over outer iterations. Where there
+are fewer cores than workers, or others use the machine, processor time says more: that of the
+client and of the busiest worker, one after the other. Frames are those of the paper's recording,
+several times, or noise where there is no recording.
+
+To compare with another version, run this file with that version in PYTHONPATH and name it:
+--version before. Its rows are kept beside the others.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+import csv
 from contextlib import ExitStack
-from typing import NamedTuple
 
 import dask.array as da
 import numpy as np
-from _common import machine, median, recording, write_csv
-from distributed import Client, LocalCluster
-
-import phinmf
-from phinmf.engines.remote import cluster as clusters
-
-TIMES = 16
-HOW = {"n_components": 10, "sparsity": 150, "anneal": False, "tol": 0, "random_state": 0}
+from _cluster_runs import Measured, client_of, count, fit
+from _common import RESULTS, data_folder, machine, median, recording, write_csv
+from distributed import Client
 
 
-class Counted(clusters.ClusterShards):
-    """A cluster that records the bytes that were sent."""
-
-    last: Counted
-
-    def __init__(self, *args: object) -> None:
-        super().__init__(*args)
-        Counted.last = self
-
-
-def client_of(stack: ExitStack, n_workers: int) -> Client:
-    """A client of worker processes with one thread each."""
-    how = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
-    local = stack.enter_context(LocalCluster(n_workers=n_workers, processes=True, **how))
-    return stack.enter_context(Client(local, set_as_default=False))
+def frames(times: int) -> np.ndarray:
+    """Frames of a recording, so many times, none of them equal to another."""
+    rng = np.random.default_rng(0)
+    if data_folder() is None:
+        once = rng.standard_normal((440, 5418)) * np.geomspace(1, 0.01, 440)[:, None]
+    else:
+        once = recording()
+    Y = np.tile(once, times)
+    return Y * rng.uniform(0.5, 1.5, Y.shape[1])
 
 
-class Measured(NamedTuple):
-    """A fit, from the end of its first outer iteration on."""
+def scattered(client: Client, Y: np.ndarray, pieces: int = 16) -> da.Array:
+    """Frames that the workers hold, in chunks."""
+    parts = [client.scatter(part) for part in np.array_split(Y, pieces, axis=1)]
+    widths = [part.shape[1] for part in np.array_split(Y, pieces, axis=1)]
+    chunks = [
+        da.from_delayed(part, (len(Y), n), Y.dtype)
+        for part, n in zip(parts, widths, strict=True)
+    ]  # fmt: skip
+    return da.concatenate(chunks, axis=1)
 
-    result: phinmf.Result
-    seconds: list[float]  #: of each outer iteration
-    processor: float  #: seconds of an outer iteration if nobody else were there: see `processor`
-    evaluation: float  #: bytes of an evaluation, per worker
-    everything: float  #: all bytes, per evaluation and worker
+
+def row(version: str, workers: int, tree: bool, runs: list[Measured], matrix: int) -> dict:
+    """What was measured for a number of workers; bytes in units of an M×M matrix."""
+    return {
+        "version": version,
+        "workers": workers,
+        "messages go": "along a tree" if tree else "to each worker",
+        "messages": f"{median(run.messages for run in runs):.2f}",
+        "through_client": f"{median(run.through_client for run in runs) / matrix:.2f}",
+        "everywhere": f"{median(run.everywhere for run in runs) / matrix:.2f}",
+        "client": f"{median(run.client for run in runs):.3f}",
+        "busiest": f"{median(run.busiest for run in runs):.3f}",
+        "seconds": f"{median(s for run in runs for s in run.seconds):.3f}",
+    }
 
 
-def fit(client: Client, Y: da.Array, iterations: int, **how: object) -> Measured:
-    """Fit on a cluster, and look at it after each outer iteration."""
-    seen, looking = [], 0.0
+def before(version: str) -> list[dict]:
+    """Rows that other versions have left."""
+    path = RESULTS / "cluster_client.csv"
+    if not path.exists():
+        return []
+    with path.open() as file:
+        file.readline()
+        return [row for row in csv.DictReader(file) if row["version"] != version]
 
-    def look(state: phinmf.State) -> None:
-        nonlocal looking
-        begun = time.perf_counter()
-        row, bytes_of = state.history[-1], Counted.last.travelled
-        workers = max(client.run(time.process_time).values())
-        here = time.process_time()
-        seconds = row.seconds - looking  # which is no part of the fit
-        seen.append((seconds, row.evaluations, bytes_of["at"], bytes_of.total(), workers, here))
-        looking += time.perf_counter() - begun
 
-    with client.as_current():
-        result = phinmf.tl_nmf(Y, max_iter=iterations, callback=look, **HOW | how)
-        w = len(client.nthreads())
-    changes = np.diff(np.array(seen), axis=0)
-    _, evaluations, at, total, workers, here = changes.sum(axis=0)
-    processor = (workers + here) / len(changes)
-    return Measured(
-        result, list(changes[:, 0]), processor, at / evaluations / w, total / evaluations / w
+def summary(runs: dict[tuple[int, bool], list[Measured]], what: str, matrix: int) -> list[dict]:
+    """Two workers against one, and the same bits for all."""
+    one, two = runs[1, False], runs[2, False]
+    seconds = [[s for run in some for s in run.seconds] for some in (one, two)]
+    processor = [median(run.processor for run in some) for some in (one, two)]
+    results = [run.result for some in runs.values() for run in some]
+    same = all(
+        np.array_equal(getattr(a, name), getattr(results[0], name))
+        for a in results
+        for name in ("Phi", "W", "H")
     )
+    clock, quickest = (f(seconds[0]) / f(seconds[1]) for f in (median, min))
+    sent = median(run.through_client for run in two) / 2 / matrix
+    rows = [
+        (f"one worker, s per outer iteration ({what})", f"{median(seconds[0]):.2f}", ""),
+        ("two workers, s per outer iteration", f"{median(seconds[1]):.2f}", ""),
+        ("two workers are faster by", f"{clock:.2f}", "≥ 1.7"),
+        ("the same, quickest iterations", f"{quickest:.2f}", ""),
+        ("the same by processor time: client and busiest worker",
+         f"{processor[0] / processor[1]:.2f}", ""),
+        ("all that is sent, M×M matrices per evaluation and worker", f"{sent:.2f}", "≤ 3"),
+        (f"{', '.join(str(n) for n in sorted({n for n, _ in runs}))} workers, with and without a"
+         " tree: same bits", "yes" if same else "no", "yes"),
+    ]  # fmt: skip
+    return [dict(zip(("what", "value", "asked"), row, strict=True)) for row in rows]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--times", type=int, default=16, help="how often the recording")
+    parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--iterations", type=int, default=4)
+    parser.add_argument("--version", default="now")
     options = parser.parse_args()
     print(machine())
-    clusters.ClusterShards = Counted
-    Y = np.tile(recording(), TIMES)
-    M, N = Y.shape
-    Y *= np.random.default_rng(0).uniform(0.5, 1.5, N)  # no frame is another one
-    runs: dict[int, list[Measured]] = {1: [], 2: []}
+    count()
+    Y = frames(options.times)
+    (M, N), matrix = Y.shape, len(Y) ** 2 * Y.itemsize
+    ways = [(n, tree) for n in options.workers for tree in (False, True) if n > 1 or not tree]
+    if options.version != "now":  # which has no trees
+        ways = [(n, tree) for n, tree in ways if not tree]
+    runs: dict[tuple[int, bool], list[Measured]] = {way: [] for way in ways}
     with ExitStack() as stack:
-        clients = {n: client_of(stack, n) for n in runs}
+        clients = {n: stack.enter_context(client_of(n)) for n in options.workers}
         here = {n: scattered(client, Y) for n, client in clients.items()}
         for n, client in clients.items():
-            fit(client, here[n], 2)  # compile
+            fit(client, here[n], 2, False)  # compile
         for _ in range(options.repeats):
-            for n, client in clients.items():
-                runs[n].append(fit(client, here[n], options.iterations))
-                print(n, runs[n][-1][1:], flush=True)
-    first, second = (runs[n][-1] for n in (1, 2))
-    same = all(
-        np.array_equal(getattr(first.result, a), getattr(second.result, a))
-        for a in ("Phi", "W", "H")
-    )
-    seconds = {n: [s for run in runs[n] for s in run.seconds] for n in runs}
-    one, two = (median(seconds[n]) for n in (1, 2))
-    cpu = [median(run.processor for run in runs[n]) for n in (1, 2)]
-    matrix = M * M * Y.itemsize
-    rows = [
-        (f"one worker, s per outer iteration (M = {M}, N = {N}, {Y.dtype})", f"{one:.2f}", ""),
-        ("two workers, s per outer iteration", f"{two:.2f}", ""),
-        ("two workers are faster by", f"{one / two:.2f}", "≥ 1.7"),
-        ("the same, quickest iterations", f"{min(seconds[1]) / min(seconds[2]):.2f}", ""),
-        ("the same by processor time: client and busiest worker", f"{cpu[0] / cpu[1]:.2f}", ""),
-        ("an evaluation sends, M×M matrices per worker",
-         f"{second.evaluation / matrix:.2f}", "≤ 3"),
-        ("the same with all else, the activations' copies included",
-         f"{second.everything / matrix:.2f}", ""),
-        ("one and two workers: same bits", "yes" if same else "no", "yes"),
-    ]  # fmt: skip
-    named = [dict(zip(("what", "value", "asked"), row, strict=True)) for row in rows]
-    for row in named:
-        print(row)
-    print(write_csv("cluster", named))
-
-
-def scattered(client: Client, Y: np.ndarray) -> da.Array:
-    """Frames that the workers hold, a recording in a chunk."""
-    n = Y.shape[1] // TIMES
-    pieces = [client.scatter(Y[:, i * n : (i + 1) * n]) for i in range(TIMES)]
-    chunks = [da.from_delayed(piece, (len(Y), n), Y.dtype) for piece in pieces]
-    return da.concatenate(chunks, axis=1)
+            for n, tree in ways:
+                runs[n, tree].append(fit(clients[n], here[n], options.iterations, tree))
+                print(n, tree, runs[n, tree][-1][1:], flush=True)
+    rows = [row(options.version, n, tree, some, matrix) for (n, tree), some in runs.items()]
+    for one in rows:
+        print(one)
+    print(write_csv("cluster_client", before(options.version) + rows))
+    if options.version == "now" and {1, 2} <= set(options.workers):
+        named = summary(runs, f"M = {M}, N = {N}, {Y.dtype}", matrix)
+        for one in named:
+            print(one)
+        print(write_csv("cluster", named))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ LAYERS = [
     {"algorithm"},
     {"tensors"},
     {"fit"},
-    {"api"},
+    {"api", "transform_api"},
     {"estimator"},
     {"analysis"},
     {"audio"},

@@ -1,12 +1,13 @@
 """NMF with transform learning: the transform of a recording, learned with its factors."""
 
 from phinmf.algorithm.annealing import Anneal
-from phinmf.api import PAPER, learn_transform, sparsity_from_lambda, tl_nmf
+from phinmf.api import PAPER, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.audio.many_files import frames_from_files
 from phinmf.divergences import Beta, Divergence
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.result import History, Result, State, Status
+from phinmf.transform_api import learn_transform, sparsity_from_lambda
 from phinmf.unmix_api import Unmixing, unmix
 from phinmf.unmixing.model import UnmixModel
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import arrays, checks
+from phinmf import checks
 from phinmf._types import AnyArray, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
+from phinmf.arrays.streams import is_stream
 from phinmf.divergences import Divergence
 from phinmf.fit import devices
 from phinmf.fit.checkpoint import Files
+from phinmf.fit.online_options import FORGET_FACTOR, online_fit, refuse_arrays_of_all_frames
 from phinmf.fit.options import fit_options
 from phinmf.fit.printed import print_end, printed
 from phinmf.fit.problem import problem_of
-from phinmf.fit.transform_alone import TransformProblem
+from phinmf.fit.stream import learn_stream
 from phinmf.inits import Init
 from phinmf.penalties import Penalty
 from phinmf.result import Result
@@ -63,6 +65,8 @@ def tl_nmf(
     sample_weight: ArrayLike | None = None,
     frame_mask: ArrayLike | None = None,
     first_frames: ArrayLike | None = None,
+    forget_factor: float = FORGET_FACTOR,
+    block_size: int | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
     verbose: bool = False,
@@ -81,10 +85,12 @@ def tl_nmf(
 
     Parameters
     ----------
-    Y : array of shape (M, N) or (C, M, N)
+    Y : array of shape (M, N) or (C, M, N), or an iterator of such arrays
         Frames, as made by `to_frames`: M samples each, N of them, on C channels that share Φ,
         W and H. float32 and float64 are kept, other numbers are converted to float64. A dask
-        array, chunked along frames, is fitted where it is; `frames_from_files` makes one.
+        array, chunked along frames, is fitted where it is; `frames_from_files` makes one. A
+        generator or any other iterable that is no array (nor a list) is a stream of blocks of
+        frames, of any number each: it is read once, in constant memory; `stream_frames` makes one.
     n_components : int or "auto"
         Number K of components, at most min(M, N) unless W is given. "auto" counts them first: a
         short fit with many components comes before, and those that the others can replace are
@@ -159,6 +165,12 @@ def tl_nmf(
     first_frames : array of int, optional
         Frames that begin a recording: activations are not smooth across them, nor across frames
         that are left out.
+    forget_factor : float
+        Only for a stream: how much earlier frames count after each block, from 0 to 1. With 0.98
+        a frame counts half after 34 blocks; with 1 all frames count the same.
+    block_size : int, optional
+        Only for a stream: number of frames in each step, by default 2M. A sample of six blocks is
+        kept in memory. The result does not depend on how the stream itself is cut.
     random_state : None, int, RandomState or Generator
         Seed of the random parts of the start.
     callback : callable, optional
@@ -173,7 +185,7 @@ def tl_nmf(
     resume : path or bool
         Continue from a checkpoint of a run with the same frames, options, start and random
         state: the result has the same bits as without the interruption. True means `checkpoint`
-        itself, if it exists.
+        itself, if it exists. A stream is given again from its beginning; what was seen is skipped.
     engine : {"auto", "blocked", "array", "dask"}
         How frames are held: "blocked" is the fast one, "array" its readable reference, "dask" on
         the workers of the current ``distributed.Client``, or within the memory that
@@ -193,7 +205,9 @@ def tl_nmf(
     -------
     Result
         Φ, W, H, the objective, the history, and why the run stopped. Ctrl-C returns the best
-        result so far.
+        result so far. Of a stream H is None (`TLNMF.transform` finds activations), the history has
+        a row for each step, and the objective is the sum of these: the cost of each block before
+        it was learned from, with the scale at that time.
 
     Examples
     --------
@@ -207,97 +221,28 @@ def tl_nmf(
         solver=solver, init=init, divergence=divergence, penalty=penalty, sparsity=sparsity,
         smoothness=smoothness, n_atoms=n_atoms, floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf,
         n_iter_transform=n_iter_transform, nmf_exponent=nmf_exponent, max_iter=max_iter,
-        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads, device=device,
+        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
+        device=None if is_stream(Y) else device,
     )  # fmt: skip
+    files = Files(checkpoint, checkpoint_every, resume)
+    checks.function("callback", callback)
+    if is_stream(Y):
+        refuse_arrays_of_all_frames(
+            H=H, sample_weight=sample_weight, frame_mask=frame_mask, first_frames=first_frames
+        )
+        make_fit = partial(
+            online_fit, n_components=n_components, options=options, W=W, fixed=fixed,
+            forget_factor=forget_factor, block_size=block_size, random_state=random_state,
+        )  # fmt: skip
+        return learn_stream(
+            Y, make_fit, files=files, callback=callback, max_time=max_time, device=device,
+            verbose=verbose,
+        )  # fmt: skip
     problem = problem_of(
         Y, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight,
         frame_mask=frame_mask, first_frames=first_frames,
     )  # fmt: skip
-    files = Files(checkpoint, checkpoint_every, resume)
-    seen = printed("tl_nmf", checks.function("callback", callback), verbose)
+    seen = printed("tl_nmf", callback, verbose)
     (result,) = problem.solve([random_state], [seen], 1, files)
     print_end("tl_nmf", result, verbose)
     return result
-
-
-@devices.computed_on_device
-def learn_transform(
-    Y: ArrayLike,
-    V_hat: ArrayLike,
-    *,
-    solver: str | Solver = "lbfgs",
-    init: str | Init | ArrayLike = "dct",
-    divergence: str | Divergence = "itakura-saito",
-    n_atoms: int | float | None = None,
-    floor: float = Options.floor,
-    anneal: bool | Anneal | None = None,
-    n_iter_transform: int = 5,
-    max_iter: int = 200,
-    max_time: float | None = None,
-    tol: float = 1e-6,
-    random_state: RandomState = None,
-    callback: Callback | None = None,
-    verbose: bool = False,
-    engine: str = "auto",
-    device: Device = None,
-    n_threads: int | None = None,
-) -> Result:
-    """Learn Φ alone, so that the power of ΦY fits a given model V̂: the paper's first experiments.
-
-    Parameters
-    ----------
-    Y : array of shape (M, N) or (C, M, N)
-        Frames.
-    V_hat : array of shape (M, N)
-        The model of |ΦY|², in the units of Y²; the floor is added to it.
-    solver, init, divergence, floor, anneal, n_iter_transform, max_time, random_state, callback
-        As in `tl_nmf`.
-    verbose
-        As in `tl_nmf`.
-    n_atoms : int or float, optional
-        As in `tl_nmf`. The strongest rows of V̂ are fitted by the atoms that are learned, the others
-        by the other eigenvectors, both by falling power.
-    max_iter : int
-        Maximum number of outer iterations, of `n_iter_transform` solver steps each.
-    tol : float
-        Stop when the gradient or the decrease of an outer iteration, both relative, is below.
-    engine, device, n_threads
-        As in `tl_nmf`.
-
-    Returns
-    -------
-    Result
-        With W and H None; the penalty is 0.
-    """
-    if solver is None:
-        raise ValueError("solver is None, which leaves Φ alone: name a solver to learn it")
-    options = fit_options(
-        solver=solver, init=init, divergence=divergence, sparsity=0.0, n_atoms=n_atoms, floor=floor,
-        anneal=anneal, n_iter_nmf=0, n_iter_transform=n_iter_transform, nmf_exponent=1.0,
-        max_iter=max_iter, max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
-        device=device, for_nmf=False,
-    )  # fmt: skip
-    problem = TransformProblem.of(Y, V_hat, options)
-    seen = printed("learn_transform", checks.function("callback", callback), verbose)
-    result = problem.solve(random_state, seen)
-    print_end("learn_transform", result, verbose)
-    return result
-
-
-def sparsity_from_lambda(lam: float, Y: ArrayLike, n_components: int) -> float:
-    """Convert the paper's λ to the unit of `sparsity`.
-
-    The paper weighs ‖H‖₁ by λM/K, which changes meaning with the level of the recording;
-    ``sparsity`` is the same weight for a recording of unit power: λ (M/K) mean(Y²).
-
-    Examples
-    --------
-    >>> import numpy as np, phinmf
-    >>> float(np.round(phinmf.sparsity_from_lambda(1.0, np.full((440, 20), 0.1), 10), 6))
-    0.44
-    """
-    frames = checks.frames(Y)
-    M = frames.shape[1]
-    mean_power = float(arrays.namespace(frames).mean(arrays.cast(frames, np.float64) ** 2))
-    K = checks.count("n_components", n_components, 1)
-    return checks.number("lam", lam, 0) * M / K * mean_power

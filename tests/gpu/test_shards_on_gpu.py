@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch")
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:Sending large graph"),
 ]
 
 from device_shards import EPS, KINDS, Case, compare

@@ -16,10 +16,11 @@ from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence
-from phinmf.estimator import encoding, fitting, model_file
+from phinmf.estimator import encoding, fitting, model_file, partial
 from phinmf.estimator.callbacks import CallbackSupportMixin
 from phinmf.fit import devices, weights
 from phinmf.fit.checkpoint import File, Files
+from phinmf.fit.online_options import FORGET_FACTOR
 from phinmf.inits import Init
 from phinmf.penalties import Penalty
 from phinmf.solvers import Solver
@@ -53,6 +54,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         ``{"W": [0, 1]}``), "H" (the activations given to `fit`).
     warm_start : bool
         Whether `fit` starts where the last one ended; then it anneals only if `anneal` is set.
+    forget_factor, block_size
+        Of `partial_fit`, as for a stream in `tl_nmf`.
     n_init : int
         Number of restarts; the one with the lowest objective is kept.
     n_jobs : int, optional
@@ -81,6 +84,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Final objective of each restart.
     n_atoms_, energy_ : int, float
         Number of atoms that were learned, and the share of the energy that they hold.
+    n_steps_, n_frames_seen_ : int
+        After `partial_fit`: number of blocks that were learned from, and of frames that were given.
     n_components_, n_features_in_, feature_names_in_
         As in other estimators of scikit-learn.
 
@@ -93,6 +98,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     >>> model.transform(to_frames(y, 64).T).shape
     (126, 2)
     """
+
+    _stream: partial.EstimatorStream | None = None  #: what `partial_fit` continues from
 
     def __init__(
         self,
@@ -116,6 +123,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         components: ArrayLike | None = None,
         fixed: Fixed = None,
         warm_start: bool = False,
+        forget_factor: float = FORGET_FACTOR,
+        block_size: int | None = None,
         n_init: int = 1,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -147,6 +156,8 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.components = components
         self.fixed = fixed
         self.warm_start = warm_start
+        self.forget_factor = forget_factor
+        self.block_size = block_size
         self.n_init = n_init
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -207,6 +218,7 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     ) -> Array:
         """Learn and return the activations of the frames; the same as `fit`, then `transform`."""
         with fitting.all_or_nothing(self):
+            self._stream = None
             frames = fitting.validated(self, X)
             others: dict[str, object] = {
                 "sample_weight": sample_weight,
@@ -219,6 +231,31 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             known = weights.checked(sample_weight, frame_mask, len(frames))
             H = fitting.fit(self, frames, known, first_frames, activations).H.T
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H
+
+    def partial_fit(
+        self, X: ArrayLike, y: Any = None, *, sample_weight: ArrayLike | None = None
+    ) -> TLNMF:
+        """Learn from some more frames, in constant memory, as from a stream in `tl_nmf`.
+
+        Steps are made when `block_size` frames have arrived; frames that do not fill a block wait
+        for the next call, so that the result does not depend on how frames are divided among calls.
+        If `fit` was called before, its transform and components are the start. The objective, the
+        history and `reconstruction_err_` are sums over steps, as `tl_nmf` explains.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, n_features)
+            Frames, any number of them; silent ones are left out.
+        y : ignored
+        sample_weight : array of shape (n_frames,), optional
+            How often each frame counts; 0 leaves it out.
+        """
+        with fitting.all_or_nothing(self):
+            partial.partial_fit(self, X, sample_weight)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return partial.is_fitted(self)
 
     def transform(self, X: ArrayLike, *, first_frames: ArrayLike | None = None) -> Array:
         """Return the activations of frames; the transform and the components are fixed.

@@ -68,12 +68,7 @@ class Files:
         """Let a restart keep checkpoints, and find where it continues instead of at its start."""
         keep = None
         if self.checkpoint is not None:
-            if not storage.named(self.checkpoint).parent.is_dir():
-                raise ValueError(
-                    f"checkpoint is {self.checkpoint}, but its folder does not exist: make it first"
-                )
-            refuse_other_files(self.checkpoint)
-            storage.writable(self.checkpoint)
+            check_place(self.checkpoint)
             keep = FileKeeper(self.checkpoint, self.every, known)
         source = self.source
         if source is None:
@@ -133,6 +128,18 @@ def read(
     path: File, known: Description, start: Iterate, group: Group, schedule: Schedule
 ) -> Snapshot:
     """Read a checkpoint of the same problem; if it is damaged, the previous one."""
+    stored = read_same(path, known)
+    try:
+        snapshot = snapshot_of(stored, start, group, schedule)
+        check_start(snapshot, group)
+        return snapshot
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        why = storage.shortened(str(error))
+        raise ValueError(f"{path} is not a usable checkpoint: {why}") from error
+
+
+def read_same(path: File, known: Description) -> storage.Stored:
+    """Read the file of a checkpoint, or the previous one, and compare what it belongs to."""
     try:
         stored = storage.read(path, "checkpoint")
     except (ValueError, FileNotFoundError) as error:
@@ -152,13 +159,7 @@ def read(
                 f" {storage.shown(saved.get(name))}, here it is {value!r}; resume with the same"
                 " frames and options"
             )
-    try:
-        snapshot = snapshot_of(stored, start, group, schedule)
-        check_start(snapshot, group)
-        return snapshot
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        why = storage.shortened(str(error))
-        raise ValueError(f"{path} is not a usable checkpoint: {why}") from error
+    return stored
 
 
 def check_start(snapshot: Snapshot, group: Group) -> None:
@@ -169,6 +170,14 @@ def check_start(snapshot: Snapshot, group: Group) -> None:
     cost = start.objective
     if not abs(cost - said) <= rounding(said, group.shape, group.dtype):
         raise ValueError(f"its start has objective {cost:.6g}, but its history says {said:.6g}")
+
+
+def check_place(path: File) -> None:
+    """Raise if a checkpoint cannot be written to this path, or must not."""
+    if not storage.named(path).parent.is_dir():
+        raise ValueError(f"checkpoint is {path}, but its folder does not exist: make it first")
+    refuse_other_files(path)
+    storage.writable(path)
 
 
 def refuse_other_files(path: str | os.PathLike[str]) -> None:

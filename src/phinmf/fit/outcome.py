@@ -18,11 +18,12 @@ from phinmf.result import Result, Status
 from phinmf.warn import warn
 
 
-def result_of(outcome: Outcome, options: Options, scale: float) -> Result:
-    """Return the result in the units of the data; warn if the run did not converge."""
+def result_of(outcome: Outcome, options: Options, scale: float, warns: bool = True) -> Result:
+    """Return the result in the units of the data; by default warn if it did not converge."""
     last, history, status, divergence, penalty = outcome
     asked_for = (Status.CALLBACK, Status.INTERRUPTED)
-    if status.failed or (options.tol > 0 and not status.converged and status not in asked_for):
+    unfinished = options.tol > 0 and not status.converged and status not in asked_for
+    if status.failed or (warns and unfinished):
         message = f"not converged to tol={options.tol:g}; {status.value}"
         warn(message, ConvergenceWarning)
     unit = float(arrays.dtype_of(last.H).type(scale) ** 2)

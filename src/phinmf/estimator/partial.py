@@ -1,0 +1,171 @@
+"""`TLNMF.partial_fit`: learn from frames as they arrive."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from phinmf import arrays, checks
+from phinmf._types import Array
+from phinmf.arrays.lazy import is_lazy
+from phinmf.estimator import fitting
+from phinmf.fit import weights
+from phinmf.fit.blocks import Waiting
+from phinmf.fit.devices import ComputeDevice, check_same_device
+from phinmf.fit.online import OnlineFit, again
+from phinmf.fit.online_options import (
+    checked_forget_factor,
+    checked_size,
+    online_fit,
+    prepared,
+)
+from phinmf.fit.stream import Learner, print_step
+from phinmf.result import Status
+
+
+@dataclass
+class EstimatorStream:
+    """What an estimator keeps between two calls of `partial_fit`."""
+
+    learner: Learner
+    waiting: Waiting = field(default_factory=Waiting)  #: less than a block
+    n_seen: int = 0  #: number of frames that were given
+    n_tried: int = 0  #: the same at the last fit that had fewer frames than a first fit needs
+
+    def copied(self) -> EstimatorStream:
+        """A copy that can learn without changing this one."""
+        learner = replace(self.learner, history=copy.copy(self.learner.history))
+        learner.history.rows = list(learner.history.rows)
+        waiting = Waiting()
+        waiting.parts = list(self.waiting.parts)
+        return replace(self, learner=learner, waiting=waiting)
+
+    def feed(self, Y: Array, known: Array | None, watch: Callable[[Learner], object]) -> bool:
+        """Learn from frames (C, M, n) as far as they fill blocks; return whether there was a step."""
+        self.waiting.put(Y, known)
+        self.n_seen += Y.shape[2]
+        stepped = False
+        while self.waiting.n_frames >= self.learner.fit.block_size:
+            if self.learner.learn(*self.waiting.take(self.learner.fit.block_size)):
+                stepped = True
+                watch(self.learner)
+        return stepped
+
+    def with_all_frames(self) -> Learner | None:
+        """A learner that has also learned from the frames that wait; None if there is no sound."""
+        ahead = self.copied()
+        if ahead.waiting.n_frames:
+            ahead.learner.learn(*ahead.waiting.take(ahead.waiting.n_frames))
+        if ahead.learner.at.window is None:
+            return None
+        ahead.learner.complete()
+        return ahead.learner
+
+
+def partial_fit(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
+    """Learn from frames (n_frames, M), and set the attributes of the estimator."""
+    before: EstimatorStream | None = estimator._stream
+    frames = fitting.validated(estimator, X, reset=before is None and not is_fitted(estimator))
+    if is_lazy(frames):
+        raise ValueError(
+            "X is a dask array, but partial_fit takes frames that are in memory: pass X.compute(),"
+            " or call fit"
+        )
+    others = {"sample_weight": sample_weight, "components": estimator.components}
+    check_same_device("X", frames, {**others, "init": estimator.init})
+    known = weights.checked(sample_weight, None, len(frames))
+    place = ComputeDevice("X", frames, estimator.device)
+    with place.enough_memory():
+        Y = arrays.copied(place.take(frames).T[None])
+        stream = begun(estimator, Y) if before is None else continued(estimator, before)
+        stepped = stream.feed(Y, known, watching(estimator, place))
+        learner = stream.learner if stepped else None
+        if stream.learner.at.learned is None and stream.n_seen >= 2 * stream.n_tried:
+            learner = stream.with_all_frames()
+            stream.n_tried = stream.n_seen
+        if learner is not None:
+            set_attributes(estimator, learner, place)
+    estimator._stream = stream
+    estimator.n_frames_seen_ = stream.n_seen
+    estimator.n_steps_ = stream.learner.at.step
+
+
+def is_fitted(estimator: Any) -> bool:
+    """Whether anything was learned."""
+    return "components_" in vars(estimator)
+
+
+def begun(estimator: Any, Y: Array) -> EstimatorStream:
+    """Begin with the first frames, from what `fit` has learned before if it was called."""
+    e = estimator
+    W: ArrayLike | None = None
+    if e.components is not None:
+        W = arrays.to_numpy(checks.real_array("components", e.components)).T
+    elif e.n_components != "auto":
+        W = np.zeros((Y.shape[1], 0))  # not None: then K may be larger than M
+    fit = online_fit(
+        Y, e.n_components, fitting.options_of(e), W=W, fixed=e.fixed,
+        forget_factor=e.forget_factor, block_size=e.block_size, random_state=e.random_state,
+    )  # fmt: skip
+    if is_fitted(e):
+        known = arrays.like(e.components_.T, Y, np.float64)
+        options = again(fit.options, arrays.like(e.transform_matrix_, Y))
+        fit = replace(fit, options=options, n_components=e.n_components_, W=known)
+    return EstimatorStream(Learner(fit))
+
+
+def continued(estimator: Any, before: EstimatorStream) -> EstimatorStream:
+    """Continue; after the first fit with the parameters that the estimator has now."""
+    stream, e = before.copied(), estimator
+    if (known := stream.learner.at.learned) is not None:
+        fit = stream.learner.fit
+        keeps_Phi = fit.options.algorithm.solver is None
+        stream.learner.fit = replace(
+            fit,
+            options=prepared(fitting.options_of(e), keeps_Phi),
+            block_size=checked_size(e.block_size, len(known.Phi)),
+            forget_factor=checked_forget_factor(e.forget_factor),
+        )
+    return stream
+
+
+def watching(estimator: Any, place: ComputeDevice) -> Callable[[Learner], object]:
+    """Return what is called after each step: it prints and calls the callback if that is wanted."""
+    callback = checks.function("callback", estimator.callback)
+
+    def watch(learner: Learner) -> None:
+        if estimator.verbose:
+            print_step("TLNMF", learner)
+        if callback is not None:
+            callback(place.for_callback(learner.state()))
+
+    return watch
+
+
+def set_attributes(estimator: Any, learner: Learner, place: ComputeDevice) -> None:
+    """Set what `fit` sets, as far as a stream has it."""
+    at, result = learner.at, learner.result(Status.STREAM_ENDED)
+    assert at.window is not None
+    assert result.W is not None
+    named = fitting.attributes(
+        estimator, place.back(result.Phi), place.back(result.W), result.scale
+    )
+    for name, value in named.items():
+        setattr(estimator, name, value)
+    estimator.n_iter_ = result.n_iter
+    estimator.history_ = result.history
+    estimator.stop_reason_ = result.status.value
+    estimator.converged_ = False
+    estimator.n_atoms_, estimator.energy_ = result.n_atoms, 1.0
+    estimator.objectives_ = np.array([result.objective])
+    estimator.reconstruction_err_ = result.divergence
+    estimator.objective_ = result.objective
+    X = result.Phi @ at.window.Y[0]
+    energies = arrays.namespace(X).sum(arrays.cast(X, np.float64) ** 2, axis=1)
+    share = energies / float(energies.sum())
+    estimator.atom_energies_ = place.back(share * at.energy)

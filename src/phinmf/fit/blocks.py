@@ -1,0 +1,123 @@
+"""Frames of a stream in blocks of one size, however they were cut when they arrived."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phinmf import arrays, checks
+from phinmf._types import Array, Device
+from phinmf.arrays.levels import levels
+from phinmf.fit import power
+from phinmf.fit.devices import ComputeDevice
+
+
+@dataclass(frozen=True)
+class Block:
+    """Frames with sound, and what they weigh."""
+
+    Y: Array  #: (C, M, n), as given
+    weights: Array | None  #: (n,), all positive, on the host; None: all are 1
+    energy: float  #: Σ y², weighted
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights."""
+        return float(self.Y.shape[2] if self.weights is None else self.weights.sum())
+
+    def check_scale(self, scale: float) -> None:
+        """Raise if powers of frames of this root mean square cannot be computed."""
+        largest = power.largest_power(dtype := arrays.dtype_of(self.Y))
+        if not 1 / largest < scale < largest:
+            raise ValueError(
+                f"the frames have root mean square {scale:.3g}, whose square leaves the range of"
+                f" {dtype}: scale them nearer to 1"
+            )
+
+
+def with_sound(Y: Array, weights: Array | None = None) -> Block | None:
+    """Leave out frames that are exactly zero or of weight 0; None if nothing is left."""
+    known = levels(Y)
+    heard = arrays.to_numpy(~known.silent)
+    if weights is not None:
+        heard = heard & (weights > 0)
+    kept = np.flatnonzero(heard)
+    if not len(kept):
+        return None
+    some = None if weights is None else weights[kept]
+    energies = arrays.to_numpy(known.energies)[kept]
+    energy = float(energies.sum() if some is None else energies @ some)
+    return Block(arrays.take_frames(Y, kept), some, math.ldexp(energy, 2 * known.exponent))
+
+
+class Waiting:
+    """Frames (C, M, n) that have arrived, and their weights, until there are enough for a block."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[Array, Array]] = []
+
+    @property
+    def n_frames(self) -> int:
+        """Number of frames."""
+        return sum(Y.shape[2] for Y, _ in self.parts)
+
+    def put(self, Y: Array, weights: Array | None = None) -> None:
+        """Add frames; without weights each counts once."""
+        self.parts.append((Y, np.ones(Y.shape[2]) if weights is None else weights))
+
+    def take(self, size: int) -> tuple[Array, Array | None]:
+        """Remove the first frames, at most so many, and return them with their weights."""
+        xp = arrays.namespace(self.parts[0][0])
+        Y = xp.concat([part for part, _ in self.parts], axis=2)
+        weights = np.concatenate([w for _, w in self.parts])
+        rest = arrays.copied(Y[:, :, size:]), weights[size:].copy()
+        self.parts = [rest] if len(rest[1]) else []
+        first = weights[:size]
+        return Y[:, :, :size], None if (first == 1).all() else first
+
+
+class Blocks:
+    """The frames of a stream, checked, in blocks of one size."""
+
+    def __init__(self, stream: Iterable[Any], device: Device = None) -> None:
+        self.arriving = iter(stream)
+        self.number = 0  #: of blocks that arrived
+        first = self.next_given()
+        if first is None:
+            raise ValueError("the stream has no frames: there is nothing to learn from")
+        example = arrays.copied(first[:, :, :1])  # of its shape and type, and where it is
+        self.place = ComputeDevice("a frame of the stream", example, device)
+        self.example = self.place.take(example)  #: the same where it is computed with
+        self.waiting = Waiting()
+        self.waiting.put(self.place.take(first))
+
+    def next_given(self) -> Any:
+        """The next block that has frames, (C, M, n), as it was given; None at the end."""
+        for given in self.arriving:
+            self.number += 1
+            name = f"block {self.number} of the stream"
+            Y = checks.real_array(name, given)
+            if Y.ndim not in (2, 3) or 0 in Y.shape[:-1]:
+                raise ValueError(
+                    f"{name} has shape {tuple(Y.shape)}, but frames of shape (M, n) or (C, M, n)"
+                    " are needed"
+                )
+            if Y.shape[-1]:
+                return Y if Y.ndim == 3 else Y[None]
+        return None
+
+    def take(self, size: int) -> Array | None:
+        """The next frames, so many; fewer at the end of the stream, and None after it."""
+        C, M = self.example.shape[:2]
+        while self.waiting.n_frames < size and (Y := self.next_given()) is not None:
+            if tuple(Y.shape[:2]) != (C, M):
+                raise ValueError(
+                    f"block {self.number} of the stream has frames of {Y.shape[1]} samples on"
+                    f" {Y.shape[0]} channels, but the first block of {M} on {C}"
+                )
+            self.waiting.put(self.place.take(arrays.cast(Y, arrays.dtype_of(self.example))))
+        return self.waiting.take(size)[0] if self.waiting.n_frames else None

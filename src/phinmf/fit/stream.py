@@ -1,0 +1,175 @@
+"""One pass over a stream of frames: `tl_nmf` for frames that do not fit into memory, or never end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from phinmf import arrays
+from phinmf._types import Array, Device
+from phinmf.algorithm.group import Callback
+from phinmf.fit.blocks import Blocks, with_sound
+from phinmf.fit.checkpoint import Files
+from phinmf.fit.devices import ComputeDevice
+from phinmf.fit.online import OnlineFit, Progress
+from phinmf.fit.online_options import description
+from phinmf.fit.printed import say
+from phinmf.fit.stream_file import Position, StreamFile
+from phinmf.linalg.manifold import exactly_orthogonal
+from phinmf.result import History, Result, State, Status, Terms
+
+HISTORY = 10_000  #: number of steps that a history holds: the last ones
+
+Watch = Callable[[], Status | None]
+MakeFit = Callable[[Array], OnlineFit]  #: what is asked for, given the first frames (C, M, n)
+
+
+@dataclass
+class Learner:
+    """A fit that learns block by block, where it is, and its history."""
+
+    fit: OnlineFit
+    at: Progress = field(default_factory=Progress)
+    history: History = field(default_factory=lambda: History(0.0))
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since learning began."""
+        return time.perf_counter() - self.began
+
+    def learn(self, Y: Array, weights: Array | None = None) -> bool:
+        """Learn from a block (C, M, n); return whether the history has a new row."""
+        block = with_sound(Y, weights)
+        if block is None:
+            return False
+        at, row = self.fit.step(self.at, block)
+        if row is not None:
+            self.history.rows.append(row._replace(seconds=self.seconds))
+            del self.history.rows[:-HISTORY]
+        self.at = at
+        return row is not None
+
+    def complete(self) -> None:
+        """Learn from what has arrived, even if it is less than the first fit usually has."""
+        if self.at.learned is None:
+            self.at, row = self.fit.begun(self.at)
+            self.history.rows.append(row._replace(seconds=self.seconds))
+
+    @property
+    def factors(self) -> tuple[Array, Array]:
+        """Φ and W, in the precision of the frames; columns that stay are as they were given."""
+        known, window = self.at.learned, self.at.window
+        assert known is not None
+        assert window is not None
+        W, columns = arrays.copied(known.W), self.fit.columns
+        if columns is not None:
+            W[:, columns] = self.fit.W[:, columns]
+        dtype = arrays.dtype_of(window.Y)
+        return exactly_orthogonal(known.Phi, dtype), arrays.cast(W, dtype)
+
+    def state(self) -> State:
+        """The argument of a callback."""
+        Phi, W = self.factors
+        row = self.history[-1]
+        return State(self.at.step, row.objective, self.history, Phi, W, self.at.scale)
+
+    def result(self, status: Status) -> Result:
+        """What was learned so far."""
+        at, options = self.at, self.fit.options
+        Phi, W = self.factors
+        return Result(
+            Phi=Phi, W=W, H=None, objective=at.divergence + at.penalty, divergence=at.divergence,
+            penalty=at.penalty, history=self.history, status=status,
+            floor=options.algorithm.floor * at.scale**2, scale=at.scale, n_atoms=len(Phi),
+            terms=Terms(options.divergence, options.algorithm.penalty),
+        )  # fmt: skip
+
+
+def learn_stream(
+    stream: Iterable[Any],
+    make_fit: MakeFit,
+    *,
+    files: Files,
+    callback: Callback | None = None,
+    max_time: float | None = None,
+    device: Device = None,
+    verbose: bool = False,
+) -> Result:
+    """Learn from all frames of a stream, in one pass."""
+    blocks = Blocks(stream, device)
+    with blocks.place.enough_memory():
+        learner = Learner(make_fit(blocks.example))
+        watch = watching(learner, blocks.place, callback, max_time, verbose)
+        status = one_pass(learner, blocks, files, watch)
+        if learner.at.window is None:
+            raise ValueError("the stream is all zero: there is nothing to learn from silence")
+        learner.complete()
+        result = learner.result(status)
+        if verbose:
+            say(f"tl_nmf: {status.value}; objective {result.objective:.6g}")
+        Phi, W = (blocks.place.back(factor) for factor in (result.Phi, result.W))
+        return replace(result, Phi=Phi, W=W)
+
+
+def one_pass(learner: Learner, blocks: Blocks, files: Files, watch: Watch) -> Status:
+    """Learn from one block after the other; return why it ended.
+
+    However it ends, the last checkpoint is at the end of a whole block. So a pass over a longer
+    stream can continue from it with the same bits.
+    """
+    size = learner.fit.block_size
+    file = StreamFile(files, description(learner.fit, blocks.example))
+    position = Position()
+    if resumed := file.resumed(learner.fit, blocks):
+        learner.fit, position, learner.history = resumed
+        learner.at = position.at
+        learner.began -= learner.history[-1].seconds if len(learner.history) else 0.0
+    status = None
+    try:
+        while status is None and (Y := blocks.take(size)) is not None:
+            stepped = learner.learn(Y)
+            if Y.shape[2] == size:
+                position = position.after(learner.at, Y)
+                file.keep(position, learner.history, learner.fit.seed)
+            status = watch() if stepped else None
+    except KeyboardInterrupt:
+        if learner.at.window is None:
+            raise
+        status = Status.INTERRUPTED
+    finally:
+        file.keep(position, learner.history, learner.fit.seed, now=True)
+    return status or Status.STREAM_ENDED
+
+
+def watching(
+    learner: Learner,
+    place: ComputeDevice,
+    callback: Callback | None,
+    max_time: float | None,
+    verbose: bool,
+) -> Watch:
+    """Return a function that is called after every step, and returns a reason to stop."""
+
+    def watch() -> Status | None:
+        if verbose:
+            print_step("tl_nmf", learner)
+        if callback is not None and callback(place.for_callback(learner.state())):
+            return Status.CALLBACK
+        if max_time is not None and learner.seconds >= max_time:
+            return Status.MAX_TIME
+        return None
+
+    return watch
+
+
+def print_step(name: str, learner: Learner) -> None:
+    """Print what the last step measured, per entry."""
+    row, n_frames = learner.history[-1], learner.at.n_frames
+    cost = row.objective / (row.frames * row.atoms)
+    say(
+        f"{name}: step {learner.at.step}, {n_frames} frames, objective per entry {cost:.4g},"
+        f" {row.seconds:.1f} s"
+    )
