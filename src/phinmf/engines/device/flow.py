@@ -60,7 +60,7 @@ class Flow:
         on_gpu = device.type == "cuda"
         self.coming: Any = torch.cuda.Stream(device) if on_gpu else None  #: copies to the device
         self.going: Any = torch.cuda.Stream(device) if on_gpu else None  #: copies to the host
-        self.travelled = 0  #: bytes so far, both ways
+        self.to_device = self.to_host = 0  #: bytes that have travelled so far
 
     def restart(self) -> None:
         """Let Y be the base again."""
@@ -135,7 +135,7 @@ class Flow:
             flat.record_stream(self.going)  # its memory is not used again before
         with self._on(self.going):
             self.store.pieces[i].copy_(flat, non_blocking=True)
-        self.travelled += flat.numel() * flat.element_size()
+        self.to_host += flat.numel() * flat.element_size()
 
     def _copy(self, i: int, slot: int, room: Tensor, from_Y: bool, ready: Any) -> Any:
         """Copy a piece to the device; another thread does it."""
@@ -157,7 +157,7 @@ class Flow:
                 room.copy_(host, non_blocking=True)
             if self.coming is not None:
                 self.arrived[slot] = self.coming.record_event()
-        self.travelled += room.numel() * room.element_size()
+        self.to_device += room.numel() * room.element_size()
         return self.arrived[slot]
 
     def _room(self, size: int) -> Tensor:
