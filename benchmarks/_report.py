@@ -221,7 +221,8 @@ TABLES = {
     "scaling_fit": {"constant": "", "of": "of", "value": "s"},
     "scaling_forecast": {
         "cluster": "1,000 hours on", "frames_s": "frames, s", "algebra_s": "M×M algebra, s",
-        "network_s": "network, s", "latency_s": "latency, s", "iteration_s": "outer iteration, s",
+        "packing_s": "packing, s", "network_s": "network, s", "rest_s": "rest, s",
+        "iteration_s": "outer iteration, s",
         "hours_for_40": "40 iterations, h", "bottleneck": "bottleneck",
         "memory_per_worker": "memory per node or GPU",
     },
