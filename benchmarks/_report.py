@@ -252,6 +252,21 @@ TABLES = {
         "best": "best objective per entry", "worst": "worst",
         "fit_rate": "share of the rate of products",
     },
+    "gpu_stream": {
+        "way": "frames", "M": "M", "frames_GB": "frames, GB", "limit_GB": "limit, GB",
+        "kept": "kept", "outer_s": "outer iteration, s", "to_device_GB": "to the GPU, GB",
+        "to_host_GB": "back, GB", "link_s": "the link needs, s",
+        "of_resident": "of the resident shard", "of_batch": "of the batch",
+        "lower_limit": "lower limit", "of_lower_limit": "share of it",
+    },
+    "gpu_stream_parts": {
+        "way": "frames", "M": "M", "N": "N", "outer_s": "outer iteration, s",
+        "products_s": "products, s", "others_s": "other kernels, s", "copies in_s": "copies in, s",
+        "copies out_s": "copies out, s",
+    },
+    "gpu_stream_workers": {
+        "workers": "worker processes", "M": "M", "N": "N", "outer_s": "outer iteration, s",
+    },
     "fuzz_command_line": {
         "what": "attack", "tried": "tried", "held": "held", "refused": "refused", "broke": "broke",
     },
@@ -277,7 +292,16 @@ TABLES = {
 
 OTHER_PAGES = {
     **dict.fromkeys(
-        ("gpu_fits", "gpu_pieces", "gpu_divergences", "gpu_restarts", "gpu_comparisons"),
+        (
+            "gpu_fits",
+            "gpu_pieces",
+            "gpu_divergences",
+            "gpu_restarts",
+            "gpu_comparisons",
+            "gpu_stream",
+            "gpu_stream_parts",
+            "gpu_stream_workers",
+        ),
         "docs/gpu.md",
     ),
     **dict.fromkeys(

@@ -196,8 +196,12 @@ def tl_nmf(
     device : str, optional
         Where to compute: "cuda", "cuda:1" or another device of PyTorch; by default where Y is. Y
         may be a tensor: Φ, W and H are then tensors on its device. An array of NumPy is moved to
-        the device once, and the result is one of NumPy. Random starts are drawn on the host: a
-        seed means the same start everywhere.
+        the device once, and the result is one of NumPy; if it does not fit there, it stays in
+        memory and streams through the device (the environment variable PHINMF_GPU_MEMORY limits
+        the memory for frames, as 20GB; the default is 0.8 of what is free). A dask array without
+        a ``distributed.Client`` streams as well. With one, each worker that has a GPU uses it;
+        "cuda" asks that there is at least one, and "cpu" uses none. Random starts are drawn on
+        the host: a seed means the same start everywhere.
     n_threads : int, optional
         Threads of the blocked engine; all available by default. The result does not depend on it.
 
