@@ -213,6 +213,9 @@ TABLES = {
         "seconds_per_iteration": "s per outer iteration",
         "objective_per_entry": "objective per entry",
     },
+    "amounts": {
+        "sound": "sound", "call": "call", "where": "on", "time": "time", "known": "",
+    },
     "scaling_model": {
         "workers": "workers", "tree": "tree", "M": "M", "N": "N", "seconds": "s, by the clock",
         "processor": "s, processor time", "model": "s, model",
@@ -307,6 +310,7 @@ OTHER_PAGES = {
     **dict.fromkeys(
         (
             "cluster",
+            "amounts",
             "cluster_client",
             "out_of_core",
             "scaling_model",
