@@ -122,9 +122,7 @@ def learn_dictionary(
     free = free_columns(W, model.kept.columns)
     divided_by = namespace(W).ones_like(W[0])
     for _ in range(n_iter):
-        sums = engine.nmf_pass(
-            cast(W, engine.dtype), model.penalty, eps, divergence.max_exponent
-        )
+        sums = engine.nmf_pass(cast(W, engine.dtype), model.penalty, eps, divergence.max_exponent)
         here = past + FadingSums.of(sums, W, past.exponents)
         W, s = normalise(here.best_dictionary(W, model), free)
         engine.scale_activations(cast(s, engine.dtype))

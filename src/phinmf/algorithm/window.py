@@ -50,7 +50,9 @@ class Window:
         return float((self.births > step).mean())
 
 
-def keys_for(n: int, weights: Array | None, clock: float, forget_factor: float, seed: list[int]) -> Array:
+def keys_for(
+    n: int, weights: Array | None, clock: float, forget_factor: float, seed: list[int]
+) -> Array:
     """Random numbers of n frames that arrive at the same time; `clock` counts blocks."""
     drawn = np.random.default_rng(seed).gumbel(size=n) - clock * np.log(forget_factor)
     return drawn if weights is None else drawn + np.log(weights)

@@ -188,7 +188,9 @@ class OnlineFit:
         assert found.W is not None
         assert found.H is not None
         W, s = normalise(arrays.cast(found.W, np.float64))
-        window = window.with_activations(found.H * arrays.cast(s, arrays.dtype_of(found.H))[:, None])
+        window = window.with_activations(
+            found.H * arrays.cast(s, arrays.dtype_of(found.H))[:, None]
+        )
         with self.engine(window.Y, at.scale) as engine:
             engine.rotate(found.Phi)
             engine.set_activations(window.H / self.unit(at))
