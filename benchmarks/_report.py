@@ -259,7 +259,7 @@ TABLES = {
         "way": "frames", "M": "M", "frames_GB": "frames, GB", "limit_GB": "limit, GB",
         "kept": "kept", "outer_s": "outer iteration, s", "to_device_GB": "to the GPU, GB",
         "to_host_GB": "back, GB", "link_s": "the link needs, s",
-        "of_resident": "of the resident shard", "of_batch": "of the batch",
+        "of_resident": "of the resident shard", "of_batch": "of the batch", "batch": "which is",
         "lower_limit": "lower limit", "of_lower_limit": "share of it",
     },
     "gpu_stream_parts": {

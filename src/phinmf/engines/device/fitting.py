@@ -27,6 +27,7 @@ from phinmf.engines.remote.memory import available
 
 #: Arrays as large as a piece: those in flight, X, f' and up to eight intermediate results.
 WORKING = SLOTS + 10
+FOR_PIECES = 0.8  #: share of the memory that they may use
 
 
 def shard_on(device: Device, Y: Array | torch.Tensor, stretch: Stretch, workers: Workers) -> Shard:
@@ -57,8 +58,8 @@ def reading_shard_on(
 
 
 def entries_within(allowed: float, dtype: Precision) -> int:
-    """Return the entries of a piece, of which half of the memory holds what is computed with."""
-    return int(min(ENTRIES, allowed / (2 * WORKING * dtype.itemsize)))
+    """Return the entries of a piece: large ones matter more than pieces that are kept."""
+    return int(min(ENTRIES, FOR_PIECES * allowed / (WORKING * dtype.itemsize)))
 
 
 def streamed(

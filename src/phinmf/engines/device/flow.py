@@ -9,9 +9,10 @@ both directions, beside the computation.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -27,7 +28,7 @@ class Sent(NamedTuple):
 
     slot: int
     room: Tensor  #: where it is copied to, flat
-    copy: Future[Any]  #: returns an event of the copy
+    arrival: Callable[[], Any]  #: returns an event of the copy; may wait until that has begun
 
 
 class Flow:
@@ -76,7 +77,10 @@ class Flow:
         here = self.kept.keys() if usable else ()
         missing = deque(i for i in range(len(self.shapes)) if i not in here)
         sent: deque[Sent] = deque()
-        with ThreadPoolExecutor(1, thread_name_prefix="phinmf-flow") as reader:
+        with ExitStack() as stack:
+            reader = None
+            if from_Y and self.Y.takes_time:  # otherwise a thread would only cost time
+                reader = stack.enter_context(ThreadPoolExecutor(1, "phinmf-flow"))
 
             def send(slot: int) -> None:
                 if missing:
@@ -84,9 +88,10 @@ class Flow:
                     C, M, n = self.shapes[i]
                     keep = usable and i in self.keeps
                     room = self._room(C * M * n) if keep else self.slots[slot][: C * M * n]
-                    ready = self._computed()  # what was computed with this memory before
-                    copy = reader.submit(self._copy, i, slot, room, from_Y, ready)
-                    sent.append(Sent(slot, room, copy))
+                    # what was computed with this memory before comes first
+                    work = partial(self._copy, i, slot, room, from_Y, self._computed())
+                    arrival = returning(work()) if reader is None else reader.submit(work).result
+                    sent.append(Sent(slot, room, arrival))
 
             for slot in range(SLOTS):
                 send(slot)
@@ -94,8 +99,8 @@ class Flow:
                 if usable and i in self.kept:
                     yield shaped(self.kept[i], shape, from_Y)
                     continue
-                slot, room, copy = sent.popleft()
-                arrived = copy.result()
+                slot, room, arrival = sent.popleft()
+                arrived = arrival()
                 if arrived is not None:
                     torch.cuda.current_stream(self.device).wait_event(arrived)
                 if usable and i in self.keeps:
@@ -138,11 +143,11 @@ class Flow:
         self.to_host += flat.numel() * flat.element_size()
 
     def _copy(self, i: int, slot: int, room: Tensor, from_Y: bool, ready: Any) -> Any:
-        """Copy a piece to the device; another thread does it."""
-        if self.arrived[slot] is not None:  # the host's memory of this slot is used again
-            self.arrived[slot].synchronize()
+        """Copy a piece to the device, beside the computation; return an event of the copy."""
         C, M, n = self.shapes[i]
         if from_Y:
+            if self.Y.takes_time and self.arrived[slot] is not None:
+                self.arrived[slot].synchronize()  # the buffer of this slot is used again
             host = self.Y.piece(self.frames[i], slot)
         else:
             assert self.store is not None
@@ -171,6 +176,11 @@ class Flow:
 
     def _on(self, stream: Any) -> AbstractContextManager[object]:
         return nullcontext() if stream is None else torch.cuda.stream(stream)
+
+
+def returning(value: Any) -> Callable[[], Any]:
+    """Return a function that returns this value."""
+    return lambda: value
 
 
 def shaped(flat: Tensor, shape: tuple[int, int, int], of_Y: bool) -> Tensor:

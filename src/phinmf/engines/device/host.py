@@ -12,6 +12,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -63,6 +64,8 @@ def unlock(place: tuple[int, int], device: torch.device) -> None:
 class HostFrames(ABC):
     """Frames (C, n, M), of which pieces are copied to a device one after the other."""
 
+    takes_time: ClassVar[bool]  #: whether it takes time to get a piece, so that a thread does it
+
     @abstractmethod
     def piece(self, frames: slice, slot: int) -> Tensor:
         """Return frames in memory that a device can copy from until the slot is used again."""
@@ -70,6 +73,8 @@ class HostFrames(ABC):
 
 class LockedFrames(HostFrames):
     """An array that is page-locked in place."""
+
+    takes_time = False
 
     def __init__(self, Y: Array, device: torch.device) -> None:
         self.locked = PageLocked(Y, device)
@@ -80,6 +85,8 @@ class LockedFrames(HostFrames):
 
 class StagedFrames(HostFrames):
     """Frames that threads copy into page-locked buffers first, some frames each."""
+
+    takes_time = True
 
     def __init__(self, read: Read, buffers: list[Tensor], workers: Workers) -> None:
         """Read frames into flat buffers, one for each slot."""
