@@ -201,7 +201,7 @@ class Shard(ABC):
     @abstractmethod
     @access(reads="X H V_hat")
     def curvature(self, W: Array | None, eps: float, exact: bool) -> Nodes:
-        """Σ_n f''(x_in) x_jn² at X; with the bound b of (12) for f'' unless exact."""
+        """Σ_n f''(x_in) x_jn² at X if exact, and the same with the bound b of (12) for f''."""
 
     @abstractmethod
     @access(reads="X H V_hat")

@@ -256,13 +256,12 @@ class DeviceShard(Shard):
         return self.sums_over_pieces(one)
 
     def curvature(self, W: Array | None, eps: float, exact: bool) -> Nodes:
-        second = self.divergence.curvature if exact else self.divergence.bound
-        model = self.model(W, eps)
+        d, model = self.divergence, self.model(W, eps)
+        kinds = (d.curvature, d.bound) if exact else (d.bound,)
 
-        def one(frames: slice, X: Tensor) -> tuple[Tensor]:
-            V = power(X)
-            s = second(V, model(frames), eps)
-            return (sums.curvature(s, V, self.weights_of(frames)),)
+        def one(frames: slice, X: Tensor) -> list[Tensor]:
+            V, v_hat, weights = power(X), model(frames), self.weights_of(frames)
+            return [sums.curvature(second(V, v_hat, eps), V, weights) for second in kinds]
 
         return self.sums_over_pieces(one)
 
