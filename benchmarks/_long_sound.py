@@ -1,66 +1,56 @@
-"""Hours of 44.1 kHz stereo without a file: the built-in example at many speeds, two at a time."""
+"""Hours of music, read as a stream: stretches of recordings, in any order and at any level."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
+import soundfile
 import soxr
+from _packages import Missing, debian
 
-import phinmf
-from phinmf.arrays import room_for_frames
-from phinmf.arrays.ahead import computed_ahead
-from phinmf.audio.example import example
-from phinmf.audio.frames import frame_count
+PACKAGE = "wesnoth-1.16-music"
+RATE = 11_025
+STRETCH = 30.0, 180.0  # s, shortest and longest
+GAIN = 12.0  # dB, up or down
 
-RATE, M = 44_100, 1764
-SPEEDS = np.geomspace(0.7, 1.4, 16)
-CHUNK = 500 * M  #: samples that are made at a time, 20 s
+
+def piece(name: str, rate: int = RATE) -> np.ndarray:
+    """One piece of music in one channel, in single precision."""
+    try:
+        (path,) = debian(PACKAGE).rglob(f"{name}.ogg")
+    except Missing as missing:
+        print(f"The music was not found: {missing}.")
+        raise SystemExit(0) from None
+    y, given = soundfile.read(path, dtype="float32", always_2d=True)
+    return soxr.resample(y.mean(axis=1), given, rate)
 
 
 class LongSound:
-    """A sound of any length, whose stretches can be made in any order."""
+    """The recordings of the package as files of one channel at our rate, and streams of them."""
 
-    def __init__(self, minutes: float) -> None:
-        self.length = round(60 * minutes * RATE)
-        self.n_frames = frame_count(self.length, M)
-        sound = example()
-        self.takes = [
-            soxr.resample(sound.mixture.astype(np.float32), sound.sample_rate, RATE / speed)
-            for speed in SPEEDS
-        ]
+    def __init__(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        names = sorted(path.stem for path in debian(PACKAGE).rglob("*.ogg"))
+        self.files = [self.converted(name) for name in names if name != "silence"]
 
-    def samples(self, first: int, end: int) -> np.ndarray:
-        """Return samples (n, 2) from a whole number of chunks on."""
-        parts = [self._chunk(i) for i in range(first // CHUNK, -(-end // CHUNK))]
-        begun = first - first % CHUNK
-        return np.concatenate(parts)[first - begun : end - begun]
+    def converted(self, name: str) -> Path:
+        """Write a piece of music to a file from which any stretch is read at once."""
+        path = Path(self.folder.name) / f"{name}.wav"
+        soundfile.write(path, piece(name), RATE, subtype="FLOAT")
+        return path
 
-    def _chunk(self, number: int) -> np.ndarray:
-        """Two takes at random places and levels, and some noise, on two channels."""
-        rng = np.random.default_rng([number, 17])
-        y = 1e-3 * rng.standard_normal((CHUNK, 2), dtype=np.float32)
-        for take in rng.choice(len(self.takes), 2, replace=False):
-            one = np.resize(np.roll(self.takes[take], rng.integers(2**20)), CHUNK)
-            y += one[:, None] * rng.uniform(0.1, 0.6, 2).astype(np.float32)
-        return y
-
-    def blocks(self) -> Iterator[np.ndarray]:
-        """Yield all samples, a chunk at a time."""
-        for first in range(0, self.length, CHUNK):
-            yield self.samples(first, min(first + CHUNK, self.length))
-
-    def frames(self) -> np.ndarray:
-        """Return all frames (2, M, N) in single precision."""
-        rows = room_for_frames((2, self.n_frames, M), np.float32).transpose(0, 2, 1)
-        hop = M // 2
-
-        def fill(first: int) -> None:
-            some = slice(first, min(first + CHUNK // hop, self.n_frames))
-            begin, end = max(some.start - 1, 0) * hop, min((some.stop + 1) * hop, self.length)
-            Y = phinmf.to_frames(self.samples(begin, end), M)
-            rows[:, :, some] = Y[:, :, min(first, 1) :][:, :, : some.stop - some.start]
-
-        for _ in computed_ahead(fill, range(0, self.n_frames, CHUNK // hop)):
-            pass
-        return rows
+    def pieces(self, hours: float, seed: int = 0) -> Iterator[np.ndarray]:
+        """Yield so many hours of sound, a second at a time."""
+        rng = np.random.default_rng(seed)
+        left = round(hours * 3600 * RATE)
+        while left > 0:
+            with soundfile.SoundFile(self.files[rng.integers(len(self.files))]) as file:
+                n = min(left, len(file), round(rng.uniform(*STRETCH) * RATE))
+                file.seek(rng.integers(len(file) - n + 1))
+                gain = np.float32(10 ** (rng.uniform(-GAIN, GAIN) / 20))
+                for at in range(0, n, RATE):
+                    yield gain * file.read(min(RATE, n - at), dtype="float32")
+            left -= n

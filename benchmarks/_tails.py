@@ -44,7 +44,7 @@ class AsTheyAre(Single):
             self.here.engine.set_activations(H)
             self.last = Iterate(self.last.Phi, W[:P], H)
             rows = self.whole.subset(self.sample, self.stage.dtype, self.subspace.basis[P:])
-            self.R, self.W_of_R = self.seen(rows.engine.Y), self.shared(W[P:])
+            self.R, self.W_of_R = self.seen(rows.engine.shard.Y), self.shared(W[P:])
 
     def seen(self, R: np.ndarray) -> np.ndarray:
         """Return what is seen of the other rows."""

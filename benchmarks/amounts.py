@@ -13,7 +13,7 @@ import resource
 import numpy as np
 from _amounts_table import table
 from _common import machine, timed, write_csv
-from _long_sound import LongSound
+from _stereo_sound import StereoSound
 
 import phinmf
 
@@ -74,7 +74,7 @@ def main() -> None:
         return
     rows = []
     for minutes in options.minutes:
-        Y, seconds = timed(LongSound(minutes).frames)
+        Y, seconds = timed(StereoSound(minutes).frames)
         print(f"{minutes:g} minutes, frames {Y.shape}, made in {seconds:.1f} s", flush=True)
         for call, how in WAYS[options.where].items():
             rows.append(measured(minutes, Y, call, how))

@@ -99,7 +99,7 @@ def summary(runs: dict[tuple[int, bool], list[Measured]], what: str, matrix: int
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
-    parser.add_argument("--times", type=int, default=16, help="how often the recording")
+    parser.add_argument("--times", type=int, default=4, help="how often the recording")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--iterations", type=int, default=4)
     parser.add_argument("--version", default="now")

@@ -4,6 +4,7 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.api import PAPER, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.audio.many_files import frames_from_files
+from phinmf.audio.streams import stream_frames
 from phinmf.divergences import Beta, Divergence
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.result import History, Result, State, Status
@@ -30,6 +31,7 @@ __all__ = [
     "from_frames",
     "learn_transform",
     "sparsity_from_lambda",
+    "stream_frames",
     "tl_nmf",
     "to_frames",
     "unmix",

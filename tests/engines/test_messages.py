@@ -19,6 +19,7 @@ import dask.array as da
 
 from phinmf.engines.remote.actor import ShardActor
 from phinmf.engines.remote.cluster import ClusterShards
+from phinmf.engines.remote.engine import DaskEngine
 from phinmf.engines.remote.message import Failure
 
 M, N, K = 16, 6000, 3
@@ -70,7 +71,7 @@ def test_no_activations_travel_and_few_messages(place, made):
     seen = []
 
     def look(state):
-        seen.append((made[-1].travelled.copy(), made[-1].messages.copy()))
+        seen.append((made[-1].post.travelled.copy(), made[-1].post.messages.copy()))
 
     found = tl_nmf(lazily(), callback=look, **HOW)
     same(found, tl_nmf(frames(), engine="blocked", **HOW))
@@ -85,14 +86,24 @@ def test_no_activations_travel_and_few_messages(place, made):
     others = (more - messages).total() - (more["at"] - messages["at"])
     # three NMF steps and the sums of H; the curvatures in every third iteration
     assert others <= (4 * 7 + 3) * n
-    assert made[-1].travelled["activations"] == N * K * 8  # the result
+    assert made[-1].post.travelled["activations"] == N * K * 8  # the result
 
 
 def test_checkpoints_and_callbacks_change_nothing(place, made, tmp_path):
     how = HOW | {"checkpoint": tmp_path / "c", "checkpoint_every": 0}
     tl_nmf(lazily(), callback=lambda state: state.iteration == 6, **how)
-    assert made[-1].travelled["activations"] == 2 * N * K * 8  # a checkpoint and the result
+    assert made[-1].post.travelled["activations"] == 2 * N * K * 8  # a checkpoint and the result
     same(tl_nmf(lazily(), resume=True, **how), tl_nmf(frames(), engine="blocked", **HOW))
+
+
+def test_memory_is_freed_at_once(place, made):
+    """A call that returns nothing waits for the next one, unless others need the memory."""
+    with DaskEngine(lazily(), DIVERGENCES["itakura-saito"]) as engine:
+        engine.rotate(np.eye(M))
+        assert not made[-1].post.messages
+        engine.rest()
+        assert made[-1].post.messages["rest"] == (1 if place == "tree" else 3)
+        assert made[-1].flush() == []
 
 
 @pytest.mark.parametrize("call", [3, 20, 22, 29, 35, 50])
@@ -125,7 +136,7 @@ def test_a_copy_of_the_activations_is_fetched_when_it_is_smaller_than_the_journa
 ):
     monkeypatch.setattr("phinmf.engines.remote.journal.MOST_CALLS", 12)
     fetched = []
-    how = HOW | {"callback": lambda state: fetched.append(made[-1].travelled["activations"])}
+    how = HOW | {"callback": lambda state: fetched.append(made[-1].post.travelled["activations"])}
     same(tl_nmf(lazily(), **how), tl_nmf(frames(), engine="blocked", **HOW))
     copies = [n // (N * K * 8) for n in np.diff(fetched)]
     assert set(copies) == {0, 1}

@@ -7,9 +7,9 @@ import signal
 
 import numpy as np
 import pytest
-from clusters import cluster, needs_dask
+from clusters import cluster, needs_dask, worker_process
 
-from phinmf import tl_nmf
+from phinmf import Status, tl_nmf
 from phinmf.engines.blocked.summation import Node, stretches_of, total
 from phinmf.engines.remote.tree import added, pays_from, right_halves
 
@@ -176,28 +176,62 @@ def test_a_shard_is_lost_inside_a_call(victim, after, lost, relayed, monkeypatch
     assert relayed.count("at") > 10
 
 
-def die_at(number):
-    """Let this process end when its shard has made the calls of a message."""
-    ask = ShardActor.ask
+@pytest.mark.parametrize("tree", [2, 100])
+def test_ctrl_c_while_a_shard_is_made_again(tree, monkeypatch, four_workers):
+    """The last complete iterate is the result, also on the shard that has none of its calls."""
+    ask, make, dead, interrupted = ShardActor.ask, ClusterShards._make_elsewhere, [], []
 
-    def deadly(self, n, steps):
-        answer = ask(self, n, steps)
-        if n == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return answer
+    def deadly(self, number, steps):
+        if number == 26 and self.stretch.frames.start == 1500 and not dead:
+            dead.append(self)
+        if any(one is self for one in dead):
+            raise OSError("this worker is gone")
+        return ask(self, number, steps)
 
-    ShardActor.ask = deadly
+    def stopped(self, i):
+        make(self, i)
+        if not interrupted:
+            interrupted.append(i)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ShardActor, "ask", deadly)
+    monkeypatch.setattr(ClusterShards, "_make_elsewhere", stopped)
+    with dask.config.set({"phinmf.tree": tree}):
+        found = tl_nmf(lazily(), **HOW)
+    assert interrupted == [1]
+    assert found.status is Status.INTERRUPTED
+    same(found, expected(max_iter=len(found.history)))
 
 
 def test_the_head_is_killed_inside_a_call(monkeypatch, lost, relayed):
     begin = ClusterShards.__init__
+
+    def die_at(number):
+        """Let this process end when its shard has made the calls of a message."""
+        from phinmf.engines.remote.actor import ShardActor
+
+        ask = ShardActor.ask
+
+        def deadly(self, n, steps):
+            answer = ask(self, n, steps)
+            if n == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return answer
+
+        ShardActor.ask = deadly
 
     def armed(self, *args):
         begin(self, *args)
         self.client.run(die_at, 20, workers=[self.at[0]])
 
     monkeypatch.setattr(ClusterShards, "__init__", armed)
-    with dask.config.set({"phinmf.tree": 2}), cluster(2):
+    with (
+        dask.config.set({"phinmf.tree": 2}),
+        cluster(0, processes=False, protocol="tcp") as client,
+        worker_process(client.scheduler.address),
+        worker_process(client.scheduler.address),
+    ):
+        client.wait_for_workers(2, timeout=60)
         same(tl_nmf(lazily(), **HOW), expected())
     assert lost == [(20, 0)]
     assert relayed.count("at") > 10

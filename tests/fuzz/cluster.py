@@ -28,7 +28,8 @@ def attack(rng: np.random.Generator) -> Outcome:
     kind = str(rng.choice([*ENDS, *NONE_LEFT]))
     source = str(rng.choice(["dask", "numpy"]))
     moment = [str(rng.uniform(0, 2.5)), str(rng.random())]
-    command = [sys.executable, "-m", "fuzz.cluster", "one", kind, source, *moment]
+    tree = str(rng.choice([1, 100]))  # number of workers from which messages take a tree
+    command = [sys.executable, "-m", "fuzz.cluster", "one", kind, source, *moment, tree]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
     except subprocess.TimeoutExpired:
@@ -38,7 +39,7 @@ def attack(rng: np.random.Generator) -> Outcome:
         return held(kind)
     if said[0].startswith("refused: ") and kind in NONE_LEFT:
         return refused(kind)
-    return broke(kind, f"{source} frames, {' '.join(moment)}: {said[0]}")
+    return broke(kind, f"{source} frames, {' '.join(moment)}, tree from {tree}: {said[0]}")
 
 
 def frames() -> np.ndarray:
@@ -112,7 +113,7 @@ def pause(dask_worker) -> None:
     dask_worker.status = Status.paused
 
 
-def one(kind: str, source: str, delay: float, share: float) -> str:
+def one(kind: str, source: str, delay: float, share: float, tree: float) -> str:
     """Fit while the cluster is attacked, and compare with one machine."""
     import dask
     import dask.array
@@ -122,6 +123,7 @@ def one(kind: str, source: str, delay: float, share: float) -> str:
     Y = frames()
     expected = tl_nmf(Y, engine="blocked", **HOW)
     dask.config.set({"phinmf.timeout": f"{LIMIT}s", "distributed.comm.timeouts.connect": "5s"})
+    dask.config.set({"phinmf.tree": int(tree)})
     cluster = Cluster()
 
     def act() -> None:

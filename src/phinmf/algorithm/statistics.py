@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.algorithm.nmf import free_columns, normalise, pressure_on
 from phinmf.algorithm.model import Model
+from phinmf.algorithm.nmf import free_columns, normalise, pressure_on
 from phinmf.arrays import at_most, cast, copied, divided, namespace
 from phinmf.divergences import Divergence
 from phinmf.engines import DictionarySums
@@ -112,23 +112,21 @@ class FadingSums:
 
 def learn_dictionary(
     model: Model, W: Array, past: FadingSums, eps: float, n_iter: int
-) -> tuple[Array, FadingSums, Array]:
+) -> tuple[Array, FadingSums]:
     """Update the activations of a block and W, in turn, `n_iter` times.
 
     `past` are the sums of earlier frames. The cost of the block and of what `past` stands for never
-    rises. Return W, the sums that include the block, and what columns of W were divided by.
+    rises. Return W and the sums that include the block.
     """
     engine, divergence = model.engine, model.engine.divergence
     free = free_columns(W, model.kept.columns)
-    divided_by = namespace(W).ones_like(W[0])
     for _ in range(n_iter):
         sums = engine.nmf_pass(cast(W, engine.dtype), model.penalty, eps, divergence.max_exponent)
         here = past + FadingSums.of(sums, W, past.exponents)
         W, s = normalise(here.best_dictionary(W, model), free)
         engine.scale_activations(cast(s, engine.dtype))
         past, here = past.with_columns_divided(s), here.with_columns_divided(s)
-        divided_by = divided_by * s
-    return W, here, divided_by
+    return W, here
 
 
 def to_the(W: Array, power: float) -> Array:

@@ -1,13 +1,13 @@
 """A random sample of all frames that were seen, of constant size, in which recent frames prevail.
 
 Every frame gets a random number when it arrives, and those with the largest are kept. The number is
-drawn from Gumbel's distribution and grows with time: then each kept frame is one of all frames
-with a probability in proportion to its weight, which falls by the forget factor with every block.
+drawn from Gumbel's distribution and grows with time. Then frames are kept with probabilities in
+proportion to what they count, which falls by the forget factor with every block.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from phinmf.arrays import namespace, take_frames
 
 @dataclass(frozen=True)
 class Window:
-    """Frames with their activations, in the order of time, and the numbers they are kept by."""
+    """Frames in the order of time, and the numbers they are kept by."""
 
     Y: Array  #: (C, M, n), as given
-    H: Array  #: (K, n), in the units of Y²; (0, n) before anything is learned
+    weights: Array  #: (n,), as given, on the host
     keys: Array  #: (n,), on the host
     births: Indices  #: (n,): the step in which each frame arrived, on the host
 
@@ -36,23 +36,16 @@ class Window:
         kept = np.sort(np.argsort(-keys, kind="stable")[:most])
         return Window(
             take_frames(xp.concat([self.Y, other.Y], axis=2), kept),
-            take_frames(xp.concat([self.H, other.H], axis=1), kept),
+            np.concatenate([self.weights, other.weights])[kept],
             keys[kept],
             np.concatenate([self.births, other.births])[kept],
         )
-
-    def with_activations(self, H: Array) -> Window:
-        """The same frames with other activations."""
-        return replace(self, H=H)
 
     def share_since(self, step: int) -> float:
         """Share of the frames that arrived after a step."""
         return float((self.births > step).mean())
 
 
-def keys_for(
-    n: int, weights: Array | None, clock: float, forget_factor: float, seed: list[int]
-) -> Array:
-    """Random numbers of n frames that arrive at the same time; `clock` counts blocks."""
-    drawn = np.random.default_rng(seed).gumbel(size=n) - clock * np.log(forget_factor)
-    return drawn if weights is None else drawn + np.log(weights)
+def keys_for(n: int, clock: float, forget_factor: float, seed: list[int]) -> Array:
+    """Random numbers of n frames that arrive when the clock is at this number of blocks."""
+    return np.random.default_rng(seed).gumbel(size=n) - clock * np.log(forget_factor)

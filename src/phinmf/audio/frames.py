@@ -44,11 +44,16 @@ def to_frames(y: ArrayLike, M: int) -> Array:
     N = frame_count(n, M)
     padded = np.zeros((C, (N + 1) * hop), dtype=signal.dtype)
     padded[:, hop : hop + n] = channels
-    halves = padded.reshape(C, N + 1, hop)
-    frames = np.concatenate([halves[:, :-1], halves[:, 1:]], axis=2)
-    frames *= window(M).astype(signal.dtype)
-    Y = frames.transpose(0, 2, 1)
+    Y = windowed(padded, M)
     return Y[0] if signal.ndim == 1 else Y
+
+
+def windowed(channels: Array, M: int) -> Array:
+    """Return all frames (C, M, n) of samples (C, (n+1) M/2): half a frame apart, and windowed."""
+    halves = channels.reshape(len(channels), -1, M // 2)
+    frames = np.concatenate([halves[:, :-1], halves[:, 1:]], axis=2)
+    frames *= window(M).astype(channels.dtype)
+    return frames.transpose(0, 2, 1)
 
 
 def from_frames(Y: ArrayLike, length: int) -> Array:

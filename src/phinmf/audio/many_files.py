@@ -65,17 +65,22 @@ def frames_from_files(
     sounds = [files.excerpt(path) for path in listed]
     first = sounds[0]
     for other in sounds[1:]:
-        for here, there, unit in (
-            (other.sample_rate, first.sample_rate, "Hz"),
-            (other.channels, first.channels, "channels"),
-        ):
-            if here != there:
-                raise ValueError(
-                    f"{other.sound.path} has {here} {unit} and {first.sound.path} has {there}, but"
-                    " recordings that are fitted together need the same: convert one of them"
-                )
+        check_alike(first, other)
     Y = lazy.dask().array.concatenate([lazy_frames(one, M, kind, chunk) for one in sounds], axis=2)
     return Y[0] if first.channels == 1 else Y
+
+
+def check_alike(first: Excerpt, other: Excerpt) -> None:
+    """Raise unless both recordings have the same sampling rate and number of channels."""
+    for here, there, unit in (
+        (other.sample_rate, first.sample_rate, "Hz"),
+        (other.channels, first.channels, "channels"),
+    ):
+        if here != there:
+            raise ValueError(
+                f"{other.sound.path} has {here} {unit} and {first.sound.path} has {there}, but"
+                " recordings that are fitted together need the same: convert one of them"
+            )
 
 
 def lazy_frames(recording: Excerpt, M: int, dtype: DTypeLike, chunk: int | None = None) -> Any:

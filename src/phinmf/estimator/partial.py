@@ -17,7 +17,7 @@ from phinmf.estimator import fitting
 from phinmf.fit import weights
 from phinmf.fit.blocks import Waiting
 from phinmf.fit.devices import ComputeDevice, check_same_device
-from phinmf.fit.online import OnlineFit, again
+from phinmf.fit.online import again
 from phinmf.fit.online_options import (
     checked_forget_factor,
     checked_size,
@@ -46,7 +46,7 @@ class EstimatorStream:
         return replace(self, learner=learner, waiting=waiting)
 
     def feed(self, Y: Array, known: Array | None, watch: Callable[[Learner], object]) -> bool:
-        """Learn from frames (C, M, n) as far as they fill blocks; return whether there was a step."""
+        """Learn from frames (C, M, n) as far as they fill blocks; return whether they do."""
         self.waiting.put(Y, known)
         self.n_seen += Y.shape[2]
         stepped = False

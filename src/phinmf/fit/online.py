@@ -2,15 +2,16 @@
 
 A window holds a random sample of the frames seen so far, in which recent ones prevail. When it has
 its first frames, and again whenever half of it is new, an annealed fit on the window finds Φ and W.
-In between, W is learned from every block by sums that fade (`algorithm/statistics.py`), and Φ makes
-a few steps of the solver on the window: one block has too few frames for the M²/2 numbers of Φ.
+In between, W is learned from every block by sums that fade (`algorithm/statistics.py`). They belong
+to the atoms of Φ, which therefore does not move in between; after a fit they are made anew from the
+window. (Steps of the solver on the window after every block did not lower the objective of frames
+that were not seen, and one block alone has too few frames for the M²/2 numbers of Φ.)
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +29,7 @@ from phinmf.fit.options import FitOptions
 from phinmf.fit.power import at_scale
 from phinmf.fit.problem import problem_of
 from phinmf.inits.given import KnownTransform
-from phinmf.linalg.manifold import exactly_orthogonal, skew
-from phinmf.result import Result, Row
+from phinmf.result import Result, Row, Status
 
 BLOCKS_TO_BEGIN = 2  #: in the window when the first fit begins
 BLOCKS_IN_WINDOW = 6
@@ -69,14 +69,12 @@ class Progress:
         """Root mean square of the frames so far, of which recent ones count more."""
         return math.sqrt(self.energy / self.count)
 
-
-class Descended(NamedTuple):
-    """How Φ was updated in a step; the names are those of `Row`."""
-
-    gradient: float = math.nan
-    steps: tuple[float, ...] = ()
-    search_failed: bool = False
-    evaluations: int = 0
+    @property
+    def renewed(self) -> float:
+        """Share of the window that has arrived since it was last fitted."""
+        assert self.window is not None
+        assert self.learned is not None
+        return self.window.share_since(self.learned.fitted_at)
 
 
 @dataclass(frozen=True)
@@ -110,12 +108,14 @@ class OnlineFit:
             count=fade * at.count + block.total * C * M,
         )
         block.check_scale(after.scale)
-        seed = [self.seed, after.step]
-        keys = keys_for(n, block.weights, after.clock, self.forget_factor, seed)
-        arrived = Window(block.Y, arrays.zeros((0, n), block.Y), keys, np.full(n, after.step))
+        keys = keys_for(n, after.clock, self.forget_factor, [self.seed, after.step])
+        weights = np.ones(n) if block.weights is None else block.weights
+        window = Window(block.Y, weights, keys, np.full(n, after.step))
+        if at.window is not None:
+            window = at.window.plus(window, BLOCKS_IN_WINDOW * self.block_size)
+        after = replace(after, window=window)
         if at.learned is not None:
-            return self.continued(at, after, block, fade, arrived)
-        after = replace(after, window=self.joined(at.window, arrived))
+            return self.continued(at, after, block, fade)
         if after.n_frames < BLOCKS_TO_BEGIN * self.block_size:
             return after, None
         return self.begun(after)
@@ -123,57 +123,28 @@ class OnlineFit:
     def begun(self, at: Progress) -> tuple[Progress, Row]:
         """Find Φ and W on the first frames, as `tl_nmf` does."""
         after, found = self.fitted(at, self.options, self.n_components, self.W)
-        made = descended_in(found)
-        return self.recorded(after, found.divergence, found.penalty, at.n_frames, made)
+        return self.recorded(after, found.divergence, found.penalty, at.n_frames, found)
 
     def continued(
-        self, at: Progress, after: Progress, block: Block, fade: float, arrived: Window
+        self, at: Progress, after: Progress, block: Block, fade: float
     ) -> tuple[Progress, Row]:
-        """Measure a block, learn W from it, and then Φ from the window."""
-        known, window, options = at.learned, at.window, self.options.algorithm
+        """Measure a block and learn W from it, then Φ and W from the window if that is renewed."""
+        known, options = at.learned, self.options.algorithm
         assert known is not None
-        assert window is not None
         change = (at.scale / after.scale) ** 2  # of the power of all frames, in the new unit
         past = known.sums.in_unit(change, self.options.divergence.degree).times(fade)
         with self.engine(block.Y, after.scale, block.weights) as engine:
-            model, W = self.model(engine), arrays.cast(known.W, engine.dtype)
+            model = Model(engine, options.penalty, kept=Kept(self.columns))
+            W = arrays.cast(known.W, engine.dtype)
             engine.rotate(known.Phi)
             activate(engine, W, options.penalty, options.floor, ENCODING_STEPS)
-            divergence, penalty = model.costs(W, options.floor)
-            W, sums, s = learn_dictionary(model, known.W, past, options.floor, DICTIONARY_STEPS)
-            H = engine.activations() * self.unit(after)
-        window = window.with_activations(window.H * arrays.cast(s, engine.dtype)[:, None])
-        window = self.joined(window, arrived.with_activations(H))
-        after = replace(after, window=window, learned=replace(known, W=W, sums=sums))
-        if window.share_since(known.fitted_at) < RENEWED:
-            after, descended = self.descended(after)
-        else:
-            continuing = again(self.options, known.Phi)
-            after, found = self.fitted(after, continuing, W.shape[1], W)
-            descended = descended_in(found)
-        return self.recorded(after, divergence, penalty, block.Y.shape[2], descended)
-
-    def descended(self, at: Progress) -> tuple[Progress, Descended]:
-        """Make a few steps of the solver on the window."""
-        known, window, options = at.learned, at.window, self.options.algorithm
-        assert known is not None
-        assert window is not None
-        if options.solver is None:
-            return at, Descended()
-        with self.engine(window.Y, at.scale) as engine:
-            model, W = self.model(engine), arrays.cast(known.W, engine.dtype)
-            engine.rotate(known.Phi)
-            engine.set_activations(window.H / self.unit(at))
-            for _ in range(options.n_iter_nmf):
-                engine.nmf_pass(W, options.penalty, options.floor, options.nmf_exponent)
-            objective = model.objective(W, options.floor)
-            found = options.solver.update(known.Phi, objective, options.n_iter_transform)
-            Phi = exactly_orthogonal(found.Phi, engine.dtype, engine.algebra)
-            H = engine.activations() * self.unit(at)
-        gradient = float(arrays.namespace(found.G).linalg.norm(skew(found.G)))
-        made = Descended(gradient, tuple(found.steps), found.failed, objective.evaluations)
-        window = window.with_activations(H)
-        return replace(at, window=window, learned=replace(known, Phi=Phi)), made
+            costs = model.costs(W, options.floor)
+            W, sums = learn_dictionary(model, known.W, past, options.floor, DICTIONARY_STEPS)
+        after = replace(after, learned=replace(known, W=W, sums=sums))
+        found = None
+        if after.renewed >= RENEWED:
+            after, found = self.fitted(after, again(self.options, known.Phi), W.shape[1], W)
+        return self.recorded(after, *costs, block.Y.shape[2], found)
 
     def fitted(
         self, at: Progress, options: FitOptions, n_components: Components, W: Array
@@ -183,70 +154,65 @@ class OnlineFit:
         assert window is not None
         kept = None if self.columns is None else {"W": self.columns}
         fixed = self.fixed if at.learned is None else kept
-        problem = problem_of(window.Y, n_components, options, W=W, fixed=fixed)
+        problem = problem_of(
+            window.Y, n_components, options, W=W, fixed=fixed, sample_weight=window.weights
+        )
         (found,) = replace(problem, warns=False).solve([self.seed], [None])
+        if found.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
         assert found.W is not None
         assert found.H is not None
         W, s = normalise(arrays.cast(found.W, np.float64))
-        window = window.with_activations(
-            found.H * arrays.cast(s, arrays.dtype_of(found.H))[:, None]
-        )
-        with self.engine(window.Y, at.scale) as engine:
+        with self.engine(window.Y, at.scale, window.weights) as engine:
             engine.rotate(found.Phi)
-            engine.set_activations(window.H / self.unit(at))
-            here = arrays.cast(W, engine.dtype)
-            floor = self.options.algorithm.floor
-            sums = engine.nmf_pass(here, options.algorithm.penalty, floor, 0.0)
-            exponents = Exponents.of(options.divergence)
-            frames = at.count / (window.Y.shape[0] * window.Y.shape[1])
-            faded = FadingSums.of(sums, W, exponents).times(frames / window.n_frames)
-        learned = Learned(found.Phi, W, faded, at.step)
-        return replace(at, window=window, learned=learned), found
+            engine.set_activations(found.H)
+            engine.scale_activations(arrays.cast(s / at.scale**2, engine.dtype))
+            sums = engine.nmf_pass(
+                arrays.cast(W, engine.dtype), options.algorithm.penalty, options.algorithm.floor, 0
+            )
+        C, M, _ = window.Y.shape
+        represented = at.count / (C * M) / float(window.weights.sum())
+        faded = FadingSums.of(sums, W, Exponents.of(options.divergence)).times(represented)
+        return replace(at, learned=Learned(found.Phi, W, faded, at.step)), found
 
     def recorded(
-        self, at: Progress, divergence: float, penalty: float, n_frames: int, made: Descended
+        self,
+        at: Progress,
+        divergence: float,
+        penalty: float,
+        n_frames: int,
+        found: Result | None,
     ) -> tuple[Progress, Row]:
-        """Add what was measured in a step, and return its row of the history."""
-        assert at.learned is not None
+        """Add what was measured in a step, and return its row of the history.
+
+        The last columns are those of the last iteration of a fit, if there was one in the step.
+        """
+        last = found.history[-1] if found is not None and len(found.history) else None
         at = replace(
             at,
             divergence=at.divergence + divergence,
             penalty=at.penalty + penalty,
-            evaluations=at.evaluations + made.evaluations,
+            evaluations=at.evaluations + (last.evaluations if last else 0),
         )
-        cost, made = divergence + penalty, made._replace(evaluations=at.evaluations)
         return at, Row(
-            objective=cost, divergence=divergence, penalty=penalty, target_objective=cost,
-            frames=n_frames, atoms=len(at.learned.Phi), seconds=math.nan,
-            floor=self.options.algorithm.floor, **made._asdict(),
-        )  # fmt: skip
-
-    def joined(self, window: Window | None, arrived: Window) -> Window:
-        """The window with the frames that arrived."""
-        most = BLOCKS_IN_WINDOW * self.block_size
-        return arrived if window is None else window.plus(arrived, most)
+            objective=divergence + penalty,
+            divergence=divergence,
+            penalty=penalty,
+            target_objective=divergence + penalty,
+            gradient=last.gradient if last else math.nan,
+            steps=last.steps if last else (),
+            search_failed=bool(last and last.search_failed),
+            evaluations=at.evaluations,
+            frames=n_frames,
+            atoms=self.W.shape[0],
+            seconds=math.nan,  # the caller has the clock
+            floor=self.options.algorithm.floor,
+        )
 
     def engine(self, Y: Array, scale: float, weights: Array | None = None) -> Engine:
         """An engine that holds frames at unit power."""
         o = self.options
         return engine_for(o.engine, at_scale(Y, 0, scale), o.divergence, o.n_threads, weights)
-
-    def model(self, engine: Engine) -> Model:
-        """The model of Algorithm 1 on these frames."""
-        return Model(engine, self.options.algorithm.penalty, kept=Kept(self.columns))
-
-    def unit(self, at: Progress) -> float:
-        """What activations are divided by where frames have unit power."""
-        assert at.window is not None
-        return float(arrays.dtype_of(at.window.Y).type(at.scale) ** 2)
-
-
-def descended_in(found: Result) -> Descended:
-    """How Φ was updated in the last iteration of a fit; the evaluations are those of all."""
-    if not len(found.history):
-        return Descended()
-    last = found.history[-1]
-    return Descended(last.gradient, last.steps, last.search_failed, last.evaluations)
 
 
 def again(options: FitOptions, Phi: Array) -> FitOptions:

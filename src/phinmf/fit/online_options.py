@@ -22,7 +22,7 @@ from phinmf.fit.given import fixed_parts
 from phinmf.fit.online import OnlineFit
 from phinmf.fit.options import FitOptions
 
-FORGET_FACTOR = 0.98  #: default
+FORGET_FACTOR = 0.95  #: default
 BLOCK = 2  #: default size of a block, as a multiple of M
 
 

@@ -59,7 +59,7 @@ def unpack(stored: Stored, fit: OnlineFit, frames: Array) -> Progress:
     step = said["step"]
     window = Window(
         arrays.like(array(stored, "window_Y", (C, M, n), dtype, any_number), frames),
-        arrays.like(array(stored, "window_H", (K, n), dtype, not_negative), frames),
+        array(stored, "window_weights", (n,), np.float64, lambda a: a > 0),
         array(stored, "window_keys", (n,), np.float64, any_number),
         array(stored, "window_births", (n,), np.int64, lambda a: (a > 0) & (a <= step)),
     )
@@ -85,11 +85,11 @@ def length(stored: Stored, name: str) -> int:
     return 0 if found is None or found.ndim < 2 else int(found.shape[-1])
 
 
-def any_number(a: Array) -> Array:
+def any_number(a: Any) -> Any:
     """True everywhere: that numbers are finite is checked anyway."""
     return np.ones(a.shape, bool)
 
 
-def not_negative(a: Array) -> Array:
+def not_negative(a: Any) -> Any:
     """Whether each number is at least 0."""
     return a >= 0

@@ -1,4 +1,4 @@
-"""One pass over a stream of frames: `tl_nmf` for frames that do not fit into memory, or never end."""
+"""One pass over a stream of frames, which do not fit into memory, or never end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from phinmf.fit.online_options import description
 from phinmf.fit.printed import say
 from phinmf.fit.stream_file import Position, StreamFile
 from phinmf.linalg.manifold import exactly_orthogonal
-from phinmf.result import History, Result, State, Status, Terms
+from phinmf.result import History, Result, Row, State, Status, Terms
 
 HISTORY = 10_000  #: number of steps that a history holds: the last ones
 
@@ -45,18 +45,22 @@ class Learner:
         block = with_sound(Y, weights)
         if block is None:
             return False
-        at, row = self.fit.step(self.at, block)
-        if row is not None:
-            self.history.rows.append(row._replace(seconds=self.seconds))
-            del self.history.rows[:-HISTORY]
-        self.at = at
-        return row is not None
+        self.at, row = self.fit.step(self.at, block)
+        return row is not None and self.noted(row)
 
     def complete(self) -> None:
         """Learn from what has arrived, even if it is less than the first fit usually has."""
         if self.at.learned is None:
             self.at, row = self.fit.begun(self.at)
-            self.history.rows.append(row._replace(seconds=self.seconds))
+            self.noted(row)
+
+    def noted(self, row: Row) -> bool:
+        """Add a row to the history, which holds the last ones."""
+        if not len(self.history):
+            self.history.start = row.objective
+        self.history.rows.append(row._replace(seconds=self.seconds))
+        del self.history.rows[:-HISTORY]
+        return True
 
     @property
     def factors(self) -> tuple[Array, Array]:
@@ -136,7 +140,7 @@ def one_pass(learner: Learner, blocks: Blocks, files: Files, watch: Watch) -> St
                 file.keep(position, learner.history, learner.fit.seed)
             status = watch() if stepped else None
     except KeyboardInterrupt:
-        if learner.at.window is None:
+        if learner.at.learned is None:  # not even the first fit is complete
             raise
         status = Status.INTERRUPTED
     finally:

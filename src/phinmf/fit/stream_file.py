@@ -86,7 +86,7 @@ class StreamFile:
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             why = storage.shortened(str(error))
             raise ValueError(f"{path} is not a usable checkpoint: {why}") from error
-        position = Position()
+        position = Position(at)
         while position.n_seen < n_seen and (Y := blocks.take(fit.block_size)) is not None:
             position = position.after(at, Y)
         if position.n_seen < n_seen:
@@ -94,7 +94,7 @@ class StreamFile:
                 f"{path} has seen {n_seen} frames, but the stream has only {position.n_seen}: give"
                 " the same stream again, from its beginning"
             )
-        if position != Position(at, n_seen, said.get("digest")):
+        if (position.n_seen, position.digest) != (n_seen, said.get("digest")):
             raise ValueError(
                 f"{path} belongs to another stream: its first {n_seen} frames are not those of this"
                 " one; give the same stream again, from its beginning"

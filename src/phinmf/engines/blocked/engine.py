@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Device, Indices, Mask, Precision
-from phinmf.arrays import with_separate_channels
+from phinmf.arrays import cast, dtype_of, is_tensor, with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums, Engine, Objective, links_among, links_of
@@ -103,6 +103,7 @@ class ShardedEngine(Engine):
 
     def rest(self) -> None:
         self.shards.ask(Shard.rest)
+        self.shards.flush()  # others need the memory now
 
     def rotate(self, Phi: Array) -> None:
         self.shards.ask(Shard.rotate, Phi)
@@ -216,11 +217,15 @@ class BlockedEngine(ShardedEngine):
         atoms: Array | None = None,
         device: Device = None,
     ) -> None:
+        """Hold frames, or their products with atoms; frames for a device may be there already."""
         workers = workers or Workers(n_threads)
-        super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms, device)
+        shape, dtype = tuple(Y.shape), dtype_of(Y)
+        super().__init__(shape, dtype, divergence, weights, links, workers, atoms, device)
         (stretch,) = self.stretches(1)
-        self.Y = stretch.held(with_separate_channels(Y.transpose(0, 2, 1)), workers)
-        self._shards = LocalShards(make_shard(self.Y, stretch, workers, device), self.n_blocks)
+        rows = Y.mT if is_tensor(Y) else with_separate_channels(Y.transpose(0, 2, 1))
+        self.shard = make_shard(rows, stretch, workers, device)
+        self.Y = rows if atoms is None else None  #: frames (C, N, M) for subsets
+        self._shards = LocalShards(self.shard, self.n_blocks)
 
     @property
     def shards(self) -> Shards:
@@ -229,7 +234,10 @@ class BlockedEngine(ShardedEngine):
     def subset(
         self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
     ) -> BlockedEngine:
-        Y = self.Y[:, frames].astype(dtype).transpose(0, 2, 1)
+        assert self.Y is not None, "only an engine of whole frames has subsets"
         links = links_among(frames, self.links)
+        everything = isinstance(frames, slice) and frames == slice(None)
+        there = self.shard.frames_on_device() if everything else None
+        rows = self.Y[:, frames] if there is None else there
         how = self.workers, atoms, self.device
-        return BlockedEngine(Y, self.divergence, None, weights, links, *how)
+        return BlockedEngine(cast(rows, dtype).mT, self.divergence, None, weights, links, *how)

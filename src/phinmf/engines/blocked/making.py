@@ -27,9 +27,12 @@ def make_reading_shard(
 
 
 def make_shard(Y: Array, stretch: Stretch, workers: Workers, device: Device = None) -> Shard:
-    """Return a shard that holds Y (C, n, M), on a device of PyTorch if one is named."""
+    """Return a shard that holds frames Y (C, n, M), or their products with atoms.
+
+    It computes on a device of PyTorch if one is named.
+    """
     if device is None:
-        return CompiledShard(Y, stretch, workers)
+        return CompiledShard(stretch.held(Y, workers), stretch, workers)
     # imported late: it needs PyTorch
     fitting = importlib.import_module("phinmf.engines.device.fitting")
     shard: Shard = fitting.shard_on(device, Y, stretch, workers)

@@ -75,6 +75,10 @@ class Shard(ABC):
     V_hat: Array | None  #: (n, M): a given model of the power
     trial: Array | None  #: (C, n, M): TX of the last T that was evaluated, until X changes
 
+    def frames_on_device(self) -> Array | None:
+        """Return Y (C, n, M) as a tensor if it is on a device; only callers in this process ask."""
+        return None
+
     # the transform
 
     @abstractmethod

@@ -61,6 +61,9 @@ class Shards(ABC):
     def close(self) -> None:
         """Free what the shards hold elsewhere."""
 
+    def flush(self) -> object:  # noqa: B027
+        """Make calls that were not made yet; only those that return nothing may wait."""
+
     def ask(self, method: Callable[[Shard, *Arguments], Answer], *args: *Arguments) -> list[Answer]:
         """Call a method of every shard, and return the results in order."""
         return list(self._ask(Call(method.__name__, args)))

@@ -7,6 +7,7 @@ import math
 import torch
 
 from phinmf._types import Array, Device, Precision
+from phinmf.arrays import dtype_of, to_numpy
 from phinmf.arrays.threads import Workers
 from phinmf.engines.blocked.shard import Shard
 from phinmf.engines.blocked.stretch import Stretch
@@ -29,13 +30,19 @@ WORKING = SLOTS + 10
 FOR_PIECES = 0.8  #: share of the memory that they may use
 
 
-def shard_on(device: Device, Y: Array, stretch: Stretch, workers: Workers) -> Shard:
-    """Return a shard of frames (C, n, M) on a device: resident if they fit, else streamed."""
-    allowed = memory.limit(device)
-    entries = entries_within(allowed, Y.dtype)
-    if (ARRAYS * Y.size + WORKING * entries) * Y.itemsize <= allowed:
+def shard_on(device: Device, Y: Array | torch.Tensor, stretch: Stretch, workers: Workers) -> Shard:
+    """Return a shard of frames (C, n, M) on a device: resident if they fit, else streamed.
+
+    If the stretch has atoms, their products with the frames are held instead.
+    """
+    allowed, dtype = memory.limit(device), dtype_of(Y)
+    entries = entries_within(allowed, dtype)
+    C, n, M = Y.shape
+    size = C * n * (M if stretch.atoms is None else len(stretch.atoms))
+    if (ARRAYS * size + WORKING * entries) * dtype.itemsize <= allowed:
         return TensorShard(Y, stretch, device, entries)
-    return streamed(device, Y, Y.shape, Y.dtype, stretch, workers, allowed)
+    held = stretch.held(to_numpy(Y), workers)
+    return streamed(device, held, held.shape, dtype, stretch, workers, allowed)
 
 
 def reading_shard_on(

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 
 import torch
 
-from phinmf._types import Array, Device, Tensor
+from phinmf._types import AnyArray, Array, Device, Tensor
 from phinmf.arrays import dtype_of
 from phinmf.arrays.precision import full_precision
 from phinmf.engines.blocked.stretch import Stretch
@@ -23,11 +23,28 @@ class TensorShard(DeviceShard):
     X: Tensor  #: (C, M, n), rows contiguous: as products are
     trial: Tensor | None
 
-    def __init__(self, Y: Array, stretch: Stretch, device: Device, entries: int = ENTRIES) -> None:
-        """Copy frames (C, n, M) to a device."""
-        super().__init__(Y.shape, dtype_of(Y), stretch, device, entries)
-        self.Y = self.X = self.tensor(Y).mT
+    def __init__(
+        self, Y: AnyArray, stretch: Stretch, device: Device, entries: int = ENTRIES
+    ) -> None:
+        """Copy frames (C, n, M) to a device, or multiply them with atoms there."""
+        C, n, M = Y.shape
+        atoms = stretch.atoms
+        size = M if atoms is None else len(atoms)
+        super().__init__((C, n, size), dtype_of(Y), stretch, device, entries)
+        self.Y = self.X = self.tensor(Y).mT if atoms is None else self._products(atoms, Y)
         self.trial = None
+
+    def _products(self, atoms: Array, Y: AnyArray) -> Tensor:
+        """Return atoms times frames, a piece at a time."""
+        there, Z = self.tensor(atoms), self.room()
+        with full_precision:
+            for piece in self.pieces:
+                some = self.tensor(Y[:, piece.frames]).mT
+                self.product(there, some, Z[..., piece.frames])
+        return Z
+
+    def frames_on_device(self) -> Tensor:
+        return self.Y.mT
 
     def room(self) -> Tensor:
         """Return memory for a transform of all frames; its rows are aligned."""

@@ -52,7 +52,7 @@ class ShardActor:
 
     def hold(self, parts: list[Array]) -> None:
         """Make the shard of pieces of frames."""
-        Y = self.stretch.held(joined(parts, self.shape, self.dtype), self.workers)
+        Y = joined(parts, self.shape, self.dtype)
         self.shard = make_shard(Y, self.stretch, self.workers, self.device)
 
     def ask(self, number: int, steps: Sequence[Step]) -> Any:

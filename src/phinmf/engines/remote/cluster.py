@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -31,8 +30,9 @@ from phinmf.engines.remote import tree
 from phinmf.engines.remote.actor import ShardActor
 from phinmf.engines.remote.connection import check_workers
 from phinmf.engines.remote.devices import WorkerDevices
-from phinmf.engines.remote.journal import Journal, size
-from phinmf.engines.remote.message import Failure, Message, Place, Step, execute, packed
+from phinmf.engines.remote.journal import Journal
+from phinmf.engines.remote.message import Message, Step
+from phinmf.engines.remote.post import Post
 from phinmf.engines.remote.source import pieces
 
 log = logging.getLogger("phinmf")
@@ -63,8 +63,7 @@ class ClusterShards(Shards):
         self.answered = True  #: whether all shards have answered it
         self.lost: set[int] = set()  #: shards that have to be made again
         self.hold_trial = True  #: whether all shards hold the trial point
-        self.travelled: Counter[str] = Counter()  #: bytes of arrays, by the name of the call
-        self.messages: Counter[str] = Counter()  #: number of messages, by the name of the last call
+        self.post = Post(watch)
         self.tree_from = tree.pays_from()  #: number of shards
         self.threads = watch.ready()  #: of each worker that was ready when last asked
         order = sorted(self.threads)
@@ -89,16 +88,22 @@ class ClusterShards(Shards):
         self.waiting.append(call)
         if call.access.returns == "None":
             return [None] * len(self.stretches)
-        message = Message(self.sent.number + 1, tuple(self.waiting))
-        self.sent, self.answered, self.waiting = message, False, []
-        try:
-            answers = self._deliver()
-        except Exception:  # it was answered by an error
-            self.answered = True
-            raise
+        answers = self.flush()
         if call.access.restored_by is not None:
             self.journal.note(Call(call.access.restored_by, rows=np.concatenate(answers)))
         return answers
+
+    def flush(self) -> list[Any]:
+        """Send the calls that wait, and return the answers to the last one."""
+        if not self.waiting:
+            return []
+        message = Message(self.sent.number + 1, tuple(self.waiting))
+        self.sent, self.answered, self.waiting = message, False, []
+        try:
+            return self._deliver()
+        except Exception:  # it was answered by an error
+            self.answered = True
+            raise
 
     def _deliver(self) -> list[Any]:
         """Let every shard that has not done so make the calls of the last message."""
@@ -116,8 +121,8 @@ class ClusterShards(Shards):
     def _relay(self, message: Message) -> list[Any]:
         """Send a message along a tree; raise `Lost` if one of its workers is lost."""
         places = [(at, actor.key) for at, actor in zip(self.at, self.actors, strict=True)]
-        steps = message.steps(slice(0), self.hold_trial)
-        answer = self.send(places[0], "relay", message.number, steps, places, self.n_blocks)
+        steps = message.steps(slice(0), self.hold_trial)  # the same for all frames
+        answer = self.post.send(places[0], "relay", message.number, steps, places, self.n_blocks)
         answers: list[Any] = self.watch.result(answer, cluster_watch.without(*self.at))
         return answers
 
@@ -142,29 +147,7 @@ class ClusterShards(Shards):
 
     def call(self, i: int, number: int, steps: list[Step]) -> Future[Any]:
         """Send the steps of a message to a shard; the future holds its answer."""
-        return self.send((self.at[i], self.actors[i].key), "ask", number, steps)
-
-    def send(
-        self, place: Place, function: str, number: int, steps: list[Step], *route: Any
-    ) -> Future[Any]:
-        """Send steps to the actor at a place; the future holds what it returns."""
-        name = steps[-1][0]
-        for method, args in steps:
-            self.travelled[method] += size(args)
-        self.messages[name] += 1
-        rpc, content = self.client.rpc, packed(steps)
-
-        async def answer() -> Any:
-            try:
-                found = await execute(rpc, place, function, number, content, *route)
-            except Exception as error:
-                raise Lost(place[0]) from error
-            if isinstance(found, Failure):
-                raise found.error
-            self.travelled[name] += size(found)
-            return found
-
-        return self.watch.begin(answer())
+        return self.post.send((self.at[i], self.actors[i].key), "ask", number, steps)
 
     def _wait(self, i: int, answer: Future[Any]) -> Any:
         """Wait for what a shard returns, unless its worker is lost."""

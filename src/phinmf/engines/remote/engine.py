@@ -116,7 +116,7 @@ class DaskEngine(ShardedEngine):
         arrays = MAX_ARRAYS if self.device is None else MAX_ARRAYS_BESIDE
         (stretch,) = self.stretches(1)
         if arrays * size + whole <= budget:
-            Y = stretch.held(load(self.source, slice(0, N), self.dtype), self.workers)
+            Y = load(self.source, slice(0, N), self.dtype)
             return LocalShards(make_shard(Y, stretch, self.workers, self.device), self.n_blocks)
         if self.device is not None:
             shard = make_reading_shard(

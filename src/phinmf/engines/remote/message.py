@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phinmf.arrays import lazy
 from phinmf.engines.blocked.shards import Call
 
 Step = tuple[str, tuple[Any, ...]]  #: the name of a method of a shard, and its arguments
@@ -35,20 +33,3 @@ class Failure:
     """An error that a call has raised."""
 
     error: Exception
-
-
-def packed(steps: Sequence[Step]) -> list[Any]:
-    """Prepare steps for the network: lists of names and of arguments that dask serialises."""
-    serialised = lazy.distributed().protocol.to_serialize
-    return [[name, [serialised(a) for a in args]] for name, args in steps]
-
-
-async def execute(rpc: Callable[[str], Any], place: Place, function: str, *args: Any) -> Any:
-    """Call a method of the actor at a place; what dask raises means that its worker is lost."""
-    address, key = place
-    reply = await rpc(address).actor_execute(
-        function=function, actor=key, args=list(args), kwargs={}
-    )
-    if reply["status"] != "OK":  # the worker is about to close, or one that it has called is lost
-        raise reply["exception"]
-    return reply["result"]

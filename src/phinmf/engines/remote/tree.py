@@ -15,7 +15,8 @@ from typing import Any
 from phinmf.arrays import lazy
 from phinmf.engines.blocked.shards import Call
 from phinmf.engines.blocked.summation import Node, Tree
-from phinmf.engines.remote.message import Failure, Message, Place, Step, execute, packed
+from phinmf.engines.remote.message import Failure, Message, Place, Step
+from phinmf.engines.remote.post import execute, packed
 
 PAYS_FROM = 8  #: workers; default of phinmf.tree in dask's configuration
 

@@ -1,0 +1,66 @@
+"""What to expect of 10 minutes, 10 hours and 1,000 hours of 44.1 kHz stereo: one table."""
+
+from __future__ import annotations
+
+import re
+
+from _report import read
+
+PASS = "tl_nmf(stream, 10)"
+LARGER = (1764 / 440) ** 2 * 2  #: products of 44.1 kHz stereo, compared with 11,025 Hz mono
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, with two digits."""
+    for unit, name in ((3600, "hours"), (60, "minutes")):
+        if seconds >= 1.5 * unit:
+            return f"{seconds / unit:.2g} {name}"
+    return f"{seconds:.2g} s"
+
+
+def place(described: str) -> str:
+    """The processor or the GPU of the first line of a results file, in few words."""
+    if "NVIDIA" in described:
+        return "one " + described.split(";")[0]
+    cores = re.search(r"(\d+) cores", described)
+    return f"{cores[1]} cores" if cores else described
+
+
+def row(sound: str, call: str, where: str, seconds: float, known: str) -> dict[str, str]:
+    """One line of the table."""
+    return {"sound": sound, "call": call, "where": where, "time": duration(seconds), "known": known}
+
+
+def sound_of(minutes: str) -> str:
+    """10 minutes, or 10 hours."""
+    n = float(minutes)
+    return f"{n / 60:g} hours" if n >= 60 else f"{n:g} minutes"
+
+
+def table() -> list[dict[str, str]]:
+    """Return all lines: what was measured, and what follows from it."""
+    rows = []
+    for name in ("amounts_cpu", "amounts_gpu"):
+        described, found = read(name)
+        for one in found:
+            rows.append(
+                row(sound_of(one["minutes"]), one["call"], place(described),
+                    float(one["seconds"]), "measured")
+            )  # fmt: skip
+    described, hours = read("online_hours")
+    last = hours[-1]
+    ten = float(last["processor_seconds"]) * 10 / float(last["hours"])
+    here = place(described)
+    small = "10 hours of 11,025 Hz mono, M = 440"
+    rows.append(row(small, PASS, here, float(last["seconds"]), "measured"))
+    each = ten * LARGER / 2  # two cores, one second of processor time each
+    rows.append(row("10 hours", PASS, here, each, "forecast: 32 times as many products"))
+    rows.append(row("1000 hours", PASS, here, 100 * each, "forecast: 100 times that"))
+    _, clusters = read("scaling_forecast")
+    for one in clusters:
+        seconds = 3600 * float(one["hours_for_40"])
+        rows.append(
+            row("1000 hours", "tl_nmf(dask_array, 10)", one["cluster"], seconds,
+                "forecast: the model below, 40 outer iterations")
+        )  # fmt: skip
+    return sorted(rows, key=lambda r: float(r["sound"].split()[0]) * ("hour" in r["sound"]))

@@ -1,0 +1,179 @@
+"""Learning from a stream in one pass, beside fits that have all frames.
+
+What is compared is the objective per entry of frames that were not learned from: stretches of the
+same recording, whose activations are found with Φ and W fixed, at one scale for all contestants.
+
+    python benchmarks/online.py [pass] [hours] [change] [sklearn]
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from _common import machine, recording, write_csv
+from _long_sound import RATE, LongSound, piece
+from sklearn.exceptions import ConvergenceWarning
+
+import phinmf
+from phinmf.analysis import split_frames
+from phinmf.fit.encode import encode
+from phinmf.penalties import Sparse
+from phinmf.result import Result, State
+
+M, K = 440, 10
+FLOOR = 1e-8
+HELD_OUT = 0.2  # of the frames
+SPARSITIES = 0.0, 10.0, 150.0
+SEEDS = 0, 1
+PIECES = {"the paper's recording": None, "knolls": "knolls", "knalgan theme": "knalgan_theme"}
+HOURS = 10.0
+
+
+class Frames(NamedTuple):
+    """Frames to learn from, and frames that are held out."""
+
+    learn: np.ndarray
+    out: np.ndarray
+
+
+@cache
+def frames_of(name: str) -> Frames:
+    """The frames of a piece, M samples at 11,025 Hz, in single precision."""
+    known = PIECES[name]
+    Y = recording() if known is None else phinmf.to_frames(piece(known), M)
+    Y = Y.astype(np.float32)
+    learn, out = split_frames(Y.shape[1], HELD_OUT)
+    return Frames(Y[:, learn], Y[:, out])
+
+
+def in_blocks(Y: np.ndarray, n: int = 1000) -> Iterator[np.ndarray]:
+    """Frames as a stream."""
+    return (Y[:, a : a + n] for a in range(0, Y.shape[1], n))
+
+
+def cost(Y: np.ndarray, found: Result, scale: float, sparsity: float) -> float:
+    """Objective per entry of frames that were not learned from."""
+    assert found.W is not None
+    seen = encode(
+        Y[None], found.Phi, found.W, scale=scale, penalty=Sparse(sparsity), floor=FLOOR
+    )  # fmt: skip
+    return (seen.divergence + seen.penalty) / Y.size
+
+
+class Timed(NamedTuple):
+    """A result, and the processor time that it took."""
+
+    result: Result
+    seconds: float
+
+
+def timed(Y: Any, **how: Any) -> Timed:
+    """Fit frames or a stream."""
+    gc.collect()
+    start = time.process_time()
+    return Timed(phinmf.tl_nmf(Y, K, **how), time.process_time() - start)
+
+
+def one_pass() -> None:
+    """One pass over a piece, beside a fit that has all of its frames."""
+    rows = []
+    for name in PIECES:
+        Y, out = frames_of(name)
+        for sparsity in SPARSITIES:
+            found: dict[str, list[Timed]] = {"batch": [], "stream": []}
+            for seed in SEEDS:
+                how = {"sparsity": sparsity, "random_state": seed}
+                found["batch"].append(timed(Y, **how))
+                found["stream"].append(timed(in_blocks(Y), **how))
+            scale = found["batch"][0].result.scale
+            costs = {
+                kind: [cost(out, fit.result, scale, sparsity) for fit in fits]
+                for kind, fits in found.items()
+            }
+            batch = float(np.mean(costs["batch"]))
+            seconds = {kind: np.mean([f.seconds for f in fits]) for kind, fits in found.items()}
+            rows.append(
+                {
+                    "sound": name,
+                    "frames": Y.shape[1],
+                    "sparsity": f"{sparsity:g}",
+                    "batch": f"{batch:.3f}",
+                    "stream": f"{np.mean(costs['stream']):.3f}",
+                    "more": f"{100 * (np.mean(costs['stream']) / batch - 1):+.1f} %",
+                    "worst": f"{100 * (max(costs['stream']) / batch - 1):+.1f} %",
+                    "batch_seconds": f"{seconds['batch']:.1f}",
+                    "stream_seconds": f"{seconds['stream']:.1f}",
+                }
+            )
+            print(rows[-1], flush=True)
+            write_csv("online", rows)
+
+
+def resident() -> float:
+    """Megabytes of memory that this process holds now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def hours() -> None:
+    """One pass over many hours: memory and time against what was seen."""
+    sound, rows = LongSound(), []
+    began, processor = time.perf_counter(), time.process_time()
+    marks = iter([0.1, 0.5, *range(1, round(HOURS) + 1)])
+    state = {"next": next(marks), "frames": 0, "cost": 0.0, "entries": 0}
+
+    def watch(at: State) -> None:
+        row = at.history[-1]
+        state["frames"] += row.frames
+        state["cost"] += row.objective
+        state["entries"] += row.frames * row.atoms
+        heard = state["frames"] * (M / 2) / RATE / 3600
+        if heard >= state["next"] * 0.999:
+            note(heard)
+            state["next"] = next(marks, np.inf)
+            state["cost"], state["entries"] = 0.0, 0
+
+    def note(heard: float) -> None:
+        seconds = time.perf_counter() - began
+        rows.append(
+            {
+                "hours": f"{heard:.1f}",
+                "frames": state["frames"],
+                "megabytes": f"{resident():.0f}",
+                "peak_megabytes": f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f}",
+                "seconds": f"{seconds:.0f}",
+                "processor_seconds": f"{time.process_time() - processor:.0f}",
+                "frames_per_second": f"{state['frames'] / seconds:.0f}",
+                "faster": f"{3600 * heard / seconds:.0f}",
+                "objective": f"{state['cost'] / state['entries']:.3f}",
+            }
+        )
+        print(rows[-1], flush=True)
+        write_csv("online_hours", rows)
+
+    stream = phinmf.stream_frames(sound.pieces(HOURS), M)
+    phinmf.tl_nmf(stream, K, random_state=0, callback=watch)
+
+
+STEPS: dict[str, Any] = {"pass": one_pass, "hours": hours}
+
+
+def main(names: list[str]) -> None:
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    print(machine())
+    for name in names or STEPS:
+        STEPS[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
