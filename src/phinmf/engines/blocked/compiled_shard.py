@@ -210,7 +210,8 @@ class CompiledShard(SmoothShard):
         kernel = self.kernels.curvatures_for(self.family)
 
         def one(block: slice) -> list[Array]:
-            X, v_hat, found = self.X[:, block], model(block), []
+            X, v_hat = self.X[:, block], model(block)
+            found: list[Array] = []
             B, V = (self.scratch.array(name, *X.shape[1:]) for name in ("F", "V"))
             for kind in (True, False) if exact else (False,):
                 kernel(X, v_hat, self.weights[block], small, kind, B, V)
