@@ -61,6 +61,7 @@ class Flow:
         on_gpu = device.type == "cuda"
         self.coming: Any = torch.cuda.Stream(device) if on_gpu else None  #: copies to the device
         self.going: Any = torch.cuda.Stream(device) if on_gpu else None  #: copies to the host
+        self.leaving: deque[Any] = deque()  #: events of copies to the host
         self.to_device = self.to_host = 0  #: bytes that have travelled so far
 
     def restart(self) -> None:
@@ -140,6 +141,10 @@ class Flow:
             flat.record_stream(self.going)  # its memory is not used again before
         with self._on(self.going):
             self.store.pieces[i].copy_(flat, non_blocking=True)
+        if ready is not None:
+            self.leaving.append(self.going.record_event())
+            if len(self.leaving) > SLOTS:  # no more of X is in memory at the same time
+                self.leaving.popleft().synchronize()
         self.to_host += flat.numel() * flat.element_size()
 
     def _copy(self, i: int, slot: int, room: Tensor, from_Y: bool, ready: Any) -> Any:
