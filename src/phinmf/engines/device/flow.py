@@ -9,7 +9,7 @@ both directions, beside the computation.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
@@ -79,6 +79,7 @@ class Flow:
         missing = deque(i for i in range(len(self.shapes)) if i not in here)
         sent: deque[Sent] = deque()
         with ExitStack() as stack:
+            stack.callback(self._settle, sent)
             reader = None
             if from_Y and self.Y.takes_time:  # otherwise a thread would only cost time
                 reader = stack.enter_context(ThreadPoolExecutor(1, "phinmf-flow"))
@@ -127,6 +128,11 @@ class Flow:
             elif not self.holds_X:  # after an error or an interrupt, Y is still on the host
                 self.kept.clear()
                 self.complete = True
+
+    def _settle(self, sent: Collection[Sent]) -> None:
+        """After an interrupt, let copies end before their memory is used for something else."""
+        if sent and self.coming is not None:
+            torch.cuda.current_stream(self.device).wait_stream(self.coming)
 
     def _store(self, i: int, X: Tensor) -> None:
         """Store X of a piece."""

@@ -23,7 +23,7 @@ from phinmf.arrays.threads import Workers
 Read = Callable[[slice], Array]  #: returns some of the frames (C, n, M) of a shard
 
 _locks: Counter[tuple[int, int]] = Counter()  #: users of page-locked memory, by address and size
-_guard = threading.Lock()
+_guard = threading.RLock()  # a finalizer may run at any time
 
 
 class PageLocked:
