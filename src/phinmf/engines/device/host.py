@@ -116,3 +116,9 @@ class HostStore:
             self.locked = PageLocked(np.empty(ends[-1], dtype), device)
             for (i, size), end in zip(sizes.items(), ends, strict=True):
                 self.pieces[i] = self.locked.tensor[end - size : end]
+
+
+def host_array(x: Tensor, dtype: torch.dtype | None = None) -> Array:
+    """Return a copy in NumPy's memory, in another precision if one is named."""
+    copy = x.to(dtype or x.dtype).contiguous().cpu()
+    return np.array(copy.numpy()) if x.device.type == "cpu" else copy.numpy()
