@@ -17,7 +17,7 @@ test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
 
 test-gpu: $(VENV)/.test  # needs a CUDA device; the gpu extra installs PyTorch
-	$(PIP) --editable '.[gpu]'
+	$(PIP) --editable '.[gpu,dask]'
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
 test-oldest: $(VENV)-oldest/.test  # the estimator with the oldest supported scikit-learn, whose test tools need that variable

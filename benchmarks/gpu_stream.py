@@ -3,9 +3,9 @@
 Seconds of an outer iteration (three NMF steps, two transform steps, all frames, the target floor)
 in single precision with K = 10: a batch with all frames on the GPU, a resident shard, and streamed
 shards with a limit on the memory that frames may use. The metric of L-BFGS is computed in every
-third of them, so means are over three of them, after a first one. The limits of what can be reached are the
-batch, and the time that the link needs for the bytes that travel. Needs a CUDA device and, for the
-largest case, 100 GB of memory; takes about four minutes.
+third of them, so means are over three, after a first one. The limits of what can be reached are
+the batch, and the time that the link needs for the bytes that travel. Needs a CUDA device and, for
+the largest case, 100 GB of memory; takes about four minutes.
 """
 
 from __future__ import annotations

@@ -23,10 +23,9 @@ def test_every_method_agrees_with_the_compiled_shard(divergence, C, weighted):
     assert compare(case.compiled(), case.tensors(), case.calls(), 1e-10) == set(ACCESS)
 
 
-@pytest.mark.parametrize("C", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_shards_agree_wherever_their_frames_are(kind, C):
-    case = Case(C=C, weighted=True)
+def test_shards_agree_wherever_their_frames_are(kind):
+    case = Case(C=2, weighted=True)
     tensors = case.tensors(kind)
     assert compare(case.compiled(), tensors, case.calls(), 1e-10) == set(ACCESS)
     if kind != "resident":

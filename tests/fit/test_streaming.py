@@ -142,3 +142,14 @@ def test_a_device_that_fails_to_hold_its_share_is_reported(Y, made, monkeypatch)
     monkeypatch.setattr(fitting, "streamed", full)
     with pytest.raises(MemoryError, match="cpu:0 has too little memory: Y of shape"):
         tl_nmf(Y, 3, device="cpu:0", **HIGH)
+
+
+def test_a_lazy_transform_on_a_device(Y, made):
+    lazily = da.from_array(Y.T, chunks=(2000, -1))
+    model = TLNMF(3, device="cpu:0", **HIGH).fit(lazily)
+    assert StreamedShard in made
+    here = TLNMF(3, **HIGH).fit(Y.T).transform(Y.T)
+    np.testing.assert_allclose(model.transform(lazily).compute(), here, rtol=1e-6, atol=1e-8)
+    model.device = "cuda:99"
+    with pytest.raises(ValueError, match="device is 'cuda:99', but"):
+        model.transform(lazily)

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from phinmf._types import AnyArray, Array
 from phinmf.arrays.lazy import dask, is_lazy
+from phinmf.engines.remote.devices import visible_gpus
 from phinmf.fit.data import links_between
-from phinmf.fit.devices import ComputeDevice
+from phinmf.fit.devices import ComputeDevice, device_of_shards
 from phinmf.fit.encode import EncodedFrames, encode
 from phinmf.fit.engine import divergence_of
 from phinmf.fit.options import penalty_for
@@ -77,6 +78,7 @@ def found_back(found: EncodedFrames, place: ComputeDevice) -> EncodedFrames:
 
 def encoded_lazily(estimator: Any, X: AnyArray) -> Any:
     """Return the activations of a dask array as a dask array, computed chunk by chunk on demand."""
+    device_of_shards(estimator.device)  # raises if this process has none and no workers
     K = estimator.n_components_
     fitted = copy.copy(estimator)  # so that a later fit does not change it
     fitted.callback = None  # it may not be possible to send it to a worker
@@ -87,7 +89,13 @@ def encoded_lazily(estimator: Any, X: AnyArray) -> Any:
 
 
 def activations_of_rows(X: Array, estimator: Any) -> Array:
-    """Return the activations of a chunk, by default on one thread: dask runs chunks in parallel."""
+    """Return the activations of a chunk, by default on one thread: dask runs chunks in parallel.
+
+    A worker without a GPU computes on its processor.
+    """
+    if str(estimator.device) == "cuda" and not visible_gpus():
+        estimator = copy.copy(estimator)
+        estimator.device = None
     return encoded(estimator, X, engine="auto", n_threads=estimator.n_threads or 1).H.T
 
 

@@ -78,7 +78,7 @@ class ComputeDevice:
         """How much is needed, how much is free, and what to do."""
         shape, device = tuple(self.given.shape), self.device or self.shards
         itemsize = 4 if str(self.given.dtype).endswith("float32") else 8
-        free = free_memory(device)
+        free = None if isinstance(device, str) else free_memory(device)  # of a worker: unknown
         have = "" if free is None else f", and {size(free)} are free now"
         return (
             f"{device} has too little memory: {self.name} of shape {shape} needs about"

@@ -209,11 +209,14 @@ class CompiledShard(SmoothShard):
         model, small = self._model(W), self.dtype.type(eps)
         kernel = self.kernels.curvatures_for(self.family)
 
-        def one(block: slice) -> tuple[Array]:
-            X = self.X[:, block]
+        def one(block: slice) -> list[Array]:
+            X, v_hat = self.X[:, block], model(block)
+            found: list[Array] = []
             B, V = (self.scratch.array(name, *X.shape[1:]) for name in ("F", "V"))
-            kernel(X, model(block), self.weights[block], small, exact, B, V)
-            return (B.T @ V,)  # (12)
+            for kind in (True, False) if exact else (False,):
+                kernel(X, v_hat, self.weights[block], small, kind, B, V)
+                found.append(B.T @ V)  # (9), (12)
+            return found
 
         return self.sums_over_blocks(one)
 

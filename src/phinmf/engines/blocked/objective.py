@@ -32,6 +32,7 @@ class BlockedObjective(Objective):
         self.W = W
         self.V_hat = V_hat
         self._shards = shards
+        self._bound: Array | None = None  #: what `bound` returns, if it is known
 
     def at(self, T: Array | None = None) -> Evaluation:
         self.evaluations += 1
@@ -43,16 +44,20 @@ class BlockedObjective(Objective):
         return float(self.shards.sums(Shard.loss, self.W, self.eps)[0])
 
     def move(self, T: Array) -> None:
+        self._bound = None
         self._shards.move(T)
 
     def bound(self) -> Array:
-        return self._curvature(exact=False)
+        known, self._bound = self._bound, None
+        return self._curvature(exact=False)[0] if known is None else known
 
     def curvature(self) -> Array:
-        return self._curvature(exact=True)
+        exact, self._bound = self._curvature(exact=True)  # solvers ask for both
+        return exact
 
-    def _curvature(self, exact: bool) -> Array:
-        return np.asarray(self.shards.sums(Shard.curvature, self.W, self.eps, exact)[0])
+    def _curvature(self, exact: bool) -> list[Array]:
+        found: list[Array] = self.shards.sums(Shard.curvature, self.W, self.eps, exact)
+        return found
 
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
         self.evaluations += angles.shape[1]

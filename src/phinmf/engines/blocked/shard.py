@@ -1,8 +1,8 @@
 """The contract of a shard: a stretch of blocks of frames and its state.
 
 An engine calls the same method on every shard and puts the results together, so a shard may be
-anywhere: in this process, on a worker of a cluster, on disk. A new way to hold and compute with
-frames, such as tensors on a GPU, is a new subclass.
+anywhere: in this process, on a worker of a cluster, on disk. Each way to compute with frames is a
+subclass: compiled kernels, tensors on a device (`device/`), frames that stream to it.
 
 Each method declares next to it which state it reads and which it changes. Nothing else is needed
 to know which calls bring a lost shard back (`remote/journal.py`), and which calls need frames in
@@ -205,7 +205,7 @@ class Shard(ABC):
     @abstractmethod
     @access(reads="X H V_hat")
     def curvature(self, W: Array | None, eps: float, exact: bool) -> Nodes:
-        """Σ_n f''(x_in) x_jn² at X; with the bound b of (12) for f'' unless exact."""
+        """Σ_n f''(x_in) x_jn² at X if exact, and the same with the bound b of (12) for f''."""
 
     @abstractmethod
     @access(reads="X H V_hat")

@@ -20,21 +20,21 @@ from phinmf._types import AnyArray, Array, Device, Indices, Precision, Tensor
 from phinmf.arrays import cast, on_device
 from phinmf.arrays.precision import full_precision
 from phinmf.engines import sums
-from phinmf.engines.blocked.shard import Nodes, Shard
+from phinmf.engines.blocked.shard import Nodes
 from phinmf.engines.blocked.stretch import Stretch
 from phinmf.engines.blocked.summation import Node
 from phinmf.engines.converging import converged_activations
+from phinmf.engines.device.host import host_array
 from phinmf.engines.device.pieces import pieces_of
+from phinmf.engines.device.smooth import SmoothTensors
 from phinmf.engines.sums import power
-from phinmf.penalties.smooth import difference, pull
 
 Model = Callable[[slice], Tensor]  #: the model v̂ = [WH] + ε of a piece
 
 
-class DeviceShard(Shard):
+class DeviceShard(SmoothTensors):
     """A shard whose activations are a tensor on a device; subclasses say where X comes from."""
 
-    H: Tensor  #: (K, n)
     kept: Tensor  #: (K, n)
 
     def __init__(
@@ -155,61 +155,6 @@ class DeviceShard(Shard):
 
         self.each(one)
 
-    # smooth activations
-
-    def edges(self) -> dict[int, Array]:
-        return {
-            self.frames.start: host_array(self.H[:, 0]),
-            self.frames.stop - 1: host_array(self.H[:, -1]),
-        }
-
-    def column(self, n: int, edges: dict[int, Array]) -> Tensor:
-        """Return (K, 1) the activations of a frame, maybe of the next shard; 0 if unknown."""
-        if 0 <= n < self.H.shape[1]:
-            return self.H[:, n : n + 1]
-        known = edges.get(self.frames.start + n)
-        return torch.zeros_like(self.H[:, :1]) if known is None else self.tensor(known)[:, None]
-
-    def neighbours(self, frames: slice, edges: dict[int, Array]) -> tuple[Tensor, Tensor]:
-        """Return (K, n) the activations before and after each frame of a piece."""
-        H = self.H[:, frames]
-        before = torch.cat([self.column(frames.start - 1, edges), H[:, :-1]], 1)
-        after = torch.cat([H[:, 1:], self.column(frames.stop, edges)], 1)
-        return before, after
-
-    def update_every_other(
-        self,
-        first: int,
-        W: Array,
-        rates: Array,
-        smoothness: float,
-        eps: float,
-        gamma: float,
-        edges: dict[int, Array],
-    ) -> None:
-        d, there, rate = self.divergence, self.tensor(W), self.tensor(rates)[:, None]
-        strength = torch.where(self.weights > 0, smoothness / self.weights, 0).to(self.dtype)
-
-        def one(frames: slice, X: Tensor) -> None:
-            some = slice((self.frames.start + frames.start + first) % 2, None, 2)
-            H, V = self.H[:, frames], power(X)[:, some]
-            before, after = self.neighbours(frames, edges)
-            linked = self.links[frames.start : frames.stop + 1]
-            before = torch.where(linked[:-1], before, H)  # a missing one is the frame itself
-            after = torch.where(linked[1:], after, H)
-            h = H[:, some]
-            pulled = pull(h, before[:, some], after[:, some], strength[frames][some])
-            H[:, some] = sums.updated_activations(d, V, there, h, rate, eps, gamma, pulled)
-
-        self.each(one)
-
-    def roughness(self, edges: dict[int, Array]) -> Nodes:
-        def one(frames: slice) -> tuple[Tensor]:
-            H, before = self.H[:, frames].double(), self.neighbours(frames, edges)[0].double()
-            return (torch.sum(difference(H, before, self.links[frames])),)
-
-        return self.sums_over_activations(one)
-
     # sums over frames
 
     def energies(self) -> Nodes:
@@ -256,13 +201,12 @@ class DeviceShard(Shard):
         return self.sums_over_pieces(one)
 
     def curvature(self, W: Array | None, eps: float, exact: bool) -> Nodes:
-        second = self.divergence.curvature if exact else self.divergence.bound
-        model = self.model(W, eps)
+        d, model = self.divergence, self.model(W, eps)
+        kinds = (d.curvature, d.bound) if exact else (d.bound,)
 
-        def one(frames: slice, X: Tensor) -> tuple[Tensor]:
-            V = power(X)
-            s = second(V, model(frames), eps)
-            return (sums.curvature(s, V, self.weights_of(frames)),)
+        def one(frames: slice, X: Tensor) -> list[Tensor]:
+            V, v_hat, weights = power(X), model(frames), self.weights_of(frames)
+            return [sums.curvature(second(V, v_hat, eps), V, weights) for second in kinds]
 
         return self.sums_over_pieces(one)
 
@@ -294,9 +238,3 @@ class DeviceShard(Shard):
 def on_host(x: Tensor, dtype: torch.dtype) -> Any:
     """Return a number, or an array of NumPy with its rows contiguous."""
     return host_array(x, dtype) if x.ndim else float(x)
-
-
-def host_array(x: Tensor, dtype: torch.dtype | None = None) -> Array:
-    """Return a copy in NumPy's memory, in another precision if one is named."""
-    copy = x.to(dtype or x.dtype).contiguous().cpu()
-    return np.array(copy.numpy()) if x.device.type == "cpu" else copy.numpy()

@@ -9,7 +9,7 @@ both directions, beside the computation.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
@@ -61,6 +61,7 @@ class Flow:
         on_gpu = device.type == "cuda"
         self.coming: Any = torch.cuda.Stream(device) if on_gpu else None  #: copies to the device
         self.going: Any = torch.cuda.Stream(device) if on_gpu else None  #: copies to the host
+        self.leaving: deque[Any] = deque()  #: events of copies to the host
         self.to_device = self.to_host = 0  #: bytes that have travelled so far
 
     def restart(self) -> None:
@@ -78,6 +79,7 @@ class Flow:
         missing = deque(i for i in range(len(self.shapes)) if i not in here)
         sent: deque[Sent] = deque()
         with ExitStack() as stack:
+            stack.callback(self._settle, sent)
             reader = None
             if from_Y and self.Y.takes_time:  # otherwise a thread would only cost time
                 reader = stack.enter_context(ThreadPoolExecutor(1, "phinmf-flow"))
@@ -127,6 +129,11 @@ class Flow:
                 self.kept.clear()
                 self.complete = True
 
+    def _settle(self, sent: Collection[Sent]) -> None:
+        """After an interrupt, let copies end before their memory is used for something else."""
+        if sent and self.coming is not None:
+            torch.cuda.current_stream(self.device).wait_stream(self.coming)
+
     def _store(self, i: int, X: Tensor) -> None:
         """Store X of a piece."""
         flat = X.reshape(-1)
@@ -140,6 +147,10 @@ class Flow:
             flat.record_stream(self.going)  # its memory is not used again before
         with self._on(self.going):
             self.store.pieces[i].copy_(flat, non_blocking=True)
+        if ready is not None:
+            self.leaving.append(self.going.record_event())
+            if len(self.leaving) > SLOTS:  # no more of X is in memory at the same time
+                self.leaving.popleft().synchronize()
         self.to_host += flat.numel() * flat.element_size()
 
     def _copy(self, i: int, slot: int, room: Tensor, from_Y: bool, ready: Any) -> Any:

@@ -23,7 +23,7 @@ from phinmf.arrays.threads import Workers
 Read = Callable[[slice], Array]  #: returns some of the frames (C, n, M) of a shard
 
 _locks: Counter[tuple[int, int]] = Counter()  #: users of page-locked memory, by address and size
-_guard = threading.Lock()
+_guard = threading.RLock()  # a finalizer may run at any time
 
 
 class PageLocked:
@@ -116,3 +116,9 @@ class HostStore:
             self.locked = PageLocked(np.empty(ends[-1], dtype), device)
             for (i, size), end in zip(sizes.items(), ends, strict=True):
                 self.pieces[i] = self.locked.tensor[end - size : end]
+
+
+def host_array(x: Tensor, dtype: torch.dtype | None = None) -> Array:
+    """Return a copy in NumPy's memory, in another precision if one is named."""
+    copy = x.to(dtype or x.dtype).contiguous().cpu()
+    return np.array(copy.numpy()) if x.device.type == "cpu" else copy.numpy()

@@ -2,7 +2,8 @@
 
 The shards compute what the blocked engine does, in the same order, so the bits are the same. With
 a `distributed.Client` they are on its workers. Without one they are in this process: one shard in
-memory if there is room for it, otherwise several that take turns, with scratch files.
+memory if there is room for it, otherwise several that take turns, with scratch files. If a device
+is named, the one shard in this process computes there, and frames stream to it if they must.
 """
 
 from __future__ import annotations
