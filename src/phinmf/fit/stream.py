@@ -127,20 +127,22 @@ def one_pass(learner: Learner, blocks: Blocks, files: Files, watch: Watch) -> St
         learner.fit, position, learner.history = resumed
         learner.at = position.at
         learner.seconds = learner.history[-1].seconds if len(learner.history) else 0.0
-    status = None
+    status, Y = None, blocks.take(size)
     try:
-        while status is None and (Y := blocks.take(size)) is not None:
+        while status is None and Y is not None and Y.shape[2] == size:
             stepped = learner.learn(Y)
-            if Y.shape[2] == size:
-                position = position.after(learner.at, Y)
-                file.keep(position, learner.history, learner.fit.seed)
+            position = position.after(learner.at, Y)
+            file.keep(position, learner.history, learner.fit.seed)
             status = watch() if stepped else None
+            Y = None if status else blocks.take(size)
     except KeyboardInterrupt:
         if learner.at.learned is None:  # not even the first fit is complete
             raise
-        status = Status.INTERRUPTED
+        return Status.INTERRUPTED
     finally:
         file.keep(position, learner.history, learner.fit.seed, now=True)
+    if Y is not None:  # fewer frames than a block
+        learner.learn(Y)
     return status or Status.STREAM_ENDED
 
 
