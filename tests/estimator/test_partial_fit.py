@@ -155,6 +155,13 @@ def test_bad_frames_are_refused(X, message):
         found.partial_fit(X)
 
 
+def test_frames_of_another_precision_are_converted():
+    X = frames(N=4 * BLOCK).T
+    found = model().partial_fit(X[:30]).partial_fit(X[30:].astype(np.float32))
+    assert found.components_.dtype == np.float64
+    assert found.transform(X[:2].astype(np.float32)).dtype == np.float32
+
+
 def test_a_dask_array_is_refused():
     da = pytest.importorskip("dask.array")
     with pytest.raises(ValueError, match="X is a dask array, but partial_fit takes frames"):

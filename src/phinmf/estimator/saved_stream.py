@@ -81,7 +81,8 @@ def restored(model: Any, header: dict[str, Any], parts: dict[str, Any]) -> Estim
         fit = replace(fit, options=options)
     learner = Learner(fit, unpack(stored, fit, example), history_of(header["history"]))
     learner.seconds = float(header["seconds"])
-    stream = EstimatorStream(learner, n_seen=header["n_seen"], n_tried=header["n_tried"])
+    counts = {name: header[name] for name in ("n_seen", "n_tried")}
+    stream = EstimatorStream(learner, example, **counts)
     if n := length(stored, "waiting"):
         Y = array(stored, "waiting", (1, M, n), dtype, any_number)
         stream.waiting.put(Y, array(stored, "waiting_weights", (n,), np.float64, lambda w: w >= 0))
