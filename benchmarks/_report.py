@@ -279,6 +279,22 @@ TABLES = {
     "fuzz_cluster": {
         "what": "attack", "tried": "tried", "held": "held", "refused": "refused", "broke": "broke",
     },
+    "online": {
+        "sound": "sound", "frames": "frames", "sparsity": "sparsity",
+        "batch": "all frames at once", "stream": "one pass", "more": "one pass: more by",
+        "worst": "the same, worse random state", "batch_seconds": "all at once, processor s",
+        "stream_seconds": "one pass, processor s",
+    },
+    "online_hours": {
+        "hours": "hours", "frames": "frames", "megabytes": "resident memory, MB",
+        "peak_megabytes": "peak, MB", "seconds": "s", "processor_seconds": "processor s",
+        "frames_per_second": "frames per s", "faster": "times faster than real time",
+        "objective": "objective",
+    },
+    "online_change": {"learned": "learned from", "objective": "objective", "more": "more by"},
+    "online_sklearn": {
+        "sound": "sound", "method": "method", "objective": "objective", "seconds": "processor s",
+    },
     "armstrong": {
         "threads": "threads", "sparsity": "sparsity", "start": "start", "method": "method",
         "objective_per_entry": "objective per entry", "seconds": "s",
@@ -325,6 +341,9 @@ OTHER_PAGES = {
     ),
     **dict.fromkeys(
         ("grouping_summary", "grouping_kinds", "grouping_suggestions"), "docs/grouping.md"
+    ),
+    **dict.fromkeys(
+        ("online", "online_hours", "online_change", "online_sklearn"), "docs/online.md"
     ),
     "grouping_arrangements": "docs/unmix.md",
     "unmix": "docs/unmix.md",

@@ -60,13 +60,15 @@ def row(version: str, workers: int, tree: bool, runs: list[Measured], matrix: in
 
 
 def before(version: str) -> list[dict]:
-    """Rows that other versions have left."""
+    """Rows that other versions have left; their times only if they are of this machine."""
     path = RESULTS / "cluster_client.csv"
     if not path.exists():
         return []
     with path.open() as file:
-        file.readline()
-        return [row for row in csv.DictReader(file) if row["version"] != version]
+        here = file.readline() == f"# {machine()}\n"
+        rows = [row for row in csv.DictReader(file) if row["version"] != version]
+    elsewhere = {} if here else dict.fromkeys(("client", "busiest", "seconds"), "")
+    return [row | elsewhere for row in rows]
 
 
 def summary(runs: dict[tuple[int, bool], list[Measured]], what: str, matrix: int) -> list[dict]:

@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 import phinmf
 from phinmf.analysis import split_frames
 from phinmf.fit.encode import encode
+from phinmf.linalg.manifold import dct
 from phinmf.penalties import Sparse
 from phinmf.result import Result, State
 
@@ -165,7 +167,76 @@ def hours() -> None:
     phinmf.tl_nmf(stream, K, random_state=0, callback=watch)
 
 
-STEPS: dict[str, Any] = {"pass": one_pass, "hours": hours}
+def change() -> None:
+    """A piece and then another one: how well frames of the second are fitted."""
+    (first, _), (second, out) = frames_of("knolls"), frames_of("knalgan theme")
+    second = second[:, : len(first.T) * 3 // 4]
+    how = {"sparsity": 10.0, "random_state": 0}
+    batch = timed(second, **how).result
+    goal = cost(out, batch, batch.scale, 10.0)
+    rows = []
+
+    def note(what: str, found: Result) -> None:
+        value = cost(out, found, batch.scale, 10.0)
+        more = f"{100 * (value / goal - 1):+.1f} %"
+        rows.append({"learned": what, "objective": f"{value:.3f}", "more": more})
+        print(rows[-1], flush=True)
+        write_csv("online_change", rows)
+
+    note("all frames of the second piece at once", batch)
+    note("all frames of the first piece at once", timed(first, **how).result)
+    both = np.concatenate([first, second], axis=1)
+    for factor in (1.0, 0.95, 0.8):
+        found = timed(in_blocks(both), forget_factor=factor, **how).result
+        note(f"a stream of both, forget_factor={factor:g}", found)
+
+
+def sklearn() -> None:
+    """NMF in the fixed DCT, one pass, beside MiniBatchNMF of scikit-learn on the same blocks."""
+    from sklearn.decomposition import MiniBatchNMF
+
+    rows = []
+    for name in PIECES:
+        Y, out = frames_of(name)
+        Phi = dct(M, np.float32)
+        V = ((Phi @ Y) ** 2).T
+        V += np.float32(FLOOR * V.mean())
+        how = {"sparsity": 0.0, "solver": None, "random_state": 0}
+        scale = float(np.sqrt(np.mean(Y.astype(np.float64) ** 2)))
+        found = {
+            "tl_nmf, all frames at once": timed(Y, **how),
+            "tl_nmf, a stream": timed(in_blocks(Y, 2 * M), **how),
+        }
+        for factor in (0.7, 0.95):
+            model = MiniBatchNMF(
+                K, beta_loss="itakura-saito", batch_size=2 * M, forget_factor=factor,
+                init="random", random_state=0,
+            )  # fmt: skip
+            start = time.process_time()
+            for a in range(0, len(V), 2 * M):
+                model.partial_fit(V[a : a + 2 * M])
+            seconds = time.process_time() - start
+            W = model.components_.T / model.components_.sum(axis=1)
+            like = found["tl_nmf, a stream"].result
+            learned = replace(like, W=W.astype(np.float32))
+            found[f"MiniBatchNMF, forget_factor={factor:g}"] = Timed(learned, seconds)
+        for method, (result, seconds) in found.items():
+            value = cost(out, result, scale, 0.0)
+            rows.append(
+                {
+                    "sound": name,
+                    "method": method,
+                    "objective": f"{value:.3f}",
+                    "seconds": f"{seconds:.1f}",
+                }
+            )
+            print(rows[-1], flush=True)
+        write_csv("online_sklearn", rows)
+
+
+STEPS: dict[str, Any] = {
+    "pass": one_pass, "hours": hours, "change": change, "sklearn": sklearn,
+}  # fmt: skip
 
 
 def main(names: list[str]) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import dask.array as da
@@ -84,35 +85,41 @@ def fitted(rows: list[dict]) -> np.ndarray:
     return found / scale
 
 
-def gpu_row(M: int, N: int, C: int, latency: float) -> dict:
-    """Eight GPUs, from the outer iteration that `benchmarks/gpu.py` measured on one.
+def gpu_rows(M: int, N: int, C: int, travels: Callable[[int], float], rest: float) -> list[dict]:
+    """GPUs, from the outer iteration of shards that `benchmarks/gpu_stream.py` measured on one.
 
-    The frames do not fit into their memory: they come from that of the host, once for each
-    evaluation and each NMF step, while the frames before them are worked on.
+    Eight do not hold the frames: these stream from the memory of the host. In 64 they fit.
     """
-    n, link, passes = 8, 50e9, EVALUATIONS + 3
-    with (RESULTS / "gpu_pieces.csv").open() as file:
+    with (RESULTS / "gpu_stream.csv").open() as file:
         device = file.readline().removeprefix("# ").split(";")[0]
-        rows = [row for row in csv.DictReader(file) if row["dtype"] == "float32"]
-    large = max(rows, key=lambda row: int(row["M"]) * int(row["N"]))
-    per_entry = float(large["outer_ms"]) / 1e3 / (int(large["M"]) ** 2 * int(large["N"]))
-    anew = 1 + 3 * 2 / 14  # ΦY for each NMF step, beside the products of the outer iteration
-    compute = per_entry * anew * M * M * N * C / n
-    frames = 4 * M * C * N / n
-    travel = passes * frames / link
-    total = max(compute, travel) + latency
-    return {
-        "cluster": f"{n} × {device}, frames from the memory of the host",
-        "frames_s": f"{compute:.2g}",
-        "algebra_s": "in frames",
-        "packing_s": "in rest",
-        "network_s": f"{travel:.2g}, meanwhile",
-        "rest_s": f"{latency:.2g}",
-        "iteration_s": f"{total:.3g}",
-        "hours_for_40": f"{40 * total / 3600:.2g}",
-        "bottleneck": "frames" if compute > travel else "host to device",
-        "memory_per_worker": f"{frames / 1e9:.0f} GB of the host",
-    }
+        found = {row["way"]: row for row in csv.DictReader(file) if int(row["M"]) == M}
+    rows = []
+    for n, way, where in (
+        (8, "streamed, a quarter", "frames from the memory of the host"),
+        (64, "resident shard", "frames on the GPUs"),
+    ):
+        share = N * C / n / int(found[way]["N"])
+        compute, link = (share * float(found[way][key]) for key in ("outer_s", "link_s"))
+        frames = 4 * M * C * N / n / 1e9
+        parts = {"frames": compute, "network": travels(n), "rest": rest}
+        total = sum(parts.values())
+        rows.append(
+            {
+                "cluster": f"{n} × {device}, {where}",
+                "frames_s": f"{compute:.3g}" + (f", the link {link:.2g}" if link else ""),
+                "algebra_s": "in frames",
+                "packing_s": "in rest",
+                "network_s": f"{parts['network']:.2g}",
+                "rest_s": f"{rest:.2g}",
+                "iteration_s": f"{total:.3g}",
+                "hours_for_40": f"{40 * total / 3600:.2g}",
+                "bottleneck": max(parts, key=parts.get),
+                "memory_per_worker": f"{2 * frames:.0f} GB of the host"
+                if link
+                else f"{3 * frames:.0f} GB",
+            }
+        )
+    return rows
 
 
 def forecast(constants: np.ndarray) -> list[dict]:
@@ -125,11 +132,13 @@ def forecast(constants: np.ndarray) -> list[dict]:
     algebra = c * float(M) ** 3 / 8
     rows = []
 
-    def row(
-        name: str, compute: float, w: int, algebra: float, bandwidth: float, tree: bool
-    ) -> dict:
-        travel = EVALUATIONS * BYTES * M * M * steps(w, tree) / bandwidth
-        travel += 4 * K * N / bandwidth / COPY_EVERY  # the activations, copied to the client
+    def travels(w: int, tree: bool = True) -> float:
+        """Seconds that the network needs for matrices, and for copies of the activations."""
+        matrices = EVALUATIONS * BYTES * M * M * steps(w, tree)
+        return (matrices + 4 * K * N / COPY_EVERY) / link
+
+    def row(name: str, compute: float, w: int, tree: bool) -> dict:
+        travel = travels(w, tree)
         packing = d * steps(w, tree) * M * M
         parts = {"frames": compute, "algebra": algebra, "packing": packing, "network": travel}
         parts["rest"] = e
@@ -147,9 +156,8 @@ def forecast(constants: np.ndarray) -> list[dict]:
     for tree in (False, True):
         how = "along a tree of workers" if tree else "the client sends to each"
         compute = work / (64 * cores * share)
-        rows.append(row(f"64 CPU nodes of {cores} cores, {how}", compute, 64, algebra, link, tree))
-    rows.append(gpu_row(M, N, C, e))
-    return rows
+        rows.append(row(f"64 CPU nodes of {cores} cores, {how}", compute, 64, tree))
+    return rows + gpu_rows(M, N, C, travels, e)
 
 
 def main() -> None:

@@ -95,9 +95,10 @@ def framed(pieces: Iterable[Any], M: int, dtype: Any) -> Iterator[Array]:
             shape = signal.shape[1:]
             waiting = np.zeros((len(channels), hop), dtype)  # half a frame of zeros comes before
         if signal.shape[1:] != shape:
+            known = "(n,)" if not shape else f"(n, {shape[0]})"
             raise ValueError(
-                f"piece {number} of the sound has shape {signal.shape}, but those before it"
-                f" {('n', *shape)}".replace("'", "")
+                f"piece {number} of the sound has shape {signal.shape}, but those before it have"
+                f" {known}"
             )
         waiting = np.concatenate([waiting, channels], axis=1)
         whole = waiting.shape[1] // hop * hop

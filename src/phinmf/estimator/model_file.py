@@ -14,6 +14,7 @@ import sklearn
 from phinmf.algorithm.annealing import Anneal
 from phinmf.arrays import to_numpy
 from phinmf.divergences import DIVERGENCES, Divergence
+from phinmf.estimator import saved_stream
 from phinmf.fit import storage
 from phinmf.fit.checkpoint import File
 from phinmf.fit.description import divergence_label
@@ -63,6 +64,9 @@ def save(model: Any, path: File, **more: object) -> None:
         **more,
     }  # fmt: skip
     arrays = {name: to_numpy(getattr(model, name)) for name in ARRAYS}
+    stream, parts = saved_stream.packed(model)
+    if stream:
+        header["stream"], arrays = stream, arrays | parts
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in_"] = model.feature_names_in_.astype(str)
     storage.write(path, "model", header, arrays)
@@ -98,6 +102,10 @@ def load(
             if names.shape != (model.n_features_in_,) or names.dtype.kind != "U":
                 raise ValueError("it does not have one name for each feature")
             model.feature_names_in_ = names.astype(object)
+        if "stream" in header:
+            model._stream = saved_stream.restored(model, header["stream"], arrays)
+            model.n_steps_ = model._stream.learner.at.step
+            model.n_frames_seen_ = model._stream.n_seen
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         why = storage.shortened(str(error))
         raise ValueError(f"{path} does not hold a usable model ({why})") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,7 @@ class EstimatorStream:
     """What an estimator keeps between two calls of `partial_fit`."""
 
     learner: Learner
+    example: Array  #: (1, M, 1): frames of later calls are converted to its type and device
     waiting: Waiting = field(default_factory=Waiting)  #: less than a block
     n_seen: int = 0  #: number of frames that were given
     n_tried: int = 0  #: the same at the last fit that had fewer frames than a first fit needs
@@ -67,7 +68,38 @@ class EstimatorStream:
         return ahead.learner
 
 
-def partial_fit(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
+class PartialFitMixin:
+    """The method `partial_fit` of an estimator."""
+
+    _stream: EstimatorStream | None = None  #: what the next call continues from
+
+    def partial_fit(
+        self, X: ArrayLike, y: Any = None, *, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from some more frames, in constant memory, as from a stream in `tl_nmf`.
+
+        Steps are made when `block_size` frames have arrived; frames that do not fill a block wait
+        for the next call, so that the result does not depend on how frames are divided among calls.
+        If `fit` was called before, its transform and components are the start. The objective, the
+        history and `reconstruction_err_` are sums over steps, as `tl_nmf` explains.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, n_features)
+            Frames, any number of them; silent ones are left out.
+        y : ignored
+        sample_weight : array of shape (n_frames,), optional
+            How often each frame counts; 0 leaves it out.
+        """
+        with fitting.all_or_nothing(self):
+            learn_more(self, X, sample_weight)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return is_fitted(self)
+
+
+def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
     """Learn from frames (n_frames, M), and set the attributes of the estimator."""
     before: EstimatorStream | None = estimator._stream
     frames = fitting.validated(estimator, X, reset=before is None and not is_fitted(estimator))
@@ -83,6 +115,7 @@ def partial_fit(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) -
     with place.enough_memory():
         Y = arrays.copied(place.take(frames).T[None])
         stream = begun(estimator, Y) if before is None else continued(estimator, before)
+        Y = arrays.like(Y, stream.example, arrays.dtype_of(stream.example))
         stepped = stream.feed(Y, known, watching(estimator, place))
         learner = stream.learner if stepped else None
         if stream.learner.at.learned is None and stream.n_seen >= 2 * stream.n_tried:
@@ -116,7 +149,7 @@ def begun(estimator: Any, Y: Array) -> EstimatorStream:
         known = arrays.like(e.components_.T, Y, np.float64)
         options = again(fit.options, arrays.like(e.transform_matrix_, Y))
         fit = replace(fit, options=options, n_components=e.n_components_, W=known)
-    return EstimatorStream(Learner(fit))
+    return EstimatorStream(Learner(fit), arrays.copied(Y[:, :, :1]))
 
 
 def continued(estimator: Any, before: EstimatorStream) -> EstimatorStream:

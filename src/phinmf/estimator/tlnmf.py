@@ -16,8 +16,9 @@ from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence
-from phinmf.estimator import encoding, fitting, model_file, partial
+from phinmf.estimator import encoding, fitting, model_file
 from phinmf.estimator.callbacks import CallbackSupportMixin
+from phinmf.estimator.partial import PartialFitMixin
 from phinmf.fit import devices, weights
 from phinmf.fit.checkpoint import File, Files
 from phinmf.fit.online_options import FORGET_FACTOR
@@ -26,7 +27,13 @@ from phinmf.penalties import Penalty
 from phinmf.solvers import Solver
 
 
-class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TLNMF(
+    PartialFitMixin,
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+):
     """Nonnegative factorisation of the power of frames in a transform that is learned too.
 
     Each row of X is a frame y of M samples of any sign. The orthogonal transform Φ and the
@@ -98,8 +105,6 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     >>> model.transform(to_frames(y, 64).T).shape
     (126, 2)
     """
-
-    _stream: partial.EstimatorStream | None = None  #: what `partial_fit` continues from
 
     def __init__(
         self,
@@ -231,31 +236,6 @@ class TLNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             known = weights.checked(sample_weight, frame_mask, len(frames))
             H = fitting.fit(self, frames, known, first_frames, activations).H.T
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H
-
-    def partial_fit(
-        self, X: ArrayLike, y: Any = None, *, sample_weight: ArrayLike | None = None
-    ) -> TLNMF:
-        """Learn from some more frames, in constant memory, as from a stream in `tl_nmf`.
-
-        Steps are made when `block_size` frames have arrived; frames that do not fill a block wait
-        for the next call, so that the result does not depend on how frames are divided among calls.
-        If `fit` was called before, its transform and components are the start. The objective, the
-        history and `reconstruction_err_` are sums over steps, as `tl_nmf` explains.
-
-        Parameters
-        ----------
-        X : array of shape (n_frames, n_features)
-            Frames, any number of them; silent ones are left out.
-        y : ignored
-        sample_weight : array of shape (n_frames,), optional
-            How often each frame counts; 0 leaves it out.
-        """
-        with fitting.all_or_nothing(self):
-            partial.partial_fit(self, X, sample_weight)
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return partial.is_fitted(self)
 
     def transform(self, X: ArrayLike, *, first_frames: ArrayLike | None = None) -> Array:
         """Return the activations of frames; the transform and the components are fixed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -50,8 +49,10 @@ def with_sound(Y: Array, weights: Array | None = None) -> Block | None:
         return None
     some = None if weights is None else weights[kept]
     energies = arrays.to_numpy(known.energies)[kept]
-    energy = float(energies.sum() if some is None else energies @ some)
-    return Block(arrays.take_frames(Y, kept), some, math.ldexp(energy, 2 * known.exponent))
+    energy = energies.sum() if some is None else energies @ some
+    with np.errstate(over="ignore"):  # an infinite one is found by `check_scale`
+        energy = float(np.ldexp(energy, 2 * known.exponent))
+    return Block(arrays.take_frames(Y, kept), some, energy)
 
 
 class Waiting:

@@ -22,6 +22,7 @@ from phinmf.algorithm.nmf import Kept, activate, normalise
 from phinmf.algorithm.statistics import Exponents, FadingSums, learn_dictionary
 from phinmf.algorithm.window import Window, keys_for
 from phinmf.engines import Engine
+from phinmf.fit.automatic import AUTO
 from phinmf.fit.blocks import Block
 from phinmf.fit.description import Seed
 from phinmf.fit.engine import engine_for
@@ -154,8 +155,9 @@ class OnlineFit:
         assert window is not None
         kept = None if self.columns is None else {"W": self.columns}
         fixed = self.fixed if at.learned is None else kept
+        given = None if n_components == AUTO and not W.shape[1] else W
         problem = problem_of(
-            window.Y, n_components, options, W=W, fixed=fixed, sample_weight=window.weights
+            window.Y, n_components, options, W=given, fixed=fixed, sample_weight=window.weights
         )
         (found,) = replace(problem, warns=False).solve([self.seed], [None])
         if found.status is Status.INTERRUPTED:

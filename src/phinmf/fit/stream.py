@@ -33,19 +33,15 @@ class Learner:
     fit: OnlineFit
     at: Progress = field(default_factory=Progress)
     history: History = field(default_factory=lambda: History(0.0))
-    began: float = field(default_factory=time.perf_counter)
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since learning began."""
-        return time.perf_counter() - self.began
+    seconds: float = 0.0  #: spent on learning; waiting for frames does not count
 
     def learn(self, Y: Array, weights: Array | None = None) -> bool:
         """Learn from a block (C, M, n); return whether the history has a new row."""
-        block = with_sound(Y, weights)
+        start, block = time.perf_counter(), with_sound(Y, weights)
         if block is None:
             return False
         self.at, row = self.fit.step(self.at, block)
+        self.seconds += time.perf_counter() - start
         return row is not None and self.noted(row)
 
     def complete(self) -> None:
@@ -130,21 +126,23 @@ def one_pass(learner: Learner, blocks: Blocks, files: Files, watch: Watch) -> St
     if resumed := file.resumed(learner.fit, blocks):
         learner.fit, position, learner.history = resumed
         learner.at = position.at
-        learner.began -= learner.history[-1].seconds if len(learner.history) else 0.0
-    status = None
+        learner.seconds = learner.history[-1].seconds if len(learner.history) else 0.0
+    status, Y = None, blocks.take(size)
     try:
-        while status is None and (Y := blocks.take(size)) is not None:
+        while status is None and Y is not None and Y.shape[2] == size:
             stepped = learner.learn(Y)
-            if Y.shape[2] == size:
-                position = position.after(learner.at, Y)
-                file.keep(position, learner.history, learner.fit.seed)
+            position = position.after(learner.at, Y)
+            file.keep(position, learner.history, learner.fit.seed)
             status = watch() if stepped else None
+            Y = None if status else blocks.take(size)
     except KeyboardInterrupt:
         if learner.at.learned is None:  # not even the first fit is complete
             raise
-        status = Status.INTERRUPTED
+        return Status.INTERRUPTED
     finally:
         file.keep(position, learner.history, learner.fit.seed, now=True)
+    if Y is not None:  # fewer frames than a block
+        learner.learn(Y)
     return status or Status.STREAM_ENDED
 
 
@@ -156,13 +154,14 @@ def watching(
     verbose: bool,
 ) -> Watch:
     """Return a function that is called after every step, and returns a reason to stop."""
+    began = time.perf_counter()
 
     def watch() -> Status | None:
         if verbose:
             print_step("tl_nmf", learner)
         if callback is not None and callback(place.for_callback(learner.state())):
             return Status.CALLBACK
-        if max_time is not None and learner.seconds >= max_time:
+        if max_time is not None and time.perf_counter() - began >= max_time:
             return Status.MAX_TIME
         return None
 

@@ -18,7 +18,7 @@ from phinmf.engines.blocked.summation import Node, Tree
 from phinmf.engines.remote.message import Failure, Message, Place, Step
 from phinmf.engines.remote.post import execute, packed
 
-PAYS_FROM = 8  #: workers; default of phinmf.tree in dask's configuration
+PAYS_FROM = 16  #: workers; default of phinmf.tree in dask's configuration
 
 
 def pays_from() -> int:
@@ -29,7 +29,7 @@ def pays_from() -> int:
     except (TypeError, ValueError):
         number = 0
     if number < 1:
-        raise ValueError(f"phinmf.tree is {given!r}, but a number of workers is needed, such as 8")
+        raise ValueError(f"phinmf.tree is {given!r}, but a number of workers is needed, such as 16")
     return number
 
 

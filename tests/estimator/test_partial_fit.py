@@ -1,0 +1,168 @@
+"""`TLNMF.partial_fit`: frames as they arrive, any number in a call."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from streams import BLOCK, SHORT, M, cut, frames
+
+from phinmf import TLNMF, tl_nmf
+
+
+def model(**how):
+    return TLNMF(2, **{**SHORT, **how})
+
+
+def same(a, b):
+    assert np.array_equal(a.transform_matrix_, b.transform_matrix_)
+    assert np.array_equal(a.components_, b.components_)
+    assert (a.scale_, a.objective_, a.n_steps_) == (b.scale_, b.objective_, b.n_steps_)
+
+
+def test_it_learns_what_tl_nmf_learns_from_a_stream():
+    Y = frames(N=6 * BLOCK)
+    found, calls = model(), 0
+    for y in cut(Y, 7):
+        found.partial_fit(y.T)
+        calls += 1
+    expected = tl_nmf(cut(Y), 2, **SHORT)
+    assert np.array_equal(found.transform_matrix_, expected.Phi)
+    assert np.array_equal(found.components_, expected.W.T)
+    assert found.objective_ == expected.objective
+    assert (found.n_steps_, found.n_frames_seen_) == (6, Y.shape[1])
+    assert calls > found.n_steps_
+    assert found.transform(Y.T).shape == (Y.shape[1], 2)
+    assert found.atom_energies_.sum() > 0
+    assert np.isfinite(found.score(Y.T))
+    assert found.get_feature_names_out().tolist() == ["tlnmf0", "tlnmf1"]
+
+
+def test_one_frame_is_enough_to_begin_with():
+    Y = frames(N=60)
+    found = model()
+    for y in Y.T:
+        found.partial_fit(y[None])
+        assert found.components_.shape == (2, M)
+    assert found.n_frames_seen_ == 60
+    same(found, model().partial_fit(Y.T))
+
+
+@pytest.mark.parametrize("n", [5, BLOCK + 3, 4 * BLOCK + 5])
+def test_a_model_that_was_saved_or_pickled_goes_on_with_the_same_bits(tmp_path, n):
+    X = frames(N=8 * BLOCK).T
+    found = model().partial_fit(X[:n])
+    found.save(tmp_path / "model")
+    loaded = TLNMF.load(tmp_path / "model")
+    assert loaded.n_frames_seen_ == n
+    same(found, loaded)
+    others = [loaded, pickle.loads(pickle.dumps(found))]
+    found.partial_fit(X[n:])
+    for other in others:
+        same(other.partial_fit(X[n:]), found)
+        assert len(other.history_) == len(found.history_)
+
+
+def test_given_parts_survive_a_file(tmp_path):
+    X, components = frames(N=6 * BLOCK).T, np.eye(2, M)
+    how = {"components": components, "fixed": {"W": np.array([1])}, "init": np.eye(M)}
+    found = model(**how).partial_fit(X[:5])
+    found.save(tmp_path / "model")
+    loaded = TLNMF.load(tmp_path / "model").partial_fit(X[5:])
+    same(loaded, found.partial_fit(X[5:]))
+    assert np.array_equal(found.components_[1], components[1])
+
+
+def test_forged_models_are_refused_in_one_sentence(tmp_path):
+    from phinmf.fit import storage
+
+    found = model().partial_fit(frames(N=4 * BLOCK).T)
+    found.save(tmp_path / "model")
+    header, arrays = storage.read(tmp_path / "model", "model")
+    for name in ("stream_W", "stream_Phi", "stream_window_keys", "stream_start_W"):
+        storage.write(tmp_path / "forged", "model", header, {**arrays, name: arrays[name] * np.nan})
+        if arrays[name].size:
+            with pytest.raises(ValueError, match="does not hold a usable model"):
+                TLNMF.load(tmp_path / "forged")
+    for name in ("seed", "n_seen", "step"):
+        forged = {**header, "stream": {**header["stream"], name: "many"}}
+        storage.write(tmp_path / "forged", "model", forged, arrays)
+        with pytest.raises(ValueError, match="does not hold a usable model"):
+            TLNMF.load(tmp_path / "forged")
+
+
+def test_it_goes_on_from_a_fit_and_a_fit_forgets_it():
+    Y = frames(N=10 * BLOCK)
+    fitted = model().fit(Y.T)
+    Phi, cost = fitted.transform_matrix_, fitted.objective_
+    fitted.partial_fit(Y.T[: 2 * BLOCK])
+    assert fitted.n_steps_ == 2
+    assert abs((fitted.transform_matrix_ @ Phi.T).diagonal()).mean() > 0.5
+    same_again = fitted.fit(Y.T)
+    assert same_again.objective_ == cost
+    assert not hasattr(clone(fitted), "components_")
+    assert fitted.partial_fit(Y.T[:5]).n_frames_seen_ == 5
+
+
+def test_silence_waits_for_sound():
+    found = model().partial_fit(np.zeros((30, M)))
+    with pytest.raises(NotFittedError):
+        found.transform(np.ones((2, M)))
+    found.partial_fit(frames(N=3 * BLOCK).T)
+    assert found.n_frames_seen_ == 30 + 3 * BLOCK
+
+
+def test_weights_count_as_often_as_they_say():
+    X = frames(N=4 * BLOCK).T
+    weight = np.where(np.arange(len(X)) % 3, 1.0, 0.0)
+    some = model(block_size=len(X) // 2).partial_fit(X, sample_weight=weight)
+    assert some.scale_ == pytest.approx(np.sqrt(np.mean(X[weight > 0] ** 2)), rel=0.1)
+    half = model(solver=None, forget_factor=1.0).partial_fit(X, sample_weight=np.full(len(X), 0.5))
+    whole = model(solver=None, forget_factor=1.0).partial_fit(X)
+    np.testing.assert_allclose(half.components_, whole.components_, rtol=1e-6)
+    assert half.objective_ == pytest.approx(whole.objective_ / 2)
+
+
+def test_a_call_that_fails_changes_nothing():
+    X = frames(N=4 * BLOCK).T
+    found = model().partial_fit(X)
+    before = found.components_
+
+    def fails(state):
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        found.set_params(callback=fails).partial_fit(X)
+    assert found.components_ is before
+    assert found.n_frames_seen_ == len(X)
+    found.set_params(callback=None).partial_fit(X)
+    same(found, model().partial_fit(np.concatenate([X, X])))
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.full((3, M), np.nan), "NaN"),
+        (np.ones((3, M + 1)), "13 features, but TLNMF is expecting 12 features"),
+        (np.ones(M), "2D array"),
+        (np.ones((0, M)), "minimum of 1"),
+    ],
+)
+def test_bad_frames_are_refused(X, message):
+    found = model().partial_fit(frames(N=3 * BLOCK).T)
+    with pytest.raises(ValueError, match=message):
+        found.partial_fit(X)
+
+
+def test_frames_of_another_precision_are_converted():
+    X = frames(N=4 * BLOCK).T
+    found = model().partial_fit(X[:30]).partial_fit(X[30:].astype(np.float32))
+    assert found.components_.dtype == np.float64
+    assert found.transform(X[:2].astype(np.float32)).dtype == np.float32
+
+
+def test_a_dask_array_is_refused():
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="X is a dask array, but partial_fit takes frames"):
+        model().partial_fit(da.ones((50, M)))
