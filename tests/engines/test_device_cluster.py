@@ -68,10 +68,20 @@ def test_the_workers_choose_their_devices():
         devices = WorkerDevices(mixed, wanted)
         assert devices.of == {"a": "cuda:0", "b": None}
         assert devices.shares({"b": 4, "a": 8}) == [GPU_THREADS, 4]
+        assert (devices.at("a"), devices.at("b")) == (("cuda:0", 1), (None, 1))
     for wanted, device in (("cpu", None), ("cpu:0", "cpu:0")):
         devices = WorkerDevices(mixed, wanted)
         assert devices.of == {"a": device, "b": device}
         assert devices.shares({"b": 4, "a": 8}) is None  # as equal as without devices
+
+
+def test_workers_on_one_gpu_share_its_memory(monkeypatch):
+    devices = WorkerDevices(Asked({"a": ["x", "y"], "b": ["y", "x"], "c": ["x", "y"], "d": ["y"]}))
+    assert devices.of == {"a": "cuda:0", "b": "cuda:0", "c": "cuda:0", "d": "cuda:0"}
+    assert [devices.at(worker)[1] for worker in "abcd"] == [2, 2, 2, 2]  # x: a, c; y: b, d
+    monkeypatch.delenv(memory.VARIABLE, raising=False)
+    monkeypatch.setattr(memory, "free_memory", lambda device: 1000)
+    assert memory.limit("cuda:0", users=2) == 400
 
 
 def test_a_gpu_that_no_worker_has_is_reported_in_one_sentence():

@@ -26,14 +26,16 @@ def make_reading_shard(
     return shard
 
 
-def make_shard(Y: Array, stretch: Stretch, workers: Workers, device: Device = None) -> Shard:
+def make_shard(
+    Y: Array, stretch: Stretch, workers: Workers, device: Device = None, users: int = 1
+) -> Shard:
     """Return a shard that holds frames Y (C, n, M), or their products with atoms.
 
-    It computes on a device of PyTorch if one is named.
+    It computes on a device of PyTorch if one is named, which so many processes use.
     """
     if device is None:
         return CompiledShard(stretch.held(Y, workers), stretch, workers)
     # imported late: it needs PyTorch
     fitting = importlib.import_module("phinmf.engines.device.fitting")
-    shard: Shard = fitting.shard_on(device, Y, stretch, workers)
+    shard: Shard = fitting.shard_on(device, Y, stretch, workers, users)
     return shard

@@ -30,12 +30,15 @@ WORKING = SLOTS + 10
 FOR_PIECES = 0.8  #: share of the memory that they may use
 
 
-def shard_on(device: Device, Y: Array | torch.Tensor, stretch: Stretch, workers: Workers) -> Shard:
+def shard_on(
+    device: Device, Y: Array | torch.Tensor, stretch: Stretch, workers: Workers, users: int = 1
+) -> Shard:
     """Return a shard of frames (C, n, M) on a device: resident if they fit, else streamed.
 
-    If the stretch has atoms, their products with the frames are held instead.
+    If the stretch has atoms, their products with the frames are held instead. So many processes
+    use the device.
     """
-    allowed, dtype = memory.limit(device), dtype_of(Y)
+    allowed, dtype = memory.limit(device, users), dtype_of(Y)
     entries = entries_within(allowed, dtype)
     C, n, M = Y.shape
     size = C * n * (M if stretch.atoms is None else len(stretch.atoms))

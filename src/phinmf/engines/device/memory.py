@@ -13,11 +13,11 @@ SHARE = 0.8  #: of the memory that is free, if there is no limit
 UNITS = {"": 0, "k": 1, "M": 2, "G": 3, "T": 4}
 
 
-def limit(device: Device) -> float:
-    """Return the bytes that frames may use on a device of PyTorch.
+def limit(device: Device, users: int = 1) -> float:
+    """Return the bytes that frames of this process may use on a device of PyTorch.
 
-    They are what the environment variable allows, or a share of what is free; infinity where
-    PyTorch cannot say it.
+    They are what the environment variable allows, or a share of what is free, which other
+    processes may have to use, too; infinity where PyTorch cannot say it.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def limit(device: Device) -> float:
     if given is not None:
         return parsed(given)
     free = free_memory(device)
-    return float("inf") if free is None else SHARE * free
+    return float("inf") if free is None else SHARE * free / users
 
 
 def parsed(text: str) -> float:

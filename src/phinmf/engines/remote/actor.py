@@ -35,15 +35,16 @@ class ShardActor:
         n_threads: int,
         stretch: Stretch,
         device: str | None = None,
+        users: int = 1,
     ) -> None:
         """Make a shard of pieces of frames, on a device of the worker if one is named.
 
-        If `parts` is None, the client sends the frames later.
+        So many workers use that device. If `parts` is None, the client sends the frames later.
         """
         self.workers = Workers(n_threads)
         self.workers.__enter__()
         weakref.finalize(self, self.workers.__exit__)
-        self.shape, self.dtype, self.device = shape, dtype, device
+        self.shape, self.dtype, self.where = shape, dtype, (device, users)
         self.stretch = replace(
             stretch, weights=own_copy(stretch.weights), links=own_copy(stretch.links)
         )
@@ -53,7 +54,7 @@ class ShardActor:
     def hold(self, parts: list[Array]) -> None:
         """Make the shard of pieces of frames."""
         Y = joined(parts, self.shape, self.dtype)
-        self.shard = make_shard(Y, self.stretch, self.workers, self.device)
+        self.shard = make_shard(Y, self.stretch, self.workers, *self.where)
 
     def ask(self, number: int, steps: Sequence[Step]) -> Any:
         """Make the calls of a message, once, and return what the last one returns.

@@ -168,7 +168,7 @@ class ClusterShards(Shards):
         shape = C, frames.stop - frames.start, M
         return self.client.submit(
             ShardActor, parts, shape, self.dtype, self.threads[self.at[i]], self.stretches[i],
-            self.devices.of.get(self.at[i]), actor=True, workers=where, pure=False,
+            *self.devices.at(self.at[i]), actor=True, workers=where, pure=False,
         )  # fmt: skip
 
     def _finish(self, i: int, others: Sequence[str] = ()) -> None:

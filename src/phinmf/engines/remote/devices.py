@@ -23,6 +23,8 @@ class WorkerDevices:
         """Ask all workers; raise ValueError if a GPU is wanted and none has one."""
         self.watch = watch
         self.wanted = None if wanted is None else str(wanted)
+        self.of: dict[str, str | None] = {}  #: by address
+        self.gpus: dict[str, list[str]] = {}  #: UUIDs of those that each worker sees
         if self.wanted is not None and self.wanted.startswith("cuda:"):
             raise ValueError(
                 f"device is {self.wanted!r}, but every worker of a Dask cluster has GPUs of its"
@@ -37,12 +39,22 @@ class WorkerDevices:
 
     def look(self) -> None:
         """Ask the workers that are ready now."""
-        ready = self.watch.ready()
         if self.wanted in (None, "cuda"):
-            self.of = assigned(self.watch.ask(visible_gpus))
+            self.gpus = self.watch.ask(visible_gpus)
+            self.of = assigned(self.gpus)
         else:
             device = None if self.wanted == "cpu" else self.wanted
-            self.of = dict.fromkeys(ready, device)
+            self.of = dict.fromkeys(self.watch.ready(), device)
+
+    def at(self, address: str) -> tuple[str | None, int]:
+        """Return the device of a worker, and how many workers use it."""
+        mine = self.gpu(address)
+        return self.of.get(address), max(1, sum(mine == self.gpu(other) for other in self.gpus))
+
+    def gpu(self, address: str) -> str | None:
+        """Return the UUID of the GPU of a worker."""
+        device = self.of.get(address)
+        return self.gpus[address][int(device[5:])] if device and address in self.gpus else None
 
     def shares(self, threads: Mapping[str, int]) -> list[int] | None:
         """Return how many threads each worker counts as, by its address; None: all the same."""
