@@ -1,15 +1,25 @@
-"""Hours of music, read as a stream: stretches of recordings, in any order and at any level."""
+"""Hours of music, read as a stream: stretches of recordings, in any order and at any level.
+
+And what learning from them costs: memory and time against what was heard.
+"""
 
 from __future__ import annotations
 
+import os
+import resource
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import soundfile
 import soxr
+from _common import write_csv
 from _packages import Missing, debian
+
+from phinmf.result import State
 
 PACKAGE = "wesnoth-1.16-music"
 RATE = 11_025
@@ -54,3 +64,62 @@ class LongSound:
                 for at in range(0, n, RATE):
                     yield gain * file.read(min(RATE, n - at), dtype="float32")
             left -= n
+
+
+def resident() -> float:
+    """Megabytes of memory that this process holds now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+class Heard:
+    """How much of a stream has been read, and what its frames cost since the last row."""
+
+    def __init__(self) -> None:
+        self.samples = self.frames = self.entries = 0
+        self.cost = 0.0
+        self.rows: list[dict[str, Any]] = []
+        self.began, self.processor = time.perf_counter(), time.process_time()
+
+    @property
+    def hours(self) -> float:
+        """Hours of sound."""
+        return self.samples / RATE / 3600
+
+    def listening(self, pieces: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+        """Yield the same pieces and count their samples."""
+        for y in pieces:
+            self.samples += len(y)
+            yield y
+
+    def learned(self, state: State) -> None:
+        """Add a step, and a row after the first minutes and after every hour."""
+        row = state.history[-1]
+        self.frames += row.frames
+        self.cost += row.objective
+        self.entries += row.frames * row.atoms
+        noted = float(self.rows[-1]["hours"]) if self.rows else 0.0
+        marks = [0.1, 0.5, *range(1, 1000)]
+        if any(noted < mark <= self.hours for mark in marks):
+            self.note()
+
+    def note(self) -> None:
+        """Write a row."""
+        seconds = time.perf_counter() - self.began
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+        self.rows.append(
+            {
+                "hours": f"{self.hours:.1f}",
+                "frames": self.frames,
+                "megabytes": f"{resident():.0f}",
+                "peak_megabytes": f"{peak:.0f}",
+                "seconds": f"{seconds:.0f}",
+                "processor_seconds": f"{time.process_time() - self.processor:.0f}",
+                "frames_per_second": f"{self.frames / seconds:.0f}",
+                "faster": f"{3600 * self.hours / seconds:.0f}",
+                "objective": f"{self.cost / self.entries:.3f}",
+            }
+        )
+        self.cost, self.entries = 0.0, 0
+        print(self.rows[-1], flush=True)
+        write_csv("online_hours", self.rows)

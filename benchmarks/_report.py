@@ -280,8 +280,9 @@ TABLES = {
         "what": "attack", "tried": "tried", "held": "held", "refused": "refused", "broke": "broke",
     },
     "online": {
-        "sound": "sound", "frames": "frames", "sparsity": "sparsity",
-        "batch": "all frames at once", "stream": "one pass", "more": "one pass: more by",
+        "sound": "sound", "chosen_on": "settings chosen on it", "frames": "frames",
+        "sparsity": "sparsity", "batch": "all frames at once", "stream": "one pass",
+        "more": "one pass: more by",
         "worst": "the same, worse random state", "batch_seconds": "all at once, processor s",
         "stream_seconds": "one pass, processor s",
     },

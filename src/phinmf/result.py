@@ -41,7 +41,12 @@ class Status(Enum):
 
 
 class Row(NamedTuple):
-    """Measurements of one outer iteration."""
+    """Measurements of one outer iteration.
+
+    For a stream, of one step: what its block costs before anything is learned from it, at the
+    target floor. The other columns are those of the last iteration of the fit on the window; if the
+    step made none, there are no steps, and the gradient is NaN.
+    """
 
     #: C at the floor in use: divergence + penalty. It may rise while the floor falls, because the
     #: same fit costs more at a lower floor; it never rises while floor, frames and
@@ -63,7 +68,10 @@ class Row(NamedTuple):
 
 
 class History:
-    """One row per outer iteration; every field of `Row` is also a column: ``history.objective``."""
+    """One row per outer iteration; every field of `Row` is also a column: ``history.objective``.
+
+    Of a stream, one row per step, the last 10,000 at most.
+    """
 
     def __init__(self, start: float) -> None:
         self.start = start  #: objective before the first iteration
@@ -141,9 +149,10 @@ class Result:
     W : (M, K) array or None
         Spectral patterns, columns summing to 1.
     H : (K, N) array or None
-        Activations, in the units of Y².
+        Activations, in the units of Y²; None for a stream.
     objective : float
         C(Φ, W, H) at the target floor, with Y scaled to unit power. Divide by M·N for "per entry".
+        For a stream, the sum over its steps (`Row`).
     divergence, penalty : float
         The two terms of the objective.
     terms : Terms or None

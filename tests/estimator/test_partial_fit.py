@@ -101,6 +101,7 @@ def test_it_goes_on_from_a_fit_and_a_fit_forgets_it():
     assert abs((fitted.transform_matrix_ @ Phi.T).diagonal()).mean() > 0.5
     same_again = fitted.fit(Y.T)
     assert same_again.objective_ == cost
+    assert not hasattr(fitted, "n_steps_")
     assert not hasattr(clone(fitted), "components_")
     assert fitted.partial_fit(Y.T[:5]).n_frames_seen_ == 5
 

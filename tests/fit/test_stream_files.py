@@ -9,6 +9,7 @@ from streams import BLOCK, M, cut, frames, learned, same
 
 from phinmf import TLNMF, Status, tl_nmf
 from phinmf.fit import storage
+from phinmf.solvers import LBFGS
 
 
 class Broken(Exception):
@@ -143,6 +144,18 @@ def test_what_needs_all_frames_at_once_is_refused(how, message):
 def test_bad_blocks_are_refused_in_one_sentence(blocks, message):
     with pytest.raises(ValueError, match=message):
         learned(iter(blocks))
+
+
+def test_only_a_checkpoint_must_be_able_to_compare_options(tmp_path):
+    class Tracing(LBFGS):
+        def __init__(self):
+            super().__init__()
+            object.__setattr__(self, "trace", [])
+
+    Y = frames(N=3 * BLOCK)
+    assert learned(cut(Y), solver=Tracing()).status is Status.STREAM_ENDED
+    with pytest.raises(ValueError, match="a checkpoint cannot compare them"):
+        learned(cut(Y), solver=Tracing(), checkpoint=tmp_path / "stream")
 
 
 def test_a_model_can_be_learned_from_a_stream_and_used_on_frames():

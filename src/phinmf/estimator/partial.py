@@ -95,6 +95,12 @@ class PartialFitMixin:
             learn_more(self, X, sample_weight)
         return self
 
+    def _forget_stream(self) -> None:
+        """Begin anew with the next call of `partial_fit`."""
+        self._stream = None
+        for name in ("n_steps_", "n_frames_seen_"):
+            vars(self).pop(name, None)
+
     def __sklearn_is_fitted__(self) -> bool:
         return is_fitted(self)
 

@@ -223,7 +223,7 @@ class TLNMF(
     ) -> Array:
         """Learn and return the activations of the frames; the same as `fit`, then `transform`."""
         with fitting.all_or_nothing(self):
-            self._stream = None
+            self._forget_stream()
             frames = fitting.validated(self, X)
             others: dict[str, object] = {
                 "sample_weight": sample_weight,

@@ -121,7 +121,7 @@ def one_pass(learner: Learner, blocks: Blocks, files: Files, watch: Watch) -> St
     stream can continue from it with the same bits.
     """
     size = learner.fit.block_size
-    file = StreamFile(files, description(learner.fit, blocks.example))
+    file = StreamFile(files, description(learner.fit, blocks.example) if files.used else {})
     position = Position()
     if resumed := file.resumed(learner.fit, blocks):
         learner.fit, position, learner.history = resumed
@@ -131,7 +131,8 @@ def one_pass(learner: Learner, blocks: Blocks, files: Files, watch: Watch) -> St
     try:
         while status is None and Y is not None and Y.shape[2] == size:
             stepped = learner.learn(Y)
-            position = position.after(learner.at, Y)
+            if files.used:
+                position = position.after(learner.at, Y)
             file.keep(position, learner.history, learner.fit.seed)
             status = watch() if stepped else None
             Y = None if status else blocks.take(size)
