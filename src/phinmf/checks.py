@@ -20,7 +20,7 @@ def real_array(name: str, given: ArrayLike) -> Array:
 
     A tensor stays one, on its device, without its gradient.
     """
-    array = tensor(name, given) if arrays.is_tensor(given) else native(np.asarray(given))
+    array = tensor(name, given) if arrays.is_tensor(given) else native(numbers(name, given))
     xp = namespace(array)
     if xp.isdtype(array.dtype, "complex floating"):
         raise ValueError(f"{name} is complex, but real numbers are needed: pass {name}.real")
@@ -32,6 +32,19 @@ def real_array(name: str, given: ArrayLike) -> Array:
     if bad:
         raise ValueError(f"{name} has {bad} NaN or infinite values: remove or replace them")
     return array
+
+
+def numbers(name: str, given: ArrayLike) -> Array:
+    """Return an array of NumPy; raise if it is made of arrays of different shapes."""
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError(
+            f"{name} holds arrays of different shapes, but one array is needed: for a stream of"
+            f" blocks of frames pass iter({name})"
+        ) from None
 
 
 def native(array: Array) -> Array:
@@ -88,8 +101,10 @@ def number(
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not (math.isfinite(value) and (value > least if strict else value >= least)):
+        also = "" if most is None else f" and ≤ {most:g}"
         raise ValueError(
-            f"{name} is {given!r}, but a finite number {'>' if strict else '≥'} {least:g} is needed"
+            f"{name} is {given!r}, but a finite number {'>' if strict else '≥'} {least:g}{also} is"
+            " needed"
         )
     if most is not None and value > most:
         raise ValueError(f"{name} is {given!r}, but a number from {least:g} to {most:g} is needed")

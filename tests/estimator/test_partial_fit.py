@@ -167,3 +167,60 @@ def test_a_dask_array_is_refused():
     da = pytest.importorskip("dask.array")
     with pytest.raises(ValueError, match="X is a dask array, but partial_fit takes frames"):
         model().partial_fit(da.ones((50, M)))
+
+
+@pytest.mark.parametrize("n", [1, 5, BLOCK + 1])
+def test_a_few_frames_after_fit_do_not_replace_what_it_learned(n):
+    Y = frames(N=10 * BLOCK)
+    found = model().fit(Y.T)
+    before = found.transform_matrix_.copy(), found.score(Y.T)
+    found.partial_fit(Y[:, :n].T)
+    assert np.array_equal(found.transform_matrix_, before[0])
+    assert found.score(Y.T) == before[1]
+    assert found.n_frames_seen_ == n
+    found.partial_fit(Y.T)
+    assert not np.array_equal(found.transform_matrix_, before[0])
+
+
+def test_the_solver_may_be_left_out_for_a_while():
+    Y = frames(N=40 * BLOCK)
+    found = model().partial_fit(Y[:, : 10 * BLOCK].T).set_params(solver=None)
+    before = found.transform_matrix_.copy()
+    found.partial_fit(Y[:, 10 * BLOCK : 20 * BLOCK].T)
+    np.testing.assert_allclose(found.transform_matrix_, before, atol=1e-12)
+    found.set_params(solver="lbfgs").partial_fit(Y[:, 20 * BLOCK :].T)
+    assert np.abs(found.transform_matrix_ - before).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"divergence": "euclidean"},
+        {"n_components": 3},
+        {"fixed": "Phi"},
+        {"components": np.ones((1, M))},
+    ],
+    ids=str,
+)
+def test_what_was_learned_depends_on_some_parameters(change):
+    Y = frames(N=6 * BLOCK)
+    found = model().partial_fit(Y.T)
+    before = found.get_params()
+    with pytest.raises(ValueError, match=f"{next(iter(change))}=.* but partial_fit began with"):
+        found.set_params(**change).partial_fit(Y.T)
+    found.set_params(**{name: before[name] for name in change}).partial_fit(Y.T)
+
+
+def test_frames_may_all_have_no_weight():
+    Y = frames(N=6 * BLOCK)
+    weights = np.r_[np.zeros(BLOCK), np.ones(5 * BLOCK)]
+    whole, parts = model(), model()
+    whole.partial_fit(Y.T, sample_weight=weights)
+    for y, w in zip(cut(Y, 9), cut(weights, 9), strict=True):
+        parts.partial_fit(y.T, sample_weight=w)
+    same(whole, parts)
+
+
+def test_frames_of_several_channels_are_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="one channel"):
+        model().partial_fit(np.ones((2, M, 5)))

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from streams import BLOCK, M, cut, cut_at_random, frames, learned, same
 
-from phinmf import Beta, Status, tl_nmf
+from phinmf import Anneal, Beta, Status, tl_nmf
 from phinmf.analysis import held_out
+from phinmf.fit.online_options import online_fit
+from phinmf.fit.options import fit_options
+from phinmf.fit.stream import Learner
 from phinmf.linalg.manifold import dct
 
 
@@ -167,3 +170,51 @@ def test_callbacks_and_time(capsys):
     assert seen[-1].W.shape == (M, 2)
     assert "tl_nmf: step 4, 96 frames, objective per entry" in capsys.readouterr().err
     assert learned(cut(Y), max_time=0).status is Status.MAX_TIME
+
+
+def learner_of(Y, **how):
+    """A learner that has learned from whole blocks of frames."""
+    options = fit_options(max_iter=12, tol=0, anneal=Anneal(length=8))
+    made = Learner(online_fit(Y[None], 2, options, random_state=0, **how))
+    for block in cut(Y, BLOCK):
+        made.learn(block[None])
+    return made
+
+
+def test_the_scale_fades_by_the_forget_factor():
+    Y = frames(N=5 * BLOCK) * np.repeat([1.0, 3.0, 0.5, 10.0, 2.0], BLOCK)
+    powers = [np.mean(block**2) for block in cut(Y, BLOCK)]
+    faded = 0.5 ** np.arange(4, -1, -1)
+    expected = np.sqrt(faded @ powers / faded.sum())
+    assert learner_of(Y, forget_factor=0.5).at.scale == pytest.approx(expected, rel=1e-12)
+
+
+def test_after_a_fit_the_sums_stand_for_all_frames_that_count():
+    Y = frames(N=2 * BLOCK)
+    at = learner_of(Y, forget_factor=0.5).at  # just fitted, on a window of both blocks
+    assert at.learned.fitted_at == at.step == 2
+    counted = at.count / M  # frames, of which older ones count less
+    assert counted == pytest.approx(1.5 * BLOCK)
+    with_both = learner_of(Y, forget_factor=1.0).at
+    ratio = at.learned.sums.activation.sum() / with_both.learned.sums.activation.sum()
+    unit = (with_both.scale / at.scale) ** 2  # activations are at unit power
+    assert ratio == pytest.approx(0.75 * unit, rel=0.05)
+
+
+def test_sums_are_converted_when_the_scale_changes():
+    """A loud block makes the unit of power larger: what was summed before counts in the new one.
+
+    Kullback–Leibler updates keep the sum of the power of a frame.
+    """
+    Y = frames(N=3 * BLOCK)
+    Y[:, 2 * BLOCK :] *= 30
+    options = fit_options(divergence="kullback-leibler", sparsity=0.0, max_iter=12, tol=0)
+    made = Learner(online_fit(Y[None], 2, options, forget_factor=1.0, random_state=0))
+    for block in cut(Y[:, : 2 * BLOCK], BLOCK):
+        made.learn(block[None])
+    before = made.at
+    made.learn(Y[None, :, 2 * BLOCK :])
+    after = made.at
+    assert after.learned.fitted_at == before.learned.fitted_at  # the sums were not made anew
+    total = np.sum(Y**2) / after.scale**2
+    assert after.learned.sums.activation.sum() == pytest.approx(total, rel=0.02)

@@ -24,7 +24,8 @@ def stream_frames(
     """Yield the frames of sound as it arrives, those that `to_frames` makes of the whole.
 
     Only the samples of the last frame are kept in memory, so the sound may be hours long, or never
-    end. `tl_nmf` learns from what is yielded, and so does `TLNMF.partial_fit` from its transpose.
+    end. `tl_nmf` learns from what is yielded, and so does `TLNMF.partial_fit` from the transpose of
+    frames of one channel.
 
     Parameters
     ----------
@@ -56,6 +57,11 @@ def stream_frames(
     M = even(M)
     if isinstance(source, (str, os.PathLike)):
         source = [source]
+    if isinstance(source, np.ndarray) or not isinstance(source, Iterable):
+        raise TypeError(
+            f"source is {type(source).__name__}, but a path, or an iterable of paths or of pieces"
+            " of sound is needed: to_frames takes a whole signal"
+        )
     return _frames(iter(source), M, kind)
 
 

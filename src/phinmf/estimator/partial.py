@@ -16,7 +16,10 @@ from phinmf.arrays.lazy import is_lazy
 from phinmf.estimator import fitting
 from phinmf.fit import weights
 from phinmf.fit.blocks import Waiting
+from phinmf.fit.description import divergence_label, label
 from phinmf.fit.devices import ComputeDevice, check_same_device
+from phinmf.fit.engine import divergence_of
+from phinmf.fit.given import fixed_parts
 from phinmf.fit.online import again
 from phinmf.fit.online_options import (
     checked_forget_factor,
@@ -25,6 +28,7 @@ from phinmf.fit.online_options import (
     prepared,
 )
 from phinmf.fit.stream import Learner, print_step
+from phinmf.inits.given import KnownTransform
 from phinmf.result import Status
 
 
@@ -37,6 +41,12 @@ class EstimatorStream:
     waiting: Waiting = field(default_factory=Waiting)  #: less than a block
     n_seen: int = 0  #: number of frames that were given
     n_tried: int = 0  #: the same at the last fit that had fewer frames than a first fit needs
+    lasting: tuple[str, ...] = ()  #: parameters that must not change any more, as texts
+
+    @property
+    def continues_fit(self) -> bool:
+        """Whether it starts from what `fit` has learned, which is kept until the first step."""
+        return isinstance(self.learner.fit.options.init, KnownTransform)
 
     def copied(self) -> EstimatorStream:
         """A copy that can learn without changing this one."""
@@ -80,8 +90,10 @@ class PartialFitMixin:
 
         Steps are made when `block_size` frames have arrived; frames that do not fill a block wait
         for the next call, so that the result does not depend on how frames are divided among calls.
-        If `fit` was called before, its transform and components are the start. The objective, the
-        history and `reconstruction_err_` are sums over steps, as `tl_nmf` explains.
+        If `fit` was called before, its transform and components are the start, and are kept until
+        the first step. The objective, the history and `reconstruction_err_` are sums over steps,
+        as `tl_nmf` explains. `n_init`, `warm_start`, `max_time`, `checkpoint` and `resume` have no
+        effect here, nor has what a callback returns.
 
         Parameters
         ----------
@@ -108,6 +120,11 @@ class PartialFitMixin:
 def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
     """Learn from frames (n_frames, M), and set the attributes of the estimator."""
     before: EstimatorStream | None = estimator._stream
+    if np.ndim(X) == 3:
+        raise ValueError(
+            "X has three dimensions, but partial_fit takes the frames of one channel, of shape"
+            " (n_frames, n_features): pass the frames of all channels to tl_nmf as a stream"
+        )
     frames = fitting.validated(estimator, X, reset=before is None and not is_fitted(estimator))
     if is_lazy(frames):
         raise ValueError(
@@ -116,7 +133,7 @@ def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) ->
         )
     others = {"sample_weight": sample_weight, "components": estimator.components}
     check_same_device("X", frames, {**others, "init": estimator.init})
-    known = weights.checked(sample_weight, None, len(frames))
+    known = weights.checked(sample_weight, None, len(frames), may_be_zero=True)
     place = ComputeDevice("X", frames, estimator.device)
     with place.enough_memory():
         Y = arrays.copied(place.take(frames).T[None])
@@ -124,7 +141,8 @@ def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) ->
         Y = arrays.like(Y, stream.example, arrays.dtype_of(stream.example))
         stepped = stream.feed(Y, known, watching(estimator, place))
         learner = stream.learner if stepped else None
-        if stream.learner.at.learned is None and stream.n_seen >= 2 * stream.n_tried:
+        few = stream.learner.at.learned is None and not stream.continues_fit
+        if few and stream.n_seen >= 2 * stream.n_tried:
             learner = stream.with_all_frames()
             stream.n_tried = stream.n_seen
         if learner is not None:
@@ -155,15 +173,30 @@ def begun(estimator: Any, Y: Array) -> EstimatorStream:
         known = arrays.like(e.components_.T, Y, np.float64)
         options = again(fit.options, arrays.like(e.transform_matrix_, Y))
         fit = replace(fit, options=options, n_components=e.n_components_, W=known)
-    return EstimatorStream(Learner(fit), arrays.copied(Y[:, :, :1]))
+    return EstimatorStream(Learner(fit), arrays.copied(Y[:, :, :1]), lasting=lasting(e))
+
+
+def lasting(estimator: Any) -> tuple[str, ...]:
+    """Return the parameters that what was learned depends on, as texts."""
+    e, given = estimator, estimator.components
+    components = None if given is None else label(arrays.to_numpy(given))
+    divergence = divergence_label(divergence_of(e.divergence))
+    values = {"n_components": e.n_components, "divergence": divergence, "fixed": e.fixed}
+    return tuple(f"{name}={v!r}" for name, v in (values | {"components": components}).items())
 
 
 def continued(estimator: Any, before: EstimatorStream) -> EstimatorStream:
     """Continue; after the first fit with the parameters that the estimator has now."""
     stream, e = before.copied(), estimator
+    for was, now in zip(stream.lasting, lasting(e), strict=True):
+        if was != now:
+            raise ValueError(
+                f"{now}, but partial_fit began with {was}, on which all that was learned depends:"
+                " set it back, or begin again with fit or a clone"
+            )
     if (known := stream.learner.at.learned) is not None:
         fit = stream.learner.fit
-        keeps_Phi = fit.options.algorithm.solver is None
+        keeps_Phi = len(known.Phi) == 1 or fixed_parts(e.fixed, fit.W.shape[1], has_H=False)[0]
         stream.learner.fit = replace(
             fit,
             options=prepared(fitting.options_of(e), keeps_Phi),

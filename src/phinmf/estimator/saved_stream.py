@@ -9,7 +9,7 @@ import numpy as np
 
 from phinmf import arrays
 from phinmf.estimator import fitting
-from phinmf.estimator.partial import EstimatorStream
+from phinmf.estimator.partial import EstimatorStream, lasting
 from phinmf.fit.online import again
 from phinmf.fit.online_options import online_fit
 from phinmf.fit.storage import Stored, shown
@@ -65,6 +65,9 @@ def restored(model: Any, header: dict[str, Any], parts: dict[str, Any]) -> Estim
         whole = name == "seconds" or isinstance(header.get(name), int)
         if not (whole and is_number(header.get(name), 0)):
             raise ValueError(f"its {name} is {shown(header.get(name))}")
+    for name in ("keeps_Phi", "continues"):
+        if not isinstance(header.get(name), bool):
+            raise ValueError(f"its {name} is {shown(header.get(name))}")
     M, dtype = len(model.transform_matrix_), model.transform_matrix_.dtype
     example = np.zeros((1, M, 1), dtype)
     W = array(stored, "start_W", (M, length(stored, "start_W")), np.float64, any_number)
@@ -82,7 +85,7 @@ def restored(model: Any, header: dict[str, Any], parts: dict[str, Any]) -> Estim
     learner = Learner(fit, unpack(stored, fit, example), history_of(header["history"]))
     learner.seconds = float(header["seconds"])
     counts = {name: header[name] for name in ("n_seen", "n_tried")}
-    stream = EstimatorStream(learner, example, **counts)
+    stream = EstimatorStream(learner, example, **counts, lasting=lasting(model))
     if n := length(stored, "waiting"):
         Y = array(stored, "waiting", (1, M, n), dtype, any_number)
         stream.waiting.put(Y, array(stored, "waiting_weights", (n,), np.float64, lambda w: w >= 0))

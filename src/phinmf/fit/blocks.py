@@ -72,13 +72,19 @@ class Waiting:
 
     def take(self, size: int) -> tuple[Array, Array | None]:
         """Remove the first frames, at most so many, and return them with their weights."""
-        xp = arrays.namespace(self.parts[0][0])
-        Y = xp.concat([part for part, _ in self.parts], axis=2)
-        weights = np.concatenate([w for _, w in self.parts])
-        rest = arrays.copied(Y[:, :, size:]), weights[size:].copy()
-        self.parts = [rest] if len(rest[1]) else []
-        first = weights[:size]
-        return Y[:, :, :size], None if (first == 1).all() else first
+        taken: list[tuple[Array, Array]] = []
+        while size and self.parts:
+            Y, weights = self.parts.pop(0)
+            taken.append((Y[:, :, :size], weights[:size]))
+            if len(rest := weights[size:]):
+                few = len(rest) < size  # do not keep the memory of all for them
+                left = arrays.copied(Y[:, :, size:]) if few else Y[:, :, size:]
+                self.parts.insert(0, (left, rest))
+            size -= len(taken[-1][1])
+        xp = arrays.namespace(taken[0][0])
+        Y = taken[0][0] if len(taken) == 1 else xp.concat([part for part, _ in taken], axis=2)
+        weights = np.concatenate([w for _, w in taken])
+        return Y, None if (weights == 1).all() else weights
 
 
 class Blocks:

@@ -103,7 +103,15 @@ def device_of_shards(device: Device) -> Device:
     """The device on which shards compute: one of this process, or a kind of those of workers."""
     if device is None or str(device) == "cpu":
         return device
-    return torch_device(device) if lazy.current_client() is None else str(device)
+    if lazy.current_client() is None:
+        return torch_device(device)
+    name = str(device)
+    if name.split(":")[0] not in ("cpu", "cuda"):
+        raise ValueError(
+            f"device is {name!r}, but workers of a Dask cluster compute on 'cuda' or 'cpu': use one"
+            " of these"
+        )
+    return name
 
 
 def torch_device(device: Device) -> Any:

@@ -122,9 +122,12 @@ def refuse_arrays_of_all_frames(**given: object) -> None:
     """Raise if something has one value for each frame of a stream."""
     for name, value in given.items():
         if value is not None:
+            instead = (
+                ", or use TLNMF.partial_fit, which takes it" if name == "sample_weight" else ""
+            )
             raise ValueError(
                 f"{name} is given, but Y is a stream, whose number of frames is not known: leave"
-                f" {name} out, or use TLNMF.partial_fit, which takes sample_weight"
+                f" {name} out{instead}"
             )
 
 

@@ -62,6 +62,8 @@ def writable(path: Any) -> Path:
     path = named(path)
     if not path.name or "\0" in str(path) or (path.exists() and not path.is_file()):
         raise ValueError(f"{str(path)!r} is not a file: name one to write to")
+    if path.is_symlink() and not path.exists():
+        raise ValueError(f"{path} is a link to a file that does not exist: name the file itself")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written because its folder does not exist")
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -137,11 +138,15 @@ def one_pass(learner: Learner, blocks: Blocks, files: Files, watch: Watch) -> St
             status = watch() if stepped else None
             Y = None if status else blocks.take(size)
     except KeyboardInterrupt:
+        file.keep(position, learner.history, learner.fit.seed, now=True)
         if learner.at.learned is None:  # not even the first fit is complete
             raise
         return Status.INTERRUPTED
-    finally:
-        file.keep(position, learner.history, learner.fit.seed, now=True)
+    except Exception:
+        with contextlib.suppress(OSError, ValueError):  # the first error is the one to report
+            file.keep(position, learner.history, learner.fit.seed, now=True)
+        raise
+    file.keep(position, learner.history, learner.fit.seed, now=True)
     if Y is not None:  # fewer frames than a block
         learner.learn(Y)
     return status or Status.STREAM_ENDED

@@ -20,10 +20,12 @@ ORDINARY = 32  #: powers of two around 1 in which single precision computes with
 WEIGHTED = ("objective", "divergence", "penalty", "target_objective", "gradient")  #: of a `Row`
 
 
-def checked(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | None:
+def checked(
+    given: ArrayLike | None, mask: ArrayLike | None, N: int, may_be_zero: bool = False
+) -> Array | None:
     """Return the weight of each frame, 0 for frames that are masked; None if all are 1.
 
-    They are needed on the host, where frames are drawn by them.
+    They are needed on the host, where frames are drawn by them. `may_be_zero`: all of them may be.
     """
     if given is None and mask is None:
         return None
@@ -45,6 +47,8 @@ def checked(given: ArrayLike | None, mask: ArrayLike | None, N: int) -> Array | 
                 f" for each of the {N} frames is needed, True for those to leave out"
             )
         weight = np.where(left_out, 0.0, weight)
+    if may_be_zero and not weight.any():
+        return weight
     if not weight.any():
         raise ValueError(
             "every frame is masked or has a weight of zero: there is nothing to learn from"

@@ -24,8 +24,7 @@ def limit(device: Device, users: int = 1) -> float:
     ValueError
         If the variable is not a positive amount of memory.
     """
-    given = os.environ.get(VARIABLE)
-    if given is not None:
+    if given := os.environ.get(VARIABLE):
         return parsed(given)
     free = free_memory(device)
     return float("inf") if free is None else SHARE * free / users

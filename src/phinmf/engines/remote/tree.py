@@ -26,7 +26,7 @@ def pays_from() -> int:
     given = lazy.dask().config.get("phinmf.tree", PAYS_FROM)
     try:
         number = int(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = 0
     if number < 1:
         raise ValueError(f"phinmf.tree is {given!r}, but a number of workers is needed, such as 16")
