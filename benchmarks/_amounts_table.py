@@ -15,8 +15,8 @@ def duration(seconds: float) -> str:
     """Seconds, minutes or hours, with two digits."""
     for unit, name in ((3600, "hours"), (60, "minutes")):
         if seconds >= 1.5 * unit:
-            return f"{seconds / unit:.2g} {name}"
-    return f"{seconds:.2g} s"
+            return f"{float(f'{seconds / unit:.2g}'):g} {name}"
+    return f"{float(f'{seconds:.2g}'):g} s"
 
 
 def place(described: str) -> str:
