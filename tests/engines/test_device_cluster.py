@@ -174,6 +174,11 @@ def test_a_mixed_cluster(client, expected, made, mixed):
     assert made[0][1] > made[1][1]
 
 
+def test_a_device_that_workers_do_not_have_is_refused_before_they_are_asked(client):
+    with pytest.raises(ValueError, match="device is 'junk', but workers of a Dask cluster"):
+        tl_nmf(da.ones((8, 40), chunks=(-1, 10)), 2, device="junk")
+
+
 def test_without_gpus_compiled_kernels_compute(client, expected):
     for device in (None, "cpu"):
         found = tl_nmf(frames(), device=device, **HOW)

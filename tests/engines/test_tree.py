@@ -269,7 +269,7 @@ def test_the_loop_of_a_worker_is_free_while_its_shard_computes():
     assert len(beats) > 5
 
 
-@pytest.mark.parametrize("given", ["many", 0, None, -3])
+@pytest.mark.parametrize("given", ["many", 0, None, -3, float("inf")])
 def test_a_wrong_setting_is_refused(given):
     with dask.config.set({"phinmf.tree": given}), pytest.raises(ValueError, match=r"phinmf\.tree"):
         pays_from()

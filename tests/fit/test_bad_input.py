@@ -17,6 +17,7 @@ BAD_FRAMES = [
     (Y + 0j, r"Y is complex.*pass Y\.real"),
     (np.zeros((4, 6)), "Y is all zero: there is nothing to learn"),
     (np.full((4, 6), 1e300), r"root mean square 1e\+300.*scale Y nearer to 1"),
+    ([np.ones((8, 5)), np.ones((8, 6))], r"Y holds arrays of different shapes.*pass iter\(Y\)"),
 ]
 BAD_PARAMETERS = [
     ({"n_components": 0}, r"n_components is 0.*from 1 to 8 = min\(M=8, N="),

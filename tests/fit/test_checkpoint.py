@@ -151,6 +151,11 @@ def test_a_file_that_is_no_checkpoint_is_not_replaced(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(ValueError, match="folder exists and is not a checkpoint"):
         run(path, checkpoint=tmp_path / "folder")
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="link is a link to a file that does not exist"):
+        run(path, checkpoint=link, checkpoint_every=0)
+    assert link.is_symlink()
     run(path, checkpoint=path, checkpoint_every=0)
     path.write_bytes(path.read_bytes()[:-50])  # damaged, but the one before is ours
     run(path, checkpoint=path, checkpoint_every=0, resume=True)

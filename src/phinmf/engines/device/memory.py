@@ -24,7 +24,8 @@ def limit(device: Device, users: int = 1) -> float:
     ValueError
         If the variable is not a positive amount of memory.
     """
-    if given := os.environ.get(VARIABLE):
+    given = os.environ.get(VARIABLE)
+    if given is not None:
         return parsed(given)
     free = free_memory(device)
     return float("inf") if free is None else SHARE * free / users
