@@ -12,6 +12,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -116,6 +117,7 @@ def hash_of(part: str, package: Path = PACKAGE) -> str:
     return found.hexdigest()[:10]
 
 
+@cache
 def essence(source: str) -> str:
     """Return what of a module can change a number."""
     return ast.dump(Essence().visit(ast.parse(source)))
