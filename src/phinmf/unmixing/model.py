@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from phinmf import checks
+from phinmf import checks, storage
 from phinmf._types import Array, Indices
 from phinmf.estimator import model_file
 from phinmf.estimator.encoding import penalty_of
 from phinmf.estimator.tlnmf import TLNMF
-from phinmf.fit import storage
 from phinmf.fit.encode import encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.penalties import Sparse
