@@ -202,3 +202,24 @@ def test_a_file_that_cannot_be_completed_leaves_the_old_one(tmp_path, monkeypatc
         fitted(max_iter=1).save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["r.npz"]
+
+
+def test_only_a_result_is_replaced(tmp_path):
+    result, model = fitted(), phinmf.TLNMF(2, max_iter=2, tol=0, engine="array").fit(Y.T)
+    other = tmp_path / "song.wav"
+    other.write_bytes(b"RIFF")
+    model.save(tmp_path / "model.npz")
+    result.save(tmp_path / "result.npz")
+    (tmp_path / "link").symlink_to(other)
+    (tmp_path / "nothing").symlink_to(tmp_path / "missing")
+    kept = {path: path.read_bytes() for path in tmp_path.iterdir() if path.exists()}
+    for how, own in ((result.save, "result.npz"), (model.save, "model.npz")):
+        for path in tmp_path.iterdir():
+            if path.name != own:
+                with pytest.raises(ValueError, match="exists and is not a|is a link to a file"):
+                    how(path)
+    assert kept == {path: path.read_bytes() for path in tmp_path.iterdir() if path.exists()}
+    assert not (tmp_path / "missing").exists()
+    (tmp_path / "empty").touch()
+    result.save(tmp_path / "empty")
+    assert Result.load(tmp_path / "empty").objective == result.objective

@@ -128,13 +128,13 @@ class Result(Record):
         Parameters
         ----------
         path : path
-            The file, usually with the ending .npz. A file that exists is replaced, but never a
-            folder, a device or a pipe.
+            The file, usually with the ending .npz. A result that was saved there is replaced, any
+            other file is not.
 
         Raises
         ------
         ValueError
-            If the path is not that of a file.
+            If there is something else than a result.
         FileNotFoundError
             If its folder does not exist.
         """
