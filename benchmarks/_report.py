@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import re
 
-from _common import RESULTS, ROOT
+from _code import RESULTS, ROOT, changed_parts, split_line
 
 
 def read(name: str) -> tuple[str, list[dict[str, str]]]:
-    """Return the machine and the rows of a result."""
+    """Return the machine and the rows of a result; if it is older than the code, that is said."""
     with (RESULTS / f"{name}.csv").open() as file:
-        machine = file.readline().removeprefix("# ").strip()
+        machine, hashes = split_line(file.readline())
+        if parts := changed_parts(name, hashes):
+            machine += f" (measured before the last change of this code: {', '.join(parts)})"
         return machine, list(csv.DictReader(file))
 
 
