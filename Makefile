@@ -42,6 +42,10 @@ paper: $(VENV)/.test $(VENV)/.music
 paper-quick: $(VENV)/.test
 	$(BIN)/python paper/reproduce.py --quick
 
+.PHONY: docs
+docs: $(VENV)/.docs  # the site: docs/_build/html/index.html
+	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+
 dist: $(VENV)/.test
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
@@ -67,6 +71,10 @@ $(VENV)-oldest/.test: $(VENV)/.installed
 # A game library whose wheel contains two pieces of music; without it, synthesised ones are used.
 $(VENV)/.music: $(VENV)/.installed
 	-$(PIP) --no-deps arcade
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.installed
