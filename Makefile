@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OLDEST := tests/estimator/test_estimator.py tests/estimator/test_model_file.py tests/solvers tests/audio
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-slow test-gpu test-oldest lint format bench history paper paper-quick dist clean
+.PHONY: help demo test test-slow test-gpu test-oldest lint format bench history docs paper paper-quick dist clean
 
 help:  ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ paper: $(VENV)/.test $(VENV)/.music  ## Measure the figures and claims of the pa
 paper-quick: $(VENV)/.test  ## The same on small problems, written to out/paper
 	$(BIN)/python paper/reproduce.py --quick
 
+docs: $(VENV)/.docs  ## Build the documentation site: docs/_build/html/index.html
+	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+
 dist: $(VENV)/.test  ## Build the wheel and the source archive in dist
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
@@ -79,6 +82,10 @@ $(VENV)-oldest/.test: $(VENV)/.installed .ci/oldest.txt
 # A game library whose wheel contains two pieces of music; without it, synthesised ones are used.
 $(VENV)/.music: $(VENV)/.installed
 	-$(PIP) --no-deps arcade
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.installed

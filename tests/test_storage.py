@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from phinmf.fit import storage
+from phinmf import storage
 
 ARRAYS = {"Phi": np.eye(3), "count": np.arange(4)}
 
