@@ -7,10 +7,12 @@ the sentences of errors do not count.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -92,6 +94,10 @@ MEASURES: dict[str, tuple[str, ...]] = {
     "studio": ("fit", "unmix", "studio"),
     "unmix": ("fit", "unmix"),
 }
+#: Scripts of results that do not begin with the name of their script.
+OTHER_SCRIPTS = {
+    "scaling_fit": "scaling_model", "scaling_forecast": "scaling_model", "sparsity": "defaults",
+}  # fmt: skip
 MARK = "code:"  #: what comes before the hashes in the first line of a result
 
 
@@ -111,6 +117,7 @@ def hash_of(part: str, package: Path = PACKAGE) -> str:
     return found.hexdigest()[:10]
 
 
+@cache
 def essence(source: str) -> str:
     """Return what of a module can change a number."""
     return ast.dump(Essence().visit(ast.parse(source)))
@@ -178,11 +185,30 @@ def listed() -> list[str]:
     return [line for line in OLDER.read_text().splitlines() if line and line[0] != "#"]
 
 
+def script_of(name: str) -> str:
+    """Return the script that writes a result, below the root of the project."""
+    if name.startswith("paper_"):
+        return "paper/reproduce.py"
+    if name.startswith("fuzz_"):
+        return f"tests/fuzz/{name.removeprefix('fuzz_')}.py"
+    if name in OTHER_SCRIPTS:
+        return f"benchmarks/{OTHER_SCRIPTS[name]}.py"
+    stems = [path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py")]
+    known = [stem for stem in stems if name == stem or name.startswith(stem + "_")]
+    return f"benchmarks/{max(known, key=len)}.py"
+
+
 def main() -> None:
-    """Print which results are older than the code, and write them down."""
+    """Write down which results are older than the code; print them, or their scripts."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--scripts", action="store_true", help="print the scripts to run again")
+    scripts = parser.parse_args().scripts
     found = older()
-    for name, parts in found.items():
-        print(f"{name}: {', '.join(parts)} changed since it was measured")
+    if scripts:
+        print(*sorted({script_of(name) for name in found}))
+    else:
+        for name, parts in found.items():
+            print(f"{name}: {', '.join(parts)} changed since it was measured")
     head = "# Results that are older than the code; written by benchmarks/_code.py.\n"
     OLDER.write_text(head + "".join(f"{name}\n" for name in found))
 

@@ -25,8 +25,9 @@ def test_results_that_are_older_than_their_code_are_known():
 
 
 @pytest.mark.parametrize("name", [name for name, _ in _code.results()])
-def test_every_result_belongs_to_parts_of_the_code(name):
+def test_every_result_has_a_script_and_belongs_to_parts_of_the_code(name):
     assert all(part in _code.PARTS for part in _code.parts_of(name))
+    assert (ROOT / _code.script_of(name)).exists()
 
 
 def test_every_part_exists():

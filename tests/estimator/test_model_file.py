@@ -10,9 +10,8 @@ import pytest
 from forging import assert_one_sentence, changed_arrays, changed_headers, write
 from problems import notes
 
-from phinmf import TLNMF, Anneal, tl_nmf
+from phinmf import TLNMF, Anneal, storage, tl_nmf
 from phinmf.divergences import DIVERGENCES, Beta, Gaussian
-from phinmf.fit import storage
 from phinmf.penalties import Sparse
 from phinmf.solvers import QuasiNewton
 from phinmf.unmixing.model import UnmixModel

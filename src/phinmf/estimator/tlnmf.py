@@ -343,7 +343,15 @@ class TLNMF(
         return -encoding.predicted(self, frames, known).nll
 
     def save(self, path: File) -> None:
-        """Write the fitted model to one .npz file, without pickle; `load` reads it."""
+        """Write the fitted model to one .npz file, without pickle; `load` reads it.
+
+        A model that was saved there before is replaced, any other file is not.
+
+        Parameters
+        ----------
+        path : path
+            The file, usually with the ending .npz.
+        """
         check_is_fitted(self)
         model_file.save(self, path)
 

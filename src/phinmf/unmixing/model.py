@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from phinmf import checks
+from phinmf import checks, storage
 from phinmf._types import Array, Indices
 from phinmf.estimator import model_file
 from phinmf.estimator.encoding import penalty_of
 from phinmf.estimator.tlnmf import TLNMF
-from phinmf.fit import storage
 from phinmf.fit.encode import encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.penalties import Sparse
@@ -113,8 +112,8 @@ class UnmixModel:
         Parameters
         ----------
         path : path
-            The file, usually with the ending .npz; one that exists is replaced. `TLNMF.load`
-            reads it, too.
+            The file, usually with the ending .npz; a model that was saved there is replaced, any
+            other file is not. `TLNMF.load` reads it, too.
         """
         model = TLNMF(self.K, sparsity=self.sparsity, floor=self.floor / self.scale**2)
         model.transform_matrix_ = self.Phi

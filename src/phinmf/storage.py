@@ -38,8 +38,14 @@ def write(
     arrays: Mapping[str, Array],
     keep_previous: bool = False,
 ) -> None:
-    """Write a file that gets its name when it is complete: readers see the old or the new one."""
+    """Write a file that gets its name when it is complete: readers see the old or the new one.
+
+    Only a file of the same kind is replaced. Where the previous one is kept, the caller has checked
+    that, once for many writes.
+    """
     path = writable(path)
+    if not keep_previous:
+        refuse_other_files(path, kind)
     text = json.dumps({"format": "phinmf", "kind": kind, "version": VERSION, **header})
     with unfinished(path) as (file, give_name):
         np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
@@ -67,6 +73,18 @@ def writable(path: Any) -> Path:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written because its folder does not exist")
     return path
+
+
+def refuse_other_files(path: Path, kind: str) -> None:
+    """Raise if a file would be replaced that is not of this kind; an empty one may be."""
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:
+        read(path, kind)
+    except ValueError:
+        raise ValueError(
+            f"{path} exists and is not a {kind} of phinmf: name another file, or remove this one"
+        ) from None
 
 
 @contextmanager
