@@ -20,7 +20,7 @@ from phinmf.solvers import SOLVERS
 
 ROOT = Path(__file__).parents[2]
 WRITTEN = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
+BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```", re.S | re.M)
 
 
 def blocks_of(pages):
