@@ -46,8 +46,8 @@ PARTS: dict[str, tuple[str, ...]] = {
     ),
     "disk": ("engines/remote/disk.py", "engines/remote/memory.py"),
     "unmix": (
-        "audio/frames.py", "unmixing/estimates.py", "unmixing/fits.py", "unmixing/learn.py",
-        "unmixing/masks.py", "unmixing/planning.py", "unmixing/separate.py", "unmixing/sums.py",
+        "audio/frames.py", "result/masks.py", "unmixing/estimates.py", "unmixing/fits.py",
+        "unmixing/learn.py", "unmixing/planning.py", "unmixing/separate.py", "unmixing/sums.py",
     ),
     "forecast": ("unmixing/budget.py", "unmixing/forecast.py"),
     "groups": ("unmixing/clustering.py", "unmixing/similarity.py"),
@@ -124,7 +124,7 @@ def essence(source: str) -> str:
 
 
 class Essence(ast.NodeTransformer):
-    """Removes docstrings and annotations, and what errors say."""
+    """Removes docstrings, annotations, what errors say, and where imported names are."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
@@ -140,6 +140,10 @@ class Essence(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
         return self.generic_visit(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        node.module = "" if (node.module or "").startswith("phinmf") else node.module
+        return node
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         return ast.Raise()

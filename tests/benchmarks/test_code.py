@@ -10,6 +10,8 @@ sys.path.append(str(ROOT / "benchmarks"))
 import _code
 
 CODE = '''
+from phinmf.linalg.manifold import givens
+
 def double(x: float) -> float:
     """Return twice the number."""
     if x < 0:
@@ -44,14 +46,15 @@ def test_every_script_says_what_it_measures():
 @pytest.mark.parametrize(
     "change",
     [("Return twice the number.", "Twice."), ("# times", "# factor"), ("is negative", "< 0"),
-     ("x: float", "x: int"), ("-> float", "-> complex"), ("n: int", "n: float")],
+     ("x: float", "x: int"), ("-> float", "-> complex"), ("n: int", "n: float"),
+     ("linalg.manifold", "linalg.rotations")],
 )  # fmt: skip
 def test_words_and_types_do_not_count(change):
     assert _code.essence(CODE.replace(*change)) == _code.essence(CODE)
 
 
 @pytest.mark.parametrize(
-    "change", [("n: int = 2", "n: int = 3"), ("x < 0", "x <= 0"), ("n *", "n /")]
+    "change", [("n: int = 2", "n: int = 3"), ("x < 0", "x <= 0"), ("n *", "n /"), ("givens", "dct")]
 )
 def test_what_can_change_a_number_counts(change):
     assert _code.essence(CODE.replace(*change)) != _code.essence(CODE)

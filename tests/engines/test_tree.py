@@ -196,6 +196,7 @@ def test_ctrl_c_while_a_shard_is_made_again(tree, monkeypatch, four_workers):
     same(found, expected(max_iter=len(found.history)))
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a process cannot be killed by a signal")
 def test_the_head_is_killed_inside_a_call(monkeypatch, lost, relayed):
     begin = ClusterShards.__init__
 

@@ -71,6 +71,11 @@ class History:
         steps[:] = column
         return steps
 
+    @property
+    def best_so_far(self) -> Array:
+        """The start and then the best objective after each iteration, at the target floor."""
+        return np.minimum.accumulate(np.concatenate([[self.start], self.target_objective]))
+
     def to_json(self) -> dict[str, Any]:
         """Return all rows as values that JSON can hold."""
         return {"start": self.start, "rows": [list(row) for row in self.rows]}
@@ -99,6 +104,17 @@ class History:
     def __repr__(self) -> str:
         end = f", objective {self.start:.6g} → {self.rows[-1].objective:.6g}" if self.rows else ""
         return f"<History: {len(self)} outer iterations{end}>"
+
+
+def cost_curve(history: History, of_stream: bool) -> Array:
+    """Return what to draw: the best objective so far; for a stream, that of each block per entry.
+
+    The blocks of a stream differ, so that the best one says nothing of the others.
+    """
+    if not of_stream:
+        return history.best_so_far
+    costs: Array = history.objective / (history.frames * history.atoms)
+    return costs
 
 
 def belongs(name: str, value: Any) -> bool:

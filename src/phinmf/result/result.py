@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,12 @@ from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
 from phinmf.divergences import Divergence
 from phinmf.penalties import Penalty
-from phinmf.result import file, masks
+from phinmf.result import figure, file, masks, summary
 from phinmf.result.record import Record
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     pass
@@ -173,3 +178,43 @@ class Result(Record):
             If it does not exist.
         """
         return file.load(cls, path, divergence, penalty)
+
+    def plot(
+        self, *, sample_rate: float | None = None, axes: Sequence[Axes] | None = None
+    ) -> Figure:
+        """Draw the cost, the strongest atoms, the patterns W and the activations H.
+
+        What a result does not have is not drawn: activations of a stream, or factors of
+        `learn_transform`. Levels are in decibels, from the loudest to 60 dB below it.
+
+        Parameters
+        ----------
+        sample_rate : float, optional
+            Samples per second: frequencies are then in Hz, and times in seconds of frames that
+            overlap by half, as those of `to_frames`.
+        axes : sequence of matplotlib axes, optional
+            Where to draw: one for the cost, one for the atoms, one for W and one for H, as far as
+            the result has them. By default a new figure, which no window shows.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which a notebook shows, and whose ``savefig`` writes it.
+
+        Raises
+        ------
+        ValueError
+            If the number of axes is not that of the drawings.
+
+        Examples
+        --------
+        >>> import numpy as np, phinmf
+        >>> Y = phinmf.to_frames(np.random.default_rng(0).standard_normal(1000), 32)
+        >>> figure = phinmf.tl_nmf(Y, n_components=3, max_iter=5, tol=0).plot(sample_rate=8000)
+        >>> figure.savefig("result.png")
+        """
+        return figure.figure_of(self, sample_rate, axes)
+
+    def _repr_html_(self) -> str:
+        """Return a summary for a notebook."""
+        return summary.html(self)
