@@ -48,12 +48,20 @@ def write(
         refuse_other_files(path, kind)
     text = json.dumps({"format": "phinmf", "kind": kind, "version": VERSION, **header})
     with unfinished(path) as (file, give_name):
-        np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
+        pack(file, {"header": np.array(text), **arrays})
         file.flush()
         os.fsync(file.fileno())
         if keep_previous and path.exists():
             os.replace(path, previous(path))
         give_name()
+
+
+def pack(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
+    """Write an .npz file without pickle: np.savez can refuse it only from NumPy 2.2 on."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
 def named(path: Any) -> Path:
@@ -100,6 +108,7 @@ def unfinished(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
 
             def give_name() -> None:
                 if temporary.exists():
+                    file.close()  # Windows renames no open file
                     os.replace(temporary, path)
                     return
                 try:

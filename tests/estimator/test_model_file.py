@@ -306,6 +306,7 @@ def test_a_number_in_an_array_is_saved(tmp_path, X):
     assert TLNMF.load(path).sparsity == 3.0
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there are no pipes in folders")
 def test_folders_and_pipes_are_not_replaced(tmp_path, model, X):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

@@ -72,14 +72,38 @@ class UnmixModel:
         return self.W.shape[1]
 
     def activations(self, Y: Array, n_threads: int | None = None) -> Array:
-        """Find the activations (K, N) of frames (channels, M, N), in the units of their power."""
+        """Find the activations of frames.
+
+        Parameters
+        ----------
+        Y : array of shape (channels, M, N)
+            Frames.
+        n_threads : int, optional
+            Number of threads; by default that of the processors.
+
+        Returns
+        -------
+        array of shape (K, N)
+            Activations, in the units of the power of the frames.
+        """
         return encode(
             Y, self.Phi, self.W, scale=self.scale, penalty=Sparse(self.sparsity),
             floor=self.floor / self.scale**2, n_threads=n_threads,
         ).H  # fmt: skip
 
     def in_order(self, order: Indices) -> UnmixModel:
-        """Return the same model with its components in another order."""
+        """Return the same model with its components in another order.
+
+        Parameters
+        ----------
+        order : array of int
+            The present number of each component, from 0, in the new order.
+
+        Returns
+        -------
+        UnmixModel
+            A copy.
+        """
         return replace(self, W=self.W[:, order])
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -111,6 +135,11 @@ class UnmixModel:
         ----------
         path : path
             The file; a damaged one, or one that is not such a model, raises ValueError.
+
+        Returns
+        -------
+        UnmixModel
+            What was saved.
         """
         model = TLNMF.load(path)
         rate = checked_rate(path, storage.read(path, "model").header.get("sample_rate"))
