@@ -3,50 +3,65 @@ PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := tests/estimator/test_estimator.py tests/estimator/test_model_file.py tests/solvers tests/audio
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-slow test-gpu test-oldest lint format bench paper paper-quick dist clean
+.PHONY: help demo test test-slow test-gpu test-oldest lint format bench history docs paper paper-quick dist clean
 
-demo: $(VENV)/.installed
+help:  ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed  ## Unmix the built-in example, score it, write a page to listen to
 	$(BIN)/phinmf demo --output out/demo
 
-test: $(VENV)/.test  # in two processes, a file at a time: half of the time
+test: $(VENV)/.test  ## Run the tests that take seconds, in JOBS=2 processes
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
-test-slow: $(VENV)/.test
+test-slow: $(VENV)/.test  ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m slow
 
-test-gpu: $(VENV)/.test  # needs a CUDA device; the gpu extra installs PyTorch
+test-gpu: $(VENV)/.test  ## Install PyTorch and run the tests that need a CUDA device
 	$(PIP) --editable '.[gpu,dask]'
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
-test-oldest: $(VENV)-oldest/.test  # the estimator with the oldest supported scikit-learn, whose test tools need that variable
-	SCIPY_ARRAY_API=1 $(VENV)-oldest/bin/python -m pytest tests/estimator/test_estimator.py tests/estimator/test_model_file.py
+# The test tools of the oldest scikit-learn need that variable.
+test-oldest: $(VENV)-oldest/.test  ## Test with the oldest supported version of every dependency
+	SCIPY_ARRAY_API=1 $(VENV)-oldest/bin/python -m pytest $(OLDEST)
 
-lint: $(VENV)/.lint
+lint: $(VENV)/.lint  ## Run the linters and the type checker
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(VENV)/.lint
+format: $(VENV)/.lint  ## Correct what the linter can correct by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test
+bench: $(VENV)/.test  ## Run all benchmarks and write the tables of the documentation (hours)
 	set -e; for script in benchmarks/[a-z]*.py benchmarks/_report.py; do $(BIN)/python $$script; done
 	$(BIN)/python -m phinmf.report.demo --output docs/images --overwrite
 
-paper: $(VENV)/.test $(VENV)/.music
+# RANGE is any range of git, such as v1.0.0..HEAD; results are kept in out/history.
+RANGE ?= HEAD~3..HEAD
+history: $(VENV)/.test  ## Time a few quick benchmarks on the last commits (RANGE=HEAD~3..HEAD)
+	$(BIN)/asv machine --yes
+	$(BIN)/asv run --quick --skip-existing-successful $(RANGE)
+	$(BIN)/asv publish
+
+paper: $(VENV)/.test $(VENV)/.music  ## Measure the figures and claims of the paper again (an hour)
 	$(BIN)/python paper/reproduce.py
 
-paper-quick: $(VENV)/.test
+paper-quick: $(VENV)/.test  ## The same on small problems, written to out/paper
 	$(BIN)/python paper/reproduce.py --quick
 
-dist: $(VENV)/.test
+docs: $(VENV)/.docs  ## Build the documentation site: docs/_build/html/index.html
+	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+
+dist: $(VENV)/.test  ## Build the wheel and the source archive in dist
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 
-clean:
+clean:  ## Remove the environments and all that was built
 	rm -rf $(VENV) $(VENV)-oldest dist build out
 
 $(VENV)/.installed: pyproject.toml
@@ -59,14 +74,18 @@ $(VENV)/.test: $(VENV)/.installed
 	$(PIP) --editable '.[test]'
 	touch $@
 
-$(VENV)-oldest/.test: $(VENV)/.installed
+$(VENV)-oldest/.test: $(VENV)/.installed .ci/oldest.txt
 	test -x $(VENV)-oldest/bin/python || $(PYTHON) -m venv $(VENV)-oldest
-	$(VENV)-oldest/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test]' 'scikit-learn==1.6.*' 'pytest<9'
+	$(VENV)-oldest/bin/python -m pip --disable-pip-version-check install --quiet --constraint .ci/oldest.txt --editable '.[test]'
 	touch $@
 
 # A game library whose wheel contains two pieces of music; without it, synthesised ones are used.
 $(VENV)/.music: $(VENV)/.installed
 	-$(PIP) --no-deps arcade
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.installed

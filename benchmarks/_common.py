@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _code import RESULTS, ROOT, stamp
 
 import phinmf
 from phinmf.arrays.threads import available
 
-ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
 #: The default options of `tl_nmf`.
 DEFAULTS = {name: p.default for name, p in inspect.signature(phinmf.tl_nmf).parameters.items()}
 
@@ -83,11 +82,11 @@ def median(values: Iterable[float]) -> float:
 
 
 def write_csv(name: str, rows: list[dict[str, Any]], device: str = "") -> Path:
-    """Write rows under benchmarks/results, the machine (and a device of it) in the first line."""
+    """Write rows under benchmarks/results; the first line names machine, device and code."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.csv"
     with path.open("w", newline="") as file:
-        file.write(f"# {device and device + '; '}{machine()}\n")
+        file.write(f"# {device and device + '; '}{machine()}; {stamp(name)}\n")
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

@@ -1,17 +1,19 @@
-"""Write the tables of README.md and docs/performance.md from the CSV files of the benchmarks."""
+"""Write the tables of README.md and of docs/ from the CSV files of the benchmarks."""
 
 from __future__ import annotations
 
 import csv
 import re
 
-from _common import RESULTS, ROOT
+from _code import RESULTS, ROOT, changed_parts, split_line
 
 
 def read(name: str) -> tuple[str, list[dict[str, str]]]:
-    """Return the machine and the rows of a result."""
+    """Return the machine and the rows of a result; if it is older than the code, that is said."""
     with (RESULTS / f"{name}.csv").open() as file:
-        machine = file.readline().removeprefix("# ").strip()
+        machine, hashes = split_line(file.readline())
+        if parts := changed_parts(name, hashes):
+            machine += f" (measured before the last change of this code: {', '.join(parts)})"
         return machine, list(csv.DictReader(file))
 
 
@@ -53,7 +55,7 @@ def readme(headline: list[dict[str, str]]) -> str:
     return "\n".join(lines + [f"| {what} | {ours} | {theirs} |" for what, ours, theirs in rows])
 
 
-PAGE = "docs/performance.md"
+PAGE = "docs/measurements/performance.md"
 TABLES = {
     "headline": {"what": "what", "value": "measured", "unit": "", "asked": "goal"},
     "kernel": {
@@ -322,7 +324,7 @@ OTHER_PAGES = {
             "gpu_stream_parts",
             "gpu_stream_workers",
         ),
-        "docs/gpu.md",
+        "docs/measurements/gpu.md",
     ),
     **dict.fromkeys(
         (
@@ -334,28 +336,28 @@ OTHER_PAGES = {
             "scaling_fit",
             "scaling_forecast",
         ),
-        "docs/scaling.md",
+        "docs/measurements/scaling.md",
     ),
     **dict.fromkeys(("fuzz_command_line", "fuzz_library", "fuzz_cluster"), "docs/reliability.md"),
     **dict.fromkeys(
         ("starts", "starts_short", "starts_ways", "starts_length"), "docs/choosing/starts.md"
     ),
     **dict.fromkeys(
-        ("grouping_summary", "grouping_kinds", "grouping_suggestions"), "docs/grouping.md"
+        ("grouping_summary", "grouping_kinds", "grouping_suggestions"),
+        "docs/measurements/grouping.md",
     ),
     **dict.fromkeys(
-        ("online", "online_hours", "online_change", "online_sklearn"), "docs/online.md"
+        ("online", "online_hours", "online_change", "online_sklearn"), "docs/measurements/online.md"
     ),
-    "grouping_arrangements": "docs/unmix.md",
-    "unmix": "docs/unmix.md",
-    "studio": "docs/studio.md",
-    "estimator": "docs/estimator.md",
+    "grouping_arrangements": "docs/measurements/unmix.md",
+    "unmix": "docs/measurements/unmix.md",
+    "studio": "docs/measurements/unmix.md",
     "held_out": "docs/choosing/held_out.md",
     "smoothness": "docs/choosing/penalties.md",
-    "separation_snr": "docs/separation.md",
-    "separation_sdr": "docs/separation.md",
-    "separation_settings": "docs/separation.md",
-    "few_atoms": "docs/separation.md",
+    "separation_snr": "docs/measurements/separation.md",
+    "separation_sdr": "docs/measurements/separation.md",
+    "separation_settings": "docs/measurements/separation.md",
+    "few_atoms": "docs/measurements/separation.md",
 }
 SAME_FILE = {
     "separation_snr": "separation_summary",

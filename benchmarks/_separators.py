@@ -14,8 +14,8 @@ import phinmf
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.analysis import atoms_for_energy
 from phinmf.linalg.manifold import dct
+from phinmf.result.masks import component_frames
 from phinmf.scores.oracles import component_signals
-from phinmf.unmixing.masks import component_frames
 
 FLOOR = DEFAULTS["floor"]
 NMF: dict[str, Any] = {"solver": None, "floor": FLOOR, "max_iter": 200, "tol": 1e-5}

@@ -7,7 +7,7 @@ are packed and unpacked one after the other, and what is always there. They make
 client sends to each worker, 1 + log₂ w along a tree, where the client sends one message and the
 first worker log₂ w. The constants are fitted to the processor time of the client and of the busiest
 worker, for up to eight worker processes here, in single precision, as sound is fitted;
-docs/scaling.md says what is assumed beyond them.
+docs/measurements/scaling.md says what is assumed beyond them.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ import phinmf
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "benchmarks"))  # the machine and the timing are those of the benchmarks
+from _code import stamp  # noqa: E402
 from _common import data_folder, interleaved, machine, median, sklearn_nmf, timed  # noqa: E402
 
 __all__ = [
@@ -150,10 +151,10 @@ class Setting:
         return {**phinmf.PAPER, "solver": QuasiNewton(retraction="cayley"), **limit}
 
     def csv(self, name: str, rows: list[dict[str, Any]]) -> str:
-        """Write rows, the machine in the first line; returns the name of the file."""
+        """Write rows, machine and code in the first line; returns the name of the file."""
         path = self.output / f"{name}.csv"
         with path.open("w", newline="") as file:
-            file.write(f"# {machine()}\n")
+            file.write(f"# {machine()}; {stamp('paper_' + name)}\n")
             writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)

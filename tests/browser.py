@@ -48,7 +48,7 @@ def missing(words, what="Debian's chromium and chromium-driver"):
     """Skip the test, saying why; in continuous integration it must not be missing."""
     if os.environ.get("PHINMF_CI"):
         pytest.fail(f"{words}, and PHINMF_CI is set: install {what}")
-    pytest.skip(words)
+    pytest.skip(words, allow_module_level=True)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from phinmf.engines import ENGINES
@@ -24,6 +25,19 @@ def engines_here():
     """The registered engines, but dask where it is missing and may be."""
     missing = importlib.util.find_spec("dask") is None and not os.environ.get("PHINMF_CI")
     return {name: kind for name, kind in ENGINES.items() if name != "dask" or not missing}
+
+
+def growing_noise(M, N):
+    """Frames (1, M, N) whose level rises, so that no block is like another."""
+    return np.random.default_rng(0).standard_normal((1, M, N)) * np.linspace(0.1, 1, N)
+
+
+def same(a, b):
+    """Two fits have the same bits."""
+    for name in ("Phi", "W", "H"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    assert a.objective == b.objective
+    assert np.array_equal(a.history.objective, b.history.objective)
 
 
 @contextlib.contextmanager

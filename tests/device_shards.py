@@ -9,6 +9,7 @@ from phinmf.arrays import room_for_frames, with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import COMPILED, Divergence, Family
 from phinmf.engines.blocked.compiled_shard import CompiledShard
+from phinmf.engines.blocked.shard import SmoothStep
 from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
 from phinmf.engines.blocked.summation import blocks_of
 from phinmf.engines.device.fitting import streamed
@@ -105,8 +106,8 @@ class Case:
             ("nmf_pass", (W, rates, EPS, 1.0)), ("nmf_pass", (W, rates, EPS, 0.5)),
             ("nmf_pass", (W, rates, EPS, 0.0)), ("scale_activations", (number(K),)),
             ("powers", ()), ("edges", ()), ("roughness", (edges,)),
-            ("update_every_other", (0, W, rates, 2.0, EPS, 1.0, edges)),
-            ("update_every_other", (1, W, rates, 2.0, EPS, 0.5, edges)),
+            ("update_every_other", (0, SmoothStep(W, rates, 2.0, EPS, 1.0), edges)),
+            ("update_every_other", (1, SmoothStep(W, rates, 2.0, EPS, 0.5), edges)),
             ("activations", ()), ("keep_activations", ()),
         ("scale_activations", (number(K),)), ("kept_activations", ()), ("restore_activations", ()),
         ("activations", ()), ("at", (W, EPS, None)), ("curvature", (W, EPS, True)),

@@ -69,7 +69,7 @@ def changed_headers(header, fields):
 
 
 def write(path, header, arrays):
-    """A file in the format of `phinmf.fit.storage`."""
+    """A file in the format of `phinmf.storage`."""
     np.savez(path, header=np.array(json.dumps(header)), **arrays)
 
 

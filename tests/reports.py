@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import phinmf
 from phinmf.audio.example import example
 from phinmf.report import Component, Report
-from phinmf.unmixing.masks import component_frames
+from phinmf.result.masks import component_frames
 
 
 @functools.cache

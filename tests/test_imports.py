@@ -13,9 +13,9 @@ SRC = Path(__file__).parents[1] / "src" / "phinmf"
 #: The packages, and the modules beside them, from the bottom up.
 LAYERS = [
     {"_types", "once", "warn"},
-    {"arrays"},
+    {"arrays", "storage"},
     {"linalg"},
-    {"checks"},
+    {"checks", "stored_values"},
     {"divergences"},
     {"penalties"},
     {"engines", "result"},

@@ -12,7 +12,7 @@ from phinmf.transform_api import learn_transform, sparsity_from_lambda
 from phinmf.unmix_api import Unmixing, unmix
 from phinmf.unmixing.model import UnmixModel
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "PAPER",

@@ -50,18 +50,20 @@ def learn_transform(
         Frames.
     V_hat : array of shape (M, N)
         The model of |ΦY|², in the units of Y²; the floor is added to it.
-    solver, init, divergence, floor, anneal, n_iter_transform, max_time, random_state, callback
-        As in `tl_nmf`.
-    verbose
-        As in `tl_nmf`.
+    solver, init, divergence
+        As in `tl_nmf`; the solver cannot be None.
     n_atoms : int or float, optional
         As in `tl_nmf`. The strongest rows of V̂ are fitted by the atoms that are learned, the others
         by the other eigenvectors, both by falling power.
+    floor, anneal, n_iter_transform
+        As in `tl_nmf`.
     max_iter : int
         Maximum number of outer iterations, of `n_iter_transform` solver steps each.
+    max_time : float, optional
+        As in `tl_nmf`.
     tol : float
         Stop when the gradient or the decrease of an outer iteration, both relative, is below.
-    engine, device, n_threads
+    random_state, callback, verbose, engine, device, n_threads
         As in `tl_nmf`.
 
     Returns
@@ -89,6 +91,20 @@ def sparsity_from_lambda(lam: float, Y: ArrayLike, n_components: int) -> float:
 
     The paper weighs ‖H‖₁ by λM/K, which changes meaning with the level of the recording;
     ``sparsity`` is the same weight for a recording of unit power: λ (M/K) mean(Y²).
+
+    Parameters
+    ----------
+    lam : float
+        The paper's λ.
+    Y : array of shape (M, N) or (C, M, N)
+        Frames, not scaled.
+    n_components : int
+        Number K of components.
+
+    Returns
+    -------
+    float
+        The argument `sparsity` of `tl_nmf`.
 
     Examples
     --------

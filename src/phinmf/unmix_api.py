@@ -123,25 +123,54 @@ class Unmixing:
         return output.folder
 
     def plot_atoms(self, n: int = 6) -> Figure:
-        """Draw the n atoms that carry the most energy; return a matplotlib figure."""
+        """Draw the atoms that carry the most energy.
+
+        Parameters
+        ----------
+        n : int
+            Number of atoms.
+
+        Returns
+        -------
+        matplotlib Figure
+            The strongest atom first.
+        """
         from phinmf.report import unmixing_plots
 
         return unmixing_plots.atoms(self.model, self.mixture, n)
 
     def plot_activations(self) -> Figure:
-        """Draw how loud each component is over time; return a matplotlib figure."""
+        """Draw how loud each component is over time.
+
+        Returns
+        -------
+        matplotlib Figure
+            One row for each component.
+        """
         from phinmf.report import unmixing_plots
 
         return unmixing_plots.activations(self.model, self.H)
 
     def plot_energy(self) -> Figure:
-        """Draw how few atoms carry the energy; return a matplotlib figure."""
+        """Draw how few atoms carry the energy.
+
+        Returns
+        -------
+        matplotlib Figure
+            The share of the energy in the strongest atoms, learned and of the DCT.
+        """
         from phinmf.report import unmixing_plots
 
         return unmixing_plots.energy(self.model, self.mixture)
 
     def plot_cost(self) -> Figure:
-        """Draw the best objective so far against seconds of learning; return a figure."""
+        """Draw the best objective so far against seconds of learning.
+
+        Returns
+        -------
+        matplotlib Figure
+            A curve that never rises.
+        """
         from phinmf.report import unmixing_plots
 
         return unmixing_plots.cost(self.history)

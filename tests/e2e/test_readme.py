@@ -46,10 +46,3 @@ def test_code_of_pages(page, tmp_path, monkeypatch):
 def test_pictures_and_pages_that_are_linked_exist(page):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
-
-
-def test_the_reference_is_up_to_date():
-    import runpy
-
-    make = runpy.run_path(str(ROOT / "docs/make_api.py"))
-    assert make["page"]() == (ROOT / "docs/api.md").read_text(), "run python docs/make_api.py"

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from clusters import cluster, needs_dask, worker_process
+from clusters import cluster, growing_noise, needs_dask, same, worker_process
 from problems import Problem
 
 from phinmf import tl_nmf
@@ -25,18 +25,12 @@ import dask.array as da
 
 from phinmf.engines.remote.cluster import ClusterShards
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="a process cannot be killed by a signal")
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 12, "tol": 0}
 
 
 def frames(N=6000):
-    rng = np.random.default_rng(0)
-    return (rng.standard_normal((1, 40, N)) * np.linspace(0.1, 1, N)).astype(np.float64)
-
-
-def same(a, b):
-    for name in ("Phi", "W", "H"):
-        assert np.array_equal(getattr(a, name), getattr(b, name)), name
-    assert np.array_equal(a.history.objective, b.history.objective)
+    return growing_noise(40, N)
 
 
 @pytest.fixture(scope="module")

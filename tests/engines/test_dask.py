@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from clusters import cluster, needs_dask
+from clusters import cluster, needs_dask, same
 from problems import Problem
 
 import phinmf
@@ -23,13 +23,6 @@ def frames(C=1, M=40, N=4000, dtype=np.float64, seed=0):
     Y = rng.standard_normal((C, M, N)) * np.linspace(0.1, 1, N)
     Y[:, :, 100:130] = 0
     return Y.astype(dtype)
-
-
-def same(a, b):
-    for name in ("Phi", "W", "H"):
-        assert np.array_equal(getattr(a, name), getattr(b, name)), name
-    assert a.objective == b.objective
-    assert np.array_equal(a.history.objective, b.history.objective)
 
 
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 8, "tol": 0}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from clusters import cluster, needs_dask
+from clusters import cluster, growing_noise, needs_dask, same
 
 from phinmf import Status, tl_nmf
 from phinmf.arrays.cluster_watch import Watch
@@ -28,18 +28,11 @@ PLACES = {"star": 100, "tree": 2}
 
 
 def frames():
-    rng = np.random.default_rng(0)
-    return rng.standard_normal((1, M, N)) * np.linspace(0.1, 1, N)
+    return growing_noise(M, N)
 
 
 def lazily():
     return da.from_array(frames(), chunks=(-1, -1, 700))
-
-
-def same(a, b):
-    for name in ("Phi", "W", "H"):
-        assert np.array_equal(getattr(a, name), getattr(b, name)), name
-    assert np.array_equal(a.history.objective, b.history.objective)
 
 
 @pytest.fixture(scope="module")

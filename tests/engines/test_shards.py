@@ -14,7 +14,7 @@ from phinmf.arrays import copied, is_tensor, to_numpy, with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.blocked.compiled_shard import CompiledShard
-from phinmf.engines.blocked.shard import ACCESS, LASTING, STATE, Shard, access
+from phinmf.engines.blocked.shard import ACCESS, LASTING, STATE, Shard, SmoothStep, access
 from phinmf.engines.blocked.shards import Call, LocalShards
 from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
 from phinmf.engines.blocked.summation import blocks_of, stretches_of
@@ -100,7 +100,8 @@ class Numbers:
             "edges": [()],
             "roughness": [({},)],
             "update_every_other": [
-                (first, self.W(), np.full(K, 0.1), 2.0, EPS, 1.0, {}) for first in (0, 1)
+                (first, SmoothStep(self.W(), np.full(K, 0.1), 2.0, EPS, 1.0), {})
+                for first in (0, 1)
             ],
             "nmf_pass": [(self.W(), np.full(K, 0.1), EPS, gamma) for gamma in (1.0, 0.0)],
             "at": [(*model, T) for model in models for T in (self.transform(), None)],

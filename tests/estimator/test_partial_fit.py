@@ -75,7 +75,7 @@ def test_given_parts_survive_a_file(tmp_path):
 
 
 def test_forged_models_are_refused_in_one_sentence(tmp_path):
-    from phinmf.fit import storage
+    from phinmf import storage
 
     found = model().partial_fit(frames(N=4 * BLOCK).T)
     found.save(tmp_path / "model")

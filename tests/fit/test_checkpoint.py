@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from problems import notes
 
-from phinmf import TLNMF, Anneal, tl_nmf
+from phinmf import TLNMF, Anneal, storage, tl_nmf
 from phinmf.divergences import Gaussian, ItakuraSaito
-from phinmf.fit import storage
 from phinmf.solvers import SOLVERS, QuasiNewton
 
 
@@ -167,7 +166,7 @@ def test_a_killed_write_leaves_nothing_behind(tmp_path, rng):
     path = tmp_path / "run.npz"
     code = f"""
 import numpy as np
-from phinmf.fit import storage
+from phinmf import storage
 print(flush=True)
 while True:
     storage.write({str(path)!r}, "checkpoint", {{}}, {{"a": np.zeros(300_000)}}, keep_previous=True)

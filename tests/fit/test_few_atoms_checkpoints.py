@@ -7,8 +7,7 @@ from forging import assert_one_sentence, write
 from fuzz.formulas import check_fit
 from tensor_problems import tensor
 
-from phinmf import TLNMF, Anneal, tl_nmf
-from phinmf.fit import storage
+from phinmf import TLNMF, Anneal, storage, tl_nmf
 from phinmf.solvers import SOLVERS
 
 pytestmark = pytest.mark.usefixtures("always_coarse")

@@ -5,9 +5,8 @@ import pytest
 from forging import assert_one_sentence, changed_arrays, changed_headers, write
 from problems import notes
 
-from phinmf import Anneal, tl_nmf
+from phinmf import Anneal, storage, tl_nmf
 from phinmf.divergences import ItakuraSaito
-from phinmf.fit import storage
 
 Y = notes(M=8, n=1500)
 HOW = {"n_components": 2, "max_iter": 22, "tol": 0, "random_state": 5}

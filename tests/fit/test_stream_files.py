@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from streams import BLOCK, M, cut, frames, learned, same
 
-from phinmf import TLNMF, Status, tl_nmf
-from phinmf.fit import storage
+from phinmf import TLNMF, Status, storage, tl_nmf
 from phinmf.solvers import LBFGS
 
 

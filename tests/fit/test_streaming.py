@@ -10,14 +10,15 @@ from tensor_problems import needs_torch
 
 import phinmf
 from phinmf import TLNMF, Beta, learn_transform, tl_nmf
-from phinmf.engines.device import fitting, memory
-from phinmf.engines.device.resident import TensorShard
-from phinmf.engines.device.streamed import StreamedShard
 
 needs_torch()
 needs_dask()
 import dask
 import dask.array as da
+
+from phinmf.engines.device import fitting, memory
+from phinmf.engines.device.resident import TensorShard
+from phinmf.engines.device.streamed import StreamedShard
 
 N, M = 6000, 24
 HIGH = {"floor": 1e-2, "anneal": False, "max_iter": 4, "tol": 0, "random_state": 0}

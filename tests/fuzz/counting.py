@@ -3,6 +3,7 @@
 import argparse
 import csv
 import platform
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+from _code import RESULTS, stamp
 
 
 class Verdict(Enum):
@@ -100,7 +102,8 @@ def main(area: str, attack: Attack) -> None:
     outcomes = attack_many(attack, arguments.seed, seconds=arguments.seconds)
     rows = table(outcomes)
     with (RESULTS / f"fuzz_{area}.csv").open("w", newline="", encoding="utf-8") as file:
-        file.write(f"# seed {arguments.seed}, {arguments.seconds:.0f} s; {versions()}\n")
+        code = stamp(f"fuzz_{area}")
+        file.write(f"# seed {arguments.seed}, {arguments.seconds:.0f} s; {versions()}; {code}\n")
         writer = csv.DictWriter(file, ["what", "tried", "held", "refused", "broke"])
         writer.writeheader()
         writer.writerows(rows)

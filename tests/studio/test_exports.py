@@ -3,6 +3,8 @@
 import io
 import time
 import zipfile
+from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import soundfile
 from studios import idle, running
 
 from phinmf.studio import exports
+from phinmf.studio.refusals import NotFound
 
 GROUPS = [
     {"name": "lead guitar", "colour": 0, "components": [2]},
@@ -117,6 +120,21 @@ def test_exports_are_removed_after_a_while(studio, take, monkeypatch):
         time.sleep(0.01)
     assert got.status == 404
     assert "no longer" in got.json["error"]
+
+
+def test_a_file_that_is_being_sent_is_removed_afterwards():
+    removed = []
+    removal = ExitStack()
+    removal.callback(removed.append, True)
+    export = exports.Export("e1", Path("mix.wav"), "mix.wav", "", removal)
+    with export.held():
+        with export.held():
+            export.let_go()
+        assert not removed
+    assert removed == [True]
+    with pytest.raises(NotFound, match="no longer"), export.held():
+        pass
+    assert removed == [True]
 
 
 def test_the_take_is_not_changed(studio, home, take):

@@ -8,8 +8,7 @@ from forging import assert_one_sentence, changed_arrays, write
 from problems import notes
 from tensor_problems import tensor
 
-from phinmf import TLNMF, Anneal, Status, tl_nmf
-from phinmf.fit import storage
+from phinmf import TLNMF, Anneal, Status, storage, tl_nmf
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

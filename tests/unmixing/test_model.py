@@ -5,8 +5,7 @@ import pytest
 from sound_files import RATE, tones
 
 import phinmf
-from phinmf import UnmixModel
-from phinmf.fit import storage
+from phinmf import UnmixModel, storage
 
 
 @pytest.fixture(scope="module")

@@ -48,8 +48,8 @@ def test_of_two_at_once_one_wins(folder):
         thread.start()
     for thread in threads:
         thread.join()
-    won = [outcome for outcome in outcomes if isinstance(outcome, Mix)]
-    assert stored(ownership.read(folder)) == won[-1]
+    (won,) = [outcome for outcome in outcomes if isinstance(outcome, Mix)]
+    assert stored(ownership.read(folder)) == won
     assert len(outcomes) == 8
 
 

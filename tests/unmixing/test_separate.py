@@ -8,8 +8,8 @@ from sound_files import RATE, tones
 
 import phinmf
 from phinmf.audio.sources import ArraySource, in_blocks_of
+from phinmf.result.masks import component_frames
 from phinmf.unmixing.learn import learn, some_frames
-from phinmf.unmixing.masks import component_frames
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.separate import ArraySink, Separator, separate
 

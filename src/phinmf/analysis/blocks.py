@@ -76,8 +76,11 @@ def block_order(A: ArrayLike, B: ArrayLike, least: float = 0.95) -> tuple[Indice
 
     Returns
     -------
-    rows, columns : arrays of n indices
-        Atoms that agree one to one come first, then blocks, then the rest, each by similarity.
+    rows : array of n indices
+        Order of the first set. Atoms that agree one to one come first, then blocks, then the rest,
+        each by similarity.
+    columns : array of n indices
+        Order of the second set.
     """
     T = square_similarities(A, B)
     match = match_atoms(A, B)

@@ -34,6 +34,7 @@ def average_transform(transforms: Sequence[ArrayLike]) -> Array:
     Returns
     -------
     array of shape (M, M)
+        The average; its atoms are rows.
     """
     given = [checks.real_array(f"transforms[{i}]", Phi) for i, Phi in enumerate(transforms)]
     shapes = sorted({Phi.shape for Phi in given})
@@ -79,6 +80,7 @@ def consensus(
     Returns
     -------
     Result
+        That of the last fit.
 
     Examples
     --------

@@ -32,7 +32,7 @@ def match_atoms(A: ArrayLike, B: ArrayLike) -> Matching:
     Returns
     -------
     Matching
-        min(n, m) pairs (found by the Hungarian method), the most similar first.
+        The min(n, m) pairs (found by the Hungarian method), the most similar first.
 
     Examples
     --------

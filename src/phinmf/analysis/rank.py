@@ -67,6 +67,11 @@ def rank_path(
         Chooses the frames and the parts of the coefficients, and seeds the fits.
     **how
         Further arguments of `tl_nmf`, which may be objects: a `Divergence`, a `Penalty`.
+
+    Returns
+    -------
+    RankPath
+        The fit and the loss of predictions for each rank.
     """
     frames = checks.frames(Y)
     _, M, N = frames.shape

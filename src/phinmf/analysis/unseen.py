@@ -80,6 +80,11 @@ def held_out(
     random_state : None, int, RandomState or Generator
         Cuts the coefficients into parts; the same ones by default.
 
+    Returns
+    -------
+    HeldOut
+        The loss of predictions, and the fit of the frames.
+
     Examples
     --------
     >>> import numpy as np
@@ -156,8 +161,10 @@ def split_frames(
 
     Returns
     -------
-    learn, out : arrays of int
-        Indices of the frames. Several such pairs are a `cv` of ``GridSearchCV``.
+    learn : array of int
+        Indices of the frames to learn from.
+    out : array of int
+        Indices of the frames to hold out. Several such pairs are a `cv` of ``GridSearchCV``.
 
     Examples
     --------

@@ -17,8 +17,8 @@ class Example(NamedTuple):
     """A mixture and the sources that it is made of."""
 
     mixture: Array  #: (n,), the sum of the stems
-    stems: dict[str, Array]
-    sample_rate: int
+    stems: dict[str, Array]  #: each (n,), by the name of its source
+    sample_rate: int  #: samples per second
 
 
 def example() -> Example:

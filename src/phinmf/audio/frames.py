@@ -69,6 +69,7 @@ def from_frames(Y: ArrayLike, length: int) -> Array:
     Returns
     -------
     array of shape (length,) or (length, channels)
+        The signal.
     """
     if arrays.is_tensor(Y):
         return arrays.like(from_frames(arrays.to_numpy(Y), length), Y)

@@ -46,7 +46,8 @@ def frames_from_files(
 
     Returns
     -------
-    dask array of shape (M, N), or (channels, M, N) if there are several channels
+    dask array of shape (M, N) or (channels, M, N)
+        The frames; channels are an axis if there are several.
 
     Examples
     --------

@@ -38,9 +38,9 @@ def stream_frames(
     dtype : {"float32", "float64"}
         Type of the frames.
 
-    Yields
-    ------
-    array of shape (M, n) or (channels, M, n)
+    Returns
+    -------
+    iterator of arrays of shape (M, n) or (channels, M, n)
         The next frames; channels are an axis if there are several, or if the pieces have that axis.
 
     Examples

@@ -24,6 +24,7 @@ __all__ = [
     "is_compiled",
 ]
 
+#: Names that the argument ``divergence`` accepts.
 DIVERGENCES: dict[str, Divergence] = {
     "itakura-saito": ItakuraSaito(),
     "gaussian": Gaussian(),
@@ -31,6 +32,7 @@ DIVERGENCES: dict[str, Divergence] = {
     "euclidean": Beta(2.0),
 }
 
+#: One divergence of each family that has kernels.
 COMPILED: dict[Family, Divergence] = {
     Family.ITAKURA_SAITO: ItakuraSaito(),
     Family.GAUSSIAN: Gaussian(),

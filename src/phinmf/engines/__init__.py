@@ -8,6 +8,7 @@ from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
 from phinmf.engines.blocked.engine import BlockedEngine
 from phinmf.engines.remote.engine import DaskEngine
 
+#: Names that the argument ``engine`` accepts.
 ENGINES: dict[str, type[Engine]] = {
     "blocked": BlockedEngine,
     "array": ArrayEngine,

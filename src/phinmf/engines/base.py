@@ -31,7 +31,7 @@ def never() -> bool:
 class Evaluation(NamedTuple):
     """L and its derivative at one transform."""
 
-    loss: float
+    loss: float  #: L
     G: Array  #: (M, M), equation (8)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 import platform
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,17 +9,18 @@ from typing import Any, TypeVar
 import numpy as np
 import sklearn
 
+from phinmf import storage
 from phinmf.algorithm.annealing import Anneal
 from phinmf.arrays import to_numpy
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.estimator import saved_stream
-from phinmf.fit import storage
 from phinmf.fit.checkpoint import File
-from phinmf.fit.description import divergence_label
-from phinmf.fit.stored_run import history_of, is_number
+from phinmf.fit.engine import divergence_of
 from phinmf.linalg.manifold import orthogonality_error
-from phinmf.penalties import PENALTIES
+from phinmf.result import History
+from phinmf.result.terms import KINDS, divergence_label, same
 from phinmf.solvers import SOLVERS
+from phinmf.stored_values import from_json, in_json, is_number
 
 Model = TypeVar("Model")
 
@@ -31,10 +30,8 @@ NUMBERS = (
     "energy_",
 )  # fmt: skip
 #: Classes of phinmf whose objects are stored as their fields.
-WITH_FIELDS: dict[str, Any] = {"Anneal": Anneal}
+WITH_FIELDS: dict[str, Any] = {"Anneal": Anneal, **KINDS}
 WITH_FIELDS |= {kind.__name__: kind for kind in SOLVERS.values()}
-WITH_FIELDS |= {kind.__name__: kind for kind in PENALTIES.values()}
-WITH_FIELDS |= {type(known).__name__: type(known) for known in DIVERGENCES.values()}
 #: Parameters that a fitted model does not need: left out of the file if JSON cannot hold them.
 OPTIONAL = ("init", "components", "fixed", "random_state", "callback", "device")
 
@@ -44,7 +41,8 @@ def save(model: Any, path: File, **more: object) -> None:
     parameters, left_out = {}, []
     for name, value in model.get_params(deep=False).items():
         try:
-            parameters[name] = in_json(registered_name(value) if name == "divergence" else value)
+            stored = registered_name(value) if name == "divergence" else value
+            parameters[name] = in_json(stored, WITH_FIELDS)
         except TypeError:
             if name not in (*OPTIONAL, "divergence"):
                 raise ValueError(
@@ -55,8 +53,8 @@ def save(model: Any, path: File, **more: object) -> None:
     header = {
         "parameters": parameters,
         "left_out": left_out,
-        "divergence": divergence_label(model.divergence),
-        "attributes": {name: in_json(getattr(model, name)) for name in NUMBERS},
+        "divergence": label_of(model.divergence),
+        "attributes": {name: in_json(getattr(model, name), {}) for name in NUMBERS},
         "stop_reason": model.stop_reason_,
         "history": model.history_.to_json(),
         "versions": {"python": platform.python_version(), "numpy": np.__version__,
@@ -84,15 +82,17 @@ def load(
     """
     header, arrays = storage.read(path, "model")
     try:
-        parameters = {name: from_json(value) for name, value in header["parameters"].items()}
+        stored = header["parameters"].items()
+        parameters = {name: from_json(value, WITH_FIELDS) for name, value in stored}
         saved = parameters.get("divergence")
-        known = known_divergence(header.get("divergence", saved), saved, divergence)
+        label = header.get("divergence", saved)
+        known = same("divergence", label, saved, divergence, label_of)
         model: Any = cls(**{**parameters, "divergence": known})
         for name in NUMBERS:
             setattr(model, name, header["attributes"][name])
         for name in ARRAYS:
             setattr(model, name, arrays[name])
-        model.history_ = history_of(header["history"])
+        model.history_ = History.from_json(header["history"])
         model.stop_reason_ = str(header["stop_reason"])
         check_parameters(model)
         check(model)
@@ -112,26 +112,14 @@ def load(
     return model
 
 
+def label_of(divergence: str | Divergence) -> str:
+    """Return the label of a divergence that is given by its name or as an object."""
+    return divergence_label(divergence_of(divergence))
+
+
 def registered_name(divergence: str | Divergence) -> str | Divergence:
     """Return the name of a registered divergence; any other divergence is returned unchanged."""
     return next((n for n, known in DIVERGENCES.items() if known == divergence), divergence)
-
-
-def known_divergence(
-    label: object, saved: str | Divergence | None, given: str | Divergence | None
-) -> str | Divergence:
-    """Return the divergence of a model: the saved one, or the given one if it is the same."""
-    divergence = saved if given is None else given
-    if divergence is None:
-        own = storage.shown(label)
-        raise ValueError(f"its divergence {own} is not one of phinmf's: pass it as divergence=")
-    found = divergence_label(divergence)
-    if found != label:
-        raise ValueError(
-            f"its divergence is {storage.shown(label)}, but {found!r} is given: pass the one of"
-            " the fit as divergence="
-        )
-    return divergence
 
 
 def check(model: Any) -> None:
@@ -171,31 +159,3 @@ def check(model: Any) -> None:
     finite = np.isfinite(energies).all() and np.isfinite(objectives).all()
     if not (finite and (energies >= 0).all()):
         raise ValueError("its energies or objectives are not finite, or have the wrong sign")
-
-
-def in_json(value: Any) -> Any:
-    """Return a parameter as a value for JSON, or raise a TypeError."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
-        return value.item()
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if WITH_FIELDS.get(type(value).__name__) is type(value):
-        return {"type": type(value).__name__, "fields": dataclasses.asdict(value)}
-    if isinstance(value, (list, tuple)):
-        return [in_json(v) for v in value]
-    if isinstance(value, dict):
-        return {"dict": {str(k): in_json(v) for k, v in value.items()}}
-    raise TypeError(type(value).__name__)
-
-
-def from_json(value: Any) -> Any:
-    """Return the parameter that `in_json` wrote."""
-    if isinstance(value, list):
-        return [from_json(v) for v in value]
-    if not isinstance(value, dict):
-        return value
-    if "type" in value:
-        return WITH_FIELDS[value["type"]](**value["fields"])
-    return {k: from_json(v) for k, v in value["dict"].items()}

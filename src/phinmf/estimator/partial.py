@@ -16,7 +16,7 @@ from phinmf.arrays.lazy import is_lazy
 from phinmf.estimator import fitting
 from phinmf.fit import weights
 from phinmf.fit.blocks import Waiting
-from phinmf.fit.description import divergence_label, label
+from phinmf.fit.description import label
 from phinmf.fit.devices import ComputeDevice, check_same_device
 from phinmf.fit.engine import divergence_of
 from phinmf.fit.given import fixed_parts
@@ -30,6 +30,7 @@ from phinmf.fit.online_options import (
 from phinmf.fit.stream import Learner, print_step
 from phinmf.inits.given import KnownTransform
 from phinmf.result import Status
+from phinmf.result.terms import divergence_label
 
 
 @dataclass

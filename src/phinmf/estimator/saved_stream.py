@@ -12,12 +12,13 @@ from phinmf.estimator import fitting
 from phinmf.estimator.partial import EstimatorStream, lasting
 from phinmf.fit.online import again
 from phinmf.fit.online_options import online_fit
-from phinmf.fit.storage import Stored, shown
-from phinmf.fit.stored_run import array, history_of, is_number
 from phinmf.fit.stored_stream import any_number, length, pack, unpack
 from phinmf.fit.stream import Learner
 from phinmf.inits import GivenTransform
 from phinmf.inits.given import KnownTransform
+from phinmf.result import History
+from phinmf.storage import Stored, shown
+from phinmf.stored_values import array, is_number
 
 PREFIX = "stream_"
 
@@ -82,7 +83,7 @@ def restored(model: Any, header: dict[str, Any], parts: dict[str, Any]) -> Estim
         continues = header["continues"] is True
         options = again(fit.options, init.Phi) if continues else replace(fit.options, init=init)
         fit = replace(fit, options=options)
-    learner = Learner(fit, unpack(stored, fit, example), history_of(header["history"]))
+    learner = Learner(fit, unpack(stored, fit, example), History.from_json(header["history"]))
     learner.seconds = float(header["seconds"])
     counts = {name: header[name] for name in ("n_seen", "n_tried")}
     stream = EstimatorStream(learner, example, **counts, lasting=lasting(model))

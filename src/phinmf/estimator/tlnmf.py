@@ -47,13 +47,8 @@ class TLNMF(
         Number of components; "auto" counts them first, as in `tl_nmf`, once for all restarts.
     solver, init, divergence, penalty, sparsity, smoothness, n_atoms, floor, anneal, n_iter_nmf
         As in `tl_nmf`.
-    n_iter_transform, nmf_exponent, max_iter, max_time, tol, random_state, callback, engine
+    n_iter_transform, nmf_exponent, max_iter, max_time, tol
         As in `tl_nmf`.
-    n_threads, verbose
-        As in `tl_nmf`.
-    device : str, optional
-        Where to compute, as in `tl_nmf`. Frames may be a tensor of PyTorch: what is learned and
-        what is returned are then tensors on its device.
     components : array of shape (n_components, n_features), optional
         Start of the components: Wᵀ of `tl_nmf`, or its first rows.
     fixed : str, sequence or dict, optional
@@ -67,9 +62,18 @@ class TLNMF(
         Number of restarts; the one with the lowest objective is kept.
     n_jobs : int, optional
         Number of restarts that run at the same time, in threads that share the processors.
+    random_state, callback, verbose
+        As in `tl_nmf`.
     checkpoint, checkpoint_every, resume
         As in `tl_nmf`; with several restarts each has its own file, ``….0``, ``….1`` and so on.
         Restarts of a batch on tensors agree up to rounding if some had ended before.
+    engine : str
+        As in `tl_nmf`.
+    device : str, optional
+        Where to compute, as in `tl_nmf`. Frames may be a tensor of PyTorch: what is learned and
+        what is returned are then tensors on its device.
+    n_threads : int, optional
+        As in `tl_nmf`.
 
     Attributes
     ----------
@@ -192,7 +196,8 @@ class TLNMF(
         X : array of shape (n_frames, n_features)
             Frames, as ``to_frames(...).T``; a dask array, chunked along frames, is not loaded as a
             whole: it is fitted on the workers of the current ``distributed.Client``, or from disk.
-        y : ignored
+        y : None
+            Ignored.
         sample_weight : array of shape (n_frames,), optional
             How often each frame counts; 0 leaves it out.
         frame_mask : bool array of shape (n_frames,), optional
@@ -201,6 +206,11 @@ class TLNMF(
             Frames that begin a recording: activations are not smooth across them.
         activations : array of shape (n_frames, n_components), optional
             Start of the activations, in the units of X².
+
+        Returns
+        -------
+        TLNMF
+            The estimator itself.
         """
         self.fit_transform(
             X,
@@ -221,7 +231,18 @@ class TLNMF(
         first_frames: ArrayLike | None = None,
         activations: ArrayLike | None = None,
     ) -> Array:
-        """Learn and return the activations of the frames; the same as `fit`, then `transform`."""
+        """Learn and return the activations of the frames; the same as `fit`, then `transform`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, frame_mask, first_frames, activations
+            As in `fit`.
+
+        Returns
+        -------
+        array of shape (n_frames, n_components)
+            Activations, as `transform` returns them.
+        """
         with fitting.all_or_nothing(self):
             self._forget_stream()
             frames = fitting.validated(self, X)
@@ -304,7 +325,8 @@ class TLNMF(
         ----------
         X : array of shape (n_frames, n_features)
             Frames that were not in the fit; for the frames of the fit the score is too high.
-        y : ignored
+        y : None
+            Ignored.
         sample_weight : array of shape (n_frames,), optional
             How often each frame counts.
 
@@ -321,7 +343,15 @@ class TLNMF(
         return -encoding.predicted(self, frames, known).nll
 
     def save(self, path: File) -> None:
-        """Write the fitted model to one .npz file, without pickle; `load` reads it."""
+        """Write the fitted model to one .npz file, without pickle; `load` reads it.
+
+        A model that was saved there before is replaced, any other file is not.
+
+        Parameters
+        ----------
+        path : path
+            The file, usually with the ending .npz.
+        """
         check_is_fitted(self)
         model_file.save(self, path)
 

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from phinmf import arrays, checks
+from phinmf import arrays, checks, storage
 from phinmf.algorithm.annealing import Schedule
 from phinmf.algorithm.group import Group, Keeper, Restart, Snapshot
 from phinmf.algorithm.model import Iterate
 from phinmf.algorithm.stopping import rounding
-from phinmf.fit import storage
 from phinmf.fit.stored_run import snapshot_of
 
 log = logging.getLogger("phinmf")

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 from typing import Any
 
 import numpy as np
 
 from phinmf import checks, inits
 from phinmf._types import Array, RandomState
-from phinmf.divergences import DIVERGENCES, Beta, Divergence
 from phinmf.fit.data import Data
 from phinmf.fit.digest import digest
-from phinmf.fit.engine import divergence_of
 from phinmf.fit.given import GivenFactors
 from phinmf.fit.options import FitOptions
 from phinmf.inits import Init
 from phinmf.penalties import Penalty
+from phinmf.result.terms import divergence_label
 
 Seed = int | str | None
 
 PLAIN = (bool, int, float, str, np.generic, type(None))  #: what JSON and a text can hold
-FORMULAS = ("value", "slope", "curvature", "bound", "nmf_split")
-#: v, v̂ and ε of a few entries at which two divergences are compared.
-ENTRIES = np.array([1e-3, 0.7, 40.0]), np.array([1e-2, 0.3, 7.0]), 1e-2
 
 
 def seed_of(random_state: RandomState) -> Seed:
@@ -99,19 +94,3 @@ def object_label(name: str, value: object) -> str:
         )
     plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in attributes.items()}
     return f"{kind}({', '.join(f'{k}={v!r}' for k, v in plain.items())})"
-
-
-def divergence_label(divergence: str | Divergence) -> str:
-    """The name of a registered divergence, or β; of others the name and a digest of values."""
-    given = divergence_of(divergence)
-    for name, known in DIVERGENCES.items():
-        if known == given:
-            return name
-    if type(given) is Beta:
-        return repr(given)
-    own = type(given).__qualname__
-    with np.errstate(all="ignore"):
-        *others, (P, Q) = (getattr(given, formula)(*ENTRIES) for formula in FORMULAS)
-    values = np.concatenate([np.ravel(found) for found in (*others, P, Q)])
-    rounded = " ".join(f"{value:.6g}" for value in values)  # the same on every machine
-    return f"{own} {hashlib.blake2b(rounded.encode(), digest_size=6).hexdigest()}"

@@ -11,16 +11,11 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks, penalties
 from phinmf._types import Array, Components, Fixed, RandomState
 from phinmf.fit.automatic import AUTO, checked_components
-from phinmf.fit.description import (
-    divergence_label,
-    init_label,
-    label,
-    object_label,
-    seed_of,
-)
+from phinmf.fit.description import init_label, label, object_label, seed_of
 from phinmf.fit.given import fixed_parts
 from phinmf.fit.online import OnlineFit
 from phinmf.fit.options import FitOptions
+from phinmf.result.terms import divergence_label
 
 FORGET_FACTOR = 0.95  #: default
 BLOCK = 2  #: default size of a block, as a multiple of M

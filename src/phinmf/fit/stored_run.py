@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from phinmf._types import Indices, Precision
 from phinmf.algorithm.annealing import Schedule
 from phinmf.algorithm.group import Group, Position, Snapshot, Stage
 from phinmf.algorithm.model import Iterate, Sample
-from phinmf.fit.storage import Stored, shown
-from phinmf.linalg.manifold import orthogonality_error
-from phinmf.result import History, Row
+from phinmf.result import History
+from phinmf.storage import Stored, shown
+from phinmf.stored_values import array, is_number, orthogonal
 
 
 def snapshot_of(stored: Stored, start: Iterate, group: Group, schedule: Schedule) -> Snapshot:
@@ -24,7 +23,7 @@ def snapshot_of(stored: Stored, start: Iterate, group: Group, schedule: Schedule
     `group` and `schedule` are those of the run that is resumed.
     """
     N, M = start.H.shape[1], len(start.Phi)
-    history = history_of(stored.header.get("history"), N, M)
+    history = History.from_json(stored.header.get("history"), N, M)
     if not len(history):
         raise ValueError("its history is empty")
     n_frames = stored.header.get("n_frames")
@@ -77,14 +76,6 @@ def iterate(
     return Iterate(*(arrays.like(found[name], start.Phi) for name in ("Phi", "W", "H")))
 
 
-def orthogonal(stored: Stored, name: str, M: int, dtype: Precision) -> Any:
-    """Return an orthogonal M×M matrix."""
-    found = array(stored, name, (M, M), dtype, lambda a: abs(a) < 2)
-    if not orthogonality_error(found.astype(np.float64)) < 1e-4:
-        raise ValueError(f"its {name} is not orthogonal")
-    return found
-
-
 def normalised(W: Any) -> bool:
     """Whether all columns sum to 1 or are zero, as they do unless H is fixed."""
     sums = W.sum(axis=0, dtype=np.float64)
@@ -101,54 +92,3 @@ def sample_frames(stored: Stored, n: int, N: int) -> Indices:
     if size == 0 or not (np.diff(frames) > 0).all():
         raise ValueError("its sample_frames are not frames in order")
     return frames
-
-
-def array(
-    stored: Stored,
-    name: str,
-    shape: tuple[int, ...],
-    dtype: Any,
-    holds: Callable[[Any], Any],
-) -> Any:
-    """Return an array of this shape and type whose numbers are finite and satisfy `holds`."""
-    found = stored.arrays.get(name)
-    if found is None or found.shape != shape or found.dtype != dtype:
-        what = "missing" if found is None else f"of shape {found.shape} and type {found.dtype}"
-        raise ValueError(f"its {name} is {what}, but shape {shape} and type {dtype} are needed")
-    if not np.isfinite(found).all() or not holds(found).all():
-        raise ValueError(f"its {name} has numbers out of range")
-    return found
-
-
-def history_of(saved: Any, most_frames: float = math.inf, most_atoms: float = math.inf) -> History:
-    """Return the history of a run on at most so many frames and atoms."""
-    most = {"frames": most_frames, "atoms": most_atoms}
-    rows = saved.get("rows") if isinstance(saved, dict) else None
-    if not isinstance(rows, list) or not is_number(saved.get("start")):
-        raise ValueError("its history is missing or has the wrong form")
-    for number, row in enumerate(rows):
-        if not isinstance(row, list) or len(row) != len(Row._fields):
-            raise ValueError(f"row {number} of its history does not have {len(Row._fields)} fields")
-        for name, value in zip(Row._fields, row, strict=True):
-            if not belongs(name, value) or (name in most and value > most[name]):
-                raise ValueError(f"row {number} of its history says {name} = {shown(value)}")
-    return History.from_json(saved)
-
-
-def belongs(name: str, value: Any) -> bool:
-    """Whether a value is possible in a column of a history."""
-    if name == "steps":
-        return isinstance(value, list) and all(is_number(v) for v in value)
-    if name == "search_failed":
-        return isinstance(value, bool)
-    if name in ("evaluations", "frames", "atoms"):
-        return is_number(value, 0) and isinstance(value, int)
-    if name == "gradient" and isinstance(value, float) and math.isnan(value):
-        return True  # no transform is learned
-    return is_number(value, 0 if name in ("seconds", "floor", "gradient") else -math.inf)
-
-
-def is_number(value: Any, least: float = -math.inf) -> bool:
-    """Whether a value is a finite number of at least `least`."""
-    known = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return bool(known and least <= value and abs(value) < 1e308)

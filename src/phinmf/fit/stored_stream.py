@@ -15,8 +15,8 @@ from phinmf._types import Array
 from phinmf.algorithm.statistics import Exponents, FadingSums
 from phinmf.algorithm.window import Window
 from phinmf.fit.online import BLOCKS_IN_WINDOW, Learned, OnlineFit, Progress
-from phinmf.fit.storage import Stored, shown
-from phinmf.fit.stored_run import array, is_number, orthogonal
+from phinmf.storage import Stored, shown
+from phinmf.stored_values import array, is_number, orthogonal
 
 COUNTS = ("step", "n_frames", "evaluations")
 NUMBERS = ("clock", "energy", "count", "divergence", "penalty")

@@ -11,15 +11,15 @@ import time
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from phinmf import storage
 from phinmf._types import Array
-from phinmf.fit import storage
 from phinmf.fit.blocks import Blocks
 from phinmf.fit.checkpoint import Description, Files, check_place, read_same
 from phinmf.fit.digest import digest
 from phinmf.fit.online import OnlineFit, Progress
-from phinmf.fit.stored_run import history_of, is_number
 from phinmf.fit.stored_stream import pack, unpack
 from phinmf.result import History
+from phinmf.stored_values import is_number
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class StreamFile:
         said = stored.header
         try:
             at = unpack(stored, fit, blocks.example)
-            history = history_of(said.get("history"))
+            history = History.from_json(said.get("history"))
             n_seen = said.get("n_seen")
             if not (is_number(n_seen, at.n_frames) and isinstance(n_seen, int)):
                 raise ValueError(f"it has seen {storage.shown(n_seen)} frames")

@@ -12,6 +12,7 @@ from phinmf.inits.joint_diagonalisation import JointDiagonalisation
 from phinmf.inits.klt import KLT
 from phinmf.inits.random import RandomOrthogonal
 
+#: Names that the argument ``init`` accepts.
 INITS: dict[str, type[Init]] = {
     "dct": DCT,
     "random": RandomOrthogonal,

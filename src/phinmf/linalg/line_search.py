@@ -29,9 +29,9 @@ P = TypeVar("P", bound=Point)
 class Origin(NamedTuple):
     """The point η = 0, where a search starts."""
 
-    loss: float
-    slope: float
-    eta: float = 0.0
+    loss: float  #: φ(0)
+    slope: float  #: φ'(0)
+    eta: float = 0.0  #: the step length
 
 
 class StrongWolfe(Generic[P]):

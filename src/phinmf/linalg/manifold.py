@@ -67,6 +67,7 @@ class Cayley:
 
 
 Retraction = type[Exponential] | type[Cayley]
+#: Curves of orthogonal matrices by their names.
 RETRACTIONS: dict[str, Retraction] = {"exp": Exponential, "cayley": Cayley}
 
 

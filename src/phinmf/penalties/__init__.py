@@ -12,6 +12,7 @@ from phinmf.penalties.base import Penalty
 from phinmf.penalties.smooth import Smooth
 from phinmf.penalties.sparse import Sparse
 
+#: Names that the argument ``penalty`` accepts; a penalty is made from its weight.
 PENALTIES: dict[str, type[Penalty]] = {"sparse": Sparse}
 
 __all__ = ["PENALTIES", "Penalty", "Smooth", "Sparse", "is_linear"]

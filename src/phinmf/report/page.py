@@ -30,6 +30,11 @@ def html(report: Report) -> str:
     ----------
     report : Report
         What to show. Its texts are escaped: scripts in them are not run.
+
+    Returns
+    -------
+    str
+        The page.
     """
     return _page(report, "page", LIMIT)
 
@@ -44,6 +49,11 @@ def fragment(report: Report) -> str:
     ----------
     report : Report
         What to show.
+
+    Returns
+    -------
+    str
+        An element ``<iframe>``.
     """
     components = [replace(component, file=None) for component in report.components]
     groups = [replace(group, file=None) for group in report.groups]
@@ -58,7 +68,7 @@ def fragment(report: Report) -> str:
 
 
 def write(report: Report, path: str | Path) -> Path:
-    """Write the whole page to a file and return its path.
+    """Write the whole page to a file.
 
     Parameters
     ----------
@@ -66,6 +76,11 @@ def write(report: Report, path: str | Path) -> Path:
         What to show.
     path : path
         The file to write, in the folder that the links to files start from.
+
+    Returns
+    -------
+    Path
+        The file.
     """
     path = Path(path)
     path.write_text(html(report), encoding="utf-8")

@@ -7,34 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.result import History
+from phinmf.result.plots import BLUE, GREY, ORANGE, plot_atom, plot_best, plot_cost
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from phinmf.analysis import RankPath
 
-#: colours that colour-blind readers can tell apart (Okabe and Ito)
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
-
-
-def plot_cost(ax: Axes, history: History, entries: float, **style: Any) -> None:
-    """Draw the objective per entry, at the target floor, against seconds."""
-    seconds = np.concatenate([[0.0], history.seconds])
-    ax.plot(seconds, np.concatenate([[history.start], history.target_objective]) / entries, **style)
-    ax.set(xlabel="seconds", ylabel="objective per entry")
-
-
-def plot_best(ax: Axes, history: History, unit: float = 1.0, **style: Any) -> None:
-    """Draw the best objective so far, at the target floor, against seconds; it never rises.
-
-    The objective itself rises while the floor falls: at a lower floor the same fit costs more, and
-    factors that fit a high floor cost much at the target floor.
-    """
-    seconds = np.concatenate([[0.0], history.seconds])
-    best = np.minimum.accumulate(np.concatenate([[history.start], history.target_objective]))
-    ax.plot(seconds, best / unit, **style)
-    ax.set(xlabel="seconds", ylabel="best objective so far")
+__all__ = [
+    "BLUE",
+    "GREY",
+    "ORANGE",
+    "plot_atom",
+    "plot_best",
+    "plot_cost",
+    "plot_energy",
+    "plot_rank_path",
+]
 
 
 def plot_energy(ax: Axes, curve: Array, **style: Any) -> None:
@@ -50,14 +39,3 @@ def plot_rank_path(ax: Axes, path: RankPath, **style: Any) -> None:
     ax.axvline(path.best, color=GREY, lw=1, ls=":")
     ax.set(xlabel="components", ylabel="held-out error per entry", title=f"best: {path.best}")
     ax.set_xticks(path.ranks)
-
-
-def plot_atom(ax: Axes, atom: Array, sample_rate: float, **style: Any) -> None:
-    """Draw an atom against milliseconds, titled with the frequency of its spectral peak."""
-    spectrum = np.abs(np.fft.rfft(atom, 16 * len(atom)))
-    peak = spectrum.argmax() * sample_rate / (16 * len(atom))
-    ax.plot(1000 * np.arange(len(atom)) / sample_rate, atom, **style)
-    ax.set_ylim(*(np.array([-1.1, 1.1]) * np.abs(atom).max()))  # a constant is a straight line
-    ax.set_title(f"{peak:.0f} Hz", fontsize=9)
-    ax.set_yticks([])
-    ax.spines[["left", "right", "top"]].set_visible(False)

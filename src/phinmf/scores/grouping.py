@@ -35,7 +35,8 @@ def oracle_grouping(
 
     Returns
     -------
-    array of K whole numbers from 0 to J - 1
+    array of int
+        The source of each component, from 0 to J - 1.
     """
     given, truths = signals("components", components), signals("references", references)
     if given.shape[1:] != truths.shape[1:]:

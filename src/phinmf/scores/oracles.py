@@ -16,8 +16,8 @@ from phinmf.audio.frames import from_frames, to_frames
 from phinmf.inits import GivenTransform
 from phinmf.linalg.manifold import dct
 from phinmf.result import Result
+from phinmf.result.masks import component_frames
 from phinmf.scores.measures import signals
-from phinmf.unmixing.masks import component_frames
 
 
 def oracle_mask(

@@ -27,10 +27,10 @@ GROUPING = "oracle: each component is given to the source that makes the mean SD
 class ScoreRow(NamedTuple):
     """How well one method estimates one source."""
 
-    source: str
-    method: str
+    source: str  #: its name
+    method: str  #: what estimates it
     components: tuple[int, ...] | None  #: those grouped for the source, counted from 1
-    scores: Scores
+    scores: Scores  #: decibels
 
 
 @dataclass(frozen=True)

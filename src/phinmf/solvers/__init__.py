@@ -9,6 +9,7 @@ from phinmf.solvers.lbfgs import LBFGS
 from phinmf.solvers.projected_gradient import ProjectedGradient
 from phinmf.solvers.quasi_newton import QuasiNewton
 
+#: Names that the argument ``solver`` accepts.
 SOLVERS: dict[str, type[Solver]] = {
     "lbfgs": LBFGS,
     "quasi-newton": QuasiNewton,

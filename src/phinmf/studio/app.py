@@ -15,10 +15,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from phinmf.fit.automatic import checked_components
 from phinmf.studio.asked import ExportAsked, MixAsked, TakeAsked, asked
 from phinmf.studio.events import events
+from phinmf.studio.exports import Export
 from phinmf.studio.refusals import NotFound, Refusal
 from phinmf.studio.session import Session
 from phinmf.studio.uploads import upload
@@ -162,8 +164,20 @@ class Studio:
 
     async def download(self, request: Request) -> Response:
         """Send an export."""
-        made = self.session.exports[request.path_params["id"]]
-        return FileResponse(made.path, media_type=BYTES, filename=made.name)
+        return Download(self.session.exports[request.path_params["id"]])
+
+
+class Download(FileResponse):
+    """Sends an export, which is not removed meanwhile."""
+
+    def __init__(self, export: Export) -> None:
+        super().__init__(export.path, media_type=BYTES, filename=export.name)
+        self.export = export
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        with self.export.held():
+            await super().__call__(scope, receive, send)
 
 
 def answer(content: object, status: int = 200) -> Response:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import zipfile
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
@@ -21,15 +22,42 @@ KEPT = 3600.0  #: seconds
 MOST = 4  #: exports that are kept; a new one takes the place of the oldest
 
 
-@dataclass(frozen=True)
+@dataclass
 class Export:
-    """A file to be downloaded."""
+    """A file to be downloaded; it is removed when nobody holds it any more."""
 
     id: str
     path: Path
     name: str
     message: str
     removal: ExitStack  #: removes the file when it is closed
+    holders: int = 1  #: `Exports`, and the downloads in progress
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the file while it is sent."""
+        with self.lock:
+            if not self.holders:
+                raise gone()
+            self.holders += 1
+        try:
+            yield
+        finally:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Remove the file, unless it is being sent; then the last download removes it."""
+        with self.lock:
+            self.holders -= 1
+            last = not self.holders
+        if last:
+            self.removal.close()
+
+
+def gone() -> NotFound:
+    """Return the answer for an export that was removed."""
+    return NotFound("this file is no longer here: write it again")
 
 
 class Exports:
@@ -70,14 +98,14 @@ class Exports:
             made = Export(id, path, f"{name}{path.suffix}", done.message, stack.pop_all())
             self._exports[id] = made
             while len(self._exports) > MOST:
-                self._exports.pop(next(iter(self._exports))).removal.close()
+                self._exports.pop(next(iter(self._exports))).let_go()
         return made
 
     def __getitem__(self, id: str) -> Export:
         """Return an export that is still there."""
         found = self._exports.get(id)
         if found is None:
-            raise NotFound("this file is no longer here: write it again")
+            raise gone()
         return found
 
     def _check(self) -> None:
@@ -90,7 +118,7 @@ class Exports:
         with self._lock:
             old = self._exports.pop(id, None)
         if old is not None:
-            old.removal.close()
+            old.let_go()
 
     def close(self) -> None:
         """End what is being written, and remove everything."""

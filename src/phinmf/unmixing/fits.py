@@ -2,8 +2,8 @@
 
 A lower objective is not by itself a better separation: plain NMF in the start of the transform
 comes first, the transform is learned from there, gently, and the factors once more in it
-(docs/separation.md). Few atoms are learned on their rows alone. NMF always sees all rows: quiet
-ones say as much about when a drum is hit as loud ones.
+(docs/measurements/separation.md). Few atoms are learned on their rows alone. NMF always sees all
+rows: quiet ones say as much about when a drum is hit as loud ones.
 """
 
 from __future__ import annotations

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from phinmf import checks
+from phinmf import checks, storage
 from phinmf._types import Array, Indices
 from phinmf.estimator import model_file
 from phinmf.estimator.encoding import penalty_of
 from phinmf.estimator.tlnmf import TLNMF
-from phinmf.fit import storage
 from phinmf.fit.encode import encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.penalties import Sparse
@@ -73,14 +72,38 @@ class UnmixModel:
         return self.W.shape[1]
 
     def activations(self, Y: Array, n_threads: int | None = None) -> Array:
-        """Find the activations (K, N) of frames (channels, M, N), in the units of their power."""
+        """Find the activations of frames.
+
+        Parameters
+        ----------
+        Y : array of shape (channels, M, N)
+            Frames.
+        n_threads : int, optional
+            Number of threads; by default that of the processors.
+
+        Returns
+        -------
+        array of shape (K, N)
+            Activations, in the units of the power of the frames.
+        """
         return encode(
             Y, self.Phi, self.W, scale=self.scale, penalty=Sparse(self.sparsity),
             floor=self.floor / self.scale**2, n_threads=n_threads,
         ).H  # fmt: skip
 
     def in_order(self, order: Indices) -> UnmixModel:
-        """Return the same model with its components in another order."""
+        """Return the same model with its components in another order.
+
+        Parameters
+        ----------
+        order : array of int
+            The present number of each component, from 0, in the new order.
+
+        Returns
+        -------
+        UnmixModel
+            A copy.
+        """
         return replace(self, W=self.W[:, order])
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -89,8 +112,8 @@ class UnmixModel:
         Parameters
         ----------
         path : path
-            The file, usually with the ending .npz; one that exists is replaced. `TLNMF.load`
-            reads it, too.
+            The file, usually with the ending .npz; a model that was saved there is replaced, any
+            other file is not. `TLNMF.load` reads it, too.
         """
         model = TLNMF(self.K, sparsity=self.sparsity, floor=self.floor / self.scale**2)
         model.transform_matrix_ = self.Phi
@@ -112,6 +135,11 @@ class UnmixModel:
         ----------
         path : path
             The file; a damaged one, or one that is not such a model, raises ValueError.
+
+        Returns
+        -------
+        UnmixModel
+            What was saved.
         """
         model = TLNMF.load(path)
         rate = checked_rate(path, storage.read(path, "model").header.get("sample_rate"))

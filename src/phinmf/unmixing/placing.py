@@ -6,9 +6,11 @@ import errno
 import os
 import shutil
 import signal
+import sys
 import tempfile
+import threading
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,6 +21,7 @@ from phinmf.unmixing.record import FolderRecord
 
 NEW, BEFORE = "new", "before"  #: subfolders of a workshop: the new files, and the replaced ones
 SPARE = 4  #: files kept open, so that cleaning up can open folders at the limit of open files
+ONE_AT_A_TIME = threading.Lock()
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
@@ -52,6 +55,23 @@ def uninterrupted() -> Iterator[None]:
                 signal.signal(number, handler)
         for number in waiting:
             signal.raise_signal(number)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Wait until nobody else changes the files of a folder, in this process or in another one.
+
+    A folder cannot be locked on Windows, nor on some network disks: only this process waits there.
+    """
+    with ONE_AT_A_TIME, ExitStack() as stack:
+        if sys.platform != "win32":
+            import fcntl
+
+            descriptor = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, descriptor)  # which ends the lock
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager
@@ -158,7 +178,7 @@ def replace_listing(
         changed = ownership.write(bench / NEW, changed, add=[])
         with open(bench / NEW / ownership.LISTING, "r+b") as file:
             os.fsync(file.fileno())
-        with uninterrupted():
+        with uninterrupted(), alone(folder):
             if ownership.read_sealed(folder)["checksum"] != record.checksum:
                 raise FileExistsError(f"{folder} was changed meanwhile: try again")
             os.replace(bench / NEW / ownership.LISTING, folder / ownership.LISTING)
@@ -179,7 +199,7 @@ def exchange(folder: Path, record: FolderRecord, out: Collection[str]) -> Iterat
         (bench / BEFORE).mkdir()
         moves = [(folder / name, bench / BEFORE / name) for name in out]
         moves += [(new, folder / new.name) for new in sorted((bench / NEW).iterdir())]
-        with uninterrupted():
+        with uninterrupted(), alone(folder):
             same = seen == [identity(folder / name) for name in out]
             if not same or ownership.read_sealed(folder)["checksum"] != record.checksum:
                 raise FileExistsError(f"{folder} was changed meanwhile: try again")

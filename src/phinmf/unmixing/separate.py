@@ -15,7 +15,7 @@ from phinmf._types import Array
 from phinmf.arrays.ahead import computed_ahead
 from phinmf.audio.frames import window
 from phinmf.audio.sources import Source, in_blocks_of
-from phinmf.unmixing.masks import component_rows
+from phinmf.result.masks import component_rows
 from phinmf.unmixing.model import UnmixModel
 
 FRAMES = 128  #: that a thread transforms at a time

@@ -21,11 +21,12 @@ from phinmf.engines.blocked.shard import Nodes
 from phinmf.engines.blocked.smooth_shard import SmoothShard
 from phinmf.engines.blocked.stretch import Stretch
 from phinmf.engines.blocked.summation import Node, Tree, blocks_of
+from phinmf.engines.blocked.two_points import TwoPoints
 from phinmf.engines.converging import CHECK_EVERY
 from phinmf.linalg.multiplicative import LEAST
 
 
-class CompiledShard(SmoothShard):
+class CompiledShard(TwoPoints[Array], SmoothShard):
     """Frames, activations and a trial point as arrays of NumPy."""
 
     def __init__(
@@ -52,47 +53,18 @@ class CompiledShard(SmoothShard):
         self.V_hat = None
         self.hold(Y)
 
-    def hold(self, Y: Array, overwrite: bool = False) -> None:
-        """Take frames as Y and X; if they may be overwritten, their memory is used again."""
-        self.Y = self.X = Y
-        self.trial = None
-        self._overwrite = overwrite
-
     # the transform
 
-    def rest(self) -> None:
-        self.X, self.trial = self.Y, None
+    def room(self) -> Array:
+        return room_for_frames(self.X.shape, self.dtype)
 
-    def rotate(self, Phi: Array) -> None:
-        self._rotate(Phi, self.Y)
-
-    def move(self, T: Array | None) -> None:
-        if T is None:
-            assert self.trial is not None
-            self._make_trial_X()
-        else:
-            self._rotate(T, self.X)
-
-    def _rotate(self, T: Array, source: Array) -> None:
-        """X ← T applied to every frame of the source."""
-        Tt, trial = T.T.astype(self.dtype, copy=False), self._room_for_trial()
+    def multiply(self, T: Array, source: Array, target: Array) -> None:
+        Tt = T.T.astype(self.dtype, copy=False)
 
         def one(block: slice) -> None:
-            np.matmul(source[:, block], Tt, out=trial[:, block])
+            np.matmul(source[:, block], Tt, out=target[:, block])
 
         self.workers.each(one, self.blocks)
-        self._make_trial_X()
-
-    def _room_for_trial(self) -> Array:
-        """Return the array of the trial point, with whatever is in it."""
-        if self.trial is None:
-            self.trial = room_for_frames(self.X.shape, self.dtype)
-        return self.trial
-
-    def _make_trial_X(self) -> None:
-        """Exchange X and the trial point, whose content is undefined from now on."""
-        old, self.X = self.X, self._room_for_trial()
-        self.trial = None if old is self.Y and not self._overwrite else old
 
     # values for each frame
 
@@ -175,7 +147,7 @@ class CompiledShard(SmoothShard):
 
     def at(self, W: Array | None, eps: float, T: Array | None) -> Nodes:
         model, small = self._model(W), self.dtype.type(eps)
-        X = self.X if T is None else self._room_for_trial()
+        X = self.X if T is None else self.room_for_trial()
         Tt = None if T is None else T.T.astype(self.dtype, copy=False)
 
         def one(block: slice) -> tuple[float, Array]:

@@ -21,7 +21,7 @@ from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums, Engine, Objective, links_among, links_of
 from phinmf.engines.blocked.making import make_shard
 from phinmf.engines.blocked.objective import BlockedObjective
-from phinmf.engines.blocked.shard import Shard
+from phinmf.engines.blocked.shard import Shard, SmoothStep
 from phinmf.engines.blocked.shards import LocalShards, Shards
 from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
 from phinmf.engines.blocked.summation import blocks_of, shared_out, stretches_of
@@ -167,10 +167,9 @@ class ShardedEngine(Engine):
         if gamma:
             self._keep()
         if gamma and penalty.smoothness:
+            step = SmoothStep(W, rates, penalty.smoothness, eps, gamma)
             for first in (0, 1):
-                edges = self.edges()
-                numbers = (penalty.smoothness, eps, gamma)
-                self.shards.ask(Shard.update_every_other, first, W, rates, *numbers, edges)
+                self.shards.ask(Shard.update_every_other, first, step, self.edges())
             gamma = 0.0
         numerator, denominator, activation = self.shards.sums(Shard.nmf_pass, W, rates, eps, gamma)
         return DictionarySums(numerator.T, denominator.T, activation)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from phinmf._types import Array, Indices
 from phinmf.engines.blocked.summation import Node
@@ -25,6 +25,16 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 STATE = frozenset({"Y", "X", "H", "kept", "V_hat", "trial"})  #: attributes of a shard
 LASTING = frozenset({"X", "H", "kept", "V_hat"})  #: what a shard that is made again must have again
+
+
+class SmoothStep(NamedTuple):
+    """An NMF step of smooth activations."""
+
+    W: Array  #: (M, K)
+    rates: Array  #: (K,): what the penalty adds to the denominators
+    smoothness: float
+    eps: float
+    gamma: float
 
 
 @dataclass(frozen=True)
@@ -140,16 +150,7 @@ class Shard(ABC):
 
     @abstractmethod
     @access(reads="X H", changes="H")
-    def update_every_other(
-        self,
-        first: int,
-        W: Array,
-        rates: Array,
-        smoothness: float,
-        eps: float,
-        gamma: float,
-        edges: dict[int, Array],
-    ) -> None:
+    def update_every_other(self, first: int, step: SmoothStep, edges: dict[int, Array]) -> None:
         """Update H in frames of even number (first = 0) or of odd number (1), smoothly.
 
         `edges` has the activations of the frames before and after those of this shard.

@@ -10,7 +10,7 @@ import numpy as np
 
 from phinmf._types import Array, Mask, Precision
 from phinmf.arrays.threads import Workers
-from phinmf.engines.blocked.shard import Nodes, Shard
+from phinmf.engines.blocked.shard import Nodes, Shard, SmoothStep
 from phinmf.linalg.multiplicative import LEAST
 
 
@@ -43,19 +43,10 @@ class SmoothShard(Shard):
         before, after = (edges.get(n, none).astype(self.dtype) for n in numbers)
         return before, after
 
-    def update_every_other(
-        self,
-        first: int,
-        W: Array,
-        rates: Array,
-        smoothness: float,
-        eps: float,
-        gamma: float,
-        edges: dict[int, Array],
-    ) -> None:
-        W, Wt = np.ascontiguousarray(W), np.ascontiguousarray(W.T)
-        rates, around = rates.astype(self.dtype), self.neighbours(edges)
-        numbers = [self.dtype.type(x) for x in (smoothness, eps, gamma, LEAST)]
+    def update_every_other(self, first: int, step: SmoothStep, edges: dict[int, Array]) -> None:
+        W, Wt = np.ascontiguousarray(step.W), np.ascontiguousarray(step.W.T)
+        rates, around = step.rates.astype(self.dtype), self.neighbours(edges)
+        numbers = [self.dtype.type(x) for x in (step.smoothness, step.eps, step.gamma, LEAST)]
         update = self.smoothing.smooth_block_for(self.family)
 
         def one(block: slice) -> None:

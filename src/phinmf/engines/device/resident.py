@@ -10,18 +10,18 @@ from phinmf._types import AnyArray, Array, Device, Tensor
 from phinmf.arrays import dtype_of
 from phinmf.arrays.precision import full_precision
 from phinmf.engines.blocked.stretch import Stretch
+from phinmf.engines.blocked.two_points import TwoPoints
 from phinmf.engines.device.base import DeviceShard
 from phinmf.engines.device.pieces import ALIGNED, ENTRIES
 
 ARRAYS = 3  #: as large as the frames that are held
 
 
-class TensorShard(DeviceShard):
+class TensorShard(TwoPoints[Tensor], DeviceShard):
     """Frames, activations and a trial point as tensors."""
 
     Y: Tensor  #: (C, M, n), frames contiguous: as they come from the host
     X: Tensor  #: (C, M, n), rows contiguous: as products are
-    trial: Tensor | None
 
     def __init__(
         self, Y: AnyArray, stretch: Stretch, device: Device, entries: int = ENTRIES
@@ -31,8 +31,7 @@ class TensorShard(DeviceShard):
         atoms = stretch.atoms
         size = M if atoms is None else len(atoms)
         super().__init__((C, n, size), dtype_of(Y), stretch, device, entries)
-        self.Y = self.X = self.tensor(Y).mT if atoms is None else self._products(atoms, Y)
-        self.trial = None
+        self.hold(self.tensor(Y).mT if atoms is None else self._products(atoms, Y))
 
     def _products(self, atoms: Array, Y: AnyArray) -> Tensor:
         """Return atoms times frames, a piece at a time."""
@@ -60,39 +59,13 @@ class TensorShard(DeviceShard):
         if T is None:
             yield from (self.X[..., piece.frames] for piece in self.pieces)
             return
-        there, trial = self.tensor(T), self._room_for_trial()
+        there, trial = self.tensor(T), self.room_for_trial()
         for piece in self.pieces:
             yield self.product(there, self.X[..., piece.frames], trial[..., piece.frames])
 
-    def rest(self) -> None:
-        self.X, self.trial = self.Y, None
-
-    def rotate(self, Phi: Array) -> None:
-        self._rotate(Phi, self.Y)
-
-    def move(self, T: Array | None) -> None:
-        if T is None:
-            assert self.trial is not None
-            self._make_trial_X()
-        else:
-            self._rotate(T, self.X)
+    def multiply(self, T: Array, source: Tensor, target: Tensor) -> None:
+        with full_precision:
+            self.product(self.tensor(T), source, target)
 
     def set_model(self, V_hat: Array) -> None:
         self.V_hat = self.tensor(V_hat)
-
-    def _rotate(self, T: Array, source: Tensor) -> None:
-        """X ← T applied to every frame of the source."""
-        with full_precision:
-            self.product(self.tensor(T), source, self._room_for_trial())
-        self._make_trial_X()
-
-    def _room_for_trial(self) -> Tensor:
-        """Return the tensor of the trial point, with whatever is in it."""
-        if self.trial is None:
-            self.trial = self.room()
-        return self.trial
-
-    def _make_trial_X(self) -> None:
-        """Exchange X and the trial point, whose content is undefined from now on."""
-        old, self.X = self.X, self._room_for_trial()
-        self.trial = None if old is self.Y else old

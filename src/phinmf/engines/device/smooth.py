@@ -10,7 +10,7 @@ import torch
 from phinmf._types import AnyArray, Array, Tensor
 from phinmf.divergences import Divergence
 from phinmf.engines import sums
-from phinmf.engines.blocked.shard import Nodes, Shard
+from phinmf.engines.blocked.shard import Nodes, Shard, SmoothStep
 from phinmf.engines.device.host import host_array
 from phinmf.engines.sums import power
 from phinmf.penalties.smooth import difference, pull
@@ -58,18 +58,10 @@ class SmoothTensors(Shard):
         after = torch.cat([H[:, 1:], self.column(frames.stop, edges)], 1)
         return before, after
 
-    def update_every_other(
-        self,
-        first: int,
-        W: Array,
-        rates: Array,
-        smoothness: float,
-        eps: float,
-        gamma: float,
-        edges: dict[int, Array],
-    ) -> None:
-        d, there, rate = self.divergence, self.tensor(W), self.tensor(rates)[:, None]
-        strength = torch.where(self.weights > 0, smoothness / self.weights, 0).to(self.dtype)
+    def update_every_other(self, first: int, step: SmoothStep, edges: dict[int, Array]) -> None:
+        d, W, rates = self.divergence, self.tensor(step.W), self.tensor(step.rates)[:, None]
+        strength = torch.where(self.weights > 0, step.smoothness / self.weights, 0)
+        strength = strength.to(self.dtype)
 
         def one(frames: slice, X: Tensor) -> None:
             some = slice((self.frames.start + frames.start + first) % 2, None, 2)
@@ -80,7 +72,7 @@ class SmoothTensors(Shard):
             after = torch.where(linked[1:], after, H)
             h = H[:, some]
             pulled = pull(h, before[:, some], after[:, some], strength[frames][some])
-            H[:, some] = sums.updated_activations(d, V, there, h, rate, eps, gamma, pulled)
+            H[:, some] = sums.updated_activations(d, V, W, h, rates, step.eps, step.gamma, pulled)
 
         self.each(one)
 

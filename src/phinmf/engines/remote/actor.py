@@ -13,7 +13,7 @@ from phinmf._types import Array, Precision
 from phinmf.arrays import lazy
 from phinmf.arrays.threads import Workers
 from phinmf.engines.blocked.making import make_shard
-from phinmf.engines.blocked.shard import Shard
+from phinmf.engines.blocked.shard import Shard, SmoothStep
 from phinmf.engines.blocked.stretch import Stretch
 from phinmf.engines.remote.message import Failure, Place, Step
 from phinmf.engines.remote.source import joined
@@ -88,10 +88,12 @@ class ShardActor:
 
 
 def own_copy(value: Any) -> Any:
-    """Copy an array that came over the network: it is read-only and not aligned.
+    """Copy arrays that came over the network: they are read-only and not aligned.
 
-    Numba takes such an array for another type, and might compile sums in another order.
+    Numba takes such arrays for another type, and might compile sums in another order.
     """
+    if isinstance(value, SmoothStep):
+        return SmoothStep(*map(own_copy, value))
     return value.copy(order="K") if isinstance(value, np.ndarray) else value
 
 

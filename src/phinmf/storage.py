@@ -38,16 +38,30 @@ def write(
     arrays: Mapping[str, Array],
     keep_previous: bool = False,
 ) -> None:
-    """Write a file that gets its name when it is complete: readers see the old or the new one."""
+    """Write a file that gets its name when it is complete: readers see the old or the new one.
+
+    Only a file of the same kind is replaced. Where the previous one is kept, the caller has checked
+    that, once for many writes.
+    """
     path = writable(path)
+    if not keep_previous:
+        refuse_other_files(path, kind)
     text = json.dumps({"format": "phinmf", "kind": kind, "version": VERSION, **header})
     with unfinished(path) as (file, give_name):
-        np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
+        pack(file, {"header": np.array(text), **arrays})
         file.flush()
         os.fsync(file.fileno())
         if keep_previous and path.exists():
             os.replace(path, previous(path))
         give_name()
+
+
+def pack(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
+    """Write an .npz file without pickle: np.savez can refuse it only from NumPy 2.2 on."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
 def named(path: Any) -> Path:
@@ -69,6 +83,18 @@ def writable(path: Any) -> Path:
     return path
 
 
+def refuse_other_files(path: Path, kind: str) -> None:
+    """Raise if a file would be replaced that is not of this kind; an empty one may be."""
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:
+        read(path, kind)
+    except ValueError:
+        raise ValueError(
+            f"{path} exists and is not a {kind} of phinmf: name another file, or remove this one"
+        ) from None
+
+
 @contextmanager
 def unfinished(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
     """Open a new file in the folder of the path; the function beside it gives the file that name.
@@ -82,6 +108,7 @@ def unfinished(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
 
             def give_name() -> None:
                 if temporary.exists():
+                    file.close()  # Windows renames no open file
                     os.replace(temporary, path)
                     return
                 try:

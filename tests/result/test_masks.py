@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from phinmf.linalg.manifold import random_orthogonal
-from phinmf.unmixing import masks
-from phinmf.unmixing.masks import component_frames
+from phinmf.result import masks
+from phinmf.result.masks import component_frames
 
 
 @pytest.mark.parametrize("shape", [(6, 9), (2, 6, 9)])

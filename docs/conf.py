@@ -1,0 +1,87 @@
+"""Settings of the documentation site: ``make docs`` writes docs/_build/html."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+sys.path.insert(0, str(HERE / "extensions"))
+sys.path.insert(0, str(ROOT / "src"))
+
+import phinmf  # noqa: E402
+
+project = "phinmf"
+author = "the phinmf developers"
+copyright = author
+release = version = phinmf.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "docstrings",
+    "mathml",
+    "repository",
+]
+EXAMPLES, GALLERY = ROOT / "examples", HERE / "examples"
+if list(EXAMPLES.glob("*.py")):
+    extensions.append("sphinx_gallery.gen_gallery")
+else:  # a copy of the project without them
+    GALLERY.mkdir(exist_ok=True)
+    (GALLERY / "index.rst").write_text("Examples\n========\n\nThere are none here.\n")
+sphinx_gallery_conf = {
+    "examples_dirs": str(EXAMPLES),
+    "gallery_dirs": "examples",
+    "filename_pattern": "/",  # all of them run, whatever their name
+    "ignore_pattern": "/_",
+    "download_all_examples": False,
+    "show_memory": False,
+    "remove_config_comments": True,
+    "promote_jupyter_magic": False,
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": False,
+}
+
+exclude_patterns = ["_build", "templates"]
+templates_path = ["templates"]
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:obj", ".*"),  # `sparsity` in a docstring may be an argument: code, where it is no name
+    ("py:class", r"(abc|builtins|enum|sklearn|typing)\..*"),  # other projects, other sites
+    ("py:class", r"phinmf\.estimator\.partial\.PartialFitMixin"),  # its method is documented
+]
+highlight_language = "text"
+
+# Pages are Markdown. Links to headings are those that forges make, too.
+myst_enable_extensions = ["dollarmath", "html_image"]
+myst_heading_anchors = 4
+myst_dmath_double_inline = True
+
+# The reference: signatures with defaults; the types are in the lists of parameters.
+default_role = "py:obj"
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = False
+numpydoc_show_class_members = False  # the templates list them
+numpydoc_use_plots = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "phinmf"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "show_prev_next": False,
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 8,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"index": [], "install": []}

@@ -1,0 +1,147 @@
+"""What a run measures in each outer iteration, and shows to a callback."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phinmf._types import Array
+from phinmf.storage import shown
+from phinmf.stored_values import is_number
+
+
+class Row(NamedTuple):
+    """Measurements of one outer iteration.
+
+    For a stream, of one step: what its block costs before anything is learned from it, at the
+    target floor. The other columns are those of the last iteration of the fit on the window; if the
+    step made none, there are no steps, and the gradient is NaN.
+    """
+
+    #: C at the floor in use: divergence + penalty. It may rise while the floor falls, because the
+    #: same fit costs more at a lower floor; it never rises while floor, frames and
+    #: atoms stay the same.
+    objective: float
+    divergence: float  #: first term of the objective
+    penalty: float  #: second term of the objective
+    #: C at the target floor, for the same Φ, W and H; much higher while these fit a high floor.
+    #: While fewer atoms are in use than at the end, that of the start: the result is never worse.
+    target_objective: float
+    gradient: float  #: Frobenius norm of skew(G) after the transform step
+    steps: tuple[float, ...]  #: accepted step lengths of the transform step
+    search_failed: bool  #: whether its last line search found no lower point
+    evaluations: int  #: of loss and gradient, since the start of the run
+    frames: int  #: number of frames in use; sums over a sample are scaled to all frames
+    atoms: int  #: number of atoms in use: objectives and gradient are sums over these alone
+    seconds: float  #: since the start of the run
+    floor: float  #: the floor in use, relative to the mean power
+
+
+class History:
+    """One row per outer iteration; every field of `Row` is also a column: ``history.objective``.
+
+    Of a stream, one row per step, the last 10,000 at most.
+    """
+
+    def __init__(self, start: float) -> None:
+        self.start = start  #: objective before the first iteration
+        self.rows: list[Row] = []
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: int) -> Row:
+        return self.rows[index]
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        if name not in Row._fields:
+            raise AttributeError(f"History has no column {name!r}; it has {', '.join(Row._fields)}")
+        column = [getattr(row, name) for row in self.rows]
+        if name != "steps":
+            return np.array(column)
+        steps = np.empty(len(column), dtype=object)
+        steps[:] = column
+        return steps
+
+    @property
+    def best_so_far(self) -> Array:
+        """The start and then the best objective after each iteration, at the target floor."""
+        return np.minimum.accumulate(np.concatenate([[self.start], self.target_objective]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all rows as values that JSON can hold."""
+        return {"start": self.start, "rows": [list(row) for row in self.rows]}
+
+    @classmethod
+    def from_json(
+        cls, saved: Any, most_frames: float = math.inf, most_atoms: float = math.inf
+    ) -> History:
+        """Return the history that `to_json` wrote, of a run on at most so many frames and atoms."""
+        most = {"frames": most_frames, "atoms": most_atoms}
+        rows = saved.get("rows") if isinstance(saved, dict) else None
+        if not isinstance(rows, list) or not is_number(saved.get("start")):
+            raise ValueError("its history is missing or has the wrong form")
+        history = cls(float(saved["start"]))
+        for number, values in enumerate(rows):
+            if not isinstance(values, list) or len(values) != len(Row._fields):
+                n = len(Row._fields)
+                raise ValueError(f"row {number} of its history does not have {n} fields")
+            for name, value in zip(Row._fields, values, strict=True):
+                if not belongs(name, value) or (name in most and value > most[name]):
+                    raise ValueError(f"row {number} of its history says {name} = {shown(value)}")
+            row = Row(*values)
+            history.rows.append(row._replace(steps=tuple(row.steps)))
+        return history
+
+    def __repr__(self) -> str:
+        end = f", objective {self.start:.6g} → {self.rows[-1].objective:.6g}" if self.rows else ""
+        return f"<History: {len(self)} outer iterations{end}>"
+
+
+def cost_curve(history: History, of_stream: bool) -> Array:
+    """Return what to draw: the best objective so far; for a stream, that of each block per entry.
+
+    The blocks of a stream differ, so that the best one says nothing of the others.
+    """
+    if not of_stream:
+        return history.best_so_far
+    costs: Array = history.objective / (history.frames * history.atoms)
+    return costs
+
+
+def belongs(name: str, value: Any) -> bool:
+    """Whether a value is possible in a column of a history."""
+    if name == "steps":
+        return isinstance(value, list) and all(is_number(v) for v in value)
+    if name == "search_failed":
+        return isinstance(value, bool)
+    if name in ("evaluations", "frames", "atoms"):
+        return is_number(value, 0) and isinstance(value, int)
+    if name == "gradient" and isinstance(value, float) and math.isnan(value):
+        return True  # no transform is learned
+    return is_number(value, 0 if name in ("seconds", "floor", "gradient") else -math.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The argument of a callback, which is called after each outer iteration.
+
+    The arrays are those of the run: do not change them. `objective` is at the floor in use and may
+    rise while an annealed floor falls. The best objective so far at the target floor is the minimum
+    of ``state.history.target_objective``.
+    """
+
+    iteration: int
+    objective: float  #: C at the floor in use, the last of ``history.objective``
+    history: History
+    Phi: Array
+    W: Array | None
+    scale: float = 1.0  #: root mean square of Y

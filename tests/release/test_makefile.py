@@ -1,0 +1,29 @@
+"""The Makefile explains itself, and its first target changes nothing."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = [name for line in re.findall(r"^\.PHONY: (.*)$", MAKEFILE, re.M) for name in line.split()]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_has_a_sentence(target):
+    assert re.search(rf"^{target}:.*  ## [A-Z].*[^.]$", MAKEFILE, re.M)
+
+
+def test_every_target_without_a_file_is_declared():
+    assert sorted(re.findall(r"^([a-z-]+):", MAKEFILE, re.M)) == sorted(TARGETS)
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="there is no make here")
+def test_make_alone_prints_the_targets():
+    done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert [line.split()[1] for line in done.stdout.splitlines()] == re.findall(
+        r"^([a-z-]+):", MAKEFILE, re.M
+    )

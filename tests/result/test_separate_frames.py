@@ -1,0 +1,70 @@
+"""From a result back to sound: the frames of the components add up to those of the recording."""
+
+import numpy as np
+import pytest
+from sound_files import tones
+
+import phinmf
+from phinmf.scores.oracles import component_signals
+
+y = tones(1500)
+SHORT = {"max_iter": 5, "tol": 0, "random_state": 0, "engine": "array"}  # nothing is compiled
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sound", [y[:, 0], y])
+@pytest.mark.parametrize("how", [{}, {"n_atoms": 8}, {"divergence": "euclidean"}])
+def test_components_add_up_to_the_sound(sound, dtype, how):
+    sound = sound.astype(dtype)
+    Y = phinmf.to_frames(sound, 32)
+    result = phinmf.tl_nmf(Y, 3, **SHORT, **how)
+    parts = result.separate(Y)
+    assert parts.shape == (3, *Y.shape)
+    assert parts.dtype == dtype
+    sounds = [phinmf.from_frames(part, len(sound)) for part in parts]
+    atol = 1e-5 if dtype == np.float32 else 1e-12
+    assert np.allclose(sum(sounds), sound, atol=atol)
+    known = component_signals(Y, result, len(sound), 1e-8)  # as unmixing does it
+    assert np.allclose(sounds, known, atol=atol)
+
+
+def test_a_loaded_result_separates_the_same(tmp_path):
+    Y = phinmf.to_frames(y, 32)
+    result = phinmf.tl_nmf(Y, 2, **SHORT)
+    result.save(tmp_path / "r.npz")
+    assert np.array_equal(phinmf.Result.load(tmp_path / "r.npz").separate(Y), result.separate(Y))
+    assert np.allclose(result.separate(Y.astype(np.float32)), result.separate(Y), atol=1e-5)
+
+
+def test_tensors_stay_tensors():
+    torch = pytest.importorskip("torch")
+    Y = phinmf.to_frames(torch.from_numpy(y[:, 0]), 32)
+    result = phinmf.tl_nmf(Y, 2, **SHORT)
+    parts = result.separate(Y)
+    assert torch.is_tensor(parts)
+    assert torch.allclose(parts.sum(0), Y)
+    sound = phinmf.from_frames(parts[0], len(y))
+    assert torch.is_tensor(sound)
+
+
+def test_other_frames_are_refused_with_advice():
+    Y = phinmf.to_frames(y[:, 0], 32)
+    result = phinmf.tl_nmf(Y, 2, **SHORT)
+    for other in (Y[:, :-1], Y.T, Y[:16], Y[0]):
+        with pytest.raises(ValueError, match="for other frames use TLNMF, or phinmf.unmix with a"):
+            result.separate(other)
+    stream = phinmf.tl_nmf(iter([Y]), 2, **SHORT)
+    alone = phinmf.learn_transform(Y, np.ones_like(Y), max_iter=1, tol=0, engine="array")
+    for without, what in ((stream, "a stream"), (alone, "learn_transform")):
+        with pytest.raises(ValueError, match=f"one of {what}, which has no activations: find"):
+            without.separate(Y)
+    with pytest.raises(ValueError, match=r"NaN"):
+        result.separate(np.full_like(Y, np.nan))
+
+
+def test_dask_arrays_are_refused_with_advice():
+    dask_array = pytest.importorskip("dask.array")
+    Y = phinmf.to_frames(y[:, 0], 32)
+    result = phinmf.tl_nmf(Y, 2, **SHORT)
+    with pytest.raises(ValueError, match=r"pass Y\.compute\(\)"):
+        result.separate(dask_array.from_array(Y))
