@@ -35,12 +35,11 @@ sphinx_gallery_conf = {
     "gallery_dirs": "examples",
     "filename_pattern": "/",  # all of them run, whatever their name
     "ignore_pattern": "/_",
+    "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
-    "remove_config_comments": True,
-    "promote_jupyter_magic": False,
-    "abort_on_example_error": False,
-    "only_warn_on_example_error": False,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
 }
 
 exclude_patterns = ["_build", "templates"]
