@@ -16,6 +16,7 @@ from phinmf.algorithm.options import Options
 from phinmf.arrays.streams import is_stream
 from phinmf.divergences import Divergence
 from phinmf.fit import devices
+from phinmf.fit.advice import advise
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.online_options import FORGET_FACTOR, online_fit, refuse_arrays_of_all_frames
 from phinmf.fit.options import fit_options
@@ -176,7 +177,8 @@ def tl_nmf(
     callback : callable, optional
         Called with a `State` after each outer iteration; stops the run by returning True.
     verbose : bool
-        Print a line to standard error after each outer iteration, and why the run stopped.
+        Print a line to standard error after each outer iteration (of a stream, after each step),
+        and why the run stopped.
     checkpoint : path, optional
         File to keep the state of the run in; the one before it is kept as ``….previous``.
     checkpoint_every : float
@@ -246,6 +248,7 @@ def tl_nmf(
         Y, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight,
         frame_mask=frame_mask, first_frames=first_frames,
     )  # fmt: skip
+    advise(problem.data.frames, problem.options)
     seen = printed("tl_nmf", callback, verbose)
     (result,) = problem.solve([random_state], [seen], 1, files)
     print_end("tl_nmf", result, verbose)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,6 +35,22 @@ def real_array(name: str, given: ArrayLike) -> Array:
     return array
 
 
+def refuse_path(name: str, given: Any, advice: str) -> None:
+    """Raise if the name of a file is given in place of what it holds."""
+    if isinstance(given, (str, os.PathLike)):
+        raise TypeError(f"{name} is the path {os.fspath(given)!r}, but {advice}")
+
+
+def refuse_complex(name: str, given: Any) -> None:
+    """Raise if complex numbers are given in place of frames, in the words of scikit-learn."""
+    known = isinstance(given, np.ndarray) or is_lazy(given)
+    if given.is_complex() if arrays.is_tensor(given) else known and given.dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: {name} is complex, as an STFT is, but frames of samples"
+            " are needed, as phinmf.to_frames makes them of a sound"
+        )
+
+
 def numbers(name: str, given: ArrayLike) -> Array:
     """Return an array of NumPy; raise if it is made of arrays of different shapes."""
     try:
@@ -62,6 +79,9 @@ def tensor(name: str, given: Any) -> Any:
 
 def frames(Y: AnyArray) -> Any:
     """Return frames of shape (C, M, N); a dask array stays one, its values are looked at later."""
+    advice = "those of phinmf.frames_from_files, or of phinmf.stream_frames for a long recording"
+    refuse_path("Y", Y, f"frames are needed: pass {advice}")
+    refuse_complex("Y", Y)
     array = lazy_array("Y", Y) if is_lazy(Y) else real_array("Y", Y)
     if array.ndim not in (2, 3):
         raise ValueError(
@@ -97,7 +117,7 @@ def number(
 ) -> float:
     """Return a finite float, at least (or strictly above) a bound, and at most another one."""
     try:
-        value = float(given)
+        value = math.nan if isinstance(given, (str, bytes)) else float(given)
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not (math.isfinite(value) and (value > least if strict else value >= least)):

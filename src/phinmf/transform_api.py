@@ -12,6 +12,7 @@ from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
 from phinmf.divergences import Divergence
 from phinmf.fit import devices
+from phinmf.fit.advice import advise
 from phinmf.fit.options import fit_options
 from phinmf.fit.printed import print_end, printed
 from phinmf.fit.transform_alone import TransformProblem
@@ -80,6 +81,7 @@ def learn_transform(
         device=device, for_nmf=False,
     )  # fmt: skip
     problem = TransformProblem.of(Y, V_hat, options)
+    advise(problem.data.frames, problem.options)
     seen = printed("learn_transform", checks.function("callback", callback), verbose)
     result = problem.solve(random_state, seen)
     print_end("learn_transform", result, verbose)

@@ -14,7 +14,7 @@ from phinmf import arrays, checks
 from phinmf._types import Array, Components, Device, RandomState
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import DEFAULT_SPARSITY
-from phinmf.audio.frames import real_signal
+from phinmf.audio.frames import whole_signal
 from phinmf.audio.sources import ArraySource
 from phinmf.result import History
 from phinmf.solvers import Solver
@@ -214,7 +214,8 @@ def unmix(
     Parameters
     ----------
     y : array of shape (n,) or (n, channels)
-        The recording, as soundfile reads it.
+        The recording, as soundfile reads it: in ±1. Integers keep their scale, and so do the
+        components.
     sample_rate : int
         Samples per second.
     n_components : int or "auto"
@@ -268,7 +269,7 @@ def unmix(
     >>> again.components.shape
     (3, 144000)
     """
-    signal = real_signal("y", arrays.to_numpy(y) if arrays.is_tensor(y) else y)
+    signal = whole_signal("y", arrays.to_numpy(y) if arrays.is_tensor(y) else y)
     rate = checks.count("sample_rate", sample_rate, 1, 2**31 - 1)
     options = UnmixOptions(
         n_components=n_components,

@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Array
 
+MANY_CHANNELS = 64  #: more than that with fewer samples is a sound that lies the other way
+
 
 def window(M: int) -> Array:
     """w_n = sin(π(n+½)/M): the squares of two windows half a length apart sum to 1."""
@@ -25,7 +27,8 @@ def to_frames(y: ArrayLike, M: int) -> Array:
     Parameters
     ----------
     y : array of shape (n,) or (n, channels)
-        A signal of at least one sample.
+        A signal of at least one sample. Integers keep their scale: samples of 16 bits are in
+        ±1, as soundfile reads them, if they are divided by 32768.
     M : int
         Frame length, even.
 
@@ -37,7 +40,7 @@ def to_frames(y: ArrayLike, M: int) -> Array:
     """
     if arrays.is_tensor(y):
         return arrays.like(to_frames(arrays.to_numpy(y), M), y)
-    signal = real_signal("y", y)
+    signal = whole_signal("y", y)
     hop = even(M) // 2
     channels = signal.reshape(len(signal), -1).T
     C, n = channels.shape
@@ -87,8 +90,21 @@ def from_frames(Y: ArrayLike, length: int) -> Array:
     return y[:, 0] if frames.ndim == 2 else y
 
 
+def whole_signal(name: str, given: ArrayLike) -> Array:
+    """Return the signal of a whole recording; raise if it probably lies the other way."""
+    signal = real_signal(name, given)
+    if signal.ndim == 2 and signal.shape[1] > max(MANY_CHANNELS, len(signal)):
+        n, channels = signal.shape
+        raise ValueError(
+            f"{name} has shape {signal.shape}, which is {n} samples on {channels} channels, but"
+            f" (n, channels) is needed: pass {name}.T"
+        )
+    return signal
+
+
 def real_signal(name: str, given: ArrayLike) -> Array:
     """Return a signal (n,) or (n, channels) of finite numbers, float32 or float64."""
+    checks.refuse_path(name, given, "the samples are needed: read them with soundfile.read")
     signal = checks.real_array(name, given)
     if signal.ndim not in (1, 2) or signal.size == 0:
         raise ValueError(

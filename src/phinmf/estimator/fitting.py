@@ -18,6 +18,7 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.arrays.lazy import is_lazy, rows
 from phinmf.estimator import encoding
 from phinmf.estimator.callbacks import Task, with_callbacks
+from phinmf.fit.advice import advise
 from phinmf.fit.automatic import AUTO, MANY, checked_components
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.devices import ComputeDevice
@@ -68,6 +69,7 @@ def fit_here(
     """Fit to frames that are on the device, and move what is learned to where `X` was given."""
     n_init = checks.count("n_init", estimator.n_init, 1)
     problem = problem_for(estimator, X, weights, first_frames, activations, place.shards)
+    advise(problem.data.frames, problem.options)
     task = Task.of_fit(estimator, place.given, n_init)
     results = restarts(estimator, problem, task, place)
     del problem  # it holds a copy of the frames
@@ -231,6 +233,7 @@ def restarts(estimator: Any, problem: Problem, task: Task, place: ComputeDevice)
 
 def validated(estimator: Any, X: AnyArray, reset: bool = True) -> Any:
     """Validate frames as scikit-learn does; a tensor or a dask array stays where it is."""
+    checks.refuse_complex("X", X)
     if not (arrays.is_tensor(X) or is_lazy(X)):
         return validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)
     name = type(estimator).__name__

@@ -93,8 +93,8 @@ class PartialFitMixin:
         for the next call, so that the result does not depend on how frames are divided among calls.
         If `fit` was called before, its transform and components are the start, and are kept until
         the first step. The objective, the history and `reconstruction_err_` are sums over steps,
-        as `tl_nmf` explains. `n_init`, `warm_start`, `max_time`, `checkpoint` and `resume` have no
-        effect here, nor has what a callback returns.
+        as `tl_nmf` explains. `verbose` prints a line after each step. `n_init`, `warm_start`,
+        `max_time`, `checkpoint` and `resume` have no effect here, nor has what a callback returns.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ from phinmf.fit.checkpoint import Files
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.online import OnlineFit, Progress
 from phinmf.fit.online_options import description
-from phinmf.fit.printed import say
+from phinmf.fit.printed import print_end, say
 from phinmf.fit.stream_file import Position, StreamFile
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History, Result, Row, State, Status, Terms
@@ -45,11 +45,15 @@ class Learner:
         self.seconds += time.perf_counter() - start
         return row is not None and self.noted(row)
 
-    def complete(self) -> None:
-        """Learn from what has arrived, even if it is less than the first fit usually has."""
-        if self.at.learned is None:
-            self.at, row = self.fit.begun(self.at)
-            self.noted(row)
+    def complete(self) -> bool:
+        """Learn from what has arrived, even if it is less than the first fit usually has.
+
+        Return whether the history has a new row.
+        """
+        if self.at.learned is not None:
+            return False
+        self.at, row = self.fit.begun(self.at)
+        return self.noted(row)
 
     def noted(self, row: Row) -> bool:
         """Add a row to the history, which holds the last ones."""
@@ -107,10 +111,10 @@ def learn_stream(
         status = one_pass(learner, blocks, files, watch)
         if learner.at.window is None:
             raise ValueError("the stream is all zero: there is nothing to learn from silence")
-        learner.complete()
+        if learner.complete():
+            watch()
         result = learner.result(status)
-        if verbose:
-            say(f"tl_nmf: {status.value}; objective {result.objective:.6g}")
+        print_end("tl_nmf", result, verbose)
         Phi, W = (blocks.place.back(factor) for factor in (result.Phi, result.W))
         return replace(result, Phi=Phi, W=W)
 
@@ -147,8 +151,8 @@ def one_pass(learner: Learner, blocks: Blocks, files: Files, watch: Watch) -> St
             file.keep(position, learner.history, learner.fit.seed, now=True)
         raise
     file.keep(position, learner.history, learner.fit.seed, now=True)
-    if Y is not None:  # fewer frames than a block
-        learner.learn(Y)
+    if Y is not None and learner.learn(Y):  # fewer frames than a block
+        watch()
     return status or Status.STREAM_ENDED
 
 
