@@ -25,7 +25,7 @@ extensions = [
     "repository",
 ]
 EXAMPLES, GALLERY = ROOT / "examples", HERE / "examples"
-if list(EXAMPLES.glob("*.py")):
+if [*EXAMPLES.glob("GALLERY_HEADER.*"), *EXAMPLES.glob("README.*")]:
     extensions.append("sphinx_gallery.gen_gallery")
 else:  # a copy of the project without them
     GALLERY.mkdir(exist_ok=True)
@@ -35,12 +35,11 @@ sphinx_gallery_conf = {
     "gallery_dirs": "examples",
     "filename_pattern": "/",  # all of them run, whatever their name
     "ignore_pattern": "/_",
+    "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
-    "remove_config_comments": True,
-    "promote_jupyter_magic": False,
-    "abort_on_example_error": False,
-    "only_warn_on_example_error": False,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
 }
 
 exclude_patterns = ["_build", "templates"]
