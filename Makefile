@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OLDEST := tests/estimator/test_estimator.py tests/estimator/test_model_file.py tests/solvers tests/audio
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-slow test-gpu test-oldest lint format bench history docs paper paper-quick dist clean
+.PHONY: help demo test test-slow test-gpu test-oldest lint format bench bench-stale history docs paper paper-quick dist clean
 
 help:  ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ format: $(VENV)/.lint  ## Correct what the linter can correct by itself
 bench: $(VENV)/.test  ## Run all benchmarks and write the tables of the documentation (hours)
 	set -e; for script in benchmarks/[a-z]*.py benchmarks/_report.py; do $(BIN)/python $$script; done
 	$(BIN)/python -m phinmf.report.demo --output docs/images --overwrite
+
+bench-stale: $(VENV)/.test  ## List the results that are older than the code they measured
+	$(BIN)/python benchmarks/_code.py
 
 # RANGE is any range of git, such as v1.0.0..HEAD; results are kept in out/history.
 RANGE ?= HEAD~3..HEAD

@@ -46,11 +46,7 @@ sphinx_gallery_conf = {
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
 nitpicky = True
-nitpick_ignore_regex = [
-    ("py:obj", ".*"),  # `sparsity` in a docstring may be an argument: code, where it is no name
-    ("py:class", r"(abc|builtins|enum|sklearn|typing)\..*"),  # other projects, other sites
-    ("py:class", r"phinmf\.estimator\.partial\.PartialFitMixin"),  # its method is documented
-]
+nitpick_ignore_regex = [("py:obj", ".*")]  # `sparsity` in a docstring may be an argument
 highlight_language = "text"
 
 # Pages are Markdown. Links to headings are those that forges make, too.
@@ -66,7 +62,6 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = False
 numpydoc_show_class_members = False  # the templates list them
-numpydoc_use_plots = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "phinmf"

@@ -11,7 +11,7 @@ PRIME = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>(&#x0203[23];)</mi></msup>")
 
 
 def mathml(node: nodes.Element, display: str) -> str:
-    """Return the MathML of an equation; a prime is raised by its own shape, not by a superscript."""
+    """Return the MathML of an equation; a prime is raised by its own shape."""
     prime = r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>'
     return PRIME.sub(prime, convert(node.astext(), display=display))
 

@@ -1,6 +1,7 @@
-"""The Python of the README and of the documentation runs as it stands."""
+"""The Python and the commands of the README and of the documentation run as they stand."""
 
 import re
+import shlex
 from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
@@ -10,6 +11,7 @@ import pytest
 import soundfile
 from clusters import needs_dask
 
+from phinmf.cli.main import parsed
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines import ENGINES
 from phinmf.inits import INITS
@@ -17,17 +19,39 @@ from phinmf.penalties import PENALTIES
 from phinmf.solvers import SOLVERS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [
-    page.relative_to(ROOT).as_posix()
-    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
-    if "```python" in page.read_text()
-]
+WRITTEN = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```", re.S | re.M)
+
+
+def blocks_of(pages):
+    """The Python of each page, less what an earlier page has, too."""
+    seen, found = set(), {}
+    for page in pages:
+        code = [text for kind, text in BLOCK.findall(page.read_text()) if kind == "python"]
+        found[page.relative_to(ROOT).as_posix()] = [text for text in code if text not in seen]
+        seen.update(code)
+    return {page: code for page, code in found.items() if code}
+
+
+def commands_of(pages):
+    """The lines with which phinmf is started in blocks of the pages."""
+    typed = [
+        line
+        for page in pages
+        for kind, text in BLOCK.findall(page.read_text())
+        if kind in ("", "console")
+        for line in text.splitlines()
+    ]
+    return sorted({line for line in typed if line.startswith("phinmf ")})
+
+
+PAGES, COMMANDS = blocks_of(WRITTEN), commands_of(WRITTEN)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("page", PAGES)
 def test_code_of_pages(page, tmp_path, monkeypatch):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
+    blocks = PAGES[page]
     if any("frames_from_files" in block for block in blocks):
         needs_dask()
     if any("torch" in block for block in blocks):
@@ -42,7 +66,17 @@ def test_code_of_pages(page, tmp_path, monkeypatch):
             exec(compile(block, page, "exec"), {})
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *ROOT.glob("docs/**/*.md")], ids=str)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_of_pages_can_be_parsed(command):
+    with patch("sys.exit", side_effect=AssertionError):
+        assert parsed(shlex.split(command, comments=True)[1:]).command
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) > 10
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=str)
 def test_pictures_and_pages_that_are_linked_exist(page):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target

@@ -27,3 +27,11 @@ def test_make_alone_prints_the_targets():
     assert [line.split()[1] for line in done.stdout.splitlines()] == re.findall(
         r"^([a-z-]+):", MAKEFILE, re.M
     )
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "RELEASING.md"])
+def test_every_target_that_is_named_exists(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"(?:^|`|&& |1 )make ([a-z-]+)", text, re.M)
+    assert named
+    assert set(named) <= set(TARGETS)

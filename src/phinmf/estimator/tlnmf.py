@@ -359,8 +359,18 @@ class TLNMF(
     def load(cls, path: File, *, divergence: str | Divergence | None = None) -> TLNMF:
         """Read a model that `save` wrote; any other file raises a ValueError.
 
-        A divergence of your own is not in the file: pass it again as ``divergence``. Its name and
-        its values at a few entries are compared with those of the fit.
+        Parameters
+        ----------
+        path : path
+            The file.
+        divergence : Divergence, optional
+            A divergence of your own is not in the file: pass it again. Its name and its values at a
+            few entries are compared with those of the fit.
+
+        Returns
+        -------
+        TLNMF
+            The fitted model.
         """
         return model_file.load(cls, path, fitting.check_parameters, divergence)
 

@@ -1,0 +1,40 @@
+"""
+Learning from a stream
+======================
+
+A microphone never ends, so ``tl_nmf`` reads a stream once, block by block, in constant memory. Each
+block is measured before anything is learned from it. Halfway the melody changes its key.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import phinmf
+
+SAMPLE_RATE, M = 8000, 128
+rng, t = np.random.default_rng(0), np.arange(2400) / SAMPLE_RATE
+
+
+def microphone():
+    """Yield one note after the other, 0.3 s each: 40 s in one key, 40 s in another."""
+    for key in ((0, 4, 7, 11), (1, 3, 6, 10)):
+        for _ in range(133):
+            hertz = 220 * 2 ** (rng.choice(key) / 12 + rng.integers(2))
+            harmonics = [np.sin(2 * np.pi * hertz * h * t + h) / h for h in range(1, 6)]
+            yield np.exp(-4 * t) * np.sum(harmonics, axis=0) + 0.003 * rng.standard_normal(2400)
+
+
+stream = phinmf.stream_frames(microphone(), M)  # frames, as the sound arrives
+result = phinmf.tl_nmf(stream, n_components=8, forget_factor=0.8, random_state=0)
+cost = result.history.objective[:-1] / (M * 2 * M)  # per entry; the last block is not full
+seconds = np.arange(len(cost)) * 2 * M * M / 2 / SAMPLE_RATE
+change = int(np.searchsorted(seconds, 40)) - 1
+print(f"{result.n_iter} steps; it {result.status.value}; activations are not kept: H is {result.H}")
+print(f"Objective per entry before the change: {np.median(cost[change - 10 : change]):.2f},")
+print(f"when it comes: {cost[change : change + 3].max():.2f}, at the end: {np.median(cost[-5:]):.2f}")
+
+figure, ax = plt.subplots(figsize=(9, 3.5), layout="constrained")
+ax.plot(seconds, cost, marker="o")
+ax.axvline(40, color="black", ls="dotted")
+ax.set(title="A change of key is a surprise, but it is learned", xlabel="s", ylabel="per entry")
+plt.show()
