@@ -25,7 +25,7 @@ extensions = [
     "repository",
 ]
 EXAMPLES, GALLERY = ROOT / "examples", HERE / "examples"
-if [*EXAMPLES.glob("GALLERY_HEADER.*"), *EXAMPLES.glob("README.*")]:
+if (EXAMPLES / "README.rst").exists():
     extensions.append("sphinx_gallery.gen_gallery")
 else:  # a copy of the project without them
     GALLERY.mkdir(exist_ok=True)
