@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Record):
