@@ -58,6 +58,7 @@ paper-quick: $(VENV)/.test  ## The same on small problems, written to out/paper
 	$(BIN)/python paper/reproduce.py --quick
 
 docs: $(VENV)/.docs  ## Build the documentation site: docs/_build/html/index.html
+	rm -rf docs/reference/generated
 	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 
 dist: $(VENV)/.test  ## Build the wheel and the source archive in dist

@@ -25,7 +25,7 @@ extensions = [
     "repository",
 ]
 EXAMPLES, GALLERY = ROOT / "examples", HERE / "examples"
-if list(EXAMPLES.glob("*.py")):
+if (EXAMPLES / "README.rst").exists():
     extensions.append("sphinx_gallery.gen_gallery")
 else:  # a copy of the project without them
     GALLERY.mkdir(exist_ok=True)
@@ -35,12 +35,11 @@ sphinx_gallery_conf = {
     "gallery_dirs": "examples",
     "filename_pattern": "/",  # all of them run, whatever their name
     "ignore_pattern": "/_",
+    "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
-    "remove_config_comments": True,
-    "promote_jupyter_magic": False,
-    "abort_on_example_error": False,
-    "only_warn_on_example_error": False,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
 }
 
 exclude_patterns = ["_build", "templates"]
@@ -52,19 +51,16 @@ highlight_language = "text"
 # Pages are Markdown. Links to headings are those that forges make, too.
 myst_enable_extensions = ["dollarmath", "html_image"]
 myst_heading_anchors = 4
-myst_dmath_double_inline = True
 
 # The reference: signatures with defaults; the types are in the lists of parameters.
 default_role = "py:obj"
 autosummary_generate = True
-autosummary_ignore_module_all = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = False
 numpydoc_show_class_members = False  # the templates list them
 
 html_theme = "pydata_sphinx_theme"
-html_title = "phinmf"
+html_title = f"phinmf {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"

@@ -21,12 +21,21 @@ PUBLIC = (
     "phinmf.engines",
     "phinmf.result",
 )
+#: packages of the extra docs
+SITE = (
+    "sphinx",
+    "pydata_sphinx_theme",
+    "numpydoc",
+    "sphinx_gallery",
+    "myst_parser",
+    "latex2mathml",
+)
 TABLE = re.compile(r"currentmodule:: (\S+)\n.*?:nosignatures:\n\n(.*?)```", re.S)
 
 
 def needs_sphinx():
     """Skip the module if a package of the extra docs is missing; in CI it must not be."""
-    for package in ("sphinx", "pydata_sphinx_theme", "numpydoc", "sphinx_gallery", "myst_parser"):
+    for package in SITE:
         if os.environ.get("PHINMF_CI"):
             importlib.import_module(package)
         else:

@@ -31,6 +31,7 @@ LAYERS = [
     {"unmixing"},
     {"scores"},
     {"report"},
+    {"unmixed"},
     {"unmix_api"},
     {"studio"},
     {"cli"},

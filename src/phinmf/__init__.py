@@ -9,7 +9,8 @@ from phinmf.divergences import Beta, Divergence
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.result import History, Result, State, Status
 from phinmf.transform_api import learn_transform, sparsity_from_lambda
-from phinmf.unmix_api import Unmixing, unmix
+from phinmf.unmix_api import unmix
+from phinmf.unmixed import Unmixing
 from phinmf.unmixing.model import UnmixModel
 
 __version__ = "1.0.0"

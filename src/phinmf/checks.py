@@ -36,9 +36,10 @@ def real_array(name: str, given: ArrayLike) -> Array:
 
 
 def refuse_path(name: str, given: Any, advice: str) -> None:
-    """Raise if the name of a file is given in place of what it holds."""
-    if isinstance(given, (str, os.PathLike)):
-        raise TypeError(f"{name} is the path {os.fspath(given)!r}, but {advice}")
+    """Raise if the name of a file, or a list of names, is given in place of what it holds."""
+    first = given[0] if isinstance(given, (list, tuple)) and given else given
+    if isinstance(first, (str, os.PathLike)):
+        raise TypeError(f"{name} names the file {os.fspath(first)!r}, but {advice}")
 
 
 def refuse_complex(name: str, given: Any) -> None:

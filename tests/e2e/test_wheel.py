@@ -1,40 +1,110 @@
-"""The wheel, installed into an empty environment, does what the README says."""
+"""The wheel, installed into an empty environment, does what the first page of the site says."""
 
 import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
+import tarfile
+import urllib.request
 import venv
 from pathlib import Path
 
+import pytest
+from sound_files import tones, write
+
+import phinmf
+
 ROOT = Path(__file__).parents[2]
-USE = """
-import numpy as np, phinmf
-Y = phinmf.to_frames(np.random.default_rng(0).standard_normal(2000), 32)
-r = phinmf.tl_nmf(Y, n_components=2, max_iter=3, tol=0)
-assert np.abs(r.Phi @ r.Phi.T - np.eye(32)).max() < 1e-12
-print(phinmf.__version__, phinmf.__file__)
-"""
+PAGE = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+ASSETS = ["py.typed"] + [f"report/{n}" for n in ("template.html", "playback.js", "style.css")]
 
 
-def run(*command, cwd):
-    env = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=env)
+def environment(folder=None):
+    """The variables of this process without its Python; the commands in a folder come first."""
+    kept = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    return kept | {"BROWSER": "true"} | ({"PATH": f"{folder}:{kept['PATH']}"} if folder else {})
+
+
+def run(command, cwd, env=None):
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, env=env or environment()
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_wheel_and_sdist(tmp_path):
-    import phinmf
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory):
+    """The folder of the wheel and the source archive."""
+    folder = tmp_path_factory.mktemp("dist")
+    run([sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)], cwd=folder)
+    return folder
 
-    run(sys.executable, "-m", "build", "--outdir", str(tmp_path / "dist"), str(ROOT), cwd=tmp_path)
-    (wheel,) = (tmp_path / "dist").glob("phinmf-*.whl")
-    (_sdist,) = (tmp_path / "dist").glob("phinmf-*.tar.gz")
-    venv.create(tmp_path / "empty", with_pip=True)
-    python = str(tmp_path / "empty" / "bin" / "python")
-    run(python, "-m", "pip", "install", "--quiet", str(wheel), cwd=tmp_path)
-    version, file = run(python, "-c", USE, cwd=tmp_path).split()
-    assert version == phinmf.__version__
-    assert str(tmp_path) in file
-    assert (Path(file).parent / "py.typed").exists()
-    for asset in ("template.html", "playback.js", "player.js", "style.css"):
-        assert (Path(file).parent / "report" / asset).exists()
+
+@pytest.fixture(scope="module")
+def installed(dist, tmp_path_factory):
+    """The folder of the commands of an empty environment into which the wheel was installed."""
+    (wheel,) = dist.glob("phinmf-*.whl")
+    folder = tmp_path_factory.mktemp("empty")
+    venv.create(folder, with_pip=True)
+    python = folder / "bin/python"
+    run([python, "-m", "pip", "install", "--quiet", f"{wheel}[studio]"], cwd=folder)
+    return folder / "bin"
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """A folder with the recordings that the page names."""
+    folder = tmp_path_factory.mktemp("here")
+    write(folder / "recording.wav", tones(8000))
+    write(folder / "song.flac", tones(8000), format="FLAC")
+    return folder
+
+
+def on_the_page(language):
+    """The only block of the first page in a language."""
+    (block,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
+    return block
+
+
+def test_the_wheel_has_all_files(installed, here):
+    told = run([installed / "python", "-c", "import phinmf; print(phinmf.__file__)"], cwd=here)
+    package = Path(told.strip()).parent
+    assert installed.parent in package.parents
+    assert all((package / asset).exists() for asset in ASSETS)
+    assert run([installed / "phinmf", "--version"], cwd=here).split()[-1] == phinmf.__version__
+
+
+def test_the_python_of_the_page_runs(installed, here):
+    run([installed / "python", "-W", "ignore", "-c", on_the_page("python")], cwd=here)
+    assert (here / "out/song/report.html").exists()
+
+
+def test_the_commands_of_the_page_run(installed, here):
+    unmix, studio = on_the_page("console").splitlines()
+    shutil.rmtree(here / "out", ignore_errors=True)
+    run(["/bin/sh", "-c", unmix], cwd=here, env=environment(installed))
+    assert len(list((here / "out/song").glob("component_*.flac"))) == 8
+    with subprocess.Popen(
+        ["/bin/sh", "-c", f"exec {studio}"], cwd=here, env=environment(installed),
+        stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        address = process.stdout.readline().split()[-1]
+        try:
+            with urllib.request.urlopen(address, timeout=30) as answer:
+                assert b"<html" in answer.read()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is not a clone")
+def test_the_source_archive_has_all_files(dist):
+    (sdist,) = dist.glob("phinmf-*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = run(["git", "ls-files", "-z"], cwd=ROOT).split("\0")
+    assert {name for name in tracked if name and (ROOT / name).exists()} <= packed

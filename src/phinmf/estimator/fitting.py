@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import validate_data
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Components, Device
 from phinmf.algorithm.annealing import Anneal
-from phinmf.arrays.lazy import is_lazy, rows
 from phinmf.estimator import encoding
 from phinmf.estimator.callbacks import Task, with_callbacks
 from phinmf.fit.advice import advise
@@ -30,18 +27,6 @@ from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
 from phinmf.inits import GivenTransform
 from phinmf.result import Result, State
-
-
-@contextmanager
-def all_or_nothing(estimator: object) -> Iterator[None]:
-    """Restore the attributes of an estimator if its fit fails."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
 
 
 @with_callbacks  # type: ignore[untyped-decorator]
@@ -229,27 +214,3 @@ def restarts(estimator: Any, problem: Problem, task: Task, place: ComputeDevice)
     files = Files(estimator.checkpoint, estimator.checkpoint_every, estimator.resume)
     jobs = min(effective_n_jobs(estimator.n_jobs), n)
     return problem.solve(random_states, callbacks, jobs, files, began, ended)
-
-
-def validated(estimator: Any, X: AnyArray, reset: bool = True) -> Any:
-    """Validate frames as scikit-learn does; a tensor or a dask array stays where it is."""
-    checks.refuse_complex("X", X)
-    if not (arrays.is_tensor(X) or is_lazy(X)):
-        return validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)
-    name = type(estimator).__name__
-    M = X.shape[1] if len(X.shape) == 2 else None
-    if not reset and M is not None and estimator.n_features_in_ != M:
-        raise ValueError(
-            f"X has {M} features, but {name} is expecting {estimator.n_features_in_} features"
-        )
-    frames = rows(X) if is_lazy(X) else checks.real_array("X", X)
-    if len(frames.shape) != 2 or 0 in frames.shape:
-        raise ValueError(
-            f"X has shape {tuple(frames.shape)}, but frames of shape (n_frames, n_features) are"
-            " needed, at least one"
-        )
-    if reset:
-        estimator.n_features_in_ = frames.shape[1]
-        if hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
-    return frames

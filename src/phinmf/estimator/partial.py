@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
-from phinmf.estimator import fitting
+from phinmf.estimator import fitting, validation
 from phinmf.fit import weights
 from phinmf.fit.blocks import Waiting
 from phinmf.fit.description import label
@@ -104,7 +104,7 @@ class PartialFitMixin:
         sample_weight : array of shape (n_frames,), optional
             How often each frame counts; 0 leaves it out.
         """
-        with fitting.all_or_nothing(self):
+        with validation.all_or_nothing(self):
             learn_more(self, X, sample_weight)
         return self
 
@@ -126,7 +126,7 @@ def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) ->
             "X has three dimensions, but partial_fit takes the frames of one channel, of shape"
             " (n_frames, n_features): pass the frames of all channels to tl_nmf as a stream"
         )
-    frames = fitting.validated(estimator, X, reset=before is None and not is_fitted(estimator))
+    frames = validation.validated(estimator, X, reset=before is None and not is_fitted(estimator))
     if is_lazy(frames):
         raise ValueError(
             "X is a dask array, but partial_fit takes frames that are in memory: pass X.compute(),"

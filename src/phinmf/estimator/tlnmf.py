@@ -16,7 +16,7 @@ from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence
-from phinmf.estimator import encoding, fitting, model_file
+from phinmf.estimator import encoding, fitting, model_file, validation
 from phinmf.estimator.callbacks import CallbackSupportMixin
 from phinmf.estimator.partial import PartialFitMixin
 from phinmf.fit import devices, weights
@@ -243,9 +243,9 @@ class TLNMF(
         array of shape (n_frames, n_components)
             Activations, as `transform` returns them.
         """
-        with fitting.all_or_nothing(self):
+        with validation.all_or_nothing(self):
             self._forget_stream()
-            frames = fitting.validated(self, X)
+            frames = validation.validated(self, X)
             others: dict[str, object] = {
                 "sample_weight": sample_weight,
                 "frame_mask": frame_mask,
@@ -277,7 +277,7 @@ class TLNMF(
             if they are smooth).
         """
         check_is_fitted(self)
-        frames = fitting.validated(self, X, reset=False)
+        frames = validation.validated(self, X, reset=False)
         if lazy.is_lazy(frames) and not encoding.penalty_of(self).smoothness:
             return encoding.encoded_lazily(self, frames)
         H = encoding.encoded(self, frames, first_frames=first_frames).H.T
@@ -337,7 +337,7 @@ class TLNMF(
             minus the `nll` of `phinmf.analysis.held_out`, which explains it. 0 if all are silent.
         """
         check_is_fitted(self)
-        frames = fitting.validated(self, X, reset=False)
+        frames = validation.validated(self, X, reset=False)
         devices.check_same_device("X", frames, {"sample_weight": sample_weight})
         known = weights.checked(sample_weight, None, len(frames))
         return -encoding.predicted(self, frames, known).nll

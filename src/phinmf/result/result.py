@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Record):
@@ -122,7 +119,9 @@ class Result(Record):
                 " needed: for other frames use TLNMF, or phinmf.unmix with a model"
             )
         Phi, W, H = (arrays.to_numpy(a).astype(frames.dtype) for a in (self.Phi, self.W, self.H))
-        parts = np.stack(list(masks.component_frames(frames, Phi, W, H, self.floor)))
+        parts: Array = np.empty((len(H), *frames.shape), frames.dtype)
+        for k, part in enumerate(masks.component_frames(frames, Phi, W, H, self.floor)):
+            parts[k] = part
         return arrays.like(parts, Y) if arrays.is_tensor(Y) else parts
 
     def save(self, path: str | os.PathLike[str]) -> None:
