@@ -19,14 +19,14 @@ alone = phinmf.tl_nmf(Y, n_components=6, random_state=0)
 
 
 def lose_one(state):
-    """Close the first worker after ten iterations, as if its machine had failed."""
     workers.append(len(cluster.scheduler_info["workers"]))
-    if state.iteration == 10:
+    if state.iteration == 10:  # close the first worker, as if its machine had failed
         cluster.sync(cluster.workers[0].close)
 
 
 # Two workers in threads of this process; ``Client("scheduler:8786")`` would use any cluster.
-with LocalCluster(n_workers=2, processes=False, dashboard_address=":0") as cluster, Client(cluster):
+how = {"processes": False, "protocol": "tcp", "dashboard_address": ":0"}
+with LocalCluster(n_workers=2, **how) as cluster, Client(cluster):
     frames = da.from_array(Y, chunks=(128, 500))
     shared = phinmf.tl_nmf(frames, n_components=6, random_state=0, callback=lose_one)
 print(f"{workers[0]} workers at the beginning, {workers[-1]} at the end")
