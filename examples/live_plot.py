@@ -3,8 +3,8 @@ A callback with a live plot
 ===========================
 
 A callback sees every iteration. This one draws what is learned, in a window if there is a screen,
-and ends the run when the lowest floor is reached. The objective rises on the way, because the same
-fit costs more at a lower floor, but the strongest atom is found early.
+and ends the run at the lowest floor. The objective rises on the way, because the same fit costs
+more at a lower floor, but the strongest atom is found early.
 """
 
 import matplotlib.pyplot as plt
@@ -16,10 +16,10 @@ from phinmf.audio.example import example
 Y = phinmf.to_frames(example().mixture, 256)
 plt.ion()  # a window appears now and shows at once what is drawn; without a screen nothing appears
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5))
+figure.subplots_adjust(bottom=0.15)  # so that labels are not cut off
 left.set(title="Objective per entry", xlabel="iteration", xlim=(0, 34), ylim=(0, 2.5))
 right.set(title="The strongest atom", xlabel="sample", xlim=(0, 256), ylim=(-0.2, 0.2))
-cost, wave = left.plot([])[0], right.plot([])[0]
-objectives, atoms = [], []
+cost, wave, objectives, atoms = left.plot([])[0], right.plot([])[0], [], []
 
 
 def watch(state):

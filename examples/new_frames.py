@@ -26,14 +26,14 @@ print(f"Alone or among others: activations differ by {np.abs(alone / G[100] - 1)
 # The component that resembles the drums of the first half most, and its strokes in the second:
 drums = np.square(phinmf.to_frames(sound.stems["drums"][:half], M)).sum(axis=0)
 k = int(np.argmax([np.corrcoef(h, drums)[0, 1] for h in H.T]))
-strokes = find_peaks(G[:, k], height=0.2 * H[:, k].max(), distance=20)[0] * hop + 5
+strokes = find_peaks(G[:, k], height=0.2 * H[:, k].max(), distance=20)[0]
 print("The bass drum is played at 5.00 6.25 7.50 8.75 s,")
-print("and the component is loud at", *[f"{second:.2f}" for second in strokes], "s.")
+print("and the component is loud at", *[f"{5 + i * hop:.2f}" for i in strokes], "s.")
 
 figure, ax = plt.subplots(figsize=(9, 3.5), layout="constrained")
 ax.plot(np.arange(len(H)) * hop, H[:, k], label="learned from")
 ax.plot(5 + np.arange(len(G)) * hop, G[:, k], label="never heard")
-ax.plot(strokes, np.full(len(strokes), -0.3), "^", color="black", label="strokes that were found")
-ax.set(title="A component learned in five seconds finds its drum", xlabel="s", ylabel="activation")
+ax.plot(5 + strokes * hop, G[strokes, k], "^", color="black", label="strokes that are found")
+ax.set(title="A component finds its drum in the second half", xlabel="s", ylabel="activation")
 ax.legend()
 plt.show()

@@ -18,19 +18,17 @@ t = np.arange(3 * sample_rate) / sample_rate  # each note sounds in some quarter
 loud = np.repeat(rng.random((2, 12)) > 0.5, sample_rate // 4, axis=1)
 notes = [on * np.sin(2 * np.pi * f * t) for on, f in zip(loud, pitches, strict=True)]
 Y = phinmf.to_frames(sum(notes) + 1e-3 * rng.standard_normal(len(t)), 200)
+
+# %%
+# NMF with two components in each transform, and the sound of these components:
 figure, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 3.5), layout="constrained")
 for ax, name, solver in zip(axes, ("DCT", "learned"), (None, "lbfgs"), strict=True):
-    result = phinmf.tl_nmf(Y, 2, solver=solver, sparsity=0, max_iter=60, tol=0, random_state=0)
-
-    # Each component gets its share of the power, and the frames become sound again.
-    power = result.W.T[:, :, None] * result.H[:, None] + result.floor / 2
-    parts = [
-        phinmf.from_frames(result.Phi.T @ (share * (result.Phi @ Y)), len(t))
-        for share in power / power.sum(axis=0)
-    ]
+    how = {"sparsity": 0, "max_iter": 60, "tol": 0, "random_state": 0}
+    result = phinmf.tl_nmf(Y, 2, solver=solver, **how)
+    parts = [phinmf.from_frames(part, len(t)) for part in result.separate(Y)]
     error = [[np.sum((note - part) ** 2) for part in parts] for note in notes]
     snr = 10 * np.log10(np.sum(np.square(notes), axis=1) / np.min(error, axis=1))
-    print(f"{name}: the two notes are parted with {snr[0]:.1f} dB and {snr[1]:.1f} dB")
+    print(f"{name}: the two notes are parted with {snr[0]:z.1f} dB and {snr[1]:.1f} dB")
     for atom in strongest_atoms(result.Phi, Y, 4):
         ax.plot(np.fft.rfftfreq(6400, 1 / sample_rate), np.abs(np.fft.rfft(atom, 6400)))
     ax.vlines(pitches, 0, 10, color="black", ls="dotted", label="the two notes")
