@@ -9,6 +9,7 @@ import sys
 import tarfile
 import urllib.request
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,15 @@ def test_the_wheel_has_all_files(installed, here):
     assert installed.parent in package.parents
     assert all((package / asset).exists() for asset in ASSETS)
     assert run([installed / "phinmf", "--version"], cwd=here).split()[-1] == phinmf.__version__
+
+
+def test_the_readme_on_pypi_has_no_relative_links(dist):
+    (wheel,) = dist.glob("phinmf-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        links = re.findall(r'(?:\]\(|src=")([^)"]+)', archive.read(name).decode())
+    assert links
+    assert all(link.startswith("https://") for link in links)
 
 
 def test_the_python_of_the_page_runs(installed, here):

@@ -57,7 +57,7 @@ def test_the_address_is_the_same_everywhere():
     home = PROJECT["urls"]["Homepage"]
     assert all(url.startswith(home) for url in PROJECT["urls"].values())
     assert CITATION["repository-code"] == home
-    kinds = ("*.md", "*.json", "docs/**/*.md", ".github/**/*.yml")
+    kinds = ("*.md", "*.json", "*.toml", "docs/**/*.md", ".github/**/*.yml")
     for file in (file for kind in kinds for file in ROOT.glob(kind)):
         found = re.findall(r"https://github\.com/[\w.-]+/phinmf\b", file.read_text("utf-8"))
         assert set(found) <= {home}, f"{file} has another address"
