@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 import phinmf
 from phinmf.audio.example import example
 
-Y, workers = phinmf.to_frames(example().mixture, 128), []
+Y, workers = phinmf.to_frames(example().mixture[:80_000], 128), []
 alone = phinmf.tl_nmf(Y, n_components=6, random_state=0)
 
 
@@ -27,7 +27,7 @@ def lose_one(state):
 # Two workers in threads of this process; ``Client("scheduler:8786")`` would use any cluster.
 how = {"processes": False, "protocol": "tcp", "dashboard_address": ":0"}
 with LocalCluster(n_workers=2, **how) as cluster, Client(cluster):
-    frames = da.from_array(Y, chunks=(128, 500))
+    frames = da.from_array(Y, chunks=(128, 250))
     shared = phinmf.tl_nmf(frames, n_components=6, random_state=0, callback=lose_one)
 print(f"{workers[0]} workers at the beginning, {workers[-1]} at the end")
 print("The same bits as without a cluster:", np.array_equal(shared.Phi, alone.Phi))

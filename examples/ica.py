@@ -31,7 +31,7 @@ theirs = FastICA(whiten=False, tol=1e-8, random_state=0).fit(white.T).components
 agree = np.abs(theirs @ result.Phi.T).max(axis=1).min()
 print(f"The rows of FastICA's matrix and of ours agree: least |cos| {agree:.6f}")
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(9, 4.5), layout="constrained")
-for ax, name, y in zip(axes, ("mixed", "parted"), (microphones, result.Phi @ white), strict=True):
+for ax, name, y in zip(axes, ("mixed", "unmixed"), (microphones, result.Phi @ white), strict=True):
     like = np.abs(np.corrcoef(y, voices)[:3, 3:]).max(axis=0)
     print(f"Correlation with the voices, {name}:", *[f"{c:.4f}" for c in like])
     ax.plot(np.arange(80_000) / 16_000, (y.T / np.abs(y).max(axis=1)) + [4, 2, 0], lw=0.5)

@@ -3,7 +3,7 @@ Two notes that the window cannot part
 =====================================
 
 A4 and B♭4 are 26 Hz apart: one step of the spectrum of a window of 40 ms. NMF in the DCT cannot
-part them here; learned atoms move until each hears mostly one note. (With a penalty on the
+separate them here; learned atoms move until each hears mostly one note. (With a penalty on the
 activations, the DCT often does as well.)
 """
 
@@ -28,7 +28,7 @@ for ax, name, solver in zip(axes, ("DCT", "learned"), (None, "lbfgs"), strict=Tr
     parts = [phinmf.from_frames(part, len(t)) for part in result.separate(Y)]
     error = [[np.sum((note - part) ** 2) for part in parts] for note in notes]
     snr = 10 * np.log10(np.sum(np.square(notes), axis=1) / np.min(error, axis=1))
-    print(f"{name}: the two notes are parted with {snr[0]:z.1f} dB and {snr[1]:.1f} dB")
+    print(f"{name}: the two notes are separated with {snr[0]:z.1f} dB and {snr[1]:.1f} dB")
     for atom in strongest_atoms(result.Phi, Y, 4):
         ax.plot(np.fft.rfftfreq(6400, 1 / sample_rate), np.abs(np.fft.rfft(atom, 6400)))
     ax.vlines(pitches, 0, 10, color="black", ls="dotted", label="the two notes")

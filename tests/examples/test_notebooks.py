@@ -29,10 +29,11 @@ def test_notebooks_are_in_step_with_the_examples(name):
     assert not any(cell.get("outputs") for cell in book.cells)
 
 
+@pytest.mark.filterwarnings("ignore:Proactor event loop:RuntimeWarning")  # of zmq, on Windows
 def test_notebooks_run(tmp_path):
     books = [nbformat.reads(MAKE["notebook"](name), as_version=4) for name in MAKE["NAMES"]]
     together = nbformat.v4.new_notebook(cells=[])
-    for book in books:
+    for book in books:  # one after the other in one kernel, which forgets in between: it is quicker
         together.cells += [*book.cells, nbformat.v4.new_code_cell("%reset -f")]
     nbclient.execute(together, cwd=str(tmp_path), timeout=300)
     for book in books:
