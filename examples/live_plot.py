@@ -36,5 +36,5 @@ def watch(state):
 result = phinmf.tl_nmf(Y, n_components=8, random_state=0, callback=watch)
 print(f"After {result.n_iter} iterations it {result.status.value}.")
 print(f"The objective rose from {objectives[0]:.2f} to {objectives[-1]:.2f} per entry,")
-early = abs(atoms[9] @ atoms[-1])
-print(f"but after 10 iterations the strongest atom was the final one: |cos| = {early:.3f}")
+print(f"but the strongest atom was final after ten: |cos| = {abs(atoms[9] @ atoms[-1]):.3f}")
+plt.show(block=True)  # keeps the window open

@@ -8,12 +8,17 @@ from docutils import nodes
 from latex2mathml.converter import convert
 
 PRIME = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>(&#x0203[23];)</mi></msup>")
+FUNCTION = re.compile(r"(<mi>(?:log|det)</mi>)(?!<mo[ >]|<mspace)")
 
 
 def mathml(node: nodes.Element, display: str) -> str:
-    """Return the MathML of an equation; a prime is raised by its own shape."""
-    prime = r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>'
-    return PRIME.sub(prime, convert(node.astext(), display=display))
+    """Return the MathML of an equation.
+
+    A prime is raised by its own shape, and a function is a little apart from its argument.
+    """
+    found = convert(node.astext(), display=display)
+    found = PRIME.sub(r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>', found)
+    return FUNCTION.sub(r'\1<mspace width="0.17em" />', found)
 
 
 def visit_inline(self, node: nodes.math) -> None:

@@ -66,6 +66,10 @@ def test_code_of_pages(page, tmp_path, monkeypatch):
             exec(compile(block, page, "exec"), {})
 
 
+def test_the_first_page_shows_the_code_of_the_readme():
+    assert "docs/index.md" not in PAGES  # it has no other code, which would run twice
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_of_pages_can_be_parsed(command):
     with patch("sys.exit", side_effect=AssertionError):

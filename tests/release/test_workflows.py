@@ -69,7 +69,7 @@ def test_permissions_are_the_least(workflow):
     }
     assert granted == ({"publish": {"id-token": "write"}} if workflow.stem == "release" else {})
     assert "secrets." not in workflow.read_text(encoding="utf-8")
-    assert all(job["environment"]["name"] for key, job in jobs(workflow).items() if key in granted)
+    assert all(job["environment"] for key, job in jobs(workflow).items() if key in granted)
 
 
 def test_no_job_runs_forever_or_beside_itself(workflow):
