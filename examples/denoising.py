@@ -2,8 +2,8 @@
 Denoising with a sample of the noise
 ====================================
 
-Two seconds of hum teach a transform what the noise is made of. Its components stay fixed, others
-are added for the music, and only these are kept. Two learned atoms are enough for the hum.
+Two seconds of hum teach a transform what the noise is. Its components stay fixed, others are added
+for the music, and only these are kept. (Against hiss, cosines are as good as learned atoms.)
 """
 
 import matplotlib.pyplot as plt
