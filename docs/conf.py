@@ -35,7 +35,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "examples",
     "filename_pattern": "/",  # all of them run, whatever their name
     "ignore_pattern": "/_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.FromEasyToLarge",
     "download_all_examples": False,
     "show_memory": False,
     "write_computation_times": False,

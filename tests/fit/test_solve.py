@@ -99,8 +99,3 @@ def test_an_init_that_draws_nothing_is_computed_once(monkeypatch):
     monkeypatch.setattr(phinmf.inits.KLT, "start", lambda *args: calls.append(0) or start(*args))
     TLNMF(3, init="klt", n_init=3, max_iter=2, tol=0).fit(Y.T)
     assert len(calls) == 1
-
-
-def test_numbers_given_as_text_are_numbers(tmp_path):
-    how = {"checkpoint": tmp_path / "run.npz", "checkpoint_every": "0", "nmf_exponent": "1"}
-    assert tl_nmf(Y, 3, max_iter=6, tol=0, **how).n_iter == 6
