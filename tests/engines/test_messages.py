@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from clusters import cluster, growing_noise, needs_dask, same
+from hostile import blas_threads
 
 from phinmf import Status, tl_nmf
 from phinmf.arrays.cluster_watch import Watch
@@ -195,7 +196,7 @@ def test_the_size_of_a_view_is_what_is_sent():
 
 
 def test_a_message_that_comes_again_is_not_made_again():
-    Y = frames()
+    Y, threads = frames(), blas_threads()
     blocks = slice(0, len(blocks_of(N)))
     stretch = Stretch(
         N, blocks, DIVERGENCES["itakura-saito"], np.ones(N), True, np.zeros(N + 1, bool)
@@ -213,3 +214,4 @@ def test_a_message_that_comes_again_is_not_made_again():
     assert "older" in str(older.error)
     actor.ask(5, [step])
     assert not np.array_equal(actor.shard.H, after)
+    assert blas_threads() == threads  # between messages, too: nobody may come to close the actor

@@ -1,5 +1,6 @@
 """Fits that run at the same time change neither each other nor the settings of the caller."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from threading import enumerate as threads
@@ -28,6 +29,20 @@ def fit(dtype, seed, solver, barrier=None):
     how = {"solver": solver, "random_state": seed, "max_iter": 12, "tol": 0}
     model = phinmf.TLNMF(3, **how)
     return phinmf.tl_nmf(Y, 3, **how), model.fit_transform(Y.T), model
+
+
+def test_libraries_are_looked_for_after_an_import_only(monkeypatch):
+    looked, real = [], threadpoolctl.ThreadpoolController
+    with single_threaded_blas:
+        pass
+    monkeypatch.setattr(
+        threadpoolctl, "ThreadpoolController", lambda: looked.append(True) or real()
+    )
+    for expected in (0, 1, 1):
+        with single_threaded_blas:
+            assert set(blas_threads()) == {1}
+        assert len(looked) == expected
+        monkeypatch.setitem(sys.modules, "a_new_module", sys)
 
 
 def test_any_thread_may_limit_blas_to_one_thread_and_any_may_restore_it():

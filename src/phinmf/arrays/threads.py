@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -63,6 +64,8 @@ class SingleThreadedBlas:
         self._inside = 0
         self._of_thread = threading.local()
         self._limiter: Any = None
+        self._blas: Any = None
+        self._n_modules = 0  #: that were imported when BLAS libraries were looked for
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
 
@@ -70,8 +73,7 @@ class SingleThreadedBlas:
         with no_fork:
             if self._inside == 0:
                 release_control()
-                blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
-                self._limiter = blas.limit(limits=1)
+                self._limiter = self._found_blas().limit(limits=1)
             self._inside += 1
             self._of_thread.inside = self._inside_of_thread() + 1
 
@@ -81,6 +83,13 @@ class SingleThreadedBlas:
             self._of_thread.inside = self._inside_of_thread() - 1
             if self._inside == 0:
                 self._restore()
+
+    def _found_blas(self) -> Any:
+        """Return the BLAS libraries of this process, which only an import makes more."""
+        if self._n_modules != len(sys.modules):
+            self._n_modules = len(sys.modules)
+            self._blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
+        return self._blas
 
     def _inside_of_thread(self) -> int:
         return getattr(self._of_thread, "inside", 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -41,15 +40,15 @@ class ShardActor:
 
         So many workers use that device. If `parts` is None, the client sends the frames later.
         """
-        self.workers = Workers(n_threads)
-        self.workers.__enter__()
-        weakref.finalize(self, self.workers.__exit__)
+        self.workers = Workers(n_threads)  # open only during a message: a lost worker of a cluster
+        # in threads is never told to close, and BLAS would keep to one thread in that process
         self.shape, self.dtype, self.where = shape, dtype, (device, users)
         self.stretch = replace(
             stretch, weights=own_copy(stretch.weights), links=own_copy(stretch.links)
         )
         if parts is not None:
-            self.hold(parts)
+            with self.workers:
+                self.hold(parts)
 
     def hold(self, parts: list[Array]) -> None:
         """Make the shard of pieces of frames."""
@@ -64,7 +63,8 @@ class ShardActor:
         if self.number is not None and number < self.number:
             return Failure(RuntimeError(f"message {number} is older than {self.number}"))
         if number != self.number:
-            self.answer = read_only(self._made(steps))
+            with self.workers:
+                self.answer = read_only(self._made(steps))
             self.number = number
         return self.answer
 
