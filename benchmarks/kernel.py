@@ -18,8 +18,9 @@ from phinmf.divergences import DIVERGENCES
 from phinmf.engines.blocked.engine import BlockedEngine
 from phinmf.fit import power
 from phinmf.linalg.manifold import Cayley, random_orthogonal, skew
+from phinmf.penalties import Sparse
 
-K, MU, EPS = 10, 150.0, DEFAULTS["floor"]
+K, PENALTY, EPS = 10, Sparse(150.0), DEFAULTS["floor"]
 SIZES = ((128, 20000), (256, 10000), (440, 5418), (882, 4000), (1764, 4000), (2048, 4000))
 
 
@@ -48,13 +49,13 @@ def measure(M: int, N: int, dtype: type, threads: int, repeats: int) -> dict:
         time.sleep(0.1)  # the threads of BLAS spin for a while after a product
         with engine:
             engine.rotate(T)
-            engine.set_activations(flat_activations(engine.powers(), M, K, MU))
+            engine.set_activations(flat_activations(engine.powers(), M, K, PENALTY))
             objective = engine.objective(W, EPS)
             for name, work in {
                 "evaluation": lambda: objective.at(T),  # noqa: B023
                 "bound": objective.bound,
                 "retraction": lambda: Cayley.point(E, 1.0, engine.algebra),
-                "nmf": lambda: nmf_step(engine, W, MU, EPS, 1.0),
+                "nmf": lambda: nmf_step(engine, W, PENALTY, EPS, 1.0),
             }.items():
                 work()  # threads, caches and pages are warm in a fit
                 seconds[name].append(timed(work)[1])
@@ -86,8 +87,8 @@ def nmf_to_sklearn(dtype: type, repeats: int = 5) -> float:
     for _ in range(repeats):
         time.sleep(0.1)
         with engine:
-            engine.set_activations(flat_activations(engine.powers(), M, K, MU))
-            ours = median(timed(lambda: nmf_step(engine, W, MU, EPS, 1.0))[1] for _ in range(20))
+            engine.set_activations(flat_activations(engine.powers(), M, K, PENALTY))
+            ours = median(timed(lambda: nmf_step(engine, W, PENALTY, EPS, 1.0))[1] for _ in range(20))
         ratios.append(ours / (timed(theirs)[1] / 200))
     return round(median(ratios), 3)
 
