@@ -2,9 +2,8 @@
 How many components?
 ====================
 
-The fit always improves with more components, so it cannot say how many there are. Two answers:
-``n_components="auto"`` counts sounds, and ``rank_path`` says how well unheard frames are predicted,
-for which the noise is worth a component, too.
+More components always fit better. Two ways to find their number: ``n_components="auto"`` counts
+sounds; ``rank_path`` predicts unheard frames, for which the noise is worth a component, too.
 """
 
 import matplotlib.pyplot as plt

@@ -15,7 +15,7 @@ import phinmf
 from phinmf.audio.example import example
 
 Y, workers = phinmf.to_frames(example().mixture[:80_000], 128), []
-alone = phinmf.tl_nmf(Y, n_components=6, random_state=0)
+frames, alone = da.from_array(Y, chunks=(128, 250)), phinmf.tl_nmf(Y, 6, random_state=0)
 
 
 def lose_one(state):
@@ -27,14 +27,13 @@ def lose_one(state):
 # Two workers in threads of this process; ``Client("scheduler:8786")`` would use any cluster.
 how = {"processes": False, "protocol": "tcp", "dashboard_address": ":0"}
 with LocalCluster(n_workers=2, **how) as cluster, Client(cluster):
-    frames = da.from_array(Y, chunks=(128, 250))
-    shared = phinmf.tl_nmf(frames, n_components=6, random_state=0, callback=lose_one)
+    shared = phinmf.tl_nmf(frames, 6, random_state=0, callback=lose_one)
 print(f"{workers[0]} workers at the beginning, {workers[-1]} at the end")
 print("The same bits as without a cluster:", np.array_equal(shared.Phi, alone.Phi))
 figure, ax = plt.subplots(figsize=(9, 3.5), layout="constrained")
 for result, style, name in ((shared, "o", "on the cluster"), (alone, "-", "without it")):
     ax.plot(result.history.objective / Y.size, style, label=f"objective per entry, {name}")
-ax.axvline(9, color="black", ls="dotted")
-ax.set(title="At the dotted line one of two workers is lost: nothing changes", xlabel="iteration")
+ax.axvline(9, color="black", ls="dotted", label="one of two workers is lost")
+ax.set(title="Nothing changes when a worker is lost", xlabel="iteration")
 ax.legend()
 plt.show()

@@ -35,6 +35,5 @@ for ax, name, y in zip(axes, ("mixed", "unmixed"), (microphones, result.Phi @ wh
     like = np.abs(np.corrcoef(y, voices)[:3, 3:]).max(axis=0)
     print(f"Correlation with the voices, {name}:", *[f"{c:.4f}" for c in like])
     ax.plot(np.arange(80_000) / 16_000, (y.T / np.abs(y).max(axis=1)) + [4, 2, 0], lw=0.5)
-    ax.set(title=f"{name}: correlation with the voices at least {like.min():.4f}", yticks=())
-axes[1].set(xlabel="s")
+    ax.set(title=f"{name}, in s: correlation with the voices at least {like.min():.4f}", yticks=())
 plt.show()

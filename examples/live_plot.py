@@ -3,8 +3,7 @@ A callback with a live plot
 ===========================
 
 A callback sees every iteration. This one draws what is learned, in a window if there is a screen,
-and ends the run at the lowest floor. The objective rises on the way, because the same fit costs
-more at a lower floor, but the strongest atom is found early.
+and ends the run at the lowest floor. (At a lower floor the same fit has a higher objective.)
 """
 
 import matplotlib.pyplot as plt

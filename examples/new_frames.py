@@ -3,8 +3,7 @@ New frames in a known transform
 ===============================
 
 Learn from the first half of a recording, then describe the second half, which was never heard, in
-the same transform. A component that is the bass drum in the first half is so in the second. (With
-another random state it often hears the snare drum, too.)
+the same transform. One component is the bass drum in both (with other seeds often the snare, too).
 """
 
 import matplotlib.pyplot as plt

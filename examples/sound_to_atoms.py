@@ -7,7 +7,6 @@ atoms have the pitch of the notes that are played, and come in pairs, a sine and
 """
 
 import tempfile
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import soundfile
@@ -18,8 +17,8 @@ from phinmf.audio.example import example
 from phinmf.linalg.manifold import dct
 
 with tempfile.TemporaryDirectory() as folder:  # with a file of your own, only the third line
-    soundfile.write(Path(folder, "band.wav"), example().mixture, example().sample_rate)
-    y, sample_rate = soundfile.read(Path(folder, "band.wav"))
+    soundfile.write(f"{folder}/band.wav", example().mixture, example().sample_rate)
+    y, sample_rate = soundfile.read(f"{folder}/band.wav")
 
 # %%
 # Frames of 40 ms, an orthogonal transform of them, and eight components in it:

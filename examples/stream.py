@@ -32,7 +32,6 @@ change = int(np.searchsorted(seconds, 30))
 before, then, end = np.median(cost[change - 5 : change]), cost[change:].max(), np.median(cost[-5:])
 print(f"{result.n_iter} steps; it {result.status.value}.")
 print(f"Objective per entry before the change: {before:.2f}, then {then:.2f}, in the end {end:.2f}")
-
 figure, ax = plt.subplots(figsize=(9, 3.5), layout="constrained")
 ax.plot(seconds, cost, marker="o")
 ax.axvline(30, color="black", ls="dotted")
