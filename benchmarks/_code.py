@@ -25,17 +25,20 @@ OLDER = ROOT / "benchmarks" / "older.txt"
 PARTS: dict[str, tuple[str, ...]] = {
     "fit": (
         "algorithm/alternate.py", "algorithm/annealing.py", "algorithm/elimination.py",
-        "algorithm/model.py", "algorithm/nmf.py", "algorithm/single.py", "algorithm/stopping.py",
-        "algorithm/subspace.py", "divergences", "engines/array.py", "engines/converging.py",
-        "engines/sums.py", "engines/blocked", "fit/few_atoms.py", "fit/restarts.py",
+        "algorithm/group.py", "algorithm/model.py", "algorithm/nmf.py", "algorithm/options.py",
+        "algorithm/single.py", "algorithm/stopping.py", "algorithm/subspace.py",
+        "arrays/levels.py", "arrays/portable.py", "divergences", "engines/array.py",
+        "engines/base.py", "engines/converging.py", "engines/sums.py", "engines/blocked",
+        "fit/data.py", "fit/engine.py", "fit/few_atoms.py", "fit/given.py", "fit/options.py",
+        "fit/power.py", "fit/problem.py", "fit/restarts.py", "fit/seeds.py",
         "fit/transform_alone.py", "fit/weights.py", "inits", "linalg", "penalties", "solvers",
     ),
-    "automatic": ("fit/automatic.py", "fit/power.py"),
+    "automatic": ("fit/automatic.py",),
     "prediction": ("fit/prediction.py", "fit/encode.py", "analysis/unseen.py"),
     "analysis": ("analysis",),
     "online": (
         "algorithm/statistics.py", "algorithm/window.py", "fit/blocks.py", "fit/online.py",
-        "fit/stream.py",
+        "fit/online_options.py", "fit/stream.py",
     ),
     "tensors": ("tensors",),
     "device": ("engines/device", "arrays/precision.py"),
@@ -44,16 +47,38 @@ PARTS: dict[str, tuple[str, ...]] = {
         "engines/remote/engine.py", "engines/remote/journal.py", "engines/remote/message.py",
         "engines/remote/post.py", "engines/remote/tree.py",
     ),
-    "disk": ("engines/remote/disk.py", "engines/remote/memory.py"),
+    "disk": ("engines/remote/disk.py", "engines/remote/memory.py", "engines/remote/source.py"),
     "unmix": (
-        "audio/frames.py", "result/masks.py", "unmixing/estimates.py", "unmixing/fits.py",
-        "unmixing/learn.py", "unmixing/planning.py", "unmixing/separate.py", "unmixing/sums.py",
+        "audio/example.py", "audio/frames.py", "result/masks.py", "unmixing/estimates.py",
+        "unmixing/fits.py", "unmixing/learn.py", "unmixing/options.py", "unmixing/planning.py",
+        "unmixing/separate.py", "unmixing/sums.py",
     ),
     "forecast": ("unmixing/budget.py", "unmixing/forecast.py"),
     "groups": ("unmixing/clustering.py", "unmixing/similarity.py"),
+    "scores": ("scores/grouping.py", "scores/measures.py", "scores/oracles.py"),
     "studio": ("studio",),
     "estimator": ("estimator/encoding.py", "estimator/fitting.py", "estimator/tlnmf.py"),
 }  # fmt: skip
+#: Files and folders that decide no number: arguments, messages, files, pages, commands.
+OTHERS = (
+    "__main__.py", "_types.py", "api.py", "arrays/ahead.py", "arrays/cluster_tasks.py",
+    "arrays/cluster_watch.py", "arrays/lazy.py", "arrays/streams.py", "arrays/threads.py",
+    "audio/files.py", "audio/many_files.py", "audio/sample_format.py", "audio/sources.py",
+    "audio/streams.py", "audio/writing.py", "checks.py", "cli", "engines/remote/connection.py",
+    "engines/remote/devices.py", "estimator/callbacks.py", "estimator/model_file.py",
+    "estimator/partial.py", "estimator/saved_stream.py", "estimator/validation.py",
+    "fit/advice.py", "fit/checkpoint.py", "fit/description.py", "fit/devices.py", "fit/digest.py",
+    "fit/outcome.py", "fit/printed.py", "fit/stored_run.py", "fit/stored_stream.py",
+    "fit/stream_file.py", "once.py", "report", "result/atoms.py", "result/figure.py",
+    "result/file.py", "result/history.py", "result/plots.py", "result/record.py",
+    "result/result.py", "result/status.py", "result/summary.py", "result/terms.py",
+    "scores/files.py", "scores/table.py", "storage.py", "stored_values.py", "transform_api.py",
+    "unmix_api.py", "unmixed.py", "unmixing/carry.py", "unmixing/export.py", "unmixing/folder.py",
+    "unmixing/groups.py", "unmixing/levels.py", "unmixing/mix.py", "unmixing/mixing.py",
+    "unmixing/model.py", "unmixing/null_test.py", "unmixing/overview.py", "unmixing/ownership.py",
+    "unmixing/placing.py", "unmixing/preview.py", "unmixing/record.py", "unmixing/saved_mix.py",
+    "unmixing/sentences.py", "unmixing/told.py", "unmixing/typed_json.py", "warn.py",
+)  # fmt: skip
 
 #: What each script measures, by the beginning of the names of its results.
 MEASURES: dict[str, tuple[str, ...]] = {
@@ -63,17 +88,17 @@ MEASURES: dict[str, tuple[str, ...]] = {
     "atoms": ("fit",),
     "automatic": ("fit", "automatic"),
     "beta": ("fit",),
-    "choose": ("fit", "prediction", "unmix"),
+    "choose": ("fit", "prediction", "unmix", "scores"),
     "cluster": ("fit", "cluster"),
     "defaults": ("fit",),
     "divergences": ("fit", "prediction"),
     "estimator": ("fit", "estimator"),
-    "few_atoms": ("fit",),
+    "few_atoms": ("fit", "unmix", "scores"),
     "forecast": ("fit", "unmix", "forecast"),
     "fuzz": ("fit",),
     "gpu": ("fit", "tensors"),
     "gpu_stream": ("fit", "device"),
-    "grouping": ("fit", "unmix", "groups"),
+    "grouping": ("fit", "unmix", "groups", "scores"),
     "headline": ("fit",),
     "held_out": ("fit", "prediction"),
     "kernel": ("fit",),
@@ -87,7 +112,7 @@ MEASURES: dict[str, tuple[str, ...]] = {
     "scaling_forecast": ("fit", "cluster"),
     "scaling_model": ("fit", "cluster"),
     "schedules": ("fit",),
-    "separation": ("fit", "unmix"),
+    "separation": ("fit", "unmix", "scores"),
     "smoothness": ("fit",),
     "sparsity": ("fit",),
     "starts": ("fit", "prediction"),
@@ -112,9 +137,14 @@ def hash_of(part: str, package: Path = PACKAGE) -> str:
     found = hashlib.sha256()
     for entry in PARTS[part]:
         path = package / entry
-        for file in [path] if path.suffix else sorted(path.rglob("*.py")):
+        for file in files_of(path):
             found.update(f"{file.relative_to(package)}\n{essence(file.read_text())}\n".encode())
     return found.hexdigest()[:10]
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return a file, or the modules of a folder."""
+    return [path] if path.suffix else sorted(path.rglob("*.py"))
 
 
 @cache
@@ -202,8 +232,14 @@ def script_of(name: str) -> str:
     return f"benchmarks/{max(known, key=len)}.py"
 
 
+def write_older() -> None:
+    """Write down which results are older than the code."""
+    head = "# Results that are older than the code; written by benchmarks/_report.py.\n"
+    OLDER.write_text(head + "".join(f"{name}\n" for name in older()))
+
+
 def main() -> None:
-    """Write down which results are older than the code; print them, or their scripts."""
+    """Print which results are older than the code, or their scripts."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--scripts", action="store_true", help="print the scripts to run again")
     scripts = parser.parse_args().scripts
@@ -213,8 +249,6 @@ def main() -> None:
     else:
         for name, parts in found.items():
             print(f"{name}: {', '.join(parts)} changed since it was measured")
-    head = "# Results that are older than the code; written by benchmarks/_code.py.\n"
-    OLDER.write_text(head + "".join(f"{name}\n" for name in found))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 
-from _code import RESULTS, ROOT, changed_parts, split_line
+from _code import RESULTS, ROOT, changed_parts, older, split_line, write_older
 
 
 def read(name: str) -> tuple[str, list[dict[str, str]]]:
@@ -13,8 +13,13 @@ def read(name: str) -> tuple[str, list[dict[str, str]]]:
     with (RESULTS / f"{name}.csv").open() as file:
         machine, hashes = split_line(file.readline())
         if parts := changed_parts(name, hashes):
-            machine += f" (measured before the last change of this code: {', '.join(parts)})"
+            machine += f" ({before_change(parts)})"
         return machine, list(csv.DictReader(file))
+
+
+def before_change(parts: list[str]) -> str:
+    """The words for results that are older than these parts of the code."""
+    return f"measured before the last change of this code: {', '.join(parts)}"
 
 
 def table(rows: list[dict[str, str]], columns: dict[str, str]) -> str:
@@ -25,14 +30,17 @@ def table(rows: list[dict[str, str]], columns: dict[str, str]) -> str:
 
 
 def fill(path: str, name: str, text: str) -> None:
-    """Replace the text between <!-- name --> and <!-- /name -->."""
+    """Replace the text between <!-- name --> and <!-- /name --> of a page."""
     file = ROOT / path
+    file.write_text(filled(file.read_text(), name, text))
+
+
+def filled(page: str, name: str, text: str) -> str:
+    """Return a page with another text between <!-- name --> and <!-- /name -->."""
     pattern = rf"(<!-- {name} -->\n).*?( *<!-- /{name} -->)"
-    page, found = re.subn(
-        pattern, lambda m: m[1] + text + "\n" + m[2], file.read_text(), flags=re.S
-    )
-    assert found == 1, f"{path} has no place for {name}"
-    file.write_text(page)
+    page, found = re.subn(pattern, lambda m: m[1] + text + "\n" + m[2], page, flags=re.S)
+    assert found == 1, f"there is no place for {name}"
+    return page
 
 
 def readme(headline: list[dict[str, str]]) -> str:
@@ -48,7 +56,7 @@ def readme(headline: list[dict[str, str]]) -> str:
          starts(fit + "time /"), "5"),
         ("the same in float32", starts("default fit, float32: time /"), ""),
         ("objective per entry, worst of all starts", starts("worst of these"), "12.08"),
-        ("patient fit (half a minute), worst random start", starts(patient + "worst"), ""),
+        ("patient fit, random start", starts(patient + "worst"), ""),
         ("seconds to 12.08", starts("default fit: time to"), "303"),
     ]  # fmt: skip
     lines = ["| | phinmf | the paper, or its authors' code |", "|---|---|---|"]
@@ -366,16 +374,55 @@ SAME_FILE = {
 }
 
 
-def main() -> None:
+#: Pages with numbers that no table above holds, and the beginnings of the names of their results.
+NOTED = {
+    "README.md": ("headline",),
+    "docs/choosing.md": ("choose",),
+    "docs/choosing/atoms.md": ("reproducible_atoms",),
+    "docs/choosing/components.md": ("automatic",),
+    "docs/choosing/divergences.md": ("beta", "divergences"),
+    "docs/paper/paper.md": ("paper",),
+    "docs/reliability.md": ("reliability",),
+}
+
+
+def note(names: tuple[str, ...], old: dict[str, list[str]]) -> str:
+    """Say which results of a page are older than the code; empty if none is."""
+    found = {name: parts for name, parts in old.items() if name.startswith(names)}
+    if not found:
+        return ""
+    parts = sorted({part for some in found.values() for part in some})
+    which = ", ".join(f"`{name}`" for name in found)
+    return f"({which}: {before_change(parts)}.)\n"
+
+
+def pages() -> dict[str, str]:
+    """Return every page with the tables and notes that belong to the results there are."""
+    found: dict[str, str] = {}
+
+    def put(path: str, name: str, text: str) -> None:
+        page = found.get(path) or (ROOT / path).read_text()
+        found[path] = filled(page, name, text)
+
     for name, columns in TABLES.items():
         result = SAME_FILE.get(name, name)
         if not (RESULTS / f"{result}.csv").exists():
-            print(f"no results of {result}: its table stays as it is")
-            continue
+            continue  # its table stays as it is
         machine, rows = read(result)
-        fill(OTHER_PAGES.get(name, PAGE), name, f"{table(rows, columns)}\n\n{machine}\n")
+        put(OTHER_PAGES.get(name, PAGE), name, f"{table(rows, columns)}\n\n{machine}\n")
         if name == "headline":
-            fill("README.md", name, readme(rows))
+            put("README.md", name, readme(rows))
+    old = older()
+    for path, names in NOTED.items():
+        put(path, "older", note(names, old))
+    return found
+
+
+def main() -> None:
+    """Write the pages, and which results are older than the code."""
+    for path, text in pages().items():
+        (ROOT / path).write_text(text)
+    write_older()
 
 
 if __name__ == "__main__":

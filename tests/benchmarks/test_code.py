@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 import _code
+import _report
 
 CODE = '''
 from phinmf.linalg.manifold import givens
@@ -20,10 +21,36 @@ def double(x: float) -> float:
     return n * x
 '''
 
+#: Results that other results are made of, and those that no page shows.
+DETAILS = {
+    "amounts_gpu", "forecast", "gpu_stream_link", "grouping", "held_out_search", "separation",
+}  # fmt: skip
+
 
 def test_results_that_are_older_than_their_code_are_known():
-    """If this fails: run the script again, or benchmarks/_code.py, and the tables say so."""
+    """If this fails: run the script again, or benchmarks/_report.py, and the pages say so."""
     assert _code.listed() == list(_code.older())
+
+
+def test_pages_show_the_results_that_there_are_and_say_which_are_older():
+    for path, text in _report.pages().items():
+        assert (ROOT / path).read_text() == text, path
+
+
+def test_every_result_that_is_older_is_named_on_a_page():
+    shown = {_report.SAME_FILE.get(name, name) for name in _report.TABLES}
+    noted = tuple(name for names in _report.NOTED.values() for name in names)
+    hidden = {name for name in _code.older() if name not in shown and not name.startswith(noted)}
+    assert hidden <= DETAILS
+
+
+def test_every_module_decides_numbers_or_is_known_not_to():
+    parts = {entry for entries in _code.PARTS.values() for entry in entries}
+    named = {file for entry in parts for file in _code.files_of(_code.PACKAGE / entry)}
+    others = {file for entry in _code.OTHERS for file in _code.files_of(_code.PACKAGE / entry)}
+    modules = {file for file in _code.PACKAGE.rglob("*.py") if file.name != "__init__.py"}
+    assert modules <= named | others
+    assert not named & others
 
 
 @pytest.mark.parametrize("name", [name for name, _ in _code.results()])
@@ -33,7 +60,7 @@ def test_every_result_has_a_script_and_belongs_to_parts_of_the_code(name):
 
 
 def test_every_part_exists():
-    for entries in _code.PARTS.values():
+    for entries in (*_code.PARTS.values(), _code.OTHERS):
         for entry in entries:
             assert (_code.PACKAGE / entry).exists(), entry
 
