@@ -42,13 +42,15 @@ def refuse_path(name: str, given: Any, advice: str) -> None:
         raise TypeError(f"{name} names the file {os.fspath(first)!r}, but {advice}")
 
 
-def refuse_complex(name: str, given: Any) -> None:
-    """Raise if complex numbers are given in place of frames, in the words of scikit-learn."""
+FRAMES_NEEDED = "frames of samples are needed, as phinmf.to_frames makes them of a sound"
+
+
+def refuse_complex(name: str, given: Any, needed: str = FRAMES_NEEDED) -> None:
+    """Raise if complex numbers are given in place of sound, in the words of scikit-learn."""
     known = isinstance(given, np.ndarray) or is_lazy(given)
     if given.is_complex() if arrays.is_tensor(given) else known and given.dtype.kind == "c":
         raise ValueError(
-            f"Complex data not supported: {name} is complex, as an STFT is, but frames of samples"
-            " are needed, as phinmf.to_frames makes them of a sound"
+            f"Complex data not supported: {name} is complex, as an STFT is, but {needed}"
         )
 
 

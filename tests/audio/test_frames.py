@@ -52,3 +52,20 @@ def test_bad_signals():
         to_frames(np.array([1.0, np.nan]), 8)
     with pytest.raises(ValueError, match="length is 1000.*from 17 to 20 for 6 frames of 8"):
         from_frames(to_frames(np.ones(18), 8), 1000)
+
+
+@pytest.mark.parametrize(("n", "M"), [(1000, 8), (1003, 16), (40, 32), (5000, 440)])
+@pytest.mark.parametrize("channels", [0, 2])
+def test_transposed_frames_get_advice(n, M, channels, rng):
+    y = rng.standard_normal((n, channels) if channels else n)
+    Y = to_frames(y, M)
+    how = r"Y\.swapaxes\(1, 2\)" if channels else r"Y\.T"
+    with pytest.raises(ValueError, match=f"frames of {M} samples are probably.* transpose, {how}$"):
+        from_frames(Y.swapaxes(-1, -2), n)
+    assert np.allclose(from_frames(Y, n), y)
+
+
+def test_frames_of_components_get_advice(rng):
+    Y = to_frames(rng.standard_normal((100, 2)), 8)
+    with pytest.raises(ValueError, match=r"\(3, 2, 8, 26\).* one component .*Result.to_sound"):
+        from_frames(np.stack([Y] * 3), 100)

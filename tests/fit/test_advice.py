@@ -9,6 +9,7 @@ from sounds import KINDS
 
 import phinmf
 from phinmf.analysis import atom_frequencies
+from phinmf.fit.advice import overlap_by_half
 
 SHORT = {"max_iter": 1, "tol": 0, "random_state": 0, "engine": "array"}
 RNG = np.random.default_rng(0)
@@ -55,6 +56,26 @@ def test_a_spectrogram_is_legal_in_a_fixed_transform_and_as_a_tensor():
     assert len(said(lambda: phinmf.tl_nmf(torch.from_numpy(POWER), 1, **SHORT))) == 1
 
 
+def decibels(power):
+    return 10 * np.log10(power / power.max())
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_spectrogram_in_decibels_is_told_apart_from_frames(name):
+    for level in (0, -20):
+        (text,) = said(lambda level=level: FITS[name](decibels(POWER) + level))
+        assert "no sample of the frames is positive" in text
+        assert "in decibels" in text
+    assert said(lambda: phinmf.tl_nmf(decibels(POWER), 1, solver=None, **SHORT)) == []
+
+
+@pytest.mark.parametrize("offset", [-100.0, -6.0, 6.0, 100.0])
+def test_a_sound_with_an_offset_is_not_taken_for_a_spectrogram(offset):
+    assert said(lambda: phinmf.tl_nmf(phinmf.to_frames(SOUND + offset, 16), 1, **SHORT)) == []
+    if offset == -100:  # frames without a window
+        assert said(lambda: phinmf.tl_nmf((SOUND + offset).reshape(-1, 16).T, 1, **SHORT)) == []
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_odd_sounds_are_not_taken_for_spectrograms(kind, rng):
     frames = KINDS[kind](16, 200, rng)
@@ -71,6 +92,89 @@ def test_frames_that_lie_the_other_way_are_noticed(name, monkeypatch):
     assert "there are 5 frames of 120 samples" in text
     assert "pass the transpose" in text
     assert said(lambda: FITS[name](frames)) == []
+
+
+def recording(n, channels=0):
+    """Decaying notes of several pitches with pauses between them, and a little noise."""
+    rng, t = np.random.default_rng(1), np.arange(n)
+    y = 1e-4 * rng.standard_normal((n, channels) if channels else n)
+    for start in range(0, n, 3000):
+        note = np.sin(rng.uniform(0.02, 0.5) * t[: n - start]) * np.exp(-t[: n - start] / 400)
+        y[start:] += note[:, None] if channels else note
+    return y
+
+
+def turned(Y):
+    return Y.swapaxes(-1, -2)
+
+
+@pytest.mark.parametrize("M", [8, 64, 440, 1024])
+@pytest.mark.parametrize("n", [5000, 60000])
+@pytest.mark.parametrize("channels", [0, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_transposed_frames_are_recognised_by_their_overlaps(M, n, channels, dtype):
+    Y = phinmf.to_frames(recording(n, channels).astype(dtype), M).reshape(channels or 1, M, -1)
+    assert overlap_by_half(Y)
+    assert not overlap_by_half(turned(Y))
+    assert overlap_by_half(Y[:, :, 3:-2])
+    without_gaps = Y[:, :, ::2]
+    assert not overlap_by_half(without_gaps)
+    assert not overlap_by_half(turned(without_gaps))
+
+
+def test_the_paper_s_recording_lying_the_other_way():
+    Y = phinmf.to_frames(recording(1_191_735), 440)[None]
+    assert Y.shape == (1, 440, 5418)
+    assert overlap_by_half(Y)
+    assert not overlap_by_half(turned(Y))
+
+
+@pytest.mark.parametrize("name", ["tl_nmf", "TLNMF"])
+@pytest.mark.parametrize(("n", "M"), [(10_000, 32), (3000, 128), (1300, 200)])
+def test_transposed_frames_of_usual_sizes_get_advice(name, n, M):
+    frames = phinmf.to_frames(recording(n), M)
+    N = frames.shape[1]
+    (text,) = said(lambda: FITS[name](frames.T))
+    assert f"there are {M} frames of {N} samples each, but they look like {N} frames of {M}" in text
+    assert "pass the transpose" in text
+    assert said(lambda: FITS[name](frames)) == []
+
+
+def test_transposed_tensors_get_advice():
+    torch = pytest.importorskip("torch")
+    frames = torch.from_numpy(phinmf.to_frames(recording(3000), 32))
+    (text,) = said(lambda: phinmf.tl_nmf(frames.T, 1, **SHORT))
+    assert "pass the transpose" in text
+    assert said(lambda: phinmf.tl_nmf(frames, 1, **SHORT)) == []
+
+
+def waves(M, N, rng):
+    """Slow oscillations with drift, as an electroencephalogram has them."""
+    return np.cumsum(rng.standard_normal(M * N)).reshape(N, M).T
+
+
+def swell(M, N, rng):
+    """Noise that rises and falls once, as the window does."""
+    return rng.standard_normal((M, N)) * np.sin(np.pi * (np.arange(N) + 0.5) / N)
+
+
+def slow_tone(M, N, rng):
+    """Half a period of a sine, in frames without a window."""
+    return np.sin(np.pi * np.arange(M * N) / (M * N)).reshape(N, M).T
+
+
+def half_overlap(M, N, rng):
+    """Frames that overlap by half and have no window."""
+    y = rng.standard_normal((N + 1) * M // 2)
+    return np.stack([y[n * M // 2 :][:M] for n in range(N)], axis=1)
+
+
+@pytest.mark.parametrize("kind", [*KINDS.values(), waves, swell, slow_tone, half_overlap])
+@pytest.mark.parametrize(("M", "N"), [(440, 40), (40, 440), (512, 16), (16, 4), (1, 50), (50, 1)])
+def test_other_frames_are_not_taken_for_transposed_ones(kind, M, N, rng):
+    frames = kind(M, N, rng)[None]
+    assert not overlap_by_half(frames)
+    assert not overlap_by_half(turned(frames))
 
 
 STEREO = RNG.standard_normal((2, 500))
@@ -91,6 +195,10 @@ MISTAKES = [
     (lambda: phinmf.to_frames([1, np.nan], 16), "y has 1 NaN or infinite values: remove"),
     (lambda: phinmf.unmix("a.wav", 8000), "y names the file 'a.wav', .* soundfile.read"),
     (lambda: phinmf.unmix(STEREO, 8000), r"500 channels, but \(n, channels\) is .* pass y.T"),
+    (lambda: phinmf.unmix(np.tile(POWER, 2), 8000), "128 channels, but the samples of a sound"),
+    (lambda: phinmf.unmix(STEREO + 1j, 8000), "y is complex, as an STFT is, but the samples of"),
+    (lambda: phinmf.to_frames(STEREO + 1j, 16), "y is complex, as an STFT is, but the samples of"),
+    (lambda: phinmf.from_frames(Y + 1j, 2000), "Y is complex, as an STFT is, but frames"),
     (lambda: phinmf.unmix(SOUND, "8000"), "sample_rate is '8000', but a whole number"),
     (lambda: phinmf.unmix(SOUND, 0), "sample_rate is 0, but a whole number from 1"),
     (lambda: phinmf.unmix(SOUND[:0], 8000), r"y has shape \(0,\), but \(n,\) or"),

@@ -24,6 +24,8 @@ def test_components_add_up_to_the_sound(sound, dtype, how):
     sounds = [phinmf.from_frames(part, len(sound)) for part in parts]
     atol = 1e-5 if dtype == np.float32 else 1e-12
     assert np.allclose(sum(sounds), sound, atol=atol)
+    assert np.array_equal(result.to_sound(Y, len(sound)), sounds)
+    assert result.to_sound(Y, len(sound)).dtype == dtype
     known = component_signals(Y, result, len(sound), 1e-8)  # as unmixing does it
     assert np.allclose(sounds, known, atol=atol)
 
@@ -45,14 +47,26 @@ def test_tensors_stay_tensors():
     assert torch.allclose(parts.sum(0), Y)
     sound = phinmf.from_frames(parts[0], len(y))
     assert torch.is_tensor(sound)
+    sounds = result.to_sound(Y, len(y))
+    assert torch.is_tensor(sounds)
+    assert sounds.shape == (2, len(y))
+    assert torch.equal(sounds[0], sound)
 
 
 def test_other_frames_are_refused_with_advice():
     Y = phinmf.to_frames(y[:, 0], 32)
     result = phinmf.tl_nmf(Y, 2, **SHORT)
-    for other in (Y[:, :-1], Y.T, Y[:16], Y[0]):
+    for other in (Y[:, :-1], Y[:, :-1].T, Y[:16], Y[0]):
         with pytest.raises(ValueError, match="for other frames use TLNMF, or phinmf.unmix with a"):
             result.separate(other)
+    with pytest.raises(ValueError, match=r"fit are columns: pass the transpose, Y\.T$"):
+        result.separate(Y.T)
+    with pytest.raises(ValueError, match=r"pass the transpose, Y\.swapaxes\(1, 2\)$"):
+        result.to_sound(Y.T[None], len(y))
+    with pytest.raises(ValueError, match="Y is complex, as an STFT is"):
+        result.separate(Y + 1j)
+    with pytest.raises(ValueError, match="length is 10, but a whole number from"):
+        result.to_sound(Y, 10)
     stream = phinmf.tl_nmf(iter([Y]), 2, **SHORT)
     alone = phinmf.learn_transform(Y, np.ones_like(Y), max_iter=1, tol=0, engine="array")
     for without, what in ((stream, "a stream"), (alone, "learn_transform")):

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Array
 
-MANY_CHANNELS = 64  #: more than that with fewer samples is a sound that lies the other way
+MANY_CHANNELS = 64  #: more than that with fewer samples is no sound, or lies the other way
+FEW_CHANNELS = 8  #: rows of a sound that lies the other way; a spectrogram has more
 
 
 def window(M: int) -> Array:
@@ -76,10 +77,17 @@ def from_frames(Y: ArrayLike, length: int) -> Array:
     """
     if arrays.is_tensor(Y):
         return arrays.like(from_frames(arrays.to_numpy(Y), length), Y)
+    checks.refuse_complex("Y", Y)
     frames = checks.real_array("Y", Y)
     if frames.ndim not in (2, 3):
-        raise ValueError(f"Y has shape {frames.shape}, but (M, N) or (channels, M, N) is needed")
+        raise ValueError(
+            f"Y has shape {frames.shape}, but (M, N) or (channels, M, N) is needed: pass the frames"
+            " of one component at a time, or call Result.to_sound"
+        )
     M, N = frames.shape[-2:]
+    length = checks.count("length", length, 1)
+    if not fits(length, M, N):
+        refuse_transpose(frames, length)
     hop = even(M) // 2
     longest = (N - 1) * hop
     shortest = max(1, longest - hop + 1)
@@ -90,14 +98,33 @@ def from_frames(Y: ArrayLike, length: int) -> Array:
     return y[:, 0] if frames.ndim == 2 else y
 
 
+def fits(length: int, M: int, N: int) -> bool:
+    """Whether a signal has N frames of M samples."""
+    return M > 0 and M % 2 == 0 and frame_count(length, M) == N
+
+
+def refuse_transpose(frames: Array, length: int) -> None:
+    """Raise if frames that do not fit the length of a signal probably lie the other way."""
+    M, N = frames.shape[-2:]
+    if fits(length, N, M) or (M % 2 and N > 0 and N % 2 == 0):
+        how = "Y.T" if frames.ndim == 2 else "Y.swapaxes(1, 2)"
+        raise ValueError(
+            f"Y has shape {frames.shape}, which is {N} frames of {M} samples, but frames of"
+            f" {N} samples are probably meant: pass the transpose, {how}"
+        )
+
+
 def whole_signal(name: str, given: ArrayLike) -> Array:
     """Return the signal of a whole recording; raise if it probably lies the other way."""
     signal = real_signal(name, given)
     if signal.ndim == 2 and signal.shape[1] > max(MANY_CHANNELS, len(signal)):
         n, channels = signal.shape
+        advice = f"(n, channels) is needed: pass {name}.T"
+        if n > FEW_CHANNELS:
+            advice = "the samples of a sound are needed, of shape (n,) or (n, channels)"
         raise ValueError(
             f"{name} has shape {signal.shape}, which is {n} samples on {channels} channels, but"
-            f" (n, channels) is needed: pass {name}.T"
+            f" {advice}"
         )
     return signal
 
@@ -105,6 +132,8 @@ def whole_signal(name: str, given: ArrayLike) -> Array:
 def real_signal(name: str, given: ArrayLike) -> Array:
     """Return a signal (n,) or (n, channels) of finite numbers, float32 or float64."""
     checks.refuse_path(name, given, "the samples are needed: read them with soundfile.read")
+    needed = "the samples of the sound itself are needed, of shape (n,) or (n, channels)"
+    checks.refuse_complex(name, given, needed)
     signal = checks.real_array(name, given)
     if signal.ndim not in (1, 2) or signal.size == 0:
         raise ValueError(

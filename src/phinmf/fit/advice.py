@@ -4,42 +4,88 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from phinmf import arrays
 from phinmf._types import AnyArray
 from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy
+from phinmf.audio.frames import window
 from phinmf.fit.options import FitOptions
 from phinmf.warn import warn
 
 MANY_SAMPLES = 8192  #: in a frame, which is longer than any window for sound
-FEW_ENTRIES = 1000  #: frames with fewer are not judged by their signs
+FEW_ENTRIES = 1000  #: frames with fewer are not judged by their values
+PAIRS = 64  #: of successive frames are compared, at most twice as many
+FEW_PAIRS = 3  #: that are not silent; fewer prove nothing
+SAME = 1e-4  #: largest relative difference between overlaps, well above rounding
 
 
 def advise(frames: AnyArray, options: FitOptions) -> None:
-    """Warn if frames (C, M, N) probably lie the other way, or are a spectrogram."""
+    """Warn if frames (C, M, N) probably lie the other way, or are a spectrogram.
+
+    The values of a dask array are not looked at: they may be in files or on a cluster.
+    """
     _, M, N = frames.shape
-    if M >= MANY_SAMPLES and M >= 4 * N:
+    in_memory = not is_lazy(frames) and math.prod(frames.shape) >= FEW_ENTRIES
+    if in_memory and overlap_by_half(frames.swapaxes(1, 2)):
+        warn(
+            f"there are {N} frames of {M} samples each, but they look like {M} frames of {N}"
+            " samples that lie the other way: pass the transpose",
+            UserWarning,
+        )
+    elif M >= MANY_SAMPLES and M >= 4 * N:
         warn(
             f"there are {N} frames of {M} samples each, few and very long: if the frames lie the"
             " other way, pass the transpose",
             UserWarning,
         )
     learns_transform = options.algorithm.solver is not None
-    if learns_transform and not is_lazy(frames) and is_spectrogram(frames):
+    missing = missing_sign(frames) if learns_transform and in_memory else None
+    if missing is not None and not overlap_by_half(frames):  # a sound may have an offset
+        what = "spectrogram" if missing == "negative" else "spectrogram in decibels"
         warn(
-            "no sample of the frames is negative, as if they were a spectrogram: the transform is"
+            f"no sample of the frames is {missing}, as if they were a {what}: the transform is"
             " learned from the frames of the sound itself, which phinmf.to_frames makes",
             UserWarning,
         )
 
 
-def is_spectrogram(frames: AnyArray) -> bool:
-    """Whether frames have no negative sample, and are neither flat nor mostly silent."""
+def overlap_by_half(frames: AnyArray) -> bool:
+    """Whether frames (C, M, N) are successive frames of `to_frames`.
+
+    Two successive frames hold the same samples in the half where they overlap, each of them times
+    its own half of the window. Arrays that `to_frames` did not make have no reason to do so.
+    """
+    _, M, N = frames.shape
+    if M % 2 or M < 8:  # so few samples prove nothing
+        return False
+    w, half = window(M)[:, None], M // 2
+    step = max(1, (N - 1) // PAIRS)
+    before = arrays.to_numpy(frames[:, half:, :-1:step]) * w[:half]
+    after = arrays.to_numpy(frames[:, :half, 1::step]) * w[half:]
+    loudest = np.maximum(np.abs(before), np.abs(after)).max(axis=(0, 1))
+    same = np.abs(before - after).max(axis=(0, 1)) <= SAME * loudest
+    n_loud = int((loudest > 0).sum())
+    return n_loud >= FEW_PAIRS and 2 * int(same[loudest > 0].sum()) >= n_loud
+
+
+def missing_sign(frames: AnyArray) -> str | None:
+    """Return the sign that no sample has; None for sounds, silence and flat frames.
+
+    Negative samples must differ by a factor of 2, as decibels do: those of a sound with a large
+    offset do not.
+    """
     xp = namespace(frames)
-    if math.prod(frames.shape) < FEW_ENTRIES:
-        return False
-    if xp.any(frames[:, :, : 1 + FEW_ENTRIES // frames.shape[1]] < 0):  # true of most sounds
-        return False
-    if xp.any(frames < 0) or int(xp.sum(frames > 0)) * 2 < math.prod(frames.shape):
-        return False
+    few = frames[:, :, : 1 + FEW_ENTRIES // frames.shape[1]]
+    if xp.any(few < 0) and xp.any(few > 0):  # true of most sounds
+        return None
+    has_negative = bool(xp.any(frames < 0))
+    if has_negative and xp.any(frames > 0):
+        return None
+    if int(xp.sum(frames != 0)) * 2 < math.prod(frames.shape):
+        return None
+    if has_negative:
+        return "positive" if float(xp.min(frames)) < 2 * float(xp.max(frames)) else None
     varied = xp.max(frames, axis=1) > 1.001 * xp.min(frames, axis=1)
-    return int(xp.sum(varied)) * 2 > math.prod(varied.shape)
+    return "negative" if int(xp.sum(varied)) * 2 > math.prod(varied.shape) else None

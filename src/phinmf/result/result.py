@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
+from phinmf.audio.frames import from_frames
 from phinmf.divergences import Divergence
 from phinmf.penalties import Penalty
 from phinmf.result import figure, file, masks, summary
@@ -65,8 +66,8 @@ class Result(Record):
     >>> result = phinmf.tl_nmf(Y, n_components=2, max_iter=5, tol=0, random_state=0)
     >>> result.save("notes.npz")
     >>> again = phinmf.Result.load("notes.npz")
-    >>> sounds = [phinmf.from_frames(part, len(y)) for part in again.separate(Y)]
-    >>> bool(np.allclose(sum(sounds), y))
+    >>> sounds = again.to_sound(Y, len(y))
+    >>> bool(np.allclose(sounds.sum(axis=0), y))
     True
     """
 
@@ -74,7 +75,7 @@ class Result(Record):
         """Return the frames of each component; together they are the frames Y.
 
         Each component gets its share of the model: the coefficients ΦY are multiplied by the masks
-        (w_k h_k + ε/K) / (WH + ε), which add up to 1. `from_frames` makes sound of the frames.
+        (w_k h_k + ε/K) / (WH + ε), which add up to 1. `to_sound` returns their sound.
 
         Parameters
         ----------
@@ -111,8 +112,15 @@ class Result(Record):
             raise ValueError(
                 "Y is a dask array, but separate takes frames that are in memory: pass Y.compute()"
             )
+        checks.refuse_complex("Y", Y)
         frames = arrays.to_numpy(checks.real_array("Y", Y))
         M, N = len(self.Phi), self.H.shape[1]
+        if frames.ndim in (2, 3) and frames.shape[-2:] == (N, M) and M != N:
+            how = "Y.T" if frames.ndim == 2 else "Y.swapaxes(1, 2)"
+            raise ValueError(
+                f"Y has shape {frames.shape}, but the {N} frames of {M} samples of the fit are"
+                f" columns: pass the transpose, {how}"
+            )
         if frames.ndim not in (2, 3) or frames.shape[-2:] != (M, N):
             raise ValueError(
                 f"Y has shape {frames.shape}, but the {N} frames of {M} samples of the fit are"
@@ -123,6 +131,40 @@ class Result(Record):
         for k, part in enumerate(masks.component_frames(frames, Phi, W, H, self.floor)):
             parts[k] = part
         return arrays.like(parts, Y) if arrays.is_tensor(Y) else parts
+
+    def to_sound(self, Y: ArrayLike, length: int) -> Array:
+        """Return the sound of each component; together they are the sound that Y was made of.
+
+        Parameters
+        ----------
+        Y : array of shape (M, N) or (C, M, N)
+            The frames of the fit, as `to_frames` made them of the sound.
+        length : int
+            Number of samples of the sound.
+
+        Returns
+        -------
+        array of shape (K, length) or (K, length, C)
+            Sound of each component, in the precision of Y; a tensor if Y is one.
+
+        Raises
+        ------
+        ValueError
+            If `separate` or `from_frames` refuses the frames, or if no sound of this length has as
+            many frames.
+
+        Examples
+        --------
+        >>> import numpy as np, phinmf
+        >>> y = np.random.default_rng(0).standard_normal(1000)
+        >>> Y = phinmf.to_frames(y, 32)
+        >>> sounds = phinmf.tl_nmf(Y, n_components=3, max_iter=5, tol=0).to_sound(Y, len(y))
+        >>> sounds.shape == (3, 1000) and bool(np.allclose(sounds.sum(axis=0), y))
+        True
+        """
+        parts = self.separate(Y)
+        sounds = np.stack([from_frames(part, length) for part in arrays.to_numpy(parts)])
+        return arrays.like(sounds, Y) if arrays.is_tensor(Y) else sounds
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to one .npz file, without pickle; `load` reads it.
