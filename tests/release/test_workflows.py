@@ -95,6 +95,14 @@ def test_every_supported_python_and_system_is_tested():
     }
 
 
+def test_git_accepts_the_files_in_a_container(workflow):
+    """They belong to another user there, and tests ask git which files are tracked."""
+    for job in jobs(workflow).values():
+        commands = [step["run"] for step in job.get("steps", []) if "run" in step]
+        if "container" in job:
+            assert re.match(r"git config .*safe\.directory", commands[0])
+
+
 @pytest.mark.parametrize("form", FORMS, ids=name)
 def test_a_form_has_what_the_forge_needs(form):
     content = parsed(form)
