@@ -58,7 +58,7 @@ paper-quick: $(VENV)/.test  ## The same on small problems, written to out/paper
 	$(BIN)/python paper/reproduce.py --quick
 
 docs: $(VENV)/.docs  ## Build the documentation site: docs/_build/html/index.html
-	rm -rf docs/reference/generated
+	rm -rf docs/reference/generated docs/examples
 	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 
 dist: $(VENV)/.test  ## Build the wheel and the source archive in dist
@@ -66,7 +66,7 @@ dist: $(VENV)/.test  ## Build the wheel and the source archive in dist
 	$(BIN)/python -m build --outdir dist .
 
 clean:  ## Remove the environments and all that was built
-	rm -rf $(VENV) $(VENV)-oldest dist build out
+	rm -rf $(VENV) $(VENV)-oldest dist build out docs/_build docs/examples docs/reference/generated
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "phinmf needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
