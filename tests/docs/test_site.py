@@ -100,12 +100,49 @@ def test_equations_are_mathml(built):
     assert not [found for found in equations if "\\" in found]
 
 
+def test_hats_are_accents(built):
+    """The character of ASCII would be stretched over the letter as a roof."""
+    text = (built / "method.html").read_text()
+    assert "&#x002C6;</mo></mover>" in text
+    assert "&#x0005E;" not in text
+
+
 def test_the_reference_lists_every_public_name():
     documented = {id(value) for value in listed().values()}
     for module in PUBLIC:
         for name in importlib.import_module(module).__all__:
             value = getattr(importlib.import_module(module), name)
             assert name == "__version__" or id(value) in documented, f"{module}.{name}"
+
+
+@pytest.mark.parametrize("name", ["DIVERGENCES", "INITS", "PAPER"])
+def test_data_are_described(built, name):
+    for page in built.glob("reference/generated/*.html"):
+        if page.stem.endswith(f".{name}"):
+            described = re.search(r"<dl class=\"py data.*?<dd>(.*?)</dd>", page.read_text(), re.S)
+            assert re.search(r"\w+ \w+ \w+", re.sub(r"<[^>]+>", "", described[1]))
+            return
+    raise AssertionError(f"there is no page of {name}")
+
+
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [
+        ("phinmf.tl_nmf", "Divergence"),  # as the type of a parameter
+        ("phinmf.tl_nmf", "Beta"),  # in a sentence
+        ("phinmf.Result", "Penalty"),
+        ("phinmf.History", "Row"),
+    ],
+)
+def test_names_of_classes_are_links(built, page, name):
+    text = (built / f"reference/generated/{page}.html").read_text()
+    assert re.search(rf'<a [^>]*href="phinmf[\w.]*\.{name}\.html[^>]*>(<[^>]+>)*{name}<', text)
+
+
+def test_quotes_of_types_can_be_copied(built):
+    text = (built / "reference/generated/phinmf.tl_nmf.html").read_text()
+    assert "“" not in text
+    assert "’" not in text
 
 
 @pytest.mark.parametrize("name", ["tl_nmf", "learn_transform", "unmix", "to_frames", "TLNMF"])
