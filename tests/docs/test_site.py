@@ -31,6 +31,11 @@ NARROW = (
     "reference/generated/phinmf.tl_nmf",
     "reference/generated/phinmf.inits.INITS",
 )
+#: tables that are wider than the text; those of measured numbers may scroll
+WIDE_TABLES = """[...document.querySelectorAll(".bd-article table")]
+    .filter((table) => table.scrollWidth > table.parentElement.clientWidth + 1)
+    .map((table) => table.innerText.slice(0, 60))"""
+MEASURED = ("choosing", "gallery", "reliability")
 LOADED_BY_STYLES = re.compile(r"""(?:url\(\s*['"]?|@import\s+['"])\s*([^'")]+)""")
 
 
@@ -166,6 +171,15 @@ def test_classes_have_their_members(built, name, members):
     text = (built / f"reference/generated/phinmf.{name}.html").read_text()
     assert [member for member in members if f'id="phinmf.{name}.{member}"' not in text] == []
     assert "set_fit_request" not in text
+
+
+def test_tables_of_guides_are_not_cut(built):
+    guides = [page for page in built.glob("*.html") if page.stem not in MEASURED]
+    with chromium() as browser:
+        browser.look(1200, 900)
+        for page in (page for page in guides if "<table" in page.read_text(encoding="utf-8")):
+            browser.open(page)
+            assert browser.js(WIDE_TABLES) == [], page.stem
 
 
 def test_pages_fit_the_window_and_ask_for_nothing(built):
