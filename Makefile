@@ -3,7 +3,8 @@ PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-OLDEST := tests/estimator/test_estimator.py tests/estimator/test_model_file.py tests/solvers tests/audio
+OLDEST := tests/estimator/test_estimator.py tests/estimator/test_model_file.py tests/solvers tests/audio \
+	tests/unmixing tests/release tests/studio/test_flow.py tests/studio/test_guard.py tests/studio/test_uploads.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 .PHONY: help demo test test-slow test-gpu test-oldest lint format bench bench-stale history docs paper paper-quick dist clean
@@ -25,7 +26,7 @@ test-gpu: $(VENV)/.test  ## Install PyTorch and run the tests that need a CUDA d
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
 # The test tools of the oldest scikit-learn need that variable.
-test-oldest: $(VENV)-oldest/.test  ## Test with the oldest supported version of every dependency
+test-oldest: $(VENV)-oldest/.test  ## Test with the oldest supported versions, except of Dask and PyTorch
 	SCIPY_ARRAY_API=1 $(VENV)-oldest/bin/python -m pytest $(OLDEST)
 
 lint: $(VENV)/.lint  ## Run the linters and the type checker
