@@ -3,7 +3,8 @@ PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-OLDEST := tests/estimator/test_estimator.py tests/estimator/test_model_file.py tests/solvers tests/audio
+OLDEST := tests/estimator/test_estimator.py tests/estimator/test_model_file.py tests/solvers tests/audio \
+	tests/unmixing tests/release tests/studio/test_flow.py tests/studio/test_guard.py tests/studio/test_uploads.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 .PHONY: help demo test test-slow test-gpu test-oldest lint format bench bench-stale history docs paper paper-quick dist clean
@@ -25,7 +26,7 @@ test-gpu: $(VENV)/.test  ## Install PyTorch and run the tests that need a CUDA d
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
 # The test tools of the oldest scikit-learn need that variable.
-test-oldest: $(VENV)-oldest/.test  ## Test with the oldest supported version of every dependency
+test-oldest: $(VENV)-oldest/.test  ## Test with the oldest supported versions, except of Dask and PyTorch
 	SCIPY_ARRAY_API=1 $(VENV)-oldest/bin/python -m pytest $(OLDEST)
 
 lint: $(VENV)/.lint  ## Run the linters and the type checker
@@ -58,7 +59,7 @@ paper-quick: $(VENV)/.test  ## The same on small problems, written to out/paper
 	$(BIN)/python paper/reproduce.py --quick
 
 docs: $(VENV)/.docs  ## Build the documentation site: docs/_build/html/index.html
-	rm -rf docs/reference/generated
+	rm -rf docs/reference/generated docs/examples
 	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 
 dist: $(VENV)/.test  ## Build the wheel and the source archive in dist
@@ -66,7 +67,7 @@ dist: $(VENV)/.test  ## Build the wheel and the source archive in dist
 	$(BIN)/python -m build --outdir dist .
 
 clean:  ## Remove the environments and all that was built
-	rm -rf $(VENV) $(VENV)-oldest dist build out
+	rm -rf $(VENV) $(VENV)-oldest dist build out docs/_build docs/examples docs/reference/generated
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "phinmf needs Python 3.11 or newer: make PYTHON=python3.12 ...")'

@@ -1,5 +1,6 @@
 """Settings of the documentation site: ``make docs`` writes docs/_build/html."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -7,6 +8,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE / "extensions"))
 sys.path.insert(0, str(ROOT / "src"))
+
+from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
 
 import phinmf  # noqa: E402
 
@@ -37,6 +40,7 @@ sphinx_gallery_conf = {
     "ignore_pattern": "/_",
     "within_subsection_order": "gallery_order.FromEasyToLarge",
     "download_all_examples": False,
+    "thumbnail_size": (800, 560),
     "show_memory": False,
     "write_computation_times": False,
     "abort_on_example_error": True,
@@ -47,6 +51,7 @@ templates_path = ["templates"]
 nitpicky = True
 nitpick_ignore_regex = [("py:obj", ".*")]  # `sparsity` in a docstring may be an argument
 highlight_language = "text"
+smartquotes = False  # what is quoted can be copied: {"lbfgs", "jacobi"}, f''(x)
 
 # Pages are Markdown. Links to headings are those that forges make, too.
 myst_enable_extensions = ["dollarmath", "html_image"]
@@ -58,6 +63,15 @@ autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # the templates list them
+# The types of parameters: classes of the reference are links, all other words are text.
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
+    name: f"{module}.{name}"
+    for page in sorted((HERE / "reference").glob("*.md"))
+    for module, table in re.findall(r"currentmodule:: (\S+)\n(.*?)```", page.read_text(), re.S)
+    for name in re.findall(r"^   ([A-Z]\w*[a-z]\w*)$", table, re.M)
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"phinmf {release}"

@@ -49,7 +49,7 @@ PREFACE = """# The paper, claim by claim
 *A quasi-Newton algorithm on the orthogonal manifold for NMF with transform learning*, by Ablin,
 Fagot, Wendt, Gramfort and Févotte ([arXiv 1811.02225](https://arxiv.org/abs/1811.02225)), run
 again. This page is written by `make paper`: every number, picture and verdict comes out of that
-command. [The method page](../method.md) says where the paper's text slips; [the
+command. [The method page](../method.md) corrects the errors in the paper's text; [the
 gallery](../gallery.md) tells the same without the paper.
 """
 

@@ -8,16 +8,20 @@ from docutils import nodes
 from latex2mathml.converter import convert
 
 PRIME = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>(&#x0203[23];)</mi></msup>")
+#: what is written for a hat: a character of ASCII, which some fonts stretch, and an accent
+HAT, ACCENT = "<mo>&#x0005E;</mo></mover>", '<mo stretchy="false">&#x002C6;</mo></mover>'
 FUNCTION = re.compile(r"(<mi>(?:log|det)</mi>)(?!<mo[ >]|<mspace)")
 
 
 def mathml(node: nodes.Element, display: str) -> str:
     """Return the MathML of an equation.
 
-    A prime is raised by its own shape, and a function is a little apart from its argument.
+    A prime is raised by its own shape, a hat is as wide as an accent, and a function is a little
+    apart from its argument.
     """
     found = convert(node.astext(), display=display)
     found = PRIME.sub(r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>', found)
+    found = found.replace(HAT, ACCENT)
     return FUNCTION.sub(r'\1<mspace width="0.17em" />', found)
 
 

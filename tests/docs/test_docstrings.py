@@ -21,7 +21,7 @@ ALWAYS = {
     "YD01", "SA02", "SA03", "SA04",
 }  # fmt: skip
 #: All parameters and what is returned are described, for what users call. The methods of base
-#: classes and the functions of matrices are formulas, whose letters are those of the paper.
+#: classes and most functions of matrices are formulas, whose letters are those of the paper.
 COMPLETE = {"PR01", "RT01"}
 CALLED = (
     "phinmf.TLNMF.",
@@ -30,6 +30,10 @@ CALLED = (
     "phinmf.UnmixModel.",
     "phinmf.analysis.",
     "phinmf.report.",
+    "phinmf.scores.",
+    "phinmf.linalg.line_search.",
+    "phinmf.linalg.manifold.dct",
+    "phinmf.linalg.manifold.random_orthogonal",
 )
 
 

@@ -31,6 +31,11 @@ NARROW = (
     "reference/generated/phinmf.tl_nmf",
     "reference/generated/phinmf.inits.INITS",
 )
+#: tables that are wider than the text; those of measured numbers may scroll
+WIDE_TABLES = """[...document.querySelectorAll(".bd-article table")]
+    .filter((table) => table.scrollWidth > table.parentElement.clientWidth + 1)
+    .map((table) => table.innerText.slice(0, 60))"""
+MEASURED = ("choosing", "gallery", "reliability")
 LOADED_BY_STYLES = re.compile(r"""(?:url\(\s*['"]?|@import\s+['"])\s*([^'")]+)""")
 
 
@@ -100,12 +105,49 @@ def test_equations_are_mathml(built):
     assert not [found for found in equations if "\\" in found]
 
 
+def test_hats_are_accents(built):
+    """The character of ASCII would be stretched over the letter as a roof."""
+    text = (built / "method.html").read_text()
+    assert "&#x002C6;</mo></mover>" in text
+    assert "&#x0005E;" not in text
+
+
 def test_the_reference_lists_every_public_name():
     documented = {id(value) for value in listed().values()}
     for module in PUBLIC:
         for name in importlib.import_module(module).__all__:
             value = getattr(importlib.import_module(module), name)
             assert name == "__version__" or id(value) in documented, f"{module}.{name}"
+
+
+@pytest.mark.parametrize("name", ["DIVERGENCES", "INITS", "PAPER"])
+def test_data_are_described(built, name):
+    for page in built.glob("reference/generated/*.html"):
+        if page.stem.endswith(f".{name}"):
+            described = re.search(r"<dl class=\"py data.*?<dd>(.*?)</dd>", page.read_text(), re.S)
+            assert re.search(r"\w+ \w+ \w+", re.sub(r"<[^>]+>", "", described[1]))
+            return
+    raise AssertionError(f"there is no page of {name}")
+
+
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [
+        ("phinmf.tl_nmf", "Divergence"),  # as the type of a parameter
+        ("phinmf.tl_nmf", "Beta"),  # in a sentence
+        ("phinmf.Result", "Penalty"),
+        ("phinmf.History", "Row"),
+    ],
+)
+def test_names_of_classes_are_links(built, page, name):
+    text = (built / f"reference/generated/{page}.html").read_text()
+    assert re.search(rf'<a [^>]*href="phinmf[\w.]*\.{name}\.html[^>]*>(<[^>]+>)*{name}<', text)
+
+
+def test_quotes_of_types_can_be_copied(built):
+    text = (built / "reference/generated/phinmf.tl_nmf.html").read_text()
+    assert "“" not in text
+    assert "’" not in text
 
 
 @pytest.mark.parametrize("name", ["tl_nmf", "learn_transform", "unmix", "to_frames", "TLNMF"])
@@ -129,6 +171,15 @@ def test_classes_have_their_members(built, name, members):
     text = (built / f"reference/generated/phinmf.{name}.html").read_text()
     assert [member for member in members if f'id="phinmf.{name}.{member}"' not in text] == []
     assert "set_fit_request" not in text
+
+
+def test_tables_of_guides_are_not_cut(built):
+    guides = [page for page in built.glob("*.html") if page.stem not in MEASURED]
+    with chromium() as browser:
+        browser.look(1200, 900)
+        for page in (page for page in guides if "<table" in page.read_text(encoding="utf-8")):
+            browser.open(page)
+            assert browser.js(WIDE_TABLES) == [], page.stem
 
 
 def test_pages_fit_the_window_and_ask_for_nothing(built):

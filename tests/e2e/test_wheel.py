@@ -45,12 +45,14 @@ def dist(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(dist, tmp_path_factory):
-    """The folder of the commands of an empty environment into which the wheel was installed."""
+    """The folder of the commands of an empty environment with the wheel and the page's extras."""
     (wheel,) = dist.glob("phinmf-*.whl")
     folder = tmp_path_factory.mktemp("empty")
     venv.create(folder, with_pip=True)
-    python = folder / "bin/python"
-    run([python, "-m", "pip", "install", "--quiet", f"{wheel}[studio]"], cwd=folder)
+    install, *_ = on_the_page("console").splitlines()
+    assert install.startswith("pip install ")
+    of_the_wheel = install.replace("phinmf", str(wheel), 1)
+    run(["/bin/sh", "-c", of_the_wheel], cwd=folder, env=environment(folder / "bin"))
     return folder / "bin"
 
 
@@ -94,7 +96,7 @@ def test_the_python_of_the_page_runs(installed, here):
 
 
 def test_the_commands_of_the_page_run(installed, here):
-    unmix, studio = on_the_page("console").splitlines()
+    _, unmix, studio = on_the_page("console").splitlines()
     run(["/bin/sh", "-c", unmix], cwd=here, env=environment(installed))
     assert len(list((here / "out/song").glob("component_*.flac"))) == 8
     assert (here / "out/song/report.html").exists()

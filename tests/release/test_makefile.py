@@ -37,3 +37,12 @@ def test_every_target_that_is_named_exists(page):
     named = re.findall(r"(?:^|`|&& |1 )make ([a-z-]+)", text, re.M)
     assert named
     assert set(named) <= set(TARGETS)
+
+
+def test_clean_removes_all_that_is_built():
+    """Whatever git ignores in the root and in docs, except caches and the user's own data."""
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    built = {path.strip("/") for path in ignored if path.endswith("/") and "cache" not in path}
+    removed = re.search(r"^clean:.*\n\trm -rf (.*)$", MAKEFILE, re.M)[1]
+    removed = set(removed.replace("$(VENV)", ".venv").split())
+    assert removed == built - {"data", "*.egg-info", ".hypothesis"}

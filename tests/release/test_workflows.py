@@ -95,6 +95,14 @@ def test_every_supported_python_and_system_is_tested():
     }
 
 
+def test_git_accepts_the_files_in_a_container(workflow):
+    """They belong to another user there, and tests ask git which files are tracked."""
+    for job in jobs(workflow).values():
+        commands = [step["run"] for step in job.get("steps", []) if "run" in step]
+        if "container" in job:
+            assert re.match(r"git config .*safe\.directory", commands[0])
+
+
 @pytest.mark.parametrize("form", FORMS, ids=name)
 def test_a_form_has_what_the_forge_needs(form):
     content = parsed(form)
@@ -106,3 +114,17 @@ def test_a_form_has_what_the_forge_needs(form):
     asked = [question["id"] for question in content["body"]]
     assert len(set(asked)) == len(asked)
     assert any(question.get("validations") for question in content["body"])
+
+
+@pytest.mark.parametrize("form", FORMS, ids=name)
+def test_files_are_asked_for_where_they_can_be_attached(form):
+    """A field with `render` is code, and takes no files."""
+    for question in parsed(form)["body"]:
+        told = question["attributes"].get("description", "")
+        assert not ("render" in question["attributes"] and re.search("attach|file", told, re.I))
+
+
+def test_the_labels_of_the_forms_are_made_before_the_first_release():
+    releasing = (ROOT / "RELEASING.md").read_text(encoding="utf-8")
+    for label in {label for form in FORMS for label in parsed(form)["labels"]}:
+        assert f"`{label}`" in releasing, label

@@ -52,7 +52,7 @@ def test_every_result_has_a_picture_and_a_summary(name):
     assert_drawn(figure)
     labels = [text.get_text() for text in figure.axes[1].get_yticklabels()]
     assert len(labels) == min(6, len(result.Phi))
-    assert all(re.fullmatch(r"\d+ Hz", label) for label in labels)
+    assert all(re.fullmatch(r"(below )?[1-9]\d* Hz", label) for label in labels)
     html = result._repr_html_()
     ET.fromstring(html)  # every tag is closed
     assert f"M = {len(result.Phi)} samples" in html
@@ -90,6 +90,23 @@ def test_strongest_atoms_come_first_with_their_frequencies():
     assert [round(int(text.split()[0]), -2) for text in labels[:2]] == [500, 1000]
     assert re.search(r"10 \(5.\d periods, 70 %\), 20 \(10.\d periods, 30 %\)", result._repr_html_())
     assert pitch(Phi[20], rate) == labels[1]
+
+
+def test_atoms_of_less_than_one_period_have_no_frequency():
+    Phi = phinmf.linalg.manifold.dct(64)
+    assert pitch(Phi[0], 6400) == pitch(Phi[1], 6400) == "below 100 Hz"
+    assert pitch(Phi[0], 16) == "below 0.25 Hz"
+    assert pitch(Phi[0], None) == "0.0 periods"
+
+
+def test_the_cost_is_drawn_per_entry():
+    result = RESULTS["tl_nmf"]()
+    ax = result.plot().axes[0]
+    (line,) = ax.lines
+    assert np.allclose(line.get_ydata(), result.history.best_so_far / Y.size)
+    assert ax.get_ylabel() == "best objective so far, per entry"
+    unknown = RESULTS["learn_transform, no iterations"]()
+    assert unknown.plot().axes[0].get_ylabel() == "best objective so far"
 
 
 def test_many_frames_are_drawn_in_few_columns(rng):

@@ -84,7 +84,25 @@ class StrongWolfe(Generic[P]):
 def strong_wolfe(
     trial: Callable[[float], P], start: Origin, eta: float = 1.0, **how: Any
 ) -> P | None:
-    """Search along a curve; `how` holds further arguments of `StrongWolfe`."""
+    """Search along a curve for a point that satisfies the strong Wolfe conditions.
+
+    Parameters
+    ----------
+    trial : callable
+        Called with a step length η, it returns the point there, with `eta`, `loss` and `slope`.
+    start : Origin
+        The point η = 0.
+    eta : float
+        Step length of the first trial.
+    **how
+        `c1` (0.0001) and `c2` (0.9), the constants of the two conditions, and `max_trials` (20).
+
+    Returns
+    -------
+    point or None
+        What `trial` returned. If no trial satisfies both conditions, the lowest one of sufficient
+        decrease; None if there is none.
+    """
     search: StrongWolfe[P] = StrongWolfe(start, eta, **how)
     while search.eta is not None:
         search.tell(trial(search.eta))
@@ -99,7 +117,28 @@ def backtracking(
     shrink: float = 0.5,
     max_trials: int = 40,
 ) -> P | None:
-    """Shorten the step until the decrease is sufficient (Armijo); return None if it never is."""
+    """Shorten the step until the decrease is sufficient (Armijo).
+
+    Parameters
+    ----------
+    trial : callable
+        Called with a step length η, it returns the point there, with its `loss`.
+    start : Origin
+        The point η = 0.
+    eta : float
+        Step length of the first trial.
+    c1 : float
+        The decrease must be at least this share of the one that the slope at the start predicts.
+    shrink : float
+        Factor of the step length from one trial to the next.
+    max_trials : int
+        Maximum number of trials.
+
+    Returns
+    -------
+    point or None
+        What `trial` returned; None if no trial decreases the loss enough.
+    """
     if not start.slope < 0:
         return None
     for _ in range(max_trials):

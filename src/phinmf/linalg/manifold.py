@@ -137,7 +137,21 @@ def random_orthogonal(
 ) -> Array:
     """Draw from the uniform (Haar) distribution of orthogonal matrices.
 
-    The numbers are drawn on the host; if `where` is a tensor, the rest is done on its device.
+    Parameters
+    ----------
+    M : int
+        Number of rows and columns.
+    rng : numpy.random.Generator
+        Where the random numbers come from; they are drawn on the host.
+    dtype : dtype
+        Type of the entries, float32 or float64.
+    where : array or tensor, optional
+        If it is a tensor, all but the drawing is done on its device.
+
+    Returns
+    -------
+    array of shape (M, M)
+        An array, or a tensor on the device of `where`.
     """
     drawn: Array = rng.standard_normal((M, M))
     if where is not None and is_tensor(where):
@@ -146,7 +160,20 @@ def random_orthogonal(
 
 
 def dct(M: int, dtype: DTypeLike = np.float64) -> Array:
-    """Return the orthogonal DCT-II: rows are cosines of increasing frequency."""
+    """Return the orthogonal DCT-II: rows are cosines of increasing frequency.
+
+    Parameters
+    ----------
+    M : int
+        Number of rows and columns.
+    dtype : dtype
+        Type of the entries, float32 or float64.
+
+    Returns
+    -------
+    array of shape (M, M)
+        The transform.
+    """
     table = np.sqrt(2 / M) * np.cos(np.pi / (2 * M) * np.arange(4 * M))  # one period
     entries, odd = table.astype(dtype), 2 * np.arange(M) + 1
     Phi = np.empty((M, M), dtype)

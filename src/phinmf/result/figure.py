@@ -12,6 +12,7 @@ from phinmf.result import plots
 from phinmf.result.atoms import periods, strongest
 from phinmf.result.history import cost_curve
 from phinmf.result.record import Record
+from phinmf.result.summary import entries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,12 +56,15 @@ def new_axes(n: int) -> Sequence[Axes]:
 
 
 def cost(result: Record, ax: Axes, rate: float | None) -> None:
-    """Draw the best objective so far; for a stream, the objective of each block."""
+    """Draw the best objective so far per entry; for a stream, the objective of each block."""
     if result.is_of_stream:
         ax.plot(result.history.seconds, cost_curve(result.history, True), color=plots.BLUE, lw=1)
         ax.set(xlabel="seconds", ylabel="objective per entry of each block")
-    else:
-        plots.plot_best(ax, result.history, color=plots.BLUE)
+        return
+    n = entries(result)
+    plots.plot_best(ax, result.history, n or 1.0, color=plots.BLUE)
+    if n is not None:
+        ax.set_ylabel("best objective so far, per entry")
 
 
 def atoms(result: Record, ax: Axes, rate: float | None) -> None:

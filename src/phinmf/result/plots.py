@@ -80,8 +80,14 @@ def mean_columns(power: Array, most: int) -> Array:
 
 
 def pitch(atom: Array, sample_rate: float | None) -> str:
-    """Return the frequency of an atom in words, in periods per frame if no rate is known."""
+    """Return the frequency of an atom in words, in periods per frame if no rate is known.
+
+    Less than one period in a frame has no peak that could be located: "below 36 Hz".
+    """
     found = float(periods(atom[None])[0])
     if sample_rate is None:
         return f"{found:.1f} periods"
-    return f"{found * sample_rate / len(atom):.0f} Hz"
+    one_period = sample_rate / len(atom)
+    if found < 1:
+        return f"below {one_period:.{0 if one_period >= 1 else 2}f} Hz"
+    return f"{found * one_period:.0f} Hz"

@@ -62,14 +62,21 @@ def sizes(result: Record) -> str:
 
 def per_entry(result: Record) -> str:
     """Return the objective divided by the number of entries of ΦY, if that is known."""
-    history, M = result.history, len(result.Phi)
-    if result.H is not None:
-        return f"{result.objective / (M * result.H.shape[1]):.6g}"
-    if not len(history):
-        return "unknown"
-    if result.is_of_stream:
+    history = result.history
+    if result.is_of_stream and len(history):
         return f"{history.objective.sum() / (history.frames * history.atoms).sum():.6g}"
-    return f"{result.objective / (M * history[-1].frames):.6g}"
+    n = entries(result)
+    return "unknown" if n is None else f"{result.objective / n:.6g}"
+
+
+def entries(result: Record) -> int | None:
+    """Return the number of entries of ΦY; None if it is not known, or if there was a stream."""
+    M, history = len(result.Phi), result.history
+    if result.H is not None:
+        return M * int(result.H.shape[1])
+    if result.is_of_stream or not len(history):
+        return None
+    return M * history[-1].frames
 
 
 def iterations(result: Record) -> str:

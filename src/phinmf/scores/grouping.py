@@ -52,7 +52,22 @@ def oracle_grouping(
 
 
 def grouped(components: Sequence[ArrayLike] | Array, grouping: Indices, n_groups: int) -> Array:
-    """Return the sum of the components of each group: (n_groups, n, channels)."""
+    """Return the sum of the components of each group.
+
+    Parameters
+    ----------
+    components : sequence of K arrays of shape (n,) or (n, channels)
+        The signals to add up.
+    grouping : array of shape (K,)
+        The group of each component, counted from 0, as `oracle_grouping` returns it.
+    n_groups : int
+        Number of groups; a group without components is silent.
+
+    Returns
+    -------
+    array of shape (n_groups, n, channels)
+        The sums.
+    """
     given = signals("components", components)
     sums = np.zeros((n_groups, *given.shape[1:]))
     np.add.at(sums, grouping, given)

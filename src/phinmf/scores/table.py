@@ -47,7 +47,13 @@ class ScoreOptions:
     missing: str | None = None  #: why some sources seem to be missing; None: they do not
 
     def to_json(self) -> dict[str, object]:
-        """Return what the table prints; what does not apply is left out."""
+        """Return what the table prints; what does not apply is left out.
+
+        Returns
+        -------
+        dict
+            Plain numbers, strings and lists.
+        """
         values = {
             "M": self.M,
             "K": self.K,
@@ -74,11 +80,28 @@ class ScoreTable:
         return list(dict.fromkeys(row.method for row in self.rows))
 
     def mean(self, method: str) -> Scores:
-        """Return the mean of each score over the sources."""
+        """Return the mean of each score over the sources.
+
+        Parameters
+        ----------
+        method : str
+            One of `methods`.
+
+        Returns
+        -------
+        Scores
+            Decibels.
+        """
         return Scores(*np.mean([r.scores for r in self.rows if r.method == method], axis=0))
 
     def as_dict(self) -> dict[str, object]:
-        """Return the table as plain numbers, strings, lists and dicts."""
+        """Return the table as plain numbers, strings, lists and dicts.
+
+        Returns
+        -------
+        dict
+            What `to_json` writes.
+        """
         return {
             "grouping": GROUPING,
             "unit": "dB",
@@ -100,11 +123,23 @@ class ScoreTable:
         }
 
     def to_json(self) -> str:
-        """Return the table as JSON; all numbers are finite."""
+        """Return the table as JSON; all numbers are finite.
+
+        Returns
+        -------
+        str
+            The text of a file.
+        """
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def table(self) -> Table:
-        """Return the table for a terminal, to be printed by rich."""
+        """Return the table for a terminal.
+
+        Returns
+        -------
+        rich.table.Table
+            What ``rich.print`` prints.
+        """
         from rich.table import Table
 
         table = Table(title="Scores in dB (components are grouped by an oracle)")

@@ -23,8 +23,8 @@ def carried(old: Path, new: Path) -> list[Group]:
     """Return the groups of one folder in the components of another one.
 
     Each new component goes where the old one is that is most like it, which may be in no group.
-    Components are alike if their magnitude spectrograms are, in the stretch that both folders
-    have: whoever sounds at the same times, at the same frequencies.
+    Components are alike if they sound at the same times and at the same frequencies: their
+    magnitude spectrograms are compared, in the stretch that both folders have.
 
     Parameters
     ----------
