@@ -122,7 +122,11 @@ def test_commands_that_are_not_understood(here, command, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(command.split())
     assert stopped.value.code == 2
-    assert "usage: phinmf" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    own = "phinmf unmix" if command.startswith("unmix") else "phinmf"
+    assert said.startswith(f"{own}: ")
+    assert said.endswith(f"; see {own} --help\n")
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["unmix no.wav", "unmix .", "unmix out/x -k 2"])
