@@ -50,7 +50,10 @@ AGAINST_THE_RECORDING = [
     ("-k 400", "-k is 400, but a whole number from 1 to 201 for this recording and window"),
     ("-k 30000000", "-k is 30000000, but a whole number from 1 to 201"),
     ("--format MP3 --filename {nothing}", "--filename is '{nothing}'"),
-    ("--format nonsense", "format nonsense with subtype"),
+    ("--format nonsense", "--format is nonsense, which is not known: choose one of AIFF, AU,"),
+    ("--format flac --subtype float", "--subtype is FLOAT, which FLAC files do not have: choose"),
+    ("--format flac --subtype float", "choose one of PCM_16, PCM_24, PCM_S8, or another format"),
+    ("--subtype nonsense", "--subtype is NONSENSE, which WAV files do not have: choose one of"),
     ("--model nothing.npz", "nothing.npz"),
 ]
 
