@@ -71,6 +71,18 @@ def test_what_is_there_is_kept(here, capsys):
     assert np.array_equal(integers(here / "out/song/both.wav"), integers(here / "song.wav"))
 
 
+def test_a_model_has_its_own_number_of_components(here, capsys):
+    write(here / "song.wav")
+    assert main(["unmix", "song.wav", *QUICK, "--quiet"]) == 0
+    again = ["unmix", "song.wav", "--model", "out/song/model.npz", "-o", "again", "--no-report"]
+    for number in ("5", "auto"):
+        assert main([*again, "-k", number]) == 1
+        assert "but out/song/model.npz has 2 components: leave -k" in capsys.readouterr().err
+        assert not (here / "again").exists()
+    assert main([*again, "-k", "2"]) == 0
+    assert main([*again, "--overwrite"]) == 0
+
+
 def test_models_previews_and_the_fixed_transform(here):
     write(here / "song.wav", tones(400_000))
     assert main(["unmix", "song.wav", *QUICK, "--preview", "--fixed-transform"]) == 0

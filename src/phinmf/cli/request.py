@@ -40,7 +40,7 @@ def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Req
     """Open a recording and check that the options fit it."""
     recording = stretch_of(files.excerpt(path), typed)
     options = UnmixOptions(
-        n_components=typed.components,
+        n_components=UnmixOptions.n_components if typed.components is None else typed.components,
         window=typed.window,
         sparsity=typed.sparsity,
         n_atoms=typed.atoms,
@@ -66,6 +66,7 @@ def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Req
         groupings.check_known(groups, options)
     else:
         K = components_of(typed.model, recording.sample_rate)
+        check_number(typed, K)
     own = recording.sound.sample_format
     planned(output, recording, own, K, groupings.names(groups, K))
     return Request(recording, options, output, groups, typed.model, page=not typed.no_report)
@@ -75,6 +76,15 @@ def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Req
 def components_of(model: Path, sample_rate: int) -> int:
     """Return the number of components of a model; cached for recordings of one sampling rate."""
     return model_for(model, sample_rate).K
+
+
+def check_number(typed: argparse.Namespace, K: int) -> None:
+    """Raise if a number of components is asked for that the given model does not have."""
+    if typed.components not in (None, K):
+        raise ValueError(
+            f"-k is {typed.components!r}, but {typed.model} has {K} component{'s' * (K > 1)}: leave"
+            " -k out to use what it has, or leave --model out to learn others"
+        )
 
 
 def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:

@@ -53,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-k",
         "--components",
         type=values.count_or("auto"),
-        default=UnmixOptions.n_components,
         metavar="K",
         help="number of components (8), or 'auto' to count them",
     )
