@@ -44,6 +44,7 @@ AGAINST_THE_RECORDING = [
     (f"--filename {'x' * 300}{{number}}", "is too long: choose a shorter one"),
     ("--start 10", "--start is 10 s, but the recording is 4 s long"),
     ("--start 4", "--start is 4 s, but the recording is 4 s long"),
+    ("--atoms 100000", "--atoms is 100000, but frames of 320 samples have 320 atoms: take at most"),
     ("--window 5s", "--window 5s is 40000 samples, but the recording"),
     ("--duration 0.02", "--window 40ms is 320 samples, but the recording"),
     ("--window 100s", "--window is '100s', which is 800000 samples"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt
+from phinmf.fit.few_atoms import check_length
 from phinmf.unmixing import groups as groupings
 from phinmf.unmixing.groups import Wanted
 from phinmf.unmixing.learn import check_size
@@ -101,7 +102,7 @@ def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:
 
 
 def check_window(recording: Excerpt, options: UnmixOptions) -> None:
-    """Raise if the window or the number of components does not fit the stretch."""
+    """Raise if the window, the number of components or that of atoms does not fit the stretch."""
     rate, length = recording.sample_rate, recording.length
     M = window_length(options.window, rate)
     if length < M:
@@ -110,3 +111,4 @@ def check_window(recording: Excerpt, options: UnmixOptions) -> None:
             f" is asked for, has {length} ({1000 * length / rate:.3g} ms): choose a shorter one"
         )
     check_size(options, length, rate)
+    check_length(options.n_atoms, M)
