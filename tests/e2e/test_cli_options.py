@@ -79,6 +79,17 @@ def test_options_are_checked_against_the_recording(song, capsys, how, said):
     assert list(song.iterdir()) == [song / "song.wav"]
 
 
+@pytest.mark.parametrize("how", ["--format xyz", "--filename {foo}", "--device nonsense"])
+def test_options_are_checked_before_the_folder(song, capsys, how):
+    (song / "out/song").mkdir(parents=True)
+    assert main(["unmix", "song.wav", *how.split()]) == 1
+    said = capsys.readouterr().err
+    assert f"{how.split()[0]} is " in said
+    assert "exists already" not in said
+    assert main(["unmix", "song.wav"]) == 1
+    assert "exists already" in capsys.readouterr().err
+
+
 def test_a_format_that_does_not_hold_the_channels(song, capsys):
     write(song / "many.wav", tones(channels=8))
     assert main(["unmix", "many.wav", "--format", "mp3"]) == 1

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt
+from phinmf.audio.sample_format import check_holds, sample_format_for
+from phinmf.fit.devices import torch_device
 from phinmf.fit.few_atoms import check_length
 from phinmf.unmixing import groups as groupings
 from phinmf.unmixing.groups import Wanted
@@ -68,6 +70,7 @@ def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Req
     else:
         K = components_of(typed.model, recording.sample_rate)
         check_number(typed, K)
+    check_possible(recording, output, options)
     own = recording.sound.sample_format
     planned(output, recording, own, K, groupings.names(groups, K))
     return Request(recording, options, output, groups, typed.model, page=not typed.no_report)
@@ -77,6 +80,16 @@ def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Req
 def components_of(model: Path, sample_rate: int) -> int:
     """Return the number of components of a model; cached for recordings of one sampling rate."""
     return model_for(model, sample_rate).K
+
+
+def check_possible(recording: Excerpt, output: Output, options: UnmixOptions) -> None:
+    """Raise if the format or the device is not possible here, whether or not the folder exists."""
+    own, channels = recording.sound.sample_format, recording.channels
+    samples = recording.length * channels
+    sample_format = sample_format_for(own, samples, output.format, output.subtype)
+    check_holds(sample_format, channels, recording.sample_rate)
+    if options.device not in (None, "cpu"):
+        torch_device(options.device)
 
 
 def check_number(typed: argparse.Namespace, K: int) -> None:
