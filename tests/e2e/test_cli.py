@@ -71,6 +71,28 @@ def test_what_is_there_is_kept(here, capsys):
     assert np.array_equal(integers(here / "out/song/both.wav"), integers(here / "song.wav"))
 
 
+@pytest.mark.parametrize("how", [["--quiet"], []])
+def test_samples_that_clip(here, capsys, how):
+    write(here / "song.flac", subtype="PCM_16")
+    assert main(["unmix", "song.flac", *QUICK, "--gain", "40", *how]) == 0
+    n = json.loads((here / "out/song/result.json").read_text())["clipped"]
+    parts = [integers(here / f"out/song/component_0{k}.flac") for k in (1, 2)]
+    assert 0 < n <= sum(np.count_nonzero((y == 2**15 - 1) | (y == -(2**15))) for y in parts)
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("phinmf: ")]
+    assert said == [
+        f"phinmf: song.flac: {n} samples of the components are clipped at full scale: use --format"
+        " WAV --subtype FLOAT or a lower --gain"
+    ]
+
+
+@pytest.mark.parametrize("how", ["--gain -6", "--gain 40 --format WAV --subtype FLOAT", ""])
+def test_samples_that_do_not_clip(here, capsys, how):
+    write(here / "song.flac", subtype="PCM_16")
+    assert main(["unmix", "song.flac", *QUICK, "--quiet", *how.split()]) == 0
+    assert capsys.readouterr().err == ""
+    assert "clipped" not in json.loads((here / "out/song/result.json").read_text())
+
+
 def test_a_model_has_its_own_number_of_components(here, capsys):
     write(here / "song.wav")
     assert main(["unmix", "song.wav", *QUICK, "--quiet"]) == 0

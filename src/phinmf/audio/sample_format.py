@@ -37,6 +37,11 @@ class SampleFormat:
         return self.subtype in BITS or self.subtype in FLOATS
 
     @property
+    def full_scale(self) -> bool:
+        """Whether samples beyond full scale are clipped, as all but floating-point ones are."""
+        return self.subtype not in FLOATS
+
+    @property
     def dtype(self) -> str:
         """Type in which samples are written and read back."""
         return "int32" if self.bits else "float64" if self.subtype == "DOUBLE" else "float32"
