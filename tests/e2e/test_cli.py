@@ -71,6 +71,40 @@ def test_what_is_there_is_kept(here, capsys):
     assert np.array_equal(integers(here / "out/song/both.wav"), integers(here / "song.wav"))
 
 
+@pytest.mark.parametrize("how", [["--quiet"], []])
+def test_samples_that_clip(here, capsys, how):
+    write(here / "song.flac", subtype="PCM_16")
+    assert main(["unmix", "song.flac", *QUICK, "--gain", "40", *how]) == 0
+    n = json.loads((here / "out/song/result.json").read_text())["clipped"]
+    parts = [integers(here / f"out/song/component_0{k}.flac") for k in (1, 2)]
+    assert 0 < n <= sum(np.count_nonzero((y == 2**15 - 1) | (y == -(2**15))) for y in parts)
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("phinmf: ")]
+    assert said == [
+        f"phinmf: song.flac: {n} samples of the components are clipped at full scale: use --format"
+        " WAV --subtype FLOAT or a lower --gain"
+    ]
+
+
+@pytest.mark.parametrize("how", ["--gain -6", "--gain 40 --format WAV --subtype FLOAT", ""])
+def test_samples_that_do_not_clip(here, capsys, how):
+    write(here / "song.flac", subtype="PCM_16")
+    assert main(["unmix", "song.flac", *QUICK, "--quiet", *how.split()]) == 0
+    assert capsys.readouterr().err == ""
+    assert "clipped" not in json.loads((here / "out/song/result.json").read_text())
+
+
+def test_a_model_has_its_own_number_of_components(here, capsys):
+    write(here / "song.wav")
+    assert main(["unmix", "song.wav", *QUICK, "--quiet"]) == 0
+    again = ["unmix", "song.wav", "--model", "out/song/model.npz", "-o", "again", "--no-report"]
+    for number in ("5", "auto"):
+        assert main([*again, "-k", number]) == 1
+        assert "but out/song/model.npz has 2 components: leave -k" in capsys.readouterr().err
+        assert not (here / "again").exists()
+    assert main([*again, "-k", "2"]) == 0
+    assert main([*again, "--overwrite"]) == 0
+
+
 def test_models_previews_and_the_fixed_transform(here):
     write(here / "song.wav", tones(400_000))
     assert main(["unmix", "song.wav", *QUICK, "--preview", "--fixed-transform"]) == 0
@@ -122,7 +156,11 @@ def test_commands_that_are_not_understood(here, command, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(command.split())
     assert stopped.value.code == 2
-    assert "usage: phinmf" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    own = "phinmf unmix" if command.startswith("unmix") else "phinmf"
+    assert said.startswith(f"{own}: ")
+    assert said.endswith(f"; see {own} --help\n")
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["unmix no.wav", "unmix .", "unmix out/x -k 2"])

@@ -96,6 +96,12 @@ def test_an_empty_name_is_not_the_current_folder(here, capsys):
         main(["unmix", "song.wav", "-o", "", *QUICK])
 
 
+@pytest.mark.parametrize("command", ["report missing", "export missing -o x"])
+def test_a_folder_that_does_not_exist(here, capsys, command):
+    assert main(command.split()) == 1
+    assert capsys.readouterr().err == "phinmf: missing does not exist\n"
+
+
 def test_a_pipe_is_refused_without_being_opened(here):
     os.mkfifo(here / "pipe.wav")
     (here / "link.wav").symlink_to("pipe.wav")

@@ -31,7 +31,9 @@ AGAINST_THE_RECORDING = [
     ("--group a=1,1", "component 1 is in two groups"),
     ("--group a=1-3;b=3", "component 3 is in two groups"),
     ("--group a/b=1", "which has / in it: choose another name"),
-    ("--group .a=1", "begins or ends with a space or a dot: choose another name"),
+    ("--group ../../evil=1", "is '../../evil', which has / in it: choose another name"),
+    ("--group .a=1", "is '.a', which begins with a dot: choose another name"),
+    ("--group a.=1", "is 'a.', which ends with a dot: choose another name"),
     ("--groups saved", "--groups is 'saved', which is for a folder of components"),
     ("--groups 99", "--groups is 99, but 8 components make 1 to 8 groups"),
     ("-k 3 --groups 4", "--groups is 4, but 3 components make 1 to 3 groups"),
@@ -42,13 +44,25 @@ AGAINST_THE_RECORDING = [
     (f"--filename {'x' * 300}{{number}}", "is too long: choose a shorter one"),
     ("--start 10", "--start is 10 s, but the recording is 4 s long"),
     ("--start 4", "--start is 4 s, but the recording is 4 s long"),
+    ("--atoms 100000", "--atoms is 100000, but frames of 320 samples have 320 atoms: take at most"),
     ("--window 5s", "--window 5s is 40000 samples, but the recording"),
     ("--duration 0.02", "--window 40ms is 320 samples, but the recording"),
     ("--window 100s", "--window is '100s', which is 800000 samples"),
     ("-k 400", "-k is 400, but a whole number from 1 to 201 for this recording and window"),
     ("-k 30000000", "-k is 30000000, but a whole number from 1 to 201"),
-    ("--format MP3 --filename {nothing}", "--filename is '{nothing}'"),
-    ("--format nonsense", "format nonsense with subtype"),
+    ("--format MP3 --filename {nothing}", "--filename is '{nothing}', which has {nothing} in it,"),
+    ("--filename {}", "which has {} in it, but only {number} and {track} are known: write a name"),
+    ("--filename {number.__class__}", "which has {number.__class__} in it, but only {number}"),
+    ("--filename {track[0]}{number}", "which has {track[0]} in it, but only {number} and {track}"),
+    ("--filename report{number", "--filename is 'report{number', in which a { or a } has no"),
+    ("--filename {number:99999}", "in which {number:99999} asks for a name that is too long"),
+    ("--filename {number:{number}}", "in which a field is inside another one: write a name"),
+    ("--filename {number:soon}", "in which the text after a : does not describe how a number"),
+    ("--filename ../{number}", "--filename is '../{number}', but a name without folders is"),
+    ("--format nonsense", "--format is nonsense, which is not known: choose one of AIFF, AU,"),
+    ("--format flac --subtype float", "--subtype is FLOAT, which FLAC files do not have: choose"),
+    ("--format flac --subtype float", "choose one of PCM_16, PCM_24, PCM_S8, or another format"),
+    ("--subtype nonsense", "--subtype is NONSENSE, which WAV files do not have: choose one of"),
     ("--model nothing.npz", "nothing.npz"),
 ]
 
@@ -63,6 +77,17 @@ def test_options_are_checked_against_the_recording(song, capsys, how, said):
     assert heard.err.startswith("phinmf: ")
     assert heard.err.count("\n") == 1
     assert list(song.iterdir()) == [song / "song.wav"]
+
+
+@pytest.mark.parametrize("how", ["--format xyz", "--filename {foo}", "--device nonsense"])
+def test_options_are_checked_before_the_folder(song, capsys, how):
+    (song / "out/song").mkdir(parents=True)
+    assert main(["unmix", "song.wav", *how.split()]) == 1
+    said = capsys.readouterr().err
+    assert f"{how.split()[0]} is " in said
+    assert "exists already" not in said
+    assert main(["unmix", "song.wav"]) == 1
+    assert "exists already" in capsys.readouterr().err
 
 
 def test_a_format_that_does_not_hold_the_channels(song, capsys):

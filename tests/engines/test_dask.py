@@ -16,6 +16,9 @@ needs_dask()
 import dask
 import dask.array as da
 
+# Earlier versions of dask say that while a client of another test is open.
+pytestmark = pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler")
+
 
 def frames(C=1, M=40, N=4000, dtype=np.float64, seed=0):
     """Enough samples that single precision is used and equal frames are not merged."""

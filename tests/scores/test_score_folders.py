@@ -98,6 +98,18 @@ def test_what_cannot_be_scored_is_one_sentence(here, capsys):
     assert "names 'component_01.wav', which is not a file of its folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("mixture", [[], ["--mixture", "song.wav"]])
+def test_references_of_another_recording_are_noticed(here, capsys, rng, mixture):
+    unmixed()
+    (here / "odd").mkdir()
+    for name in ("x", "y"):
+        write(here / f"odd/{name}.wav", 0.1 * rng.standard_normal((LENGTH, 1)), subtype="FLOAT")
+    assert main(["score", "out/song", "--reference", "odd/", *mixture]) == 0
+    said = capsys.readouterr().err
+    assert "they seem to be those of another recording" in said
+    assert said.count("\n") == 1
+
+
 def test_sources_that_are_missing_are_noticed(here, capsys):
     unmixed()
     one = ["score", "out/song", "--reference", "stems/low.wav", "--json"]

@@ -54,6 +54,38 @@ def test_json_and_the_terminal_tell_the_same(table):
     assert "oracle" in text
 
 
+def printed(table, width=80):
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(table.table())
+    return console.export_text()
+
+
+def test_scores_at_the_limits_are_words(rng):
+    a, b = rng.standard_normal((2, 400))
+    half = score_components([a], {"a": a, "b": b}, 16, baseline=False)
+    assert half.mean(ESTIMATE).sdr == -LIMIT  # nothing is an estimate of b
+    text = printed(half)
+    assert "200.00" not in text
+    assert "exact: no error at all" in text
+    assert "–: nothing of the source" in text
+    both = score_components([a, b + 0.1 * a], {"a": a, "b": b}, 16, baseline=False)
+    worse = next(row for row in both.rows if (row.source, row.method) == ("b", ESTIMATE))
+    assert both.mean(ESTIMATE).sdr == worse.scores.sdr < 30
+
+
+def test_numbers_are_never_cut(rng):
+    name = "a long name of an instrument"
+    a, b = rng.standard_normal((2, 400))
+    parts = [*(a * k for k in range(1, 15)), 1e-6 * b]
+    table = score_components(parts, {name: a, "b": b}, 16)
+    text = printed(table)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    values = [value for row in table.rows for value in row.scores if abs(value) < LIMIT]
+    assert all(f"{value:.2f}" in text for value in values)
+    assert all(method in text for method in table.methods)
+
+
 def test_oracle_masks_add_up_in_any_transform(rng):
     sources = rng.standard_normal((3, 500, 2))
     sources[1, :200] = 0

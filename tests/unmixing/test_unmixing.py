@@ -168,7 +168,7 @@ def test_what_cannot_be_written_is_said_before_learning(tmp_path):
         raise AssertionError("learning has begun")
 
     for how in ({"format": "m4a"}, {"filename": "same"}, {"filename": "../x"}):
-        with pytest.raises(ValueError, match="format m4a|filename is"):
+        with pytest.raises(ValueError, match="format is m4a|filename is"):
             unmix_file(
                 path, Output(tmp_path / "deep/out", **how), UnmixOptions(2, **QUICK), callback=fail
             )

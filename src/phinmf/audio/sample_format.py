@@ -37,6 +37,11 @@ class SampleFormat:
         return self.subtype in BITS or self.subtype in FLOATS
 
     @property
+    def full_scale(self) -> bool:
+        """Whether samples beyond full scale are clipped, as all but floating-point ones are."""
+        return self.subtype not in FLOATS
+
+    @property
     def dtype(self) -> str:
         """Type in which samples are written and read back."""
         return "int32" if self.bits else "float64" if self.subtype == "DOUBLE" else "float32"
@@ -60,6 +65,11 @@ def sample_format_for(
     """
     default = own.format if own.lossless and own.format in SUFFIXES else "WAV"
     name = (format or default).upper().lstrip(".")
+    known = {*SUFFIXES, "OPUS"}
+    if name not in known:
+        raise ValueError(
+            f"format is {format}, which is not known: choose one of {', '.join(sorted(known))}"
+        )
     if subtype is None:
         if name in LOSSY:
             subtype = LOSSY[name]
@@ -69,11 +79,11 @@ def sample_format_for(
                 subtype = "PCM_24"
     subtype = subtype.upper()
     name = "OGG" if name == "OPUS" else name
-    if name not in SUFFIXES or not soundfile.check_format(name, subtype):
-        known = ", ".join(sorted({*SUFFIXES, "OPUS"}))
+    if not soundfile.check_format(name, subtype):
+        there = ", ".join(sorted(soundfile.available_subtypes(name)))
         raise ValueError(
-            f"format {format or name} with subtype {subtype} is not known: choose one of {known},"
-            " and a subtype such as PCM_16, PCM_24 or FLOAT"
+            f"subtype is {subtype}, which {name} files do not have: choose one of {there}, or"
+            " another format"
         )
     size = samples * {"DOUBLE": 8}.get(subtype, -(-BITS.get(subtype, 32) // 8))
     if name in ("WAV", "WAVEX") and size > LARGEST_WAV:

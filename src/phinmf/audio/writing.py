@@ -45,6 +45,14 @@ def quantised(components: Array, signal: Array, bits: int) -> NDArray[np.int32]:
     return whole
 
 
+def beyond_full_scale(components: Array) -> int:
+    """Count the samples that clip; less than a step of 16 bits beyond full scale is rounding."""
+    limit = 1 + 2.0**-16
+    if not components.size or (components.max() <= limit and components.min() >= -limit):
+        return 0  # almost always, without an array of the absolute values
+    return int(np.count_nonzero(abs(components) > limit))
+
+
 class Stems:
     """Open sound files, one for each component, written block by block.
 
@@ -70,6 +78,7 @@ class Stems:
         self.gain = gain
         self.where = where or paths[0].parent  #: the folder that messages name
         self.length = 0  #: samples written to each file
+        self.clipped = 0  #: samples of components beyond full scale, which the files cannot hold
         self.checksums = [0] * len(paths)  #: of the samples of each file
         self.files: list[soundfile.SoundFile] = []
         self._stack = ExitStack()
@@ -115,6 +124,8 @@ class Stems:
         """Write the next samples: a signal (n, channels) and its components (K, n, channels)."""
         if self.gain != 1:
             signal, components = self.gain * signal, self.gain * components
+        if self.sample_format.full_scale:
+            self.clipped += beyond_full_scale(components)
         bits = self.sample_format.bits
         out: NDArray[Any]
         if bits is not None:

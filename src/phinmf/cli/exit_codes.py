@@ -1,3 +1,3 @@
-"""Exit codes of the commands; argparse uses 2 for a command that it does not understand."""
+"""Exit codes of the commands; argparse, too, uses 2 for what it does not understand."""
 
-OK, FAILED = 0, 1
+OK, FAILED, USAGE = 0, 1, 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from phinmf.cli.inputs import existing
 from phinmf.cli.options import path
 from phinmf.cli.text import shown
 
@@ -36,7 +37,7 @@ def run(typed: argparse.Namespace) -> int:
     """Write the folder and say what is in it."""
     from phinmf.unmixing.export import export
 
-    done = export(typed.folder, typed.output, typed.kind)
+    done = export(existing(typed.folder), typed.output, typed.kind)
     for file in done.files:
         print(shown(file))
     print(f"{shown(typed.output)}: {shown(done.message)}")

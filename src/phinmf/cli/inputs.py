@@ -44,6 +44,13 @@ def sorted_inputs(
     return replace(inputs, recordings=recordings)
 
 
+def existing(path: Path) -> Path:
+    """Return the path of what was unmixed before; raise FileNotFoundError if nothing is there."""
+    if not os.path.lexists(path):
+        raise FileNotFoundError(f"{path} does not exist")
+    return path
+
+
 def add(text: str, grouped: bool, inputs: Inputs) -> None:
     """Add the recordings or the folder that one name on the command line refers to."""
     from phinmf.audio import files

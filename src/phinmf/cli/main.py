@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import phinmf
 from phinmf.cli import demo, env, export, report, score, studio, unmix
-from phinmf.cli.exit_codes import FAILED
+from phinmf.cli.exit_codes import FAILED, USAGE
 from phinmf.cli.options import as_typed, dashed
 from phinmf.cli.signals import Ended, ended_by_signals
 from phinmf.cli.text import print_anything, shown, written_out
@@ -38,8 +38,8 @@ class Parser(argparse.ArgumentParser):
     """A parser whose messages are safe to print for any input."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and a message, and exit."""
-        super().error(shown(message))
+        """Print a message and where help is, and exit; the usage of a command is a page long."""
+        self.exit(USAGE, f"{self.prog}: {shown(message)}; see {self.prog} --help\n")
 
 
 def get_parser() -> argparse.ArgumentParser:
@@ -88,7 +88,7 @@ def attempt(argv: Sequence[str]) -> int:
 
 
 def parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse what was typed, or exit with the usage."""
+    """Parse what was typed, or exit with a message."""
     parser = get_parser()
     if (name := dashed(argv)) is not None:
         parser.error(f"{name} looks like an option: if it is a file, write ./{name}")

@@ -27,6 +27,7 @@ SPELLING = {
     "group": "--group",
     "filename": "--filename",
     "format": "--format",
+    "subtype": "--subtype",
     "gain": "--gain",
 }
 

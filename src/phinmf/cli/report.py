@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from phinmf.cli.inputs import existing
 from phinmf.cli.options import path
 from phinmf.cli.text import shown
 
@@ -20,5 +21,5 @@ def run(typed: argparse.Namespace) -> int:
     from phinmf.report.folder import write_report
     from phinmf.unmixing.folder import read_folder
 
-    print(shown(write_report(read_folder(typed.folder))))
+    print(shown(write_report(read_folder(existing(typed.folder)))))
     return 0

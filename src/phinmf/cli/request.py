@@ -9,6 +9,9 @@ from pathlib import Path
 
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt
+from phinmf.audio.sample_format import check_holds, sample_format_for
+from phinmf.fit.devices import torch_device
+from phinmf.fit.few_atoms import check_length
 from phinmf.unmixing import groups as groupings
 from phinmf.unmixing.groups import Wanted
 from phinmf.unmixing.learn import check_size
@@ -40,7 +43,7 @@ def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Req
     """Open a recording and check that the options fit it."""
     recording = stretch_of(files.excerpt(path), typed)
     options = UnmixOptions(
-        n_components=typed.components,
+        n_components=UnmixOptions.n_components if typed.components is None else typed.components,
         window=typed.window,
         sparsity=typed.sparsity,
         n_atoms=typed.atoms,
@@ -66,6 +69,8 @@ def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Req
         groupings.check_known(groups, options)
     else:
         K = components_of(typed.model, recording.sample_rate)
+        check_number(typed, K)
+    check_possible(recording, output, options)
     own = recording.sound.sample_format
     planned(output, recording, own, K, groupings.names(groups, K))
     return Request(recording, options, output, groups, typed.model, page=not typed.no_report)
@@ -75,6 +80,25 @@ def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Req
 def components_of(model: Path, sample_rate: int) -> int:
     """Return the number of components of a model; cached for recordings of one sampling rate."""
     return model_for(model, sample_rate).K
+
+
+def check_possible(recording: Excerpt, output: Output, options: UnmixOptions) -> None:
+    """Raise if the format or the device is not possible here, whether or not the folder exists."""
+    own, channels = recording.sound.sample_format, recording.channels
+    samples = recording.length * channels
+    sample_format = sample_format_for(own, samples, output.format, output.subtype)
+    check_holds(sample_format, channels, recording.sample_rate)
+    if options.device not in (None, "cpu"):
+        torch_device(options.device)
+
+
+def check_number(typed: argparse.Namespace, K: int) -> None:
+    """Raise if a number of components is asked for that the given model does not have."""
+    if typed.components not in (None, K):
+        raise ValueError(
+            f"-k is {typed.components!r}, but {typed.model} has {K} component{'s' * (K > 1)}: leave"
+            " -k out to use what it has, or leave --model out to learn others"
+        )
 
 
 def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:
@@ -91,7 +115,7 @@ def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:
 
 
 def check_window(recording: Excerpt, options: UnmixOptions) -> None:
-    """Raise if the window or the number of components does not fit the stretch."""
+    """Raise if the window, the number of components or that of atoms does not fit the stretch."""
     rate, length = recording.sample_rate, recording.length
     M = window_length(options.window, rate)
     if length < M:
@@ -100,3 +124,4 @@ def check_window(recording: Excerpt, options: UnmixOptions) -> None:
             f" is asked for, has {length} ({1000 * length / rate:.3g} ms): choose a shorter one"
         )
     check_size(options, length, rate)
+    check_length(options.n_atoms, M)

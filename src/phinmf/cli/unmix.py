@@ -53,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-k",
         "--components",
         type=values.count_or("auto"),
-        default=UnmixOptions.n_components,
         metavar="K",
         help="number of components (8), or 'auto' to count them",
     )
@@ -116,10 +115,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     written("--subtype", help="PCM_16, PCM_24, FLOAT ... (as the recording)")
     written("--filename", default=None, help="template: component_{number:02d}, {track}-{number}")
     written("--gain", type=values.decibels, default=0.0, metavar="DB",
-            help="the same for all components (0)")  # fmt: skip
+            help="decibels, the same for all components (0); integers may clip")  # fmt: skip
     written("--overwrite", action="store_true", help="replace folders that phinmf wrote before")
     written("--no-report", action="store_true", help="write no page")
-    written("--quiet", action="store_true", help="print only errors")
+    written("--quiet", action="store_true", help="print only errors and warnings")
     written("--json", action="store_true", help="print the results as JSON")
 
 
@@ -187,6 +186,12 @@ def unmixed(typed: argparse.Namespace, groups: Wanted | None, attempts: Attempts
         if record is not None:
             outcomes.append(Outcome(folder, record))
 
+    def warned(path: Path, work: Callable[[], FolderRecord]) -> FolderRecord:
+        record = work()
+        if record.clipped is not None:
+            print(f"phinmf: {shown(about(path, clipping(record)))}", file=sys.stderr)
+        return record
+
     def say(text: str) -> None:
         if not typed.quiet:
             print(text, file=sys.stderr)  # standard output is only for results
@@ -197,11 +202,21 @@ def unmixed(typed: argparse.Namespace, groups: Wanted | None, attempts: Attempts
     if typed.cluster is None:
         for one_request in asked:
             work = partial(unmix_one, one_request, typed.quiet)
-            attempt(one_request.path, one_request.output.folder, work)
+            path = one_request.path
+            attempt(path, one_request.output.folder, partial(warned, path, work))
     elif asked:
         for sent, task in cluster.tasks(asked, typed):
-            attempt(sent.path, sent.output.folder, task)
+            attempt(sent.path, sent.output.folder, partial(warned, sent.path, task))
     return outcomes
+
+
+def clipping(record: FolderRecord) -> str:
+    """Say that samples were clipped, and how to avoid it."""
+    n = record.clipped or 0
+    return (
+        f"{n} sample{'s' * (n != 1)} of the components {'is' if n == 1 else 'are'} clipped at full"
+        " scale: use --format WAV --subtype FLOAT or a lower --gain"
+    )
 
 
 def checked(typed: argparse.Namespace) -> Wanted | None:

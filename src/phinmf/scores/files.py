@@ -82,22 +82,33 @@ def score_files(
         sample_rate=rate,
         estimates=[str(path) for path in estimated],
         stretch=None if unmixed is None else unmixed.stretch,
-        missing=None if mixture else _missing(sounds[:K], sounds[K:]),
+        missing=_missing(sounds[:K], sounds[K : K + J], sounds[-1] if mixture else None),
     )
     return replace(table, options=options)
 
 
-def _missing(estimates: list[Array], references: list[Array]) -> str | None:
-    """Say that the references do not add up to what the estimates add up to, if they do not."""
-    whole, known = sum(estimates), sum(references)
+def _missing(estimates: list[Array], references: list[Array], mixture: Array | None) -> str | None:
+    """Say that the references do not add up to the recording, if they do not.
+
+    The recording is the mixture, of which some sources may be unknown, or else what the estimates
+    add up to.
+    """
+    whole, known = sum(estimates) if mixture is None else mixture, sum(references)
     energy, rest = (float(np.sum(np.square(y, dtype=np.float64))) for y in (whole, whole - known))
-    if not rest > MISSING * energy:
-        return None
-    return (
-        f"the references do not add up to the estimates (the difference has {rest / energy:.0%} of"
-        " the energy): some sources seem to be missing, and the scores of the mixture and of the"
-        " oracle mask are then too high; name all sources, or the recording with --mixture"
-    )
+    name = "estimates" if mixture is None else "mixture"
+    if rest > energy:  # a source of the recording would leave less
+        return (
+            f"the references do not add up to the {name} (the difference is louder than the"
+            f" {name}): they seem to be those of another recording, and the scores then mean"
+            " nothing; give the sources of this recording"
+        )
+    if mixture is None and rest > MISSING * energy:
+        return (
+            f"the references do not add up to the estimates (the difference has {rest / energy:.0%}"
+            " of the energy): some sources seem to be missing, and the scores of the mixture and of"
+            " the oracle mask are then too high; name all sources, or the recording with --mixture"
+        )
+    return None
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MIXTURE, ESTIMATE, DCT, MASK = "mixture", "estimate", "DCT IS-NMF", "oracle mask"
 GROUPS = "groups"  #: that a listener made, each given to a source as a whole
+EXACT, NOTHING = "exact", "–"  #: what the table shows for +LIMIT and -LIMIT
 GROUPING = "oracle: each component is given to the source that makes the mean SDR the largest"
 
 
@@ -82,6 +83,9 @@ class ScoreTable:
     def mean(self, method: str) -> Scores:
         """Return the mean of each score over the sources.
 
+        Exact estimates, at +200 dB, are left out, unless all are exact. If a source has no
+        estimate, at -200 dB, there is no mean either: -200 dB.
+
         Parameters
         ----------
         method : str
@@ -92,7 +96,8 @@ class ScoreTable:
         Scores
             Decibels.
         """
-        return Scores(*np.mean([r.scores for r in self.rows if r.method == method], axis=0))
+        rows = np.array([row.scores for row in self.rows if row.method == method])
+        return Scores(*map(_mean, rows.T))
 
     def as_dict(self) -> dict[str, object]:
         """Return the table as plain numbers, strings, lists and dicts.
@@ -133,33 +138,62 @@ class ScoreTable:
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def table(self) -> Table:
-        """Return the table for a terminal.
+        """Return the table for a terminal; it needs 80 columns.
 
         Returns
         -------
         rich.table.Table
             What ``rich.print`` prints.
         """
+        from rich import box
         from rich.table import Table
 
-        table = Table(title="Scores in dB (components are grouped by an oracle)")
-        for name in ("source", "method", "components"):
-            table.add_column(name)
+        table = Table(
+            title="Scores in dB (components are grouped by an oracle)",
+            caption=self._explanation(),
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
+        )
+        table.add_column("source", overflow="fold")
+        table.add_column("method", no_wrap=True)
+        table.add_column("components", overflow="fold", min_width=len("components"))
         for name in ("SDR", "SIR", "SAR", "SI-SDR", "SNR"):
-            table.add_column(name, justify="right")
+            table.add_column(name, justify="right", no_wrap=True, min_width=len("-100.00"))
         last = None
         for row in self.rows:
             if last not in (None, row.source):
                 table.add_section()
             which = "" if row.components is None else " ".join(map(str, row.components))
             shown = row.source if row.source != last else ""
-            table.add_row(shown, row.method, which, *(f"{value:.2f}" for value in row.scores))
+            table.add_row(shown, row.method, which, *map(_in_words, row.scores))
             last = row.source
         table.add_section()
         for i, method in enumerate(self.methods):
-            means = (f"{value:.2f}" for value in self.mean(method))
+            means = map(_in_words, self.mean(method))
             table.add_row("mean" if i == 0 else "", method, "", *means)
         return table
+
+    def _explanation(self) -> str | None:
+        """Say what the words in the table mean, if there are any."""
+        values = {value for row in self.rows for value in row.scores}
+        meanings = {
+            LIMIT: f"{EXACT}: no error at all, left out of means",
+            -LIMIT: f"{NOTHING}: nothing of the source, so that there is no mean",
+        }
+        return "; ".join(text for value, text in meanings.items() if value in values) or None
+
+
+def _mean(values: Array) -> float:
+    """Return the mean of the values below the limit; at a limit if there is none."""
+    within = values[values < LIMIT]
+    if not within.size:
+        return LIMIT
+    return float(np.mean(within)) if within.min() > -LIMIT else -LIMIT
+
+
+def _in_words(value: float) -> str:
+    """Return a score as the table shows it."""
+    return {LIMIT: EXACT, -LIMIT: NOTHING}.get(value, f"{value:.2f}")
 
 
 def score_components(

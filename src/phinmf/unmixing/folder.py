@@ -22,7 +22,7 @@ from phinmf.unmixing import groups, ownership
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.levels import component_records
 from phinmf.unmixing.model import UnmixModel, model_for
-from phinmf.unmixing.null_test import adds_up, measure
+from phinmf.unmixing.null_test import Measured, adds_up, measure
 from phinmf.unmixing.options import Output, Plain, UnmixOptions, window_length
 from phinmf.unmixing.overview import Overview
 from phinmf.unmixing.placing import NEW, put_in_place, workshop
@@ -205,6 +205,7 @@ def write_folder(
             energy=model.energy,
             null_test_db=measured.null_db if np.isfinite(measured.null_db) else None,
             adds_up=adds_up(measured, origin.sound, output.gain),
+            clipped=clipped(stems, measured),
             seconds=seconds,
             versions=versions(),
         )
@@ -218,6 +219,16 @@ def write_folder(
         record = ownership.read(new)
         put_in_place(bench, output.folder, output.overwrite, output.keep)
     return record
+
+
+def clipped(stems: Stems, measured: Measured) -> int | None:
+    """Return how many samples of the components were clipped; None if nothing was lost.
+
+    Without a gain, a component may be beyond full scale now and then: the others then make up for
+    it, and the sum is still the recording.
+    """
+    made_up = stems.gain <= 1 and (measured.exact or measured.rounded)
+    return None if made_up else stems.clipped or None
 
 
 def read_folder(path: Path) -> UnmixedFolder:

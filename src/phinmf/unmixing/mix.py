@@ -84,10 +84,11 @@ def check_groups(groups: list[Group], K: int) -> None:
                 )
             numbers.add(number)
     if REST in names and len(numbers) < K:
-        left = ", ".join(str(number) for number in range(1, K + 1) if number not in numbers)
+        left = [str(number) for number in range(1, K + 1) if number not in numbers]
+        are = f"are components {', '.join(left)}" if len(left) > 1 else f"is component {left[0]}"
         raise ValueError(
-            f"a group is called {REST}, but that is the name for what is in no group, which is"
-            f" component {left}: choose another name"
+            f"a group is called {REST}, but that is the name for what is in no group, which"
+            f" {are}: choose another name"
         )
 
 
@@ -95,10 +96,13 @@ def check_name(name: str) -> None:
     """Raise ValueError for a name that a file cannot have on every disk."""
     hidden = any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in name)
     refused = sorted({c for c in name if c in NOT_IN_NAMES})
-    if not name.strip() or name != name.strip() or name.startswith(".") or name.endswith("."):
-        problem = "is empty, or begins or ends with a space or a dot"
+    edges = ("begins", name[:1]), ("ends", name[-1:])
+    if not name.strip():
+        problem = "is empty"
     elif refused or hidden:
         problem = f"has {' '.join(refused) or 'characters that cannot be seen'} in it"
+    elif ends := [(at, c) for at, c in edges if c == "." or c.isspace()]:
+        problem = f"{ends[0][0]} with a {'dot' if ends[0][1] == '.' else 'space'}"
     elif len(name) > LONGEST_NAME or len(name.encode()) > MOST_BYTES:
         problem = f"is longer than {LONGEST_NAME} characters, or {MOST_BYTES} bytes"
     elif folded(name).split(".")[0] in RESERVED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from phinmf.fit.few_atoms import checked_atoms
 from phinmf.inits import INITS
 from phinmf.solvers import Solver
 
+FIELDS = {"number": 1, "track": "song"}  #: that a template may have, with examples
 TEMPLATE = "component_{number:02d}"  #: default name of a component's file, without the ending
 MAX_GAIN = 60.0  #: dB
 MAX_WINDOW = 65_535  #: samples
@@ -82,12 +84,50 @@ class Output:
     keep: tuple[Path, ...] = ()  #: files that are read: a folder that holds them is not replaced
 
     def __post_init__(self) -> None:
-        """Refuse a gain that cannot be meant."""
+        """Refuse a gain and file names that cannot be meant."""
+        check_template(self.filename)
         if not abs(self.gain) <= MAX_GAIN:
             raise ValueError(
                 f"gain is {self.gain}, but a number from -{MAX_GAIN:g} to {MAX_GAIN:g} of decibels"
                 " is needed"
             )
+
+
+def check_template(template: Any) -> None:
+    """Raise ValueError if a template has other fields than FIELDS, or leads to another folder.
+
+    Only names of fields are accepted: `str.format` would also evaluate attributes and items.
+    """
+    if problem := problem_of(template):
+        raise ValueError(
+            f"filename is {template!r}, {problem}: write a name such as {TEMPLATE} or"
+            " {track}-{number}, where {track} is the name of the recording and {number} counts the"
+            " components"
+        )
+
+
+def problem_of(template: Any) -> str | None:
+    """Say what is wrong with a template for file names; None: nothing."""
+    if not isinstance(template, str) or not template:
+        return "but text is needed"
+    try:
+        found = [(name, how) for _, name, how, _ in Formatter().parse(template) if name is not None]
+    except ValueError:
+        return "in which a { or a } has no counterpart"
+    for name, how in found:
+        if name not in FIELDS:
+            return f"which has {{{name}}} in it, but only {{number}} and {{track}} are known"
+        if "{" in (how or ""):
+            return "in which a field is inside another one"
+        if re.search(r"\d{4}", how or ""):
+            return f"in which {{{name}:{how}}} asks for a name that is too long"
+    try:
+        name = template.format(**FIELDS)
+    except (ValueError, TypeError):
+        return "in which the text after a : does not describe how a number or a name is written"
+    if name in ("", ".", "..") or any(c in name for c in "/\\\0"):
+        return "but a name without folders is needed"
+    return None
 
 
 def parsed_window(window: str | float) -> tuple[float, str]:

@@ -62,6 +62,9 @@ class FolderRecord:
     options: dict[str, Plain] | None = None  #: None: saved from memory
     n_atoms: int | None = None  #: number of atoms that were learned
     energy: float | None = None  #: share of the energy that these hold
+    clipped: int | None = (
+        None  #: samples of components that were clipped at full scale; None: no loss
+    )
     model: str | None = None  #: name of the file of a model that was given
     mix: Mix | None = None  #: groups and levels that a listener chose; None: not yet
     groups: dict[str, GroupRecord] | None = None  #: groups that were written as files
@@ -74,7 +77,7 @@ class FolderRecord:
         values: dict[str, object] = MARK | asdict(self)
         if self.source is not None:
             values["source"] = asdict(self.source) | {"path": str(self.source.path)}
-        absent = ("options", "mix", "groups", "groups_add_up", "n_atoms", "energy")
+        absent = ("options", "mix", "groups", "groups_add_up", "n_atoms", "energy", "clipped")
         return {k: v for k, v in values.items() if v is not None or k not in absent}
 
     @classmethod
