@@ -113,6 +113,7 @@ def test_an_interrupt_while_x_is_stored_leaves_y_as_it_was(kind):
 def test_the_limit_is_a_variable_of_the_environment(monkeypatch, text, size):
     monkeypatch.setenv(memory.VARIABLE, text)
     assert memory.limit("cpu") == size
+    assert memory.limit("cpu", users=2) == size / 2
 
 
 @pytest.mark.parametrize("text", ["", "much", "0", "-3GB", "3 apples", "3GBs"])

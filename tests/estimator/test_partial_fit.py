@@ -74,6 +74,53 @@ def test_given_parts_survive_a_file(tmp_path):
     assert np.array_equal(found.components_[1], components[1])
 
 
+@pytest.mark.parametrize("n", [5, 4 * BLOCK])
+def test_a_fixed_transform_survives_a_file(tmp_path, n):
+    X = frames(N=8 * BLOCK).T
+    fixed = {"Phi": True, "W": np.array([0])}  # an array, which the parameters of a file leave out
+    found = model(components=np.ones((1, M)), fixed=fixed, init=np.eye(M)).partial_fit(X[:n])
+    found.save(tmp_path / "model")
+    loaded = TLNMF.load(tmp_path / "model").partial_fit(X[n:])
+    same(loaded, found.partial_fit(X[n:]))
+    np.testing.assert_allclose(loaded.transform_matrix_, np.eye(M), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, BLOCK + 3, 8 * BLOCK])
+@pytest.mark.parametrize("change", [{"block_size": 5}, {"sparsity": 1.0}, {"forget_factor": 0.5}])
+def test_parameters_may_change_before_a_file_is_written(tmp_path, n, change):
+    X = frames(N=10 * BLOCK).T
+    found = model().partial_fit(X[:n]).set_params(**change)
+    found.save(tmp_path / "model")
+    loaded = TLNMF.load(tmp_path / "model").partial_fit(X[n:])
+    same(loaded, found.partial_fit(X[n:]))
+
+
+def test_a_file_may_hold_frames_of_another_precision_than_its_model(tmp_path):
+    X = frames(N=6 * BLOCK).T
+    found = model().fit(X.astype(np.float32)).partial_fit(X[:10])
+    found.save(tmp_path / "model")
+    loaded = TLNMF.load(tmp_path / "model")
+    assert loaded.transform_matrix_.dtype == np.float32
+    same(loaded.partial_fit(X[10:]), found.partial_fit(X[10:]))
+
+
+def test_after_a_fit_only_given_components_stay():
+    X, given = frames(N=10 * BLOCK).T, np.ones((1, M))
+    found = model(components=given, fixed="W").fit(X)
+    learned = found.components_[1].copy()
+    found.partial_fit(X)
+    assert np.array_equal(found.components_[0], given[0])
+    assert not np.array_equal(found.components_[1], learned)
+
+
+def test_values_that_the_first_precision_cannot_hold_are_refused():
+    X = frames(N=4 * BLOCK).T
+    found = model().partial_fit(X.astype(np.float32))
+    with pytest.raises(ValueError, match="X has values that float32, the precision of the first"):
+        found.partial_fit(np.full((3, M), 1e39))
+    same(found.partial_fit(X), model().partial_fit(np.concatenate([X, X]).astype(np.float32)))
+
+
 def test_forged_models_are_refused_in_one_sentence(tmp_path):
     from phinmf import storage
 
@@ -85,7 +132,7 @@ def test_forged_models_are_refused_in_one_sentence(tmp_path):
         if arrays[name].size:
             with pytest.raises(ValueError, match="does not hold a usable model"):
                 TLNMF.load(tmp_path / "forged")
-    for name in ("seed", "n_seen", "step"):
+    for name in ("seed", "n_seen", "step", "block_size", "dtype", "keeps_Phi"):
         forged = {**header, "stream": {**header["stream"], name: "many"}}
         storage.write(tmp_path / "forged", "model", forged, arrays)
         with pytest.raises(ValueError, match="does not hold a usable model"):
@@ -110,8 +157,10 @@ def test_silence_waits_for_sound():
     found = model().partial_fit(np.zeros((30, M)))
     with pytest.raises(NotFittedError):
         found.transform(np.ones((2, M)))
+    found.partial_fit(frames(N=5).T)
+    assert found.components_.shape == (2, M)
     found.partial_fit(frames(N=3 * BLOCK).T)
-    assert found.n_frames_seen_ == 30 + 3 * BLOCK
+    assert found.n_frames_seen_ == 35 + 3 * BLOCK
 
 
 def test_weights_count_as_often_as_they_say():

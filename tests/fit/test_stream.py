@@ -35,6 +35,31 @@ def test_the_result_does_not_depend_on_how_the_stream_is_cut(dtype):
     assert whole.objective == pytest.approx(whole.history.objective.sum())
 
 
+@pytest.mark.parametrize("size", [7, BLOCK, 3 * BLOCK])
+def test_a_stream_may_use_its_memory_again(size):
+    Y = frames(N=9 * BLOCK)
+
+    def same_memory():
+        memory = np.empty((M, size))
+        for block in cut(Y, size):
+            memory[:, : block.shape[1]] = block
+            yield memory[:, : block.shape[1]]
+
+    same(learned(same_memory()), learned(cut(Y)))
+
+
+def test_time_is_limited_in_silence_too():
+    def endless(sound):
+        yield sound
+        while True:
+            yield np.zeros((M, BLOCK))
+
+    result = learned(endless(frames(N=30)), max_time=0.2)
+    assert result.status is Status.MAX_TIME
+    with pytest.raises(ValueError, match="all zero"):
+        learned(endless(np.zeros((M, 5))), max_time=0.1)
+
+
 def test_any_iterable_that_is_no_array_is_a_stream():
     Y = frames(N=3 * BLOCK)
 
@@ -158,6 +183,8 @@ def test_tensors_and_devices():
     tensor = learned((torch.asarray(y) for y in cut(Y)), solver=None)
     assert isinstance(tensor.Phi, torch.Tensor)
     np.testing.assert_allclose(tensor.W.numpy(), array.W, rtol=1e-6, atol=1e-9)
+    mixed = (torch.asarray(y) if i % 2 else y for i, y in enumerate(cut(Y)))
+    same(learned(mixed, solver=None), array)
     moved = learned(cut(Y), device="cpu", solver=None)
     assert isinstance(moved.W, np.ndarray)
 

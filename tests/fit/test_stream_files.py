@@ -8,6 +8,7 @@ import pytest
 from streams import BLOCK, M, cut, frames, learned, same
 
 from phinmf import TLNMF, Status, storage, tl_nmf
+from phinmf.fit.stream_file import Position
 from phinmf.solvers import LBFGS
 
 
@@ -52,6 +53,35 @@ def test_an_interrupt_returns_what_was_learned(tmp_path):
     same(learned(cut(Y), resume=path), learned(cut(Y)))
     with pytest.raises(KeyboardInterrupt):  # nothing was learned yet
         learned(itertools.chain([Y[:, :5]], (y for y in interrupted() if y.shape[1] > 17)))
+
+
+@pytest.mark.parametrize("step", [5, 9])
+def test_an_interrupted_callback_returns_what_was_learned(tmp_path, step):
+    Y, path = frames(N=8 * BLOCK + 5), tmp_path / "stream"  # the ninth step has five frames
+
+    def interrupt(state):
+        if state.iteration == step:
+            raise KeyboardInterrupt
+
+    result = learned(cut(Y), checkpoint=path, callback=interrupt)
+    assert result.status is Status.INTERRUPTED
+    assert len(result.history) == step - 1  # the first fit has two blocks
+    same(learned(cut(Y), resume=path), learned(cut(Y)))
+
+
+def test_an_interrupt_between_learning_and_writing_repeats_no_row(tmp_path, monkeypatch):
+    Y, path, calls = frames(N=8 * BLOCK), tmp_path / "stream", itertools.count()
+    after = Position.after
+
+    def interrupted(self, *where):
+        if next(calls) == 4:
+            raise KeyboardInterrupt
+        return after(self, *where)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Position, "after", interrupted)
+        learned(cut(Y), checkpoint=path)
+    same(learned(cut(Y), resume=path), learned(cut(Y)))
 
 
 def test_a_checkpoint_belongs_to_its_stream_and_options(tmp_path):
@@ -138,6 +168,7 @@ def test_what_needs_all_frames_at_once_is_refused(how, message):
         ([np.full((M, 2), np.inf)], "block 1 of the stream has 24 NaN or infinite values"),
         ([np.ones(M)], r"block 1 of the stream has shape \(12,\)"),
         ([1e200 * np.ones((M, 5))], "leaves the range of float64"),
+        ([np.ones((M, 5), np.float32), np.full((M, 2), 1e39)], "block 2 .* that float32, the prec"),
     ],
 )
 def test_bad_blocks_are_refused_in_one_sentence(blocks, message):

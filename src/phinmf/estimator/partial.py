@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -15,11 +14,10 @@ from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
 from phinmf.estimator import fitting, validation
 from phinmf.fit import weights
-from phinmf.fit.blocks import Waiting
+from phinmf.fit.blocks import Waiting, converted
 from phinmf.fit.description import label
 from phinmf.fit.devices import ComputeDevice, check_same_device
 from phinmf.fit.engine import divergence_of
-from phinmf.fit.given import fixed_parts
 from phinmf.fit.online import again
 from phinmf.fit.online_options import (
     checked_forget_factor,
@@ -51,8 +49,7 @@ class EstimatorStream:
 
     def copied(self) -> EstimatorStream:
         """A copy that can learn without changing this one."""
-        learner = replace(self.learner, history=copy.copy(self.learner.history))
-        learner.history.rows = list(learner.history.rows)
+        learner = replace(self.learner, history=self.learner.history.copied())
         waiting = Waiting()
         waiting.parts = list(self.waiting.parts)
         return replace(self, learner=learner, waiting=waiting)
@@ -102,7 +99,8 @@ class PartialFitMixin:
             Frames, any number of them; silent ones are left out.
         y : ignored
         sample_weight : array of shape (n_frames,), optional
-            How often each frame counts; 0 leaves it out.
+            How often each frame counts; 0 leaves it out. What was learned before fades by
+            `forget_factor` whenever the weights of new frames add up to `block_size`.
         """
         with validation.all_or_nothing(self):
             learn_more(self, X, sample_weight)
@@ -137,15 +135,15 @@ def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) ->
     known = weights.checked(sample_weight, None, len(frames), may_be_zero=True)
     place = ComputeDevice("X", frames, estimator.device)
     with place.enough_memory():
-        Y = arrays.copied(place.take(frames).T[None])
+        Y = place.take(frames).T[None]
         stream = begun(estimator, Y) if before is None else continued(estimator, before)
-        Y = arrays.like(Y, stream.example, arrays.dtype_of(stream.example))
+        Y = converted("X", Y, stream.example)
         stepped = stream.feed(Y, known, watching(estimator, place))
         learner = stream.learner if stepped else None
         few = stream.learner.at.learned is None and not stream.continues_fit
         if few and stream.n_seen >= 2 * stream.n_tried:
             learner = stream.with_all_frames()
-            stream.n_tried = stream.n_seen
+            stream.n_tried = 0 if learner is None else stream.n_seen
         if learner is not None:
             set_attributes(estimator, learner, place)
     estimator._stream = stream
@@ -187,7 +185,7 @@ def lasting(estimator: Any) -> tuple[str, ...]:
 
 
 def continued(estimator: Any, before: EstimatorStream) -> EstimatorStream:
-    """Continue; after the first fit with the parameters that the estimator has now."""
+    """Continue with the parameters that the estimator has now, except for its init."""
     stream, e = before.copied(), estimator
     for was, now in zip(stream.lasting, lasting(e), strict=True):
         if was != now:
@@ -195,15 +193,17 @@ def continued(estimator: Any, before: EstimatorStream) -> EstimatorStream:
                 f"{now}, but partial_fit began with {was}, on which all that was learned depends:"
                 " set it back, or begin again with fit or a clone"
             )
-    if (known := stream.learner.at.learned) is not None:
-        fit = stream.learner.fit
-        keeps_Phi = len(known.Phi) == 1 or fixed_parts(e.fixed, fit.W.shape[1], has_H=False)[0]
-        stream.learner.fit = replace(
-            fit,
-            options=prepared(fitting.options_of(e), keeps_Phi),
-            block_size=checked_size(e.block_size, len(known.Phi)),
-            forget_factor=checked_forget_factor(e.forget_factor),
-        )
+    fit = stream.learner.fit
+    init = fit.options.init
+    options = prepared(fitting.options_of(e), fit.keeps_Phi)
+    stream.learner.fit = replace(
+        fit,
+        options=again(options, init.Phi)
+        if isinstance(init, KnownTransform)
+        else replace(options, init=init),
+        block_size=checked_size(e.block_size, len(fit.W)),
+        forget_factor=checked_forget_factor(e.forget_factor),
+    )
     return stream
 
 

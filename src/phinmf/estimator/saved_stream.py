@@ -52,8 +52,10 @@ def packed(model: Any) -> Stored:
         "seed": fit.seed,
         "n_components": fit.n_components,
         "columns": None if fit.columns is None else arrays.to_numpy(fit.columns).tolist(),
-        "keeps_Phi": fit.options.algorithm.solver is None,
-        "continues": isinstance(init, KnownTransform),
+        "keeps_Phi": fit.keeps_Phi,
+        "block_size": fit.block_size,
+        "dtype": arrays.dtype_of(stream.example).name,
+        "continues": stream.continues_fit,
     }
     return Stored(header, {PREFIX + name: arrays.to_numpy(a) for name, a in parts.items()})
 
@@ -69,13 +71,15 @@ def restored(model: Any, header: dict[str, Any], parts: dict[str, Any]) -> Estim
     for name in ("keeps_Phi", "continues"):
         if not isinstance(header.get(name), bool):
             raise ValueError(f"its {name} is {shown(header.get(name))}")
-    M, dtype = len(model.transform_matrix_), model.transform_matrix_.dtype
+    if header.get("dtype") not in ("float32", "float64"):
+        raise ValueError(f"its dtype is {shown(header.get('dtype'))}")
+    M, dtype = len(model.transform_matrix_), np.dtype(header["dtype"])
     example = np.zeros((1, M, 1), dtype)
     W = array(stored, "start_W", (M, length(stored, "start_W")), np.float64, any_number)
     fit = online_fit(
         example, header["n_components"], fitting.options_of(model), W=W,
         fixed={"Phi": header["keeps_Phi"], "W": False if (c := header["columns"]) is None else c},
-        forget_factor=model.forget_factor, block_size=model.block_size,
+        forget_factor=model.forget_factor, block_size=header["block_size"],
         random_state=header["seed"],
     )  # fmt: skip
     if "init" in own:

@@ -38,6 +38,19 @@ class Block:
             )
 
 
+def converted(name: str, Y: Array, example: Array) -> Array:
+    """A copy of frames of the kind, on the device and in the precision of an example."""
+    dtype = arrays.dtype_of(example)
+    with np.errstate(over="ignore"):  # looked for next
+        found = arrays.copied(arrays.like(Y, example), dtype)
+    if not bool(arrays.namespace(found).isfinite(found).all()):
+        raise ValueError(
+            f"{name} has values that {dtype}, the precision of the first frames, cannot hold:"
+            " scale them nearer to 1, or give all frames in float64"
+        )
+    return found
+
+
 def with_sound(Y: Array, weights: Array | None = None) -> Block | None:
     """Leave out frames that are exactly zero or of weight 0; None if nothing is left."""
     known = levels(Y)
@@ -100,7 +113,11 @@ class Blocks:
         self.place = ComputeDevice("a frame of the stream", example, device)
         self.example = self.place.take(example)  #: the same where it is computed with
         self.waiting = Waiting()
-        self.waiting.put(self.place.take(first))
+        self.waiting.put(self.taken(first))
+
+    def taken(self, Y: Array) -> Array:
+        """A copy of a block where it is computed with: its owner may use the memory again."""
+        return converted(f"block {self.number} of the stream", Y, self.example)
 
     def next_given(self) -> Any:
         """The next block that has frames, (C, M, n), as it was given; None at the end."""
@@ -126,5 +143,5 @@ class Blocks:
                     f"block {self.number} of the stream has frames of {Y.shape[1]} samples on"
                     f" {Y.shape[0]} channels, but the first block of {M} on {C}"
                 )
-            self.waiting.put(self.place.take(arrays.cast(Y, arrays.dtype_of(self.example))))
+            self.waiting.put(self.taken(Y))
         return self.waiting.take(size)[0] if self.waiting.n_frames else None

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from phinmf import arrays
-from phinmf._types import Array, Components, Fixed, Indices
+from phinmf._types import Array, Components, Indices
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import Kept, activate, normalise
 from phinmf.algorithm.statistics import Exponents, FadingSums, learn_dictionary
@@ -88,7 +88,7 @@ class OnlineFit:
     forget_factor: float
     seed: int
     W: Array  #: (M, n): the first columns at the start, as given
-    fixed: Fixed = None
+    keeps_Phi: bool = False
     columns: Indices | None = None  #: of W that stay
     random_state: Seed = None  #: as given, for a checkpoint
 
@@ -153,8 +153,7 @@ class OnlineFit:
         """Fit the window with Algorithm 1, and make the sums anew from it."""
         window = at.window
         assert window is not None
-        kept = None if self.columns is None else {"W": self.columns}
-        fixed = self.fixed if at.learned is None else kept
+        fixed = {"Phi": self.keeps_Phi, "W": False if self.columns is None else self.columns}
         given = None if n_components == AUTO and not W.shape[1] else W
         problem = problem_of(
             window.Y, n_components, options, W=given, fixed=fixed, sample_weight=window.weights

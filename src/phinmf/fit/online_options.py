@@ -44,18 +44,18 @@ def online_fit(
     elif K != AUTO:
         checks.count("n_components", K, 1, M, f" = M for frames of {M} samples")
     keeps_Phi, columns, _ = fixed_parts(fixed, given.shape[1], has_H=False)
-    options = prepared(options, keeps_Phi or M == 1)
     said = seed_of(random_state)
+    keeps_Phi = keeps_Phi or M == 1
     return OnlineFit(
-        options,
-        K,
-        checked_size(block_size, M),
-        checked_forget_factor(forget_factor),
-        drawn_seed(random_state),
-        given,
-        fixed,
-        None if columns is None else arrays.indices(columns, first),
-        said,
+        options=prepared(options, keeps_Phi),
+        n_components=K,
+        block_size=checked_size(block_size, M),
+        forget_factor=checked_forget_factor(forget_factor),
+        seed=drawn_seed(random_state),
+        W=given,
+        keeps_Phi=keeps_Phi,
+        columns=None if columns is None else arrays.indices(columns, first),
+        random_state=said,
     )
 
 

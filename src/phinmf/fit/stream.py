@@ -23,7 +23,8 @@ from phinmf.result import History, Result, Row, State, Status, Terms
 
 HISTORY = 10_000  #: number of steps that a history holds: the last ones
 
-Watch = Callable[[], Status | None]
+#: What is called after every block; whether the history has a new row -> a reason to stop.
+Watch = Callable[[bool], Status | None]
 MakeFit = Callable[[Array], OnlineFit]  #: what is asked for, given the first frames (C, M, n)
 
 
@@ -50,9 +51,11 @@ class Learner:
 
         Return whether the history has a new row.
         """
-        if self.at.learned is not None:
+        if self.at.learned is not None or self.at.window is None:
             return False
+        start = time.perf_counter()
         self.at, row = self.fit.begun(self.at)
+        self.seconds += time.perf_counter() - start
         return self.noted(row)
 
     def noted(self, row: Row) -> bool:
@@ -111,8 +114,6 @@ def learn_stream(
         status = one_pass(learner, blocks, files, watch)
         if learner.at.window is None:
             raise ValueError("the stream is all zero: there is nothing to learn from silence")
-        if learner.complete():
-            watch()
         result = learner.result(status)
         print_end("tl_nmf", result, verbose)
         Phi, W = (blocks.place.back(factor) for factor in (result.Phi, result.W))
@@ -122,37 +123,38 @@ def learn_stream(
 def one_pass(learner: Learner, blocks: Blocks, files: Files, watch: Watch) -> Status:
     """Learn from one block after the other; return why it ended.
 
-    However it ends, the last checkpoint is at the end of a whole block. So a pass over a longer
-    stream can continue from it with the same bits.
+    However it ends, the last checkpoint is at the end of a whole block, with the history up to it.
+    So a pass over a longer stream can continue from it with the same bits.
     """
     size = learner.fit.block_size
     file = StreamFile(files, description(learner.fit, blocks.example) if files.used else {})
     position = Position()
     if resumed := file.resumed(learner.fit, blocks):
-        learner.fit, position, learner.history = resumed
-        learner.at = position.at
+        learner.fit, position = resumed
+        learner.at, learner.history = position.at, position.history.copied()
         learner.seconds = learner.history[-1].seconds if len(learner.history) else 0.0
     status, Y = None, blocks.take(size)
     try:
         while status is None and Y is not None and Y.shape[2] == size:
             stepped = learner.learn(Y)
             if files.used:
-                position = position.after(learner.at, Y)
-            file.keep(position, learner.history, learner.fit.seed)
-            status = watch() if stepped else None
+                position = position.after(learner.at, learner.history, Y)
+            file.keep(position, learner.fit.seed)
+            status = watch(stepped)
             Y = None if status else blocks.take(size)
+        file.keep(position, learner.fit.seed, now=True)
+        stepped = Y is not None and learner.learn(Y)  # fewer frames than a block
+        if learner.complete() or stepped:
+            watch(True)
     except KeyboardInterrupt:
-        file.keep(position, learner.history, learner.fit.seed, now=True)
+        file.keep(position, learner.fit.seed, now=True)
         if learner.at.learned is None:  # not even the first fit is complete
             raise
         return Status.INTERRUPTED
     except Exception:
         with contextlib.suppress(OSError, ValueError):  # the first error is the one to report
-            file.keep(position, learner.history, learner.fit.seed, now=True)
+            file.keep(position, learner.fit.seed, now=True)
         raise
-    file.keep(position, learner.history, learner.fit.seed, now=True)
-    if Y is not None and learner.learn(Y):  # fewer frames than a block
-        watch()
     return status or Status.STREAM_ENDED
 
 
@@ -163,13 +165,13 @@ def watching(
     max_time: float | None,
     verbose: bool,
 ) -> Watch:
-    """Return a function that is called after every step, and returns a reason to stop."""
+    """Return what is called after every block."""
     began = time.perf_counter()
 
-    def watch() -> Status | None:
-        if verbose:
+    def watch(stepped: bool) -> Status | None:
+        if stepped and verbose:
             print_step("tl_nmf", learner)
-        if callback is not None and callback(place.for_callback(learner.state())):
+        if stepped and callback is not None and callback(place.for_callback(learner.state())):
             return Status.CALLBACK
         if max_time is not None and time.perf_counter() - began >= max_time:
             return Status.MAX_TIME

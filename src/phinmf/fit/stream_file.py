@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from phinmf import storage
@@ -27,13 +27,14 @@ class Position:
     """Where a pass is between two blocks."""
 
     at: Progress = Progress()  # noqa: RUF009 - frozen
+    history: History = field(default_factory=lambda: History(0.0))  #: up to here
     n_seen: int = 0  #: number of frames of the stream, silent ones too
     digest: str = ""  #: of these frames
 
-    def after(self, at: Progress, Y: Array) -> Position:
+    def after(self, at: Progress, history: History, Y: Array) -> Position:
         """The position after another block."""
         text = hashlib.blake2b(f"{self.digest} {digest(Y)}".encode(), digest_size=12)
-        return Position(at, self.n_seen + Y.shape[2], text.hexdigest())
+        return Position(at, history.copied(), self.n_seen + Y.shape[2], text.hexdigest())
 
 
 class Resumed(NamedTuple):
@@ -41,7 +42,6 @@ class Resumed(NamedTuple):
 
     fit: OnlineFit  #: with the seed that was drawn, if none was given
     position: Position
-    history: History
 
 
 class StreamFile:
@@ -53,7 +53,7 @@ class StreamFile:
         if files.checkpoint is not None:
             check_place(files.checkpoint)
 
-    def keep(self, position: Position, history: History, seed: int, now: bool = False) -> None:
+    def keep(self, position: Position, seed: int, now: bool = False) -> None:
         """Write a checkpoint if one is due, or `now`."""
         path = self.files.checkpoint
         if path is None or not (now or time.perf_counter() - self.last >= self.files.every):
@@ -62,7 +62,7 @@ class StreamFile:
         header |= {
             "problem": dict(self.known),
             "seed": seed,
-            "history": history.to_json(),
+            "history": position.history.to_json(),
             "n_seen": position.n_seen,
             "digest": position.digest,
         }
@@ -86,9 +86,9 @@ class StreamFile:
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             why = storage.shortened(str(error))
             raise ValueError(f"{path} is not a usable checkpoint: {why}") from error
-        position = Position(at)
+        position = Position(at, history)
         while position.n_seen < n_seen and (Y := blocks.take(fit.block_size)) is not None:
-            position = position.after(at, Y)
+            position = position.after(at, history, Y)
         if position.n_seen < n_seen:
             raise ValueError(
                 f"{path} has seen {n_seen} frames, but the stream has only {position.n_seen}: give"
@@ -99,4 +99,4 @@ class StreamFile:
                 f"{path} belongs to another stream: its first {n_seen} frames are not those of this"
                 " one; give the same stream again, from its beginning"
             )
-        return Resumed(fit, position, history)
+        return Resumed(fit, position)

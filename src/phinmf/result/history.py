@@ -76,6 +76,12 @@ class History:
         """The start and then the best objective after each iteration, at the target floor."""
         return np.minimum.accumulate(np.concatenate([[self.start], self.target_objective]))
 
+    def copied(self) -> History:
+        """A copy to which rows can be added."""
+        copy = History(self.start)
+        copy.rows = list(self.rows)
+        return copy
+
     def to_json(self) -> dict[str, Any]:
         """Return all rows as values that JSON can hold."""
         return {"start": self.start, "rows": [list(row) for row in self.rows]}

@@ -16,8 +16,8 @@ UNITS = {"": 0, "k": 1, "M": 2, "G": 3, "T": 4}
 def limit(device: Device, users: int = 1) -> float:
     """Return the bytes that frames of this process may use on a device of PyTorch.
 
-    They are what the environment variable allows, or a share of what is free, which other
-    processes may have to use, too; infinity where PyTorch cannot say it.
+    They are what the environment variable allows, or a share of what is free, divided by the
+    number of processes that use the device; infinity where PyTorch cannot say it.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def limit(device: Device, users: int = 1) -> float:
     """
     given = os.environ.get(VARIABLE)
     if given is not None:
-        return parsed(given)
+        return parsed(given) / users
     free = free_memory(device)
     return float("inf") if free is None else SHARE * free / users
 
