@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sounds import KINDS
 
 import phinmf
@@ -178,6 +179,13 @@ def test_other_frames_are_not_taken_for_transposed_ones(kind, M, N, rng):
 
 
 STEREO = RNG.standard_normal((2, 500))
+
+
+def masked(array):
+    """The array, with three values masked."""
+    return np.ma.masked_array(array, np.arange(array.size).reshape(array.shape) < 3)
+
+
 MISTAKES = [
     (lambda: phinmf.tl_nmf(SOUND, 2), r"Y has 1 dimensions, but .*: phinmf.to_frames makes them"),
     (lambda: phinmf.tl_nmf("a.wav", 2), "Y names the file .a.wav., but frames .*frames_from_files"),
@@ -203,6 +211,19 @@ MISTAKES = [
     (lambda: phinmf.unmix(SOUND, 0), "sample_rate is 0, but a whole number from 1"),
     (lambda: phinmf.unmix(SOUND[:0], 8000), r"y has shape \(0,\), but \(n,\) or"),
     (lambda: atom_frequencies(Y.T, "8000"), "sample_rate is '8000', but a finite"),
+    (lambda: phinmf.to_frames((SOUND, 8000), 16), "y is a tuple of a sound and .*sample_rate = so"),
+    (lambda: phinmf.to_frames((8000, SOUND), 16), "y is a tuple of a sound and its sampling rate"),
+    (lambda: phinmf.unmix((SOUND, 8000), 8000), "y is a tuple of a sound and its sampling rate"),
+    (lambda: phinmf.to_frames(SOUND, 16.5), "M is 16.5, but a whole number is needed"),
+    (lambda: list(phinmf.stream_frames([STEREO], 16)), "piece 1 .* is 2 samples on 500 channels"),
+    (lambda: phinmf.tl_nmf(iter([Y + 0j]), 2), "block 1 of the stream is complex, as an STFT is"),
+    (lambda: phinmf.tl_nmf(iter(["a.wav"]), 2), "block 1 .* file 'a.wav', .*phinmf.stream_frames"),
+    (lambda: phinmf.tl_nmf(csr_matrix(Y), 2), r"Y is sparse, but .*: pass Y\.toarray\(\)"),
+    (lambda: phinmf.tl_nmf(masked(Y), 2), r"Y has 3 masked values, .*Y\.filled\(0\), and frame_m"),
+    (lambda: phinmf.tl_nmf(iter([masked(Y)]), 2), "block 1 of the stream has 3 masked values"),
+    (lambda: phinmf.TLNMF(2).fit(masked(Y.T)), "X has 3 masked values"),
+    (lambda: phinmf.TLNMF(2).fit(iter([Y.T])), "X is a stream, but .* partial_fit .*, or tl_nmf"),
+    (lambda: phinmf.TLNMF(2).partial_fit(iter([Y.T])), "X is a stream, .* partial_fit with each"),
 ]
 
 
@@ -221,6 +242,12 @@ def test_integers_lists_and_tables_are_accepted():
     assert phinmf.tl_nmf(Y.tolist(), 2, **SHORT).objective == known.objective
     table = pytest.importorskip("pandas").DataFrame(Y)
     assert phinmf.tl_nmf(table, 2, **SHORT).objective == known.objective
+
+
+def test_whole_floats_and_arrays_without_masked_values_are_accepted():
+    assert np.array_equal(phinmf.to_frames(SOUND, 16.0), phinmf.to_frames(SOUND, 16))
+    known = phinmf.tl_nmf(Y, 2, **SHORT)
+    assert phinmf.tl_nmf(np.ma.masked_array(Y), 2, **SHORT).objective == known.objective
 
 
 def test_pieces_of_many_channels_may_be_short():
