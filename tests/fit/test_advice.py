@@ -178,6 +178,45 @@ def test_other_frames_are_not_taken_for_transposed_ones(kind, M, N, rng):
     assert not overlap_by_half(turned(frames))
 
 
+def learned_from(name, Y):
+    """Learn from frames as they come from a stream, or in parts."""
+    if name == "stream":
+        return phinmf.tl_nmf(iter([Y, Y]), 2, **SHORT)
+    model = phinmf.TLNMF(2, **SHORT)
+    return [model.partial_fit(Y.T) for _ in range(2)]
+
+
+@pytest.mark.parametrize("name", ["stream", "partial_fit"])
+def test_the_first_block_of_a_stream_gets_advice_once(name):
+    (text,) = said(lambda: learned_from(name, POWER))
+    assert "no sample of the frames is negative, as if they were a spectrogram" in text
+    assert said(lambda: learned_from(name, Y)) == []
+
+
+def test_a_stream_may_begin_with_few_long_frames(monkeypatch):
+    monkeypatch.setattr("phinmf.fit.advice.MANY_SAMPLES", 16)
+    assert said(lambda: phinmf.tl_nmf(iter([Y[:, :2], Y]), 2, **SHORT)) == []
+
+
+@pytest.mark.parametrize("channels", [1, 2, 5])
+def test_a_sound_in_place_of_frames_is_noticed(channels):
+    sound = RNG.standard_normal((channels, 1000 * channels))
+    calls = [
+        lambda: phinmf.tl_nmf(sound, 1, **SHORT),
+        lambda: phinmf.TLNMF(1, **SHORT).fit(sound.T),
+    ]
+    for call in calls:
+        (text,) = said(call)
+        assert f"look like a sound of {channels} channels: cut it into frames" in text
+        assert one_sentence(text)
+
+
+@pytest.mark.parametrize("M", [2, 4, 8])
+def test_very_short_frames_of_a_sound_are_not_taken_for_one(M):
+    frames = phinmf.to_frames(RNG.standard_normal(600 * M * M), M)
+    assert said(lambda: phinmf.tl_nmf(frames, 1, **SHORT)) == []
+
+
 STEREO = RNG.standard_normal((2, 500))
 
 

@@ -14,6 +14,7 @@ from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
 from phinmf.estimator import fitting, validation
 from phinmf.fit import weights
+from phinmf.fit.advice import advise
 from phinmf.fit.blocks import Waiting, converted
 from phinmf.fit.description import label
 from phinmf.fit.devices import ComputeDevice, check_same_device
@@ -168,6 +169,7 @@ def begun(estimator: Any, Y: Array) -> EstimatorStream:
         Y, e.n_components, fitting.options_of(e), W=W, fixed=e.fixed,
         forget_factor=e.forget_factor, block_size=e.block_size, random_state=e.random_state,
     )  # fmt: skip
+    advise(Y, fit.options, more_come=True)
     if is_fitted(e):
         known = arrays.like(e.components_.T, Y, np.float64)
         options = again(fit.options, arrays.like(e.transform_matrix_, Y))

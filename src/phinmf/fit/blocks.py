@@ -115,6 +115,11 @@ class Blocks:
         self.waiting = Waiting()
         self.waiting.put(self.taken(first))
 
+    @property
+    def first(self) -> Array:
+        """The first frames that wait (C, M, n): before any are taken, the first block."""
+        return self.waiting.parts[0][0]
+
     def taken(self, Y: Array) -> Array:
         """A copy of a block where it is computed with: its owner may use the memory again."""
         return converted(f"block {self.number} of the stream", Y, self.example)
