@@ -105,9 +105,7 @@ def framed(pieces: Iterable[Any], M: int, dtype: Any) -> Iterator[Array]:
             waiting = np.zeros((len(channels), hop), dtype)  # half a frame of zeros comes before
         if signal.shape[1:] != shape:
             known = "(n,)" if not shape else f"(n, {shape[0]})"
-            raise ValueError(
-                f"{name} has shape {signal.shape}, but those before it have {known}"
-            )
+            raise ValueError(f"{name} has shape {signal.shape}, but those before it have {known}")
         waiting = np.concatenate([waiting, channels], axis=1)
         whole = waiting.shape[1] // hop * hop
         if whole >= M:

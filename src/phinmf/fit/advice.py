@@ -26,7 +26,8 @@ SAME = 1e-4  #: largest relative difference between overlaps, well above roundin
 def advise(frames: AnyArray, options: FitOptions, more_come: bool = False) -> None:
     """Warn if frames (C, M, N) probably lie the other way, or are a sound or a spectrogram.
 
-    If `more_come`, they are the first of a stream, and that they are few means nothing. The values of a dask array are not looked at: they may be in files or on a cluster.
+    If `more_come`, they are the first of a stream, and that they are few means nothing. The values
+    of a dask array are not looked at: they may be in files or on a cluster.
     """
     _, M, N = frames.shape
     in_memory = not is_lazy(frames) and math.prod(frames.shape) >= FEW_ENTRIES
@@ -74,7 +75,7 @@ def overlap_by_half(frames: AnyArray, least: int = FEW_SAMPLES) -> bool:
     its own half of the window. Arrays that `to_frames` did not make have no reason to do so.
     """
     _, M, N = frames.shape
-    if M % 2 or M < least:  # so few samples prove nothing
+    if M % 2 or least > M:  # so few samples prove nothing
         return False
     w, half = window(M)[:, None], M // 2
     step = max(1, (N - 1) // PAIRS)

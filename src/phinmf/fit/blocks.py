@@ -129,7 +129,9 @@ class Blocks:
         for given in self.arriving:
             self.number += 1
             name = f"block {self.number} of the stream"
-            checks.refuse_path(name, given, "frames are needed: pass phinmf.stream_frames(files, M)")
+            checks.refuse_path(
+                name, given, "frames are needed: pass phinmf.stream_frames(files, M)"
+            )
             checks.refuse_complex(name, given)
             Y = checks.real_array(name, given)
             if Y.ndim not in (2, 3) or 0 in Y.shape[:-1]:
