@@ -345,7 +345,8 @@ class TLNMF(
     def save(self, path: File) -> None:
         """Write the fitted model to one .npz file, without pickle; `load` reads it.
 
-        A model that was saved there before is replaced, any other file is not.
+        A model that was saved there before is replaced; any other file is not, nor is a model of
+        `unmix`.
 
         Parameters
         ----------
