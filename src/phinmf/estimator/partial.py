@@ -8,6 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted as check_attributes
 
 from phinmf import arrays, checks
 from phinmf._types import Array
@@ -155,6 +157,17 @@ def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) ->
 def is_fitted(estimator: Any) -> bool:
     """Whether anything was learned."""
     return "components_" in vars(estimator)
+
+
+def check_is_fitted(estimator: Any) -> None:
+    """Raise if nothing was learned; say so if only silence has arrived."""
+    stream: EstimatorStream | None = estimator._stream
+    if stream is not None and not is_fitted(estimator):
+        raise NotFittedError(
+            f"this {type(estimator).__name__} has learned nothing from {stream.n_seen} frames: all"
+            " were silent or of weight 0; call partial_fit with frames that hold sound"
+        )
+    check_attributes(estimator)
 
 
 def begun(estimator: Any, Y: Array) -> EstimatorStream:
