@@ -18,6 +18,7 @@ from phinmf.inits import INITS
 from phinmf.solvers import Solver
 
 TEMPLATE = "component_{number:02d}"  #: default name of a component's file, without the ending
+HOW_TO_OVERWRITE = "add --overwrite"  #: on the command line
 MAX_GAIN = 60.0  #: dB
 MAX_WINDOW = 65_535  #: samples
 
@@ -80,6 +81,7 @@ class Output:
     gain: float = 0.0  #: dB, the same for all components
     overwrite: bool = False
     keep: tuple[Path, ...] = ()  #: files that are read: a folder that holds them is not replaced
+    how_to_overwrite: str = HOW_TO_OVERWRITE  #: in the words of the caller, for messages
 
     def __post_init__(self) -> None:
         """Refuse a gain that cannot be meant."""
