@@ -108,7 +108,7 @@ def test_another_problem_is_refused(tmp_path):
         ValueError, match="another run: its frames are others than those given here; r"
     ):
         tl_nmf(notes(n=6000, seed=1), 3, resume=path)
-    with pytest.raises(ValueError, match="its init is another than that given here"):
+    with pytest.raises(ValueError, match="its init is 'dct', here it is an array"):
         run(path, resume=path, init=np.eye(32))
     with pytest.raises(ValueError, match="its solver"):
         run(path, resume=path, solver="quasi-newton", anneal=True)

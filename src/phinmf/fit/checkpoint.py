@@ -163,17 +163,22 @@ def read_same(path: File, known: Description) -> storage.Stored:
         if saved.get(name) != value:
             raise ValueError(
                 f"{path} belongs to another run: {difference(name, saved.get(name), value)}; resume"
-                " with the same frames and options, or without this checkpoint"
+                " with the same frames and options"
             )
     return stored
 
 
 def difference(name: str, saved: Any, here: Any) -> str:
-    """Say how a run differs from that of a checkpoint."""
-    if any(DIGEST.fullmatch(str(value)) for value in (saved, here)):
+    """Say how a run differs from that of a checkpoint; digests of arrays are not shown."""
+    arrays_given = [bool(DIGEST.fullmatch(str(value))) for value in (saved, here)]
+    if all(arrays_given):
         others = "are others than those" if name.endswith("frames") else "is another than that"
         return f"its {name} {others} given here"
-    return f"its {name} is {storage.shown(saved)}, here it is {here!r}"
+    was, now = (
+        "an array" if is_array else storage.shown(value)
+        for is_array, value in zip(arrays_given, (saved, here), strict=True)
+    )
+    return f"its {name} is {was}, here it is {now}"
 
 
 def check_length(path: File, snapshot: Snapshot, max_iter: int) -> None:
