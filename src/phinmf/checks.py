@@ -26,7 +26,9 @@ def real_array(name: str, given: ArrayLike) -> Array:
     array = tensor(name, given) if arrays.is_tensor(given) else native(numbers(name, given))
     xp = namespace(array)
     if xp.isdtype(array.dtype, "complex floating"):
-        raise ValueError(f"{name} is complex, but real numbers are needed: pass {name}.real")
+        raise ValueError(
+            f"{name} is complex, but real numbers are needed: pass {variable(name)}.real"
+        )
     if isinstance(array, np.ndarray) and array.dtype.kind not in "fiub":
         raise TypeError(f"{name} has dtype {array.dtype}, but real numbers are needed")
     if array.dtype not in (xp.float32, xp.float64):
@@ -35,6 +37,11 @@ def real_array(name: str, given: ArrayLike) -> Array:
     if bad:
         raise ValueError(f"{name} has {bad} NaN or infinite values: remove or replace them")
     return array
+
+
+def variable(name: str) -> str:
+    """Return what code may call an argument: "block" for "block 1 of the stream"."""
+    return name.split()[0]
 
 
 def refuse_path(name: str, given: Any, advice: str) -> None:
@@ -59,7 +66,9 @@ def refuse_complex(name: str, given: Any, needed: str = FRAMES_NEEDED) -> None:
 def refuse_sparse(name: str, given: Any) -> None:
     """Raise if a sparse array of SciPy is given, of which NumPy makes an array of one object."""
     if hasattr(given, "toarray"):
-        raise TypeError(f"{name} is sparse, but a dense array is needed: pass {name}.toarray()")
+        raise TypeError(
+            f"{name} is sparse, but a dense array is needed: pass {variable(name)}.toarray()"
+        )
 
 
 def refuse_masked(name: str, given: Any) -> None:
@@ -67,8 +76,8 @@ def refuse_masked(name: str, given: Any) -> None:
     if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
         n = int(np.ma.getmaskarray(given).sum())
         raise ValueError(
-            f"{name} has {n} masked values, but every value is used: pass {name}.filled(0), and"
-            " frame_mask to leave whole frames out of a fit"
+            f"{name} has {n} masked values, but every value is used: pass"
+            f" {variable(name)}.filled(0), and frame_mask to leave whole frames out of a fit"
         )
 
 

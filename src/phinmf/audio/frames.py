@@ -126,7 +126,7 @@ def refuse_transposed_signal(name: str, signal: Array) -> None:
     """Raise if there are many more channels than samples."""
     if signal.ndim == 2 and signal.shape[1] > max(MANY_CHANNELS, len(signal)):
         n, channels = signal.shape
-        advice = f"(n, channels) is needed: pass {name}.T"
+        advice = f"(n, channels) is needed: pass {checks.variable(name)}.T"
         if n > FEW_CHANNELS:
             advice = "the samples of a sound are needed, of shape (n,) or (n, channels)"
         raise ValueError(
