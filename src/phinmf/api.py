@@ -167,7 +167,7 @@ def tl_nmf(
         Frames that begin a recording: activations are not smooth across them, nor across frames
         that are left out.
     forget_factor : float
-        Only for a stream: how much earlier frames count after each block, from 0 to 1. With 0.95
+        Only for a stream: how much earlier frames count after each block, > 0 and ≤ 1. With 0.95
         a frame counts half after 14 blocks; with 1 all frames count the same.
     block_size : int, optional
         Only for a stream: number of frames in each step, by default 2M. A sample of six blocks is

@@ -21,10 +21,14 @@ def real_array(name: str, given: ArrayLike) -> Array:
 
     A tensor stays one, on its device, without its gradient.
     """
+    refuse_sparse(name, given)
+    refuse_masked(name, given)
     array = tensor(name, given) if arrays.is_tensor(given) else native(numbers(name, given))
     xp = namespace(array)
     if xp.isdtype(array.dtype, "complex floating"):
-        raise ValueError(f"{name} is complex, but real numbers are needed: pass {name}.real")
+        raise ValueError(
+            f"{name} is complex, but real numbers are needed: pass {variable(name)}.real"
+        )
     if isinstance(array, np.ndarray) and array.dtype.kind not in "fiub":
         raise TypeError(f"{name} has dtype {array.dtype}, but real numbers are needed")
     if array.dtype not in (xp.float32, xp.float64):
@@ -33,6 +37,11 @@ def real_array(name: str, given: ArrayLike) -> Array:
     if bad:
         raise ValueError(f"{name} has {bad} NaN or infinite values: remove or replace them")
     return array
+
+
+def variable(name: str) -> str:
+    """Return what code may call an argument: "block" for "block 1 of the stream"."""
+    return name.split()[0]
 
 
 def refuse_path(name: str, given: Any, advice: str) -> None:
@@ -51,6 +60,24 @@ def refuse_complex(name: str, given: Any, needed: str = FRAMES_NEEDED) -> None:
     if given.is_complex() if arrays.is_tensor(given) else known and given.dtype.kind == "c":
         raise ValueError(
             f"Complex data not supported: {name} is complex, as an STFT is, but {needed}"
+        )
+
+
+def refuse_sparse(name: str, given: Any) -> None:
+    """Raise if a sparse array of SciPy is given, of which NumPy makes an array of one object."""
+    if hasattr(given, "toarray"):
+        raise TypeError(
+            f"{name} is sparse, but a dense array is needed: pass {variable(name)}.toarray()"
+        )
+
+
+def refuse_masked(name: str, given: Any) -> None:
+    """Raise if an array has masked values: they would be used as if they were not masked."""
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+        n = int(np.ma.getmaskarray(given).sum())
+        raise ValueError(
+            f"{name} has {n} masked values, but every value is used: pass"
+            f" {variable(name)}.filled(0), and frame_mask to leave whole frames out of a fit"
         )
 
 
@@ -123,14 +150,13 @@ def number(
         value = math.nan if isinstance(given, (str, bytes)) else float(given)
     except (TypeError, ValueError, OverflowError):
         value = math.nan
-    if not (math.isfinite(value) and (value > least if strict else value >= least)):
+    enough = value > least if strict else value >= least
+    if not (math.isfinite(value) and enough and (most is None or value <= most)):
         also = "" if most is None else f" and ≤ {most:g}"
         raise ValueError(
             f"{name} is {given!r}, but a finite number {'>' if strict else '≥'} {least:g}{also} is"
             " needed"
         )
-    if most is not None and value > most:
-        raise ValueError(f"{name} is {given!r}, but a number from {least:g} to {most:g} is needed")
     return value
 
 

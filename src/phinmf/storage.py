@@ -24,6 +24,10 @@ VERSION = 1  #: of the format
 DESCRIPTORS = "/proc/self/fd"  #: where Linux shows the open files of a process
 
 
+class NotOurs(Exception):
+    """An intact .npz file that something else has written."""
+
+
 class Stored(NamedTuple):
     """The contents of a file."""
 
@@ -64,10 +68,10 @@ def pack(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
-def named(path: Any) -> Path:
+def named(path: Any, what: str = "file") -> Path:
     """Return the given path, or raise if it is none."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"the path is {path!r}, but the name of a file is needed")
+        raise TypeError(f"the path is {path!r}, but the name of a {what} is needed")
     return Path(path)
 
 
@@ -83,16 +87,22 @@ def writable(path: Any) -> Path:
     return path
 
 
-def refuse_other_files(path: Path, kind: str) -> None:
-    """Raise if a file would be replaced that is not of this kind; an empty one may be."""
+def refuse_other_files(path: Path, kind: str) -> dict[str, Any] | None:
+    """Raise if a file would be replaced that is not of this kind; an empty one may be.
+
+    Return the header of the file that is there, if there is one.
+    """
     if not path.exists() or path.stat().st_size == 0:
-        return
+        return None
     try:
-        read(path, kind)
+        return read(path, kind).header
     except ValueError:
-        raise ValueError(
-            f"{path} exists and is not a {kind} of phinmf: name another file, or remove this one"
-        ) from None
+        raise other_file(path, f"a {kind} of phinmf") from None
+
+
+def other_file(path: Path, needed: str) -> ValueError:
+    """Return the error for a file that must not be replaced."""
+    return ValueError(f"{path} exists and is not {needed}: name another file, or remove this one")
 
 
 @contextmanager
@@ -104,7 +114,7 @@ def unfinished(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.phinmf")
     try:
-        with nameless(path.parent) or open(temporary, "xb") as file:
+        with nameless(path.parent) or new_file(temporary, path) as file:
 
             def give_name() -> None:
                 if temporary.exists():
@@ -120,6 +130,16 @@ def unfinished(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
             yield file, give_name
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def new_file(temporary: Path, path: Path) -> BinaryIO:
+    """Open a new file under a temporary name; an error names the path that was asked for."""
+    try:
+        return open(temporary, "xb")
+    except OSError as error:
+        raise type(error)(
+            error.errno, f"no file can be written here ({error.strerror}), name another", str(path)
+        ) from None
 
 
 def nameless(folder: Path) -> BinaryIO | None:
@@ -155,6 +175,11 @@ def read(path: str | os.PathLike[str], kind: str) -> Stored:
         raise ValueError(f"{path} is not a file, but a phinmf {kind} is needed")
     try:
         header, arrays = unpack(path)
+    except NotOurs:
+        raise ValueError(
+            f"{path} is not a file of phinmf, but a phinmf {kind} is needed: name one that phinmf"
+            " has written"
+        ) from None
     except Exception as error:
         why = shortened(str(error))
         raise ValueError(f"{path} is damaged or not a phinmf file ({why})") from error
@@ -184,6 +209,8 @@ def unpack(path: Path) -> Stored:
     """Read every member, checksums included."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
+        if members and not any(m.filename == "header.npy" for m in members):
+            raise NotOurs
         if any(m.compress_type != zipfile.ZIP_STORED for m in members):
             raise ValueError("it is compressed")
         if sum(m.file_size for m in members) > path.stat().st_size:

@@ -13,6 +13,7 @@ from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.audio.frames import whole_signal
 from phinmf.audio.sources import ArraySource
+from phinmf.fit.automatic import AUTO
 from phinmf.solvers import Solver
 from phinmf.unmixed import Unmixing, columns
 from phinmf.unmixing.learn import learn
@@ -25,7 +26,7 @@ from phinmf.unmixing.told import Told
 def unmix(
     y: ArrayLike,
     sample_rate: int,
-    n_components: Components = UnmixOptions.n_components,
+    n_components: Components | None = None,
     *,
     window: str | float = "40ms",
     sparsity: float = DEFAULT_SPARSITY,
@@ -50,8 +51,9 @@ def unmix(
         components.
     sample_rate : int
         Samples per second.
-    n_components : int or "auto"
-        Number of components; "auto" counts them first, in the DCT. Ignored if a model is given.
+    n_components : int or "auto", optional
+        Number of components, by default 8; "auto" counts them first, in the DCT. If a model is
+        given, it is that of the model, and another number is refused.
     window : str or int
         Length of a frame: "40ms", "0.04s", or a number of samples. The nearest even number of
         samples is taken.
@@ -104,7 +106,7 @@ def unmix(
     signal = whole_signal("y", arrays.to_numpy(y) if arrays.is_tensor(y) else y)
     rate = checks.count("sample_rate", sample_rate, 1, 2**31 - 1)
     options = UnmixOptions(
-        n_components=n_components,
+        n_components=UnmixOptions.n_components if n_components is None else n_components,
         window=window,
         sparsity=sparsity,
         n_atoms=n_atoms,
@@ -116,10 +118,16 @@ def unmix(
         n_threads=n_threads,
         device=device,
     )
+    known = None if model is None else model_for(model, rate)
+    if known is not None and n_components not in (None, AUTO, known.K):
+        raise ValueError(
+            f"n_components is {n_components}, but the model has {known.K} components: leave"
+            " n_components out, or leave model out to learn others"
+        )
     source = ArraySource(columns(signal), rate)
-    told = Told(source, options, model is None) if verbose else None
+    told = Told(source, options, known is None) if verbose else None
     seen = told.learning(callback) if told else callback
-    learned = learn(source, options, seen) if model is None else model_for(model, rate)
+    learned = learn(source, options, seen) if known is None else known
     sink = ArraySink(learned.K, source, signal.dtype)
     progress = told.separating if told else lambda share: None
     H = separate(source, learned, sink, n_threads=n_threads, progress=progress)

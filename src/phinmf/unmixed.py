@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from phinmf import storage
 from phinmf._types import Array
 from phinmf.audio.sources import ArraySource
 from phinmf.result import History
@@ -107,7 +108,10 @@ class Unmixing:
         own = SampleFormat("WAV", "DOUBLE" if self.mixture.dtype == np.float64 else "FLOAT")
         if subtype is None and format is None:
             subtype = "FLOAT"
-        output = Output(Path(folder), format, subtype, filename, gain, overwrite)
+        output = Output(
+            storage.named(folder, "folder"), format, subtype, filename, gain, overwrite,
+            how_to_overwrite="pass overwrite=True",
+        )  # fmt: skip
         source = ArraySource(columns(self.mixture), self.sample_rate)
         plan = planned(output, source, own, self.model.K)
         write_folder(source, self.model, plan, Origin(), finish=write_report)

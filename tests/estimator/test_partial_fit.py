@@ -273,3 +273,11 @@ def test_frames_may_all_have_no_weight():
 def test_frames_of_several_channels_are_refused_in_one_sentence():
     with pytest.raises(ValueError, match="one channel"):
         model().partial_fit(np.ones((2, M, 5)))
+
+
+def test_a_model_that_has_seen_only_silence_says_so():
+    quiet = model().partial_fit(np.zeros((30, 12)))
+    with pytest.raises(NotFittedError, match="nothing from 30 frames: all were silent or of"):
+        quiet.transform(np.ones((3, 12)))
+    with pytest.raises(NotFittedError, match="Call 'fit'"):
+        model().transform(np.ones((3, 12)))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sounds import KINDS
 
 import phinmf
@@ -177,7 +178,53 @@ def test_other_frames_are_not_taken_for_transposed_ones(kind, M, N, rng):
     assert not overlap_by_half(turned(frames))
 
 
+def learned_from(name, Y):
+    """Learn from frames as they come from a stream, or in parts."""
+    if name == "stream":
+        return phinmf.tl_nmf(iter([Y, Y]), 2, **SHORT)
+    model = phinmf.TLNMF(2, **SHORT)
+    return [model.partial_fit(Y.T) for _ in range(2)]
+
+
+@pytest.mark.parametrize("name", ["stream", "partial_fit"])
+def test_the_first_block_of_a_stream_gets_advice_once(name):
+    (text,) = said(lambda: learned_from(name, POWER))
+    assert "no sample of the frames is negative, as if they were a spectrogram" in text
+    assert said(lambda: learned_from(name, Y)) == []
+
+
+def test_a_stream_may_begin_with_few_long_frames(monkeypatch):
+    monkeypatch.setattr("phinmf.fit.advice.MANY_SAMPLES", 16)
+    assert said(lambda: phinmf.tl_nmf(iter([Y[:, :2], Y]), 2, **SHORT)) == []
+
+
+@pytest.mark.parametrize("channels", [1, 2, 5])
+def test_a_sound_in_place_of_frames_is_noticed(channels):
+    sound = RNG.standard_normal((channels, 1000 * channels))
+    calls = [
+        lambda: phinmf.tl_nmf(sound, 1, **SHORT),
+        lambda: phinmf.TLNMF(1, **SHORT).fit(sound.T),
+    ]
+    for call in calls:
+        (text,) = said(call)
+        assert f"look like a sound of {channels} channels: cut it into frames" in text
+        assert one_sentence(text)
+
+
+@pytest.mark.parametrize("M", [2, 4, 8])
+def test_very_short_frames_of_a_sound_are_not_taken_for_one(M):
+    frames = phinmf.to_frames(RNG.standard_normal(600 * M * M), M)
+    assert said(lambda: phinmf.tl_nmf(frames, 1, **SHORT)) == []
+
+
 STEREO = RNG.standard_normal((2, 500))
+
+
+def masked(array):
+    """The array, with three values masked."""
+    return np.ma.masked_array(array, np.arange(array.size).reshape(array.shape) < 3)
+
+
 MISTAKES = [
     (lambda: phinmf.tl_nmf(SOUND, 2), r"Y has 1 dimensions, but .*: phinmf.to_frames makes them"),
     (lambda: phinmf.tl_nmf("a.wav", 2), "Y names the file .a.wav., but frames .*frames_from_files"),
@@ -203,6 +250,22 @@ MISTAKES = [
     (lambda: phinmf.unmix(SOUND, 0), "sample_rate is 0, but a whole number from 1"),
     (lambda: phinmf.unmix(SOUND[:0], 8000), r"y has shape \(0,\), but \(n,\) or"),
     (lambda: atom_frequencies(Y.T, "8000"), "sample_rate is '8000', but a finite"),
+    (lambda: phinmf.to_frames((SOUND, 8000), 16), "y is a tuple of a sound and .*sample_rate = so"),
+    (lambda: phinmf.to_frames((8000, SOUND), 16), "y is a tuple of a sound and its sampling rate"),
+    (lambda: phinmf.unmix((SOUND, 8000), 8000), "y is a tuple of a sound and its sampling rate"),
+    (lambda: phinmf.to_frames(SOUND, 16.5), "M is 16.5, but a whole number is needed"),
+    (
+        lambda: list(phinmf.stream_frames([STEREO], 16)),
+        r"piece 1 .* 500 channels, .*pass piece\.T$",
+    ),
+    (lambda: phinmf.tl_nmf(iter([Y + 0j]), 2), "block 1 of the stream is complex, as an STFT is"),
+    (lambda: phinmf.tl_nmf(iter(["a.wav"]), 2), "block 1 .* file 'a.wav', .*phinmf.stream_frames"),
+    (lambda: phinmf.tl_nmf(csr_matrix(Y), 2), r"Y is sparse, but .*: pass Y\.toarray\(\)"),
+    (lambda: phinmf.tl_nmf(masked(Y), 2), r"Y has 3 masked values, .*Y\.filled\(0\), and frame_m"),
+    (lambda: phinmf.tl_nmf(iter([masked(Y)]), 2), r"block 1 .* 3 masked .* block\.filled\(0\)"),
+    (lambda: phinmf.TLNMF(2).fit(masked(Y.T)), "X has 3 masked values"),
+    (lambda: phinmf.TLNMF(2).fit(iter([Y.T])), "X is a stream, but .* partial_fit .*, or tl_nmf"),
+    (lambda: phinmf.TLNMF(2).partial_fit(iter([Y.T])), "X is a stream, .* partial_fit with each"),
 ]
 
 
@@ -221,6 +284,12 @@ def test_integers_lists_and_tables_are_accepted():
     assert phinmf.tl_nmf(Y.tolist(), 2, **SHORT).objective == known.objective
     table = pytest.importorskip("pandas").DataFrame(Y)
     assert phinmf.tl_nmf(table, 2, **SHORT).objective == known.objective
+
+
+def test_whole_floats_and_arrays_without_masked_values_are_accepted():
+    assert np.array_equal(phinmf.to_frames(SOUND, 16.0), phinmf.to_frames(SOUND, 16))
+    known = phinmf.tl_nmf(Y, 2, **SHORT)
+    assert phinmf.tl_nmf(np.ma.masked_array(Y), 2, **SHORT).objective == known.objective
 
 
 def test_pieces_of_many_channels_may_be_short():

@@ -104,14 +104,26 @@ def test_another_problem_is_refused(tmp_path):
     run(path, 9)
     with pytest.raises(ValueError, match=r"its penalty is .*=10.0.*, here it is .*=3.0"):
         run(path, resume=path, sparsity=3)
-    with pytest.raises(ValueError, match="belongs to another run: its frames"):
+    with pytest.raises(
+        ValueError, match="another run: its frames are others than those given here; r"
+    ):
         tl_nmf(notes(n=6000, seed=1), 3, resume=path)
+    with pytest.raises(ValueError, match="its init is 'dct', here it is an array"):
+        run(path, resume=path, init=np.eye(32))
     with pytest.raises(ValueError, match="its solver"):
         run(path, resume=path, solver="quasi-newton", anneal=True)
     with pytest.raises(FileNotFoundError, match="does not exist"):
         run(path, resume=tmp_path / "nothing")
     with pytest.raises(ValueError, match="no checkpoint is named"):
         run(path, resume=True)
+
+
+def test_fewer_iterations_than_were_made_are_refused(tmp_path):
+    path = tmp_path / "run.npz"
+    run(path, 12)
+    with pytest.raises(ValueError, match=r"max_iter is 2, but .* has made 10 .* at least 10$"):
+        run(path, resume=path, max_iter=2)
+    assert run(path, resume=path, max_iter=10).n_iter == 10
 
 
 def test_resume_true_starts_afresh_where_there_is_nothing(tmp_path):

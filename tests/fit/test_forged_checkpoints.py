@@ -92,9 +92,9 @@ def test_every_field_of_the_header_is_checked(kept, tmp_path):
         ({"random_state": None}, "its random_state is 5, here it is None"),
         ({"random_state": np.random.default_rng(5)}, "its random_state is 5, here .* 'Generator "),
         ({"init": "random"}, "its init is 'dct', here it is 'random'"),
-        ({"init": np.eye(8)}, "its init is 'dct', here it is 'array "),
-        ({"W": np.ones((8, 2))}, "its W is None, here it is 'array "),
-        ({"H": np.ones((2, Y.shape[1]))}, "its H is None, here it is 'array "),
+        ({"init": np.eye(8)}, "its init is 'dct', here it is an array"),
+        ({"W": np.ones((8, 2))}, "its W is None, here it is an array"),
+        ({"H": np.ones((2, Y.shape[1]))}, "its H is None, here it is an array"),
         ({"divergence": "gaussian"}, "its divergence is 'itakura-saito', here it is 'gaussian'"),
     ],
 )

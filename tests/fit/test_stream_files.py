@@ -144,7 +144,7 @@ def test_forged_numbers_are_refused_too(tmp_path, name):
         ({"first_frames": [0]}, "first_frames is given, but Y is a stream"),
         ({"fixed": "H"}, "fixed asks for H to stay"),
         ({"forget_factor": 0.0}, "forget_factor is 0.0, but a finite number > 0 and ≤ 1 is"),
-        ({"forget_factor": 1.5}, "forget_factor is 1.5, but a number from 0 to 1 is needed"),
+        ({"forget_factor": 1.5}, "forget_factor is 1.5, but a finite number > 0 and ≤ 1 is"),
         ({"block_size": 0}, "block_size is 0, but a whole number ≥ 1 is needed"),
         ({"n_components": 13}, "n_components is 13, but a whole number from 1 to 12 = M"),
         ({"W": np.ones((3, 2))}, r"W has shape \(3, 2\)"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -223,3 +224,19 @@ def test_only_a_result_is_replaced(tmp_path):
     (tmp_path / "empty").touch()
     result.save(tmp_path / "empty")
     assert Result.load(tmp_path / "empty").objective == result.objective
+
+
+def test_files_of_others_and_places_without_files_are_named(tmp_path):
+    np.savez(tmp_path / "other.npz", a=np.ones(3))
+    with pytest.raises(
+        ValueError, match=r"other\.npz is not a file of phinmf, but a phinmf result"
+    ):
+        Result.load(tmp_path / "other.npz")
+    with pytest.raises(ValueError, match="exists and is not a result of phinmf"):
+        fitted().save(tmp_path / "other.npz")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no folder of processes")
+def test_the_path_that_was_given_is_named_where_no_file_can_be_written():
+    with pytest.raises(OSError, match=r"no file can be written here .*: '/proc/x\.npz'$"):
+        fitted().save("/proc/x.npz")

@@ -11,7 +11,8 @@ from problems import notes
 import phinmf
 from phinmf.divergences import Gaussian
 from phinmf.result import History
-from phinmf.result.plots import mean_columns, pitch
+from phinmf.result.figure import new_axes
+from phinmf.result.plots import mean_columns, pitch, plot_power
 
 Y = notes(M=8, n=100)
 SHORT = {"max_iter": 3, "tol": 0, "random_state": 0, "engine": "array"}
@@ -149,3 +150,21 @@ def test_the_summary_says_what_a_fit_costs_per_entry():
     assert f"{stream.objective / Y.size:.6g}" in stream._repr_html_()
     transform = alone()
     assert f"{transform.objective / Y.size:.6g}" in transform._repr_html_()
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 12])
+def test_components_have_whole_numbers(K, rng):
+    (ax,) = new_axes(1)
+    plot_power(ax, rng.random((K, 40)))
+    ax.figure.draw_without_rendering()
+    shown = [at for at in ax.get_yticks() if 0.5 <= at <= K + 0.5]
+    assert shown
+    assert all(at == round(at) for at in shown)
+
+
+def test_a_column_of_a_history_is_an_attribute():
+    history = History(1.0)
+    with pytest.raises(TypeError, match=r"a column is an attribute: use history\.objective$"):
+        history["objective"]
+    with pytest.raises(TypeError, match="use one of objective, divergence"):
+        history["cost"]

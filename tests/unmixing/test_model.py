@@ -5,7 +5,7 @@ import pytest
 from sound_files import RATE, tones
 
 import phinmf
-from phinmf import UnmixModel, storage
+from phinmf import TLNMF, UnmixModel, storage
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +64,26 @@ def test_sampling_rates_that_are_none(unmixing, tmp_path, rate, message):
     storage.write(path, "model", kept | {"sample_rate": rate}, arrays)
     with pytest.raises(ValueError, match=message):
         UnmixModel.load(path)
+
+
+def test_models_of_unmix_and_of_tlnmf_do_not_replace_each_other(unmixing, tmp_path, rng):
+    ours, theirs = tmp_path / "unmix.npz", tmp_path / "tlnmf.npz"
+    fitted = TLNMF(2, max_iter=1, tol=0).fit(rng.standard_normal((40, 8)))
+    for _ in range(2):  # each replaces its own
+        unmixing.model.save(ours)
+        fitted.save(theirs)
+    with pytest.raises(ValueError, match=r"unmix\.npz exists and is not a model of TLNMF: name"):
+        fitted.save(ours)
+    with pytest.raises(ValueError, match=r"tlnmf\.npz exists and is not a model of unmix: name"):
+        unmixing.model.save(theirs)
+    assert UnmixModel.load(ours).K == TLNMF.load(ours).n_components_ == unmixing.model.K
+    assert TLNMF.load(theirs).n_components_ == 2
+
+
+def test_another_number_of_components_than_that_of_the_model_is_refused(unmixing):
+    K, rate = unmixing.model.K, unmixing.sample_rate
+    with pytest.raises(ValueError, match=f"n_components is {K + 1}, but the model has {K} compo"):
+        phinmf.unmix(unmixing.mixture, rate, K + 1, model=unmixing.model)
+    for given in (None, K, "auto"):
+        again = phinmf.unmix(unmixing.mixture, rate, given, model=unmixing.model)
+        assert len(again.components) == K

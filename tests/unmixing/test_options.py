@@ -33,8 +33,11 @@ def test_windows_that_are_none(window):
 
 def test_unmix_has_the_options_and_their_defaults():
     parameters = inspect.signature(phinmf.unmix).parameters
+    assert parameters["n_components"].default is None  # that of the options, or of a model
+    assert f"by default {UnmixOptions.n_components};" in phinmf.unmix.__doc__
     for field in fields(UnmixOptions):
-        assert parameters[field.name].default == field.default, field.name
+        if field.name != "n_components":
+            assert parameters[field.name].default == field.default, field.name
     assert set(parameters) - {f.name for f in fields(UnmixOptions)} == {
         "y", "sample_rate", "model", "callback", "verbose"
     }  # fmt: skip
@@ -45,7 +48,7 @@ def test_unmix_has_the_options_and_their_defaults():
 def test_save_has_the_options_of_an_output():
     parameters = inspect.signature(phinmf.Unmixing.save).parameters
     for field in fields(Output):
-        if field.name not in ("folder", "keep"):
+        if field.name not in ("folder", "keep", "how_to_overwrite"):
             assert parameters[field.name].default == field.default, field.name
 
 

@@ -271,3 +271,13 @@ def test_a_file_cut_short(tmp_path):
     with pytest.raises(ValueError, match="cut short|damaged"):
         unmix_file(path, Output(tmp_path / "out"), UnmixOptions(2, **QUICK))
     assert not (tmp_path / "out").exists()
+
+
+def test_save_says_how_to_replace_a_folder_in_python(tmp_path):
+    made = phinmf.unmix(np.sin(np.arange(4000.0)), 8000, 2, **QUICK)
+    made.save(tmp_path / "song")
+    with pytest.raises(FileExistsError, match="choose another folder, or pass overwrite=True$"):
+        made.save(tmp_path / "song")
+    made.save(tmp_path / "song", overwrite=True)
+    with pytest.raises(TypeError, match="the path is None, but the name of a folder is needed"):
+        made.save(None)

@@ -23,8 +23,11 @@ class SupportsArray(Protocol):
 def is_stream(Y: Any) -> bool:
     """Whether Y is an iterable of blocks: a generator, an iterator, but no array.
 
-    Lists and tuples are arrays, as everywhere in NumPy; ``iter`` makes a stream of them.
+    Lists and tuples are arrays, as everywhere in NumPy; ``iter`` makes a stream of them. Sparse
+    matrices of SciPy can be iterated over, but are no streams either.
     """
+    if hasattr(Y, "toarray"):
+        return False
     known = (np.ndarray, list, tuple, str, bytes, dict)
     if isinstance(Y, known) or is_tensor(Y) or is_lazy(Y):
         return False

@@ -42,7 +42,8 @@ def to_frames(y: ArrayLike, M: int) -> Array:
     if arrays.is_tensor(y):
         return arrays.like(to_frames(arrays.to_numpy(y), M), y)
     signal = whole_signal("y", y)
-    hop = even(M) // 2
+    M = even(M)
+    hop = M // 2
     channels = signal.reshape(len(signal), -1).T
     C, n = channels.shape
     N = frame_count(n, M)
@@ -117,21 +118,27 @@ def refuse_transpose(frames: Array, length: int) -> None:
 def whole_signal(name: str, given: ArrayLike) -> Array:
     """Return the signal of a whole recording; raise if it probably lies the other way."""
     signal = real_signal(name, given)
+    refuse_transposed_signal(name, signal)
+    return signal
+
+
+def refuse_transposed_signal(name: str, signal: Array) -> None:
+    """Raise if there are many more channels than samples."""
     if signal.ndim == 2 and signal.shape[1] > max(MANY_CHANNELS, len(signal)):
         n, channels = signal.shape
-        advice = f"(n, channels) is needed: pass {name}.T"
+        advice = f"(n, channels) is needed: pass {checks.variable(name)}.T"
         if n > FEW_CHANNELS:
             advice = "the samples of a sound are needed, of shape (n,) or (n, channels)"
         raise ValueError(
             f"{name} has shape {signal.shape}, which is {n} samples on {channels} channels, but"
             f" {advice}"
         )
-    return signal
 
 
 def real_signal(name: str, given: ArrayLike) -> Array:
     """Return a signal (n,) or (n, channels) of finite numbers, float32 or float64."""
     checks.refuse_path(name, given, "the samples are needed: read them with soundfile.read")
+    refuse_rate(name, given)
     needed = "the samples of the sound itself are needed, of shape (n,) or (n, channels)"
     checks.refuse_complex(name, given, needed)
     signal = checks.real_array(name, given)
@@ -140,6 +147,17 @@ def real_signal(name: str, given: ArrayLike) -> Array:
             f"{name} has shape {signal.shape}, but (n,) or (n, channels) with n ≥ 1 is needed"
         )
     return signal
+
+
+def refuse_rate(name: str, given: object) -> None:
+    """Raise if a sound comes with its sampling rate, as functions that read files return both."""
+    if not isinstance(given, tuple) or len(given) != 2:
+        return
+    if sum(isinstance(part, np.ndarray) and part.ndim > 0 for part in given) == 1:
+        raise TypeError(
+            f"{name} is a tuple of a sound and its sampling rate, but the sound alone is needed:"
+            " write y, sample_rate = soundfile.read(...), and pass y"
+        )
 
 
 def even(M: int) -> int:

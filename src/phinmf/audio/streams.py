@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from phinmf import checks
 from phinmf._types import Array
-from phinmf.audio.frames import even, real_signal, windowed
+from phinmf.audio.frames import FEW_CHANNELS, even, real_signal, refuse_transposed_signal, windowed
 from phinmf.audio.many_files import check_alike
 
 Path = str | os.PathLike[str]
@@ -95,17 +95,17 @@ def framed(pieces: Iterable[Any], M: int, dtype: Any) -> Iterator[Array]:
     for number, piece in enumerate(pieces, 1):
         if np.size(piece) == 0:
             continue
-        signal = real_signal(f"piece {number} of the sound", piece).astype(dtype, copy=False)
+        name = f"piece {number} of the sound"
+        signal = real_signal(name, piece).astype(dtype, copy=False)
+        if shape is None and len(signal) <= FEW_CHANNELS:  # a piece may have more channels
+            refuse_transposed_signal(name, signal)
         channels = signal.reshape(len(signal), -1).T
         if shape is None:
             shape = signal.shape[1:]
             waiting = np.zeros((len(channels), hop), dtype)  # half a frame of zeros comes before
         if signal.shape[1:] != shape:
             known = "(n,)" if not shape else f"(n, {shape[0]})"
-            raise ValueError(
-                f"piece {number} of the sound has shape {signal.shape}, but those before it have"
-                f" {known}"
-            )
+            raise ValueError(f"{name} has shape {signal.shape}, but those before it have {known}")
         waiting = np.concatenate([waiting, channels], axis=1)
         whole = waiting.shape[1] // hop * hop
         if whole >= M:

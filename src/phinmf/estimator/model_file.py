@@ -67,7 +67,20 @@ def save(model: Any, path: File, **more: object) -> None:
         header["stream"], arrays = stream, arrays | parts
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in_"] = model.feature_names_in_.astype(str)
+    refuse_other_models(path, header)
     storage.write(path, "model", header, arrays)
+
+
+def refuse_other_models(path: File, header: dict[str, Any]) -> None:
+    """Raise if a model of `unmix`, which has a sampling rate, and one of TLNMF would be mixed up.
+
+    Both are of the same kind, since TLNMF can read both.
+    """
+    place = storage.writable(path)
+    there = storage.refuse_other_files(place, "model")
+    if there is not None and ("sample_rate" in there) != ("sample_rate" in header):
+        needed = "of unmix" if "sample_rate" in header else "of TLNMF"
+        raise storage.other_file(place, f"a model {needed}")
 
 
 def load(

@@ -8,12 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted as check_attributes
 
 from phinmf import arrays, checks
 from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
 from phinmf.estimator import fitting, validation
 from phinmf.fit import weights
+from phinmf.fit.advice import advise
 from phinmf.fit.blocks import Waiting, converted
 from phinmf.fit.description import label
 from phinmf.fit.devices import ComputeDevice, check_same_device
@@ -156,6 +159,17 @@ def is_fitted(estimator: Any) -> bool:
     return "components_" in vars(estimator)
 
 
+def check_is_fitted(estimator: Any) -> None:
+    """Raise if nothing was learned; say so if only silence has arrived."""
+    stream: EstimatorStream | None = estimator._stream
+    if stream is not None and not is_fitted(estimator):
+        raise NotFittedError(
+            f"this {type(estimator).__name__} has learned nothing from {stream.n_seen} frames: all"
+            " were silent or of weight 0; call partial_fit with frames that hold sound"
+        )
+    check_attributes(estimator)
+
+
 def begun(estimator: Any, Y: Array) -> EstimatorStream:
     """Begin with the first frames, from what `fit` has learned before if it was called."""
     e = estimator
@@ -168,6 +182,7 @@ def begun(estimator: Any, Y: Array) -> EstimatorStream:
         Y, e.n_components, fitting.options_of(e), W=W, fixed=e.fixed,
         forget_factor=e.forget_factor, block_size=e.block_size, random_state=e.random_state,
     )  # fmt: skip
+    advise(Y, fit.options, more_come=True)
     if is_fitted(e):
         known = arrays.like(e.components_.T, Y, np.float64)
         options = again(fit.options, arrays.like(e.transform_matrix_, Y))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
 from phinmf import arrays, checks
 from phinmf._types import Array, Components, Device, Fixed, RandomState
@@ -18,7 +18,7 @@ from phinmf.arrays import lazy
 from phinmf.divergences import Divergence
 from phinmf.estimator import encoding, fitting, model_file, validation
 from phinmf.estimator.callbacks import CallbackSupportMixin
-from phinmf.estimator.partial import PartialFitMixin
+from phinmf.estimator.partial import PartialFitMixin, check_is_fitted
 from phinmf.fit import devices, weights
 from phinmf.fit.checkpoint import File, Files
 from phinmf.fit.online_options import FORGET_FACTOR
@@ -345,7 +345,8 @@ class TLNMF(
     def save(self, path: File) -> None:
         """Write the fitted model to one .npz file, without pickle; `load` reads it.
 
-        A model that was saved there before is replaced, any other file is not.
+        A model that was saved there before is replaced; any other file is not, nor is a model of
+        `unmix`.
 
         Parameters
         ----------

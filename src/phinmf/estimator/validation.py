@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 from phinmf import arrays, checks
 from phinmf._types import AnyArray
 from phinmf.arrays.lazy import is_lazy, rows
+from phinmf.arrays.streams import is_stream
 
 
 @contextmanager
@@ -28,7 +29,13 @@ def all_or_nothing(estimator: object) -> Iterator[None]:
 
 def validated(estimator: Any, X: AnyArray, reset: bool = True) -> Any:
     """Validate frames as scikit-learn does; a tensor or a dask array stays where it is."""
+    if is_stream(X):
+        raise TypeError(
+            "X is a stream, but an array of frames is needed: call partial_fit with each block of"
+            " shape (n_frames, n_features), or tl_nmf with the stream"
+        )
     checks.refuse_complex("X", X)
+    checks.refuse_masked("X", X)
     if not (arrays.is_tensor(X) or is_lazy(X)):
         return validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)
     name = type(estimator).__name__

@@ -18,13 +18,16 @@ MANY_SAMPLES = 8192  #: in a frame, which is longer than any window for sound
 FEW_ENTRIES = 1000  #: frames with fewer are not judged by their values
 PAIRS = 64  #: of successive frames are compared, at most twice as many
 FEW_PAIRS = 3  #: that are not silent; fewer prove nothing
+FEW_SAMPLES = 8  #: in a frame: as many may be the channels of a sound
+MANY_FRAMES = 1000  #: for each sample of a frame, if these are few
 SAME = 1e-4  #: largest relative difference between overlaps, well above rounding
 
 
-def advise(frames: AnyArray, options: FitOptions) -> None:
-    """Warn if frames (C, M, N) probably lie the other way, or are a spectrogram.
+def advise(frames: AnyArray, options: FitOptions, more_come: bool = False) -> None:
+    """Warn if frames (C, M, N) probably lie the other way, or are a sound or a spectrogram.
 
-    The values of a dask array are not looked at: they may be in files or on a cluster.
+    If `more_come`, they are the first of a stream, and that they are few means nothing. The values
+    of a dask array are not looked at: they may be in files or on a cluster.
     """
     _, M, N = frames.shape
     in_memory = not is_lazy(frames) and math.prod(frames.shape) >= FEW_ENTRIES
@@ -34,7 +37,13 @@ def advise(frames: AnyArray, options: FitOptions) -> None:
             " samples that lie the other way: pass the transpose",
             UserWarning,
         )
-    elif M >= MANY_SAMPLES and M >= 4 * N:
+    elif in_memory and is_sound(frames):
+        warn(
+            f"there are {N} frames of {M} samples each, which look like a sound of {M} channels:"
+            f" cut it into frames with phinmf.to_frames, which takes a sound of shape ({N}, {M})",
+            UserWarning,
+        )
+    elif M >= MANY_SAMPLES and M >= 4 * N and not more_come:
         warn(
             f"there are {N} frames of {M} samples each, few and very long: if the frames lie the"
             " other way, pass the transpose",
@@ -51,14 +60,22 @@ def advise(frames: AnyArray, options: FitOptions) -> None:
         )
 
 
-def overlap_by_half(frames: AnyArray) -> bool:
-    """Whether frames (C, M, N) are successive frames of `to_frames`.
+def is_sound(frames: AnyArray) -> bool:
+    """Whether frames (1, M, N) are so short and so many that they may be a sound of M channels."""
+    C, M, N = frames.shape
+    if C > 1 or M > FEW_SAMPLES or N < MANY_FRAMES * M:
+        return False
+    return not overlap_by_half(frames, least=2)
+
+
+def overlap_by_half(frames: AnyArray, least: int = FEW_SAMPLES) -> bool:
+    """Whether frames (C, M, N) of at least so many samples are successive ones of `to_frames`.
 
     Two successive frames hold the same samples in the half where they overlap, each of them times
     its own half of the window. Arrays that `to_frames` did not make have no reason to do so.
     """
     _, M, N = frames.shape
-    if M % 2 or M < 8:  # so few samples prove nothing
+    if M % 2 or least > M:  # so few samples prove nothing
         return False
     w, half = window(M)[:, None], M // 2
     step = max(1, (N - 1) // PAIRS)

@@ -115,6 +115,11 @@ class Blocks:
         self.waiting = Waiting()
         self.waiting.put(self.taken(first))
 
+    @property
+    def first(self) -> Array:
+        """The first frames that wait (C, M, n): before any are taken, the first block."""
+        return self.waiting.parts[0][0]
+
     def taken(self, Y: Array) -> Array:
         """A copy of a block where it is computed with: its owner may use the memory again."""
         return converted(f"block {self.number} of the stream", Y, self.example)
@@ -124,6 +129,10 @@ class Blocks:
         for given in self.arriving:
             self.number += 1
             name = f"block {self.number} of the stream"
+            checks.refuse_path(
+                name, given, "frames are needed: pass phinmf.stream_frames(files, M)"
+            )
+            checks.refuse_complex(name, given)
             Y = checks.real_array(name, given)
             if Y.ndim not in (2, 3) or 0 in Y.shape[:-1]:
                 raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from phinmf.fit.stored_run import snapshot_of
 log = logging.getLogger("phinmf")
 
 File = str | os.PathLike[str]
+DIGEST = re.compile("(array )?[0-9a-f]{24}")  #: identifies an array, and says nothing of it
 FACTORS = ("Phi", "W", "H")  #: of an iterate
 Description = Mapping[str, Any]  #: what a checkpoint must agree with, as JSON holds it
 
@@ -62,7 +64,12 @@ class Files:
         return Files(checkpoint, self.every, resume)
 
     def attach(
-        self, restart: Restart, known: Description, group: Group, schedule: Schedule
+        self,
+        restart: Restart,
+        known: Description,
+        group: Group,
+        schedule: Schedule,
+        max_iter: int,
     ) -> Restart:
         """Let a restart keep checkpoints, and find where it continues instead of at its start."""
         keep = None
@@ -73,6 +80,7 @@ class Files:
         if source is None:
             return dataclasses.replace(restart, keep=keep)
         resumed = read(source, known, restart.start, group, schedule)
+        check_length(source, resumed, max_iter)
         return dataclasses.replace(restart, start=resumed.start, keep=keep, resumed=resumed)
 
     @property
@@ -154,11 +162,32 @@ def read_same(path: File, known: Description) -> storage.Stored:
     for name, value in known.items():
         if saved.get(name) != value:
             raise ValueError(
-                f"{path} belongs to another run: its {name} is"
-                f" {storage.shown(saved.get(name))}, here it is {value!r}; resume with the same"
-                " frames and options"
+                f"{path} belongs to another run: {difference(name, saved.get(name), value)}; resume"
+                " with the same frames and options"
             )
     return stored
+
+
+def difference(name: str, saved: Any, here: Any) -> str:
+    """Say how a run differs from that of a checkpoint; digests of arrays are not shown."""
+    arrays_given = [bool(DIGEST.fullmatch(str(value))) for value in (saved, here)]
+    if all(arrays_given):
+        others = "are others than those" if name.endswith("frames") else "is another than that"
+        return f"its {name} {others} given here"
+    was, now = (
+        "an array" if is_array else storage.shown(value)
+        for is_array, value in zip(arrays_given, (saved, here), strict=True)
+    )
+    return f"its {name} is {was}, here it is {now}"
+
+
+def check_length(path: File, snapshot: Snapshot, max_iter: int) -> None:
+    """Raise if a run is resumed that has made more iterations than it may make."""
+    if (n := len(snapshot.history)) > max_iter:
+        raise ValueError(
+            f"max_iter is {max_iter}, but {path} has made {n} outer iterations already: resume with"
+            f" max_iter of at least {n}"
+        )
 
 
 def check_start(snapshot: Snapshot, group: Group) -> None:

@@ -273,7 +273,7 @@ class Problem:
         known = description(
             options, data, self.given, self.n_components, seed, in_batch=self.fits_a_batch
         )
-        return files.attach(restart, known, group, self.schedule)
+        return files.attach(restart, known, group, self.schedule, options.algorithm.max_iter)
 
     def result(self, outcome: Outcome) -> Result:
         """The result in the units of what was given, and for all of its frames."""

@@ -11,6 +11,7 @@ from typing import Any
 from phinmf import arrays
 from phinmf._types import Array, Device
 from phinmf.algorithm.group import Callback
+from phinmf.fit.advice import advise
 from phinmf.fit.blocks import Blocks, with_sound
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.devices import ComputeDevice
@@ -110,6 +111,7 @@ def learn_stream(
     blocks = Blocks(stream, device)
     with blocks.place.enough_memory():
         learner = Learner(make_fit(blocks.example))
+        advise(blocks.first, learner.fit.options, more_come=True)
         watch = watching(learner, blocks.place, callback, max_time, verbose)
         status = one_pass(learner, blocks, files, watch)
         if learner.at.window is None:

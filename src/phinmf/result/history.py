@@ -59,6 +59,13 @@ class History:
         return iter(self.rows)
 
     def __getitem__(self, index: int) -> Row:
+        if isinstance(index, str):
+            known = index in Row._fields
+            advice = f"history.{index}" if known else f"one of {', '.join(Row._fields)}"
+            raise TypeError(
+                f"history[{index!r}] is asked for, but a row has a number, and a column is an"
+                f" attribute: use {advice}"
+            )
         return self.rows[index]
 
     def __getattr__(self, name: str) -> NDArray[Any]:

@@ -60,6 +60,8 @@ def plot_power(ax: Axes, power: Array, width: float | None = None, pixels: int =
 
     The horizontal axis ends at `width`, by default at the number of columns.
     """
+    from matplotlib.ticker import MaxNLocator
+
     rows, columns = power.shape
     few = mean_columns(power, pixels)
     with np.errstate(divide="ignore"):
@@ -69,6 +71,7 @@ def plot_power(ax: Axes, power: Array, width: float | None = None, pixels: int =
         interpolation="nearest", origin="lower",
         extent=(0, columns if width is None else width, 0.5, rows + 0.5),
     )  # fmt: skip
+    ax.yaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
 
 
 def mean_columns(power: Array, most: int) -> Array:

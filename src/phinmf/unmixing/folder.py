@@ -217,7 +217,7 @@ def write_folder(
         if finish is not None and keeper is not None:
             finish(UnmixedFolder(new, record, model, keeper.preview.in_order(order)))
         record = ownership.read(new)
-        put_in_place(bench, output.folder, output.overwrite, output.keep)
+        put_in_place(bench, output.folder, output.overwrite, output.keep, output.how_to_overwrite)
     return record
 
 

@@ -112,8 +112,8 @@ class UnmixModel:
         Parameters
         ----------
         path : path
-            The file, usually with the ending .npz; a model that was saved there is replaced, any
-            other file is not. `TLNMF.load` reads it, too.
+            The file, usually with the ending .npz; a model that was saved there is replaced; any
+            other file is not, nor is a model of `TLNMF`. `TLNMF.load` reads it, too.
         """
         model = TLNMF(self.K, sparsity=self.sparsity, floor=self.floor / self.scale**2)
         model.transform_matrix_ = self.Phi

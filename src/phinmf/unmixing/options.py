@@ -20,6 +20,7 @@ from phinmf.solvers import Solver
 
 FIELDS = {"number": 1, "track": "song"}  #: that a template may have, with examples
 TEMPLATE = "component_{number:02d}"  #: default name of a component's file, without the ending
+HOW_TO_OVERWRITE = "add --overwrite"  #: on the command line
 MAX_GAIN = 60.0  #: dB
 MAX_WINDOW = 65_535  #: samples
 
@@ -82,6 +83,7 @@ class Output:
     gain: float = 0.0  #: dB, the same for all components
     overwrite: bool = False
     keep: tuple[Path, ...] = ()  #: files that are read: a folder that holds them is not replaced
+    how_to_overwrite: str = HOW_TO_OVERWRITE  #: in the words of the caller, for messages
 
     def __post_init__(self) -> None:
         """Refuse a gain and file names that cannot be meant."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from phinmf.audio.files import Identity, identity
 from phinmf.unmixing import ownership
+from phinmf.unmixing.options import HOW_TO_OVERWRITE
 from phinmf.unmixing.record import FolderRecord
 
 NEW, BEFORE = "new", "before"  #: subfolders of a workshop: the new files, and the replaced ones
@@ -128,16 +129,22 @@ def unwritable(folder: Path, error: OSError) -> OSError:
     return OSError(f"{folder} cannot be written ({error.strerror}): {advice}")
 
 
-def taken(folder: Path) -> FileExistsError:
-    """Return the error for a folder that exists already."""
-    return FileExistsError(f"{folder} exists already: choose another folder, or add --overwrite")
+def taken(folder: Path, how: str = HOW_TO_OVERWRITE) -> FileExistsError:
+    """Return the error for a folder that exists already; `how` it can be replaced is the advice."""
+    return FileExistsError(f"{folder} exists already: choose another folder, or {how}")
 
 
-def put_in_place(bench: Path, final: Path, overwrite: bool, keep: Collection[Path] = ()) -> None:
+def put_in_place(
+    bench: Path,
+    final: Path,
+    overwrite: bool,
+    keep: Collection[Path] = (),
+    how: str = HOW_TO_OVERWRITE,
+) -> None:
     """Give the new folder of a workshop its name, and remove the one that it replaces."""
     new, before = bench / NEW, bench / BEFORE
     if os.path.lexists(final) and not overwrite:
-        raise taken(final)
+        raise taken(final, how)
     owned = ownership.replaceable(final, keep) if os.path.lexists(final) else None
     with uninterrupted():
         if owned is not None:
@@ -150,7 +157,7 @@ def put_in_place(bench: Path, final: Path, overwrite: bool, keep: Collection[Pat
                 os.rename(before, final)
             elif owned is not None:
                 clear(before, owned, final)
-            raise (taken(final) if there else error) from None
+            raise (taken(final, how) if there else error) from None
         if owned is not None:
             clear(before, owned, final)
 

@@ -46,7 +46,7 @@ def planned(
     final = output.folder
     if os.path.lexists(final):
         if not output.overwrite:
-            raise placing.taken(final)
+            raise placing.taken(final, output.how_to_overwrite)
         ownership.replaceable(final, output.keep)
     try:
         with placing.workshop(final) as bench:
