@@ -295,3 +295,9 @@ def test_whole_floats_and_arrays_without_masked_values_are_accepted():
 def test_pieces_of_many_channels_may_be_short():
     pieces = [RNG.standard_normal((10, 100)) for _ in range(4)]
     assert sum(Y.shape[2] for Y in phinmf.stream_frames(pieces, 8)) == 11
+
+
+def test_a_transform_of_channels_may_be_learned_alone():
+    sound = np.random.default_rng(0).standard_normal((3, 5000))
+    with warnings.catch_warnings(action="error"):
+        phinmf.learn_transform(sound, np.ones_like(sound), init=np.eye(3), max_iter=0, tol=0)

@@ -23,10 +23,13 @@ MANY_FRAMES = 1000  #: for each sample of a frame, if these are few
 SAME = 1e-4  #: largest relative difference between overlaps, well above rounding
 
 
-def advise(frames: AnyArray, options: FitOptions, more_come: bool = False) -> None:
+def advise(
+    frames: AnyArray, options: FitOptions, *, more_come: bool = False, channels: bool = False
+) -> None:
     """Warn if frames (C, M, N) probably lie the other way, or are a sound or a spectrogram.
 
-    If `more_come`, they are the first of a stream, and that they are few means nothing. The values
+    If `more_come`, they are the first of a stream, and that they are few means nothing. They may be
+    `channels` of a sound where that makes sense, as in independent component analysis. The values
     of a dask array are not looked at: they may be in files or on a cluster.
     """
     _, M, N = frames.shape
@@ -37,7 +40,7 @@ def advise(frames: AnyArray, options: FitOptions, more_come: bool = False) -> No
             " samples that lie the other way: pass the transpose",
             UserWarning,
         )
-    elif in_memory and is_sound(frames):
+    elif in_memory and not channels and is_sound(frames):
         warn(
             f"there are {N} frames of {M} samples each, which look like a sound of {M} channels:"
             f" cut it into frames with phinmf.to_frames, which takes a sound of shape ({N}, {M})",
