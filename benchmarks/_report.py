@@ -313,6 +313,11 @@ TABLES = {
         "objective_per_entry": "objective per entry", "seconds": "s",
         "evaluations": "evaluations",
     },
+    "beta": {
+        "method": "", "dtype": "precision", "beta": "β", "phinmf_seconds": "phinmf, s",
+        "sklearn_seconds": "scikit-learn, s", "ratio": "ratio",
+        "phinmf_objective": "objective per entry", "sklearn_objective": "of scikit-learn",
+    },
     "smoothness": {
         "smoothness": "smoothness", "divergence per entry": "divergence per entry",
         "change between frames, dB": "change between frames, dB (median)",
@@ -363,6 +368,7 @@ OTHER_PAGES = {
     "unmix": "docs/measurements/unmix.md",
     "studio": "docs/measurements/unmix.md",
     "held_out": "docs/choosing/held_out.md",
+    "beta": "docs/choosing/divergences.md",
     "smoothness": "docs/choosing/penalties.md",
     "separation_snr": "docs/measurements/separation.md",
     "separation_sdr": "docs/measurements/separation.md",
@@ -382,7 +388,7 @@ NOTED = {
     "docs/choosing.md": ("choose",),
     "docs/choosing/atoms.md": ("reproducible_atoms",),
     "docs/choosing/components.md": ("automatic",),
-    "docs/choosing/divergences.md": ("beta", "divergences"),
+    "docs/choosing/divergences.md": ("divergences",),
     "docs/paper/paper.md": ("paper",),
     "docs/reliability.md": ("reliability",),
 }
