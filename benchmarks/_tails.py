@@ -62,7 +62,7 @@ class AsTheyAre(Single):
         """The model of all rows that are seen."""
         here = self.here.engine
         X = np.concatenate([here.shard.Y @ self.last.Phi.T, self.R], axis=2).transpose(0, 2, 1)
-        engine = BlockedEngine(X, here.divergence, None, here.weights, here.workers)
+        engine = BlockedEngine(X, here.divergence, weights=here.weights, workers=here.workers)
         engine.set_activations(here.activations())
         return Model(engine, self.here.penalty)
 
