@@ -22,6 +22,7 @@ from phinmf.unmixing.record import FolderRecord
 
 NEW, BEFORE = "new", "before"  #: subfolders of a workshop: the new files, and the replaced ones
 SPARE = 4  #: files kept open, so that cleaning up can open folders at the limit of open files
+ATTEMPTS = 20  #: to make a folder while other processes make or remove the folders above it
 ONE_AT_A_TIME = threading.Lock()
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -88,12 +89,7 @@ def workshop(final: Path) -> Iterator[Path]:
         with uninterrupted():
             for _ in range(SPARE):
                 spare.append(os.open(os.devnull, os.O_RDONLY))
-            above = final.absolute().parent
-            for folder in reversed([above, *above.parents]):
-                if not folder.exists():
-                    folder.mkdir()
-                    made.append(folder)
-            bench = Path(tempfile.mkdtemp(prefix=".phinmf-", dir=above))
+            bench = folder_in(final.absolute().parent, made)
             (bench / NEW).mkdir()
         yield bench
     except OSError as error:
@@ -103,6 +99,25 @@ def workshop(final: Path) -> Iterator[Path]:
             clean(bench, made, spare)
         finally:
             clean(bench, made, spare)  # a signal may have come before the first call began
+
+
+def folder_in(above: Path, made: list[Path]) -> Path:
+    """Make a temporary folder, and the folders above it, which are added to those `made`.
+
+    Another process may make, or remove, the same folders at the same time.
+    """
+    attempts = 0
+    while True:
+        try:
+            for folder in reversed([above, *above.parents]):
+                if not folder.exists():
+                    folder.mkdir()
+                    made.append(folder)
+            return Path(tempfile.mkdtemp(prefix=".phinmf-", dir=above))
+        except (FileExistsError, FileNotFoundError):
+            attempts += 1
+            if attempts == ATTEMPTS:
+                raise
 
 
 def clean(bench: Path | None, made: list[Path], spare: list[int]) -> None:
