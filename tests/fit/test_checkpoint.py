@@ -15,6 +15,7 @@ from problems import notes
 
 from phinmf import TLNMF, Anneal, storage, tl_nmf
 from phinmf.divergences import Gaussian, ItakuraSaito
+from phinmf.fit.stored_run import held_like
 from phinmf.solvers import SOLVERS, QuasiNewton
 
 
@@ -63,6 +64,17 @@ def test_what_else_a_checkpoint_must_remember(tmp_path):
     run(path, 9, **how)
     resumed = run(path, resume=path, **how)
     assert np.array_equal(resumed.H, straight.H)
+
+
+def test_the_start_is_held_as_in_the_run_that_was_not_interrupted(rng):
+    """A start whose rows are equal holds one of them; products with it are rounded accordingly."""
+    known = np.broadcast_to(rng.random(2000), (5, 2000))
+    read = held_like(known.copy(), known)
+    assert read.strides == known.strides
+    assert np.array_equal(read, known)
+    other = rng.random((5, 2000))
+    assert held_like(other, known) is other
+    assert held_like(other, other.copy()) is other
 
 
 def test_a_checkpoint_cut_short_is_noticed_and_the_one_before_is_used(tmp_path, rng):

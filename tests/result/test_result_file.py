@@ -11,7 +11,7 @@ from problems import notes
 
 import phinmf
 from phinmf import Result, storage
-from phinmf.divergences import Beta, Gaussian
+from phinmf.divergences import DIVERGENCES, Beta, Gaussian
 from phinmf.penalties import Penalty, Smooth, Sparse
 
 Y = notes(M=8, n=100)
@@ -121,6 +121,34 @@ def test_terms_of_the_users_own_are_given_again_and_compared(tmp_path):
     assert terms.penalty.weight == 2.0
 
 
+class Negative(OwnPenalty):
+    """Another one, whose cost may be negative."""
+
+    def cost(self, totals):
+        return super().cost(totals) - 100
+
+
+def test_a_negative_penalty_is_saved(tmp_path):
+    path, result = tmp_path / "r.npz", fitted(penalty=Negative(2.0))
+    assert result.penalty < 0
+    result.save(path)
+    assert Result.load(path, penalty=Negative(2.0)).penalty == result.penalty
+
+
+@pytest.mark.parametrize("registered_by", ["writer", "reader"])
+def test_an_own_divergence_may_be_registered_in_one_process_only(
+    tmp_path, monkeypatch, registered_by
+):
+    path, own = tmp_path / "r.npz", OwnDivergence()
+    with monkeypatch.context() as patch:
+        if registered_by == "writer":
+            patch.setitem(DIVERGENCES, "own", own)
+        fitted(divergence=own).save(path)
+    if registered_by == "reader":
+        monkeypatch.setitem(DIVERGENCES, "own", own)
+    assert Result.load(path, divergence=own).terms.divergence is own
+
+
 def test_terms_of_phinmf_need_not_be_given(tmp_path):
     path = tmp_path / "r.npz"
     fitted(sparsity=3.0).save(path)
@@ -179,7 +207,10 @@ def test_every_field_of_the_header_is_checked(tmp_path):
 
 def test_other_files_are_refused(tmp_path):
     result, fifo = fitted(), tmp_path / "fifo"
-    os.mkfifo(fifo)
+    if os.name == "nt":  # where there are no pipes in folders
+        fifo.mkdir()
+    else:
+        os.mkfifo(fifo)
     for path in (tmp_path, fifo, "", ".", "x\0y", tmp_path / "none" / "r.npz", 3, b"x", []):
         for how in (result.save, Result.load):
             with pytest.raises((ValueError, TypeError, FileNotFoundError)) as caught:

@@ -152,6 +152,16 @@ def test_the_summary_says_what_a_fit_costs_per_entry():
     assert f"{transform.objective / Y.size:.6g}" in transform._repr_html_()
 
 
+def test_a_transform_that_was_stopped_on_a_sample_has_no_cost_per_entry(rng):
+    """The number of frames is not in the result, and that of the last step is smaller."""
+    frames = rng.standard_normal((32, 8192))
+    how = {"callback": lambda state: True, "engine": "array", "n_threads": 1}
+    stopped = phinmf.learn_transform(frames, np.ones_like(frames), **how)
+    assert stopped.history[-1].frames < frames.shape[1]
+    assert "unknown" in stopped._repr_html_()
+    assert stopped.plot() is not None
+
+
 @pytest.mark.parametrize("K", [1, 2, 3, 12])
 def test_components_have_whole_numbers(K, rng):
     (ax,) = new_axes(1)

@@ -30,6 +30,19 @@ def test_components_add_up_to_the_sound(sound, dtype, how):
     assert np.allclose(sounds, known, atol=atol)
 
 
+@pytest.mark.parametrize("level", [1e-25, 1e-18, 1e18, 1e25])
+def test_frames_in_single_precision_may_have_any_level(level):
+    """The fit is in double precision; its factors are beyond single precision."""
+    Y = phinmf.to_frames(y[:, 0], 32)
+    result = phinmf.tl_nmf(level * Y, 2, **SHORT)
+    sounds = result.to_sound((level * Y).astype(np.float32), len(y))
+    assert sounds.dtype == np.float32
+    total = sounds.sum(axis=0, dtype=float) / level
+    assert np.allclose(total, y[:, 0], atol=1e-5 * abs(y).max())
+    usual = phinmf.tl_nmf(Y, 2, **SHORT).to_sound(Y, len(y))
+    assert np.allclose(sounds / level, usual, atol=1e-3 * abs(y).max())
+
+
 def test_a_loaded_result_separates_the_same(tmp_path):
     Y = phinmf.to_frames(y, 32)
     result = phinmf.tl_nmf(Y, 2, **SHORT)
@@ -65,6 +78,13 @@ def test_other_frames_are_refused_with_advice():
         result.to_sound(Y.T[None], len(y))
     with pytest.raises(ValueError, match="Y is complex, as an STFT is"):
         result.separate(Y + 1j)
+    with pytest.raises(TypeError, match="Y names the file 'a.wav', but the frames of the fit are"):
+        result.separate("a.wav")
+    with pytest.raises(TypeError, match="Y is a tuple of a sound and its sampling rate"):
+        result.to_sound((y, 8000), len(y))
+    odd = phinmf.tl_nmf(Y[:31], 2, **SHORT)
+    with pytest.raises(ValueError, match="fit have 31 samples, .* an even number: use separate"):
+        odd.to_sound(Y[:31], len(y))
     with pytest.raises(ValueError, match="length is 10, but a whole number from"):
         result.to_sound(Y, 10)
     stream = phinmf.tl_nmf(iter([Y]), 2, **SHORT)

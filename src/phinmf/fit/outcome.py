@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -30,7 +31,7 @@ def result_of(outcome: Outcome, options: Options, scale: float, warns: bool = Tr
     return Result(
         Phi=last.Phi,
         W=last.W,
-        H=last.H * unit,
+        H=scaled(last.H, unit),
         objective=divergence + penalty,
         divergence=divergence,
         penalty=penalty,
@@ -40,6 +41,18 @@ def result_of(outcome: Outcome, options: Options, scale: float, warns: bool = Tr
         scale=scale,
         n_atoms=len(last.Phi),
     )
+
+
+def scaled(H: Any, unit: float) -> Any:
+    """Return activations in the units of the data; raise if they cannot be held there."""
+    dtype = arrays.dtype_of(H)
+    peak = 0.0 if 0 in H.shape else float(arrays.namespace(H).max(H))
+    if peak * unit > np.finfo(dtype).max:
+        raise ValueError(
+            f"the activations reach {peak:.3g} times the mean power of Y, which leaves the range of"
+            f" {dtype}: give W and H whose product is nearer to the power of Y, or scale Y"
+        )
+    return H * unit
 
 
 def with_left_out_frames(result: Result, data: Data, options: FitOptions) -> Result:

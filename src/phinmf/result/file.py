@@ -23,8 +23,8 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 FACTORS = ("Phi", "W", "H")
 #: Numbers of a result, and the least that each can be.
 NUMBERS = {
-    "objective": -np.inf, "divergence": -np.inf, "penalty": 0.0, "floor": 0.0, "scale": 0.0,
-    "n_atoms": 1.0, "energy": 0.0,
+    "objective": -np.inf, "divergence": -np.inf, "penalty": -np.inf, "floor": 0.0,
+    "scale": 0.0, "n_atoms": 1.0, "energy": 0.0,
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
-from phinmf.audio.frames import from_frames
+from phinmf.audio.frames import from_frames, refuse_rate
 from phinmf.divergences import Divergence
 from phinmf.penalties import Penalty
 from phinmf.result import figure, file, masks, summary
@@ -112,6 +112,8 @@ class Result(Record):
             raise ValueError(
                 "Y is a dask array, but separate takes frames that are in memory: pass Y.compute()"
             )
+        checks.refuse_path("Y", Y, "the frames of the fit are needed")
+        refuse_rate("Y", Y)
         checks.refuse_complex("Y", Y)
         frames = arrays.to_numpy(checks.real_array("Y", Y))
         M, N = len(self.Phi), self.H.shape[1]
@@ -126,9 +128,11 @@ class Result(Record):
                 f"Y has shape {frames.shape}, but the {N} frames of {M} samples of the fit are"
                 " needed: for other frames use TLNMF, or phinmf.unmix with a model"
             )
-        Phi, W, H = (arrays.to_numpy(a).astype(frames.dtype) for a in (self.Phi, self.W, self.H))
+        unit = float(self.scale) ** 2  # of H: at unit power every precision can hold it
+        factors = (self.Phi, self.W, arrays.to_numpy(self.H).astype(np.float64) / unit)
+        Phi, W, H = (arrays.to_numpy(a).astype(frames.dtype) for a in factors)
         parts: Array = np.empty((len(H), *frames.shape), frames.dtype)
-        for k, part in enumerate(masks.component_frames(frames, Phi, W, H, self.floor)):
+        for k, part in enumerate(masks.component_frames(frames, Phi, W, H, self.floor / unit)):
             parts[k] = part
         return arrays.like(parts, Y) if arrays.is_tensor(Y) else parts
 
@@ -150,8 +154,8 @@ class Result(Record):
         Raises
         ------
         ValueError
-            If `separate` or `from_frames` refuses the frames, or if no sound of this length has as
-            many frames.
+            If `separate` or `from_frames` refuses the frames, if no sound of this length has as
+            many frames, or if M is odd: `to_frames` does not make such frames.
 
         Examples
         --------
@@ -162,6 +166,11 @@ class Result(Record):
         >>> sounds.shape == (3, 1000) and bool(np.allclose(sounds.sum(axis=0), y))
         True
         """
+        if len(self.Phi) % 2:
+            raise ValueError(
+                f"the frames of the fit have {len(self.Phi)} samples, but those of phinmf.to_frames"
+                " have an even number: use separate, and put the frames together as they were cut"
+            )
         parts = self.separate(Y)
         sounds = np.stack([from_frames(part, length) for part in arrays.to_numpy(parts)])
         return arrays.like(sounds, Y) if arrays.is_tensor(Y) else sounds
@@ -175,7 +184,7 @@ class Result(Record):
         ----------
         path : path
             The file, usually with the ending .npz. A result that was saved there is replaced, any
-            other file is not.
+            other file that is not empty is not.
 
         Raises
         ------

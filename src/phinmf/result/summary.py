@@ -76,6 +76,8 @@ def entries(result: Record) -> int | None:
         return M * int(result.H.shape[1])
     if result.is_of_stream or not len(history):
         return None
+    if history[-1].floor * result.scale**2 > 1.001 * result.floor:
+        return None  # the run ended while the floor was high: its last step may be of a sample
     return M * history[-1].frames
 
 

@@ -80,9 +80,12 @@ def same(
 
 
 def divergence_label(divergence: Divergence) -> str:
-    """The name of a registered divergence, or β; of others the name and a digest of values."""
+    """The name of a divergence of phinmf, or β; of others the name and a digest of values.
+
+    One of the user's own may be registered in this process and not in that which reads the file.
+    """
     for name, known in DIVERGENCES.items():
-        if known == divergence:
+        if known == divergence and type(known) in KINDS.values():
             return name
     if type(divergence) is Beta:
         return repr(divergence)
@@ -95,7 +98,7 @@ def penalty_label(penalty: Penalty) -> str:
     """A penalty of phinmf with its weight; of others the name and a digest of values."""
     if type(penalty) is Smooth:
         return f"Smooth({penalty_label(penalty.beside)}, {penalty.smoothness!r})"
-    if type(penalty) in PENALTIES.values():
+    if type(penalty) in KINDS.values():
         return repr(penalty)
     return label_of_values(penalty, penalty.cost(TOTALS), penalty.rates(TOTALS), penalty.smoothness)
 
