@@ -3,7 +3,7 @@ Independent component analysis is a special case
 ================================================
 
 With a fixed density in place of the factors, the same solver does ICA. The density is a
-``Divergence`` of four lines. Three voices, recorded by three microphones, are heard alone again.
+``Divergence`` of four formulas. Three voices, recorded by three microphones, are heard alone again.
 """
 
 import matplotlib.pyplot as plt

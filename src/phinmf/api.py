@@ -14,6 +14,7 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
 from phinmf.arrays.streams import is_stream
+from phinmf.audio.frames import refuse_rate
 from phinmf.divergences import Divergence
 from phinmf.fit import devices
 from phinmf.fit.advice import advise
@@ -232,6 +233,7 @@ def tl_nmf(
     )  # fmt: skip
     files = Files(checkpoint, checkpoint_every, resume)
     checks.function("callback", callback)
+    refuse_rate("Y", Y)
     if is_stream(Y):
         refuse_arrays_of_all_frames(
             H=H, sample_weight=sample_weight, frame_mask=frame_mask, first_frames=first_frames

@@ -54,10 +54,21 @@ def refuse_path(name: str, given: Any, advice: str) -> None:
 FRAMES_NEEDED = "frames of samples are needed, as phinmf.to_frames makes them of a sound"
 
 
+def is_complex(given: Any) -> bool:
+    """Whether an array, a table or a list holds complex numbers."""
+    if arrays.is_tensor(given):
+        return bool(given.is_complex())
+    if is_lazy(given):
+        return bool(given.dtype.kind == "c")
+    try:
+        return bool(np.iscomplexobj(given if hasattr(given, "dtype") else np.asarray(given)))
+    except ValueError:  # arrays of different shapes, which are refused later
+        return False
+
+
 def refuse_complex(name: str, given: Any, needed: str = FRAMES_NEEDED) -> None:
     """Raise if complex numbers are given in place of sound, in the words of scikit-learn."""
-    known = isinstance(given, np.ndarray) or is_lazy(given)
-    if given.is_complex() if arrays.is_tensor(given) else known and given.dtype.kind == "c":
+    if is_complex(given):
         raise ValueError(
             f"Complex data not supported: {name} is complex, as an STFT is, but {needed}"
         )

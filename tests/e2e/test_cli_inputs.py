@@ -133,6 +133,17 @@ def test_a_recording_that_does_not_say_how_long_it_is(here, capsys):
         phinmf.frames_from_files(path, 32)
 
 
+def test_a_format_that_libsndfile_does_not_read_completely_is_refused(
+    tmp_path, monkeypatch, capsys
+):
+    """Read in pieces, the last samples of such a file are missing."""
+    monkeypatch.chdir(tmp_path)
+    soundfile.write("song.paf", np.zeros(2999) + 0.1, 8000, format="PAF", subtype="PCM_24")
+    assert main(["unmix", "song.paf"]) != 0
+    assert "song.paf is a PAF file of 24 bits, of which libsndfile may" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["song.paf"]
+
+
 def test_files_and_folders_that_may_not_be_read(here, capsys, monkeypatch):
     """The mode of a file does not keep root from reading, so the refusal is made here."""
     write(here / "locked.wav")

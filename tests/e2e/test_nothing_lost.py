@@ -200,6 +200,13 @@ def test_a_recording_without_a_name(here, capsys, name):
     unchanged_by(here, capsys, ["unmix", f"in/{name}", *QUICK, "--overwrite"], "rename it")
 
 
+def test_the_demo_does_not_write_where_a_file_is(here, capsys):
+    (here / "notes.txt").write_text("mine")
+    assert main(["demo", "-k", "2", "--max-time", "0.1", "-o", "notes.txt"]) != 0
+    assert "notes.txt is a file: choose another folder" in capsys.readouterr().err
+    assert (here / "notes.txt").read_text() == "mine"
+
+
 def test_the_demo_keeps_what_it_did_not_write(here, capsys):
     (here / "dm/example").mkdir(parents=True)
     (here / "dm/example/thesis.tex").write_text("years of work")

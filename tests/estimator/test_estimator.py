@@ -47,6 +47,15 @@ def test_fit_is_tl_nmf_of_the_transpose(X):
     assert np.allclose(model.atom_energies_, energies)
 
 
+@pytest.mark.parametrize("engine", ["array", "blocked"])
+def test_the_bits_do_not_depend_on_how_frames_are_held(X, engine):
+    by_row, by_column = np.ascontiguousarray(X), np.asfortranarray(X)
+    first, second = (TLNMF(engine=engine, **QUICK) for _ in range(2))
+    assert np.array_equal(first.fit_transform(by_row), second.fit_transform(by_column))
+    assert np.array_equal(first.transform(by_column), second.transform(by_row))
+    assert np.array_equal(first.transform_matrix_, second.transform_matrix_)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 @pytest.mark.parametrize("engine", ["array", "blocked"])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pandas import DataFrame
 from scipy.sparse import csr_matrix
 from sounds import KINDS
 
@@ -263,6 +264,23 @@ MISTAKES = [
     (lambda: phinmf.tl_nmf(csr_matrix(Y), 2), r"Y is sparse, but .*: pass Y\.toarray\(\)"),
     (lambda: phinmf.tl_nmf(masked(Y), 2), r"Y has 3 masked values, .*Y\.filled\(0\), and frame_m"),
     (lambda: phinmf.tl_nmf(iter([masked(Y)]), 2), r"block 1 .* 3 masked .* block\.filled\(0\)"),
+    (lambda: phinmf.tl_nmf((Y + 0j).tolist(), 2), "Y is complex, as an STFT is, but frames"),
+    (lambda: phinmf.tl_nmf(DataFrame(Y + 0j), 2), "Y is complex, as an STFT is, but frames"),
+    (lambda: phinmf.tl_nmf((SOUND, 8000), 2), "Y is a tuple of a sound and its sampling rate"),
+    (
+        lambda: phinmf.tl_nmf(
+            1e114 * Y,
+            2,
+            W=np.full((16, 2), 1e160),
+            H=np.full((2, Y.shape[1]), 1e168),
+            fixed="Phi",
+            n_iter_nmf=0,
+            max_iter=1,
+        ),
+        "the activations reach .* leaves the range of float64: give W and H whose product is",
+    ),
+    (lambda: phinmf.TLNMF(2).fit((SOUND, 8000)), "X is a tuple of a sound and its sampling rate"),
+    (lambda: phinmf.TLNMF(2).fit("a.wav"), "X names the file 'a.wav', but frames .*, transposed"),
     (lambda: phinmf.TLNMF(2).fit(masked(Y.T)), "X has 3 masked values"),
     (lambda: phinmf.TLNMF(2).fit(iter([Y.T])), "X is a stream, but .* partial_fit .*, or tl_nmf"),
     (lambda: phinmf.TLNMF(2).partial_fit(iter([Y.T])), "X is a stream, .* partial_fit with each"),
@@ -282,7 +300,7 @@ def test_integers_lists_and_tables_are_accepted():
     assert np.array_equal(frames, phinmf.to_frames(whole.astype(float), 16))
     known = phinmf.tl_nmf(Y, 2, **SHORT)
     assert phinmf.tl_nmf(Y.tolist(), 2, **SHORT).objective == known.objective
-    table = pytest.importorskip("pandas").DataFrame(Y)
+    table = DataFrame(Y)
     assert phinmf.tl_nmf(table, 2, **SHORT).objective == known.objective
 
 

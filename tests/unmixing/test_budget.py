@@ -64,6 +64,12 @@ def test_what_does_not_fit_is_left_out(monkeypatch):
         assert (n < size.N) == fewer
 
 
+def test_any_finite_time_is_a_limit(monkeypatch):
+    monkeypatch.setattr(budget, "measured_speed", lambda _: Speed(2e11, 1.5e9))
+    size = Size(1764, 3528, 2, 8, atoms=1764)
+    assert Budget(1e308, None, on_processor=True).frames(size, True) == size.N
+
+
 def test_few_atoms_fit_into_less_time(monkeypatch):
     monkeypatch.setattr(budget, "measured_speed", lambda _: Speed(2e11, 1.5e9))
     every, few = (Size(1764, 3528, 2, 8, atoms=n) for n in (1764, 227))

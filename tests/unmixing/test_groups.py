@@ -129,6 +129,19 @@ def test_groups_that_are_replaced_can_be_typed_again(out, capsys):
     assert named(ownership.read(out).mix.groups) == {"2 guitars": [2, 3], "bass": [1]}
 
 
+def test_groups_are_complete_even_if_their_page_cannot_be_written(out, capsys):
+    assert main(["report", "out/song"]) == 0
+    before = (out / "report.html").read_bytes()
+    (out / "model.npz").write_bytes(b"damaged")
+    capsys.readouterr()
+    assert main(["unmix", "out/song", "--group", "low=1"]) == 0
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last.startswith("out/song/report.html does not show these groups, since it was not")
+    assert "model.npz is damaged" in last
+    assert (out / "report.html").read_bytes() == before
+    assert list(ownership.read(out).groups) == ["low", "rest"]
+
+
 def test_the_page_shows_the_groups_of_now(out, capsys):
     page = out / "report.html"
     assert main(["unmix", "out/song", "--quiet", "--group", "low=1"]) == 0

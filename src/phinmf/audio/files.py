@@ -137,6 +137,11 @@ def probe(path: str | os.PathLike[str]) -> Sound:
         raise ValueError(f"{path} has no samples")
     if sound.length >= UNKNOWN:
         raise ValueError(f"{path} does not say how long it is: {how_to_convert(path)}")
+    if (sound.format, sound.subtype) == ("PAF", "PCM_24"):
+        raise ValueError(
+            f"{path} is a PAF file of 24 bits, of which libsndfile may lose the last samples:"
+            f" {how_to_convert(path)}"
+        )
     low, high = RATES
     if not low <= sound.sample_rate <= high:
         raise ValueError(

@@ -40,6 +40,8 @@ def run(typed: argparse.Namespace) -> int:
     from phinmf.unmixing.options import Output, UnmixOptions
     from phinmf.unmixing.ownership import replaceable
 
+    if typed.output.exists() and not typed.output.is_dir():
+        raise NotADirectoryError(f"{typed.output} is a file: choose another folder for --output")
     console = plain_console()
     sound = example()
     mixture, folder = typed.output / "example.wav", typed.output / "example"

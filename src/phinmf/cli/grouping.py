@@ -73,7 +73,12 @@ def regrouped(folder: Path, wanted: Wanted, say: Callable[[str], object]) -> Fol
         say(f"{shown(folder)}: the earlier groups were replaced; to get them back: {again}")
     page = folder / ownership.PAGE
     if os.path.lexists(page) and ownership.PAGE in record.files:
-        if refresh_report(folder) is None:
+        try:
+            written = refresh_report(folder)
+        except (OSError, ValueError) as error:  # the groups are complete without it
+            say(f"{shown(page)} does not show these groups, since it was not written: {error}")
+            return record
+        if written is None:
             say(f"{shown(page)} was changed since it was written, so it does not show these groups")
             return record
         say(f"{shown(folder)}: listen to {shown(page)}")

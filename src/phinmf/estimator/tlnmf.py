@@ -44,7 +44,8 @@ class TLNMF(
     Parameters
     ----------
     n_components : int or "auto"
-        Number of components; "auto" counts them first, as in `tl_nmf`, once for all restarts.
+        Number of components; "auto" counts them first, as in `tl_nmf`, once for all restarts. It
+        may exceed the number of frames or of features, as scikit-learn expects.
     solver, init, divergence, penalty, sparsity, smoothness, n_atoms, floor, anneal, n_iter_nmf
         As in `tl_nmf`.
     n_iter_transform, nmf_exponent, max_iter, max_time, tol

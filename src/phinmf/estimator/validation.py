@@ -11,8 +11,10 @@ from sklearn.utils.validation import validate_data
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray
-from phinmf.arrays.lazy import is_lazy, rows
+from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.lazy import rows as lazy_rows
 from phinmf.arrays.streams import is_stream
+from phinmf.audio.frames import refuse_rate
 
 
 @contextmanager
@@ -34,17 +36,20 @@ def validated(estimator: Any, X: AnyArray, reset: bool = True) -> Any:
             "X is a stream, but an array of frames is needed: call partial_fit with each block of"
             " shape (n_frames, n_features), or tl_nmf with the stream"
         )
+    refuse_rate("X", X)
+    checks.refuse_path("X", X, "frames are needed: pass those of phinmf.to_frames, transposed")
     checks.refuse_complex("X", X)
     checks.refuse_masked("X", X)
     if not (arrays.is_tensor(X) or is_lazy(X)):
-        return validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)
+        rows = validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)
+        return np.ascontiguousarray(rows)  # the bits must not depend on how X is held
     name = type(estimator).__name__
     M = X.shape[1] if len(X.shape) == 2 else None
     if not reset and M is not None and estimator.n_features_in_ != M:
         raise ValueError(
             f"X has {M} features, but {name} is expecting {estimator.n_features_in_} features"
         )
-    frames = rows(X) if is_lazy(X) else checks.real_array("X", X)
+    frames = lazy_rows(X) if is_lazy(X) else checks.real_array("X", X)
     if len(frames.shape) != 2 or 0 in frames.shape:
         raise ValueError(
             f"X has shape {tuple(frames.shape)}, but frames of shape (n_frames, n_features) are"

@@ -48,8 +48,9 @@ def advise(
         )
     elif M >= MANY_SAMPLES and M >= 4 * N and not more_come:
         warn(
-            f"there are {N} frames of {M} samples each, few and very long: if the frames lie the"
-            " other way, pass the transpose",
+            f"there are {N} frames of {M} samples each, few and very long: if Y is a sound, cut it"
+            " into frames with phinmf.to_frames; if the frames lie the other way, pass the"
+            " transpose",
             UserWarning,
         )
     learns_transform = options.algorithm.solver is not None

@@ -41,8 +41,8 @@ class Budget:
             return size.N
         fixed = self.needed(forecast.learning(size._replace(N=0), transform))
         each = (self.needed(forecast.learning(size, transform)) - fixed) / size.N
-        affordable = int((PLANNED * self.seconds - fixed) / each)
-        return max(self.few_frames(size), min(size.N, affordable))
+        affordable = min(size.N, (PLANNED * self.seconds - fixed) / each)
+        return max(self.few_frames(size), int(affordable))
 
     def few_frames(self, size: Size) -> int:
         """Return the smallest number of frames to learn from."""
