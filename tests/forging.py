@@ -47,9 +47,9 @@ def changes(a):
 
 def spoiled(a, value):
     """An array whose last number is another one."""
-    b = a.copy()
+    b = np.array(a)
     with np.errstate(over="ignore"):
-        b[(-1,) * b.ndim] = value
+        b[(-1,) * b.ndim] = np.array(value).astype(b.dtype)  # a small integer type wraps
     return b
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 from typing import NamedTuple
@@ -86,6 +87,14 @@ def foreign(path: Path, rng: np.random.Generator, top: Path) -> None:
         path.symlink_to(target)
 
 
+def remove(path: Path) -> None:
+    """Remove a file, or the folder that an earlier edit put in its place."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
 def edit(folder: Path, rng: np.random.Generator, ours: dict[str, str], top: Path) -> bool:
     """Do something to a finished folder that its owner might do; return whether it is a forgery.
 
@@ -95,7 +104,7 @@ def edit(folder: Path, rng: np.random.Generator, ours: dict[str, str], top: Path
     relative = os.path.relpath(path, top)
     kind = rng.integers(9)
     if kind == 0:
-        path.unlink()
+        remove(path)
     elif kind == 1 and path.is_file() and path.stat().st_size:
         data = bytearray(path.read_bytes())
         data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
@@ -108,7 +117,7 @@ def edit(folder: Path, rng: np.random.Generator, ours: dict[str, str], top: Path
             path.rename(elsewhere)
             path.symlink_to(elsewhere)
     elif kind == 4:
-        path.unlink()
+        remove(path)
         path.mkdir()
     elif kind == 5:
         path.rename(folder / f"{one_of(rng, NAMES[:16])}-")

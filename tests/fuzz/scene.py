@@ -91,7 +91,8 @@ class Scene:
 def command(scene: Scene, words: list[str], **how) -> Ended:
     """Run one command in the sandbox."""
     end = Child(lambda: main(words), scene.top, **how).wait()
-    if "--json" in words and end.code in (0, 1) and "unmix" in words and not end.fault:
+    asked = "--json" in words and not {"--help", "--version"} & set(words)
+    if asked and end.code in (0, 1) and "unmix" in words and not end.fault:
         try:
             written.strict(end.out)
         except ValueError as error:

@@ -93,4 +93,6 @@ def check_sentence(
         return f"exact, but said {said!r}"
     level = 10 * np.log10(residual / energy) if energy else np.inf
     number = float(re.findall(r"to (\S+) dB", said)[-1])
+    if max(number, level) < -300:  # which is how exactly double precision can add up
+        return ""
     return "" if abs(number - level) < 1 or number == level else f"{level} dB, but said {said!r}"

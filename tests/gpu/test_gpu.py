@@ -142,7 +142,7 @@ def test_fits_in_two_threads_agree_with_one_alone(Y):
 
 
 def test_too_little_memory_is_reported_in_one_sentence():
-    frames = torch.rand(64, 2**17, device="cuda")
+    frames = torch.randn(64, 2**17, device="cuda")
     workspace.clear()
     torch.cuda.empty_cache()
     free, total = torch.cuda.mem_get_info()
