@@ -39,11 +39,14 @@ format: $(VENV)/.lint  ## Correct what the linter can correct by itself
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.test  ## Run all benchmarks and write the tables of the documentation (hours)
-	set -e; for script in benchmarks/[a-z]*.py benchmarks/_report.py; do $(BIN)/python $$script; done
+	set -e; for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script; done
+	$(BIN)/python benchmarks/amounts.py table
+	$(BIN)/python benchmarks/_report.py
 	$(BIN)/python -m phinmf.report.demo --output docs/images --overwrite
 
 bench-stale: $(VENV)/.test  ## List the results that are older than the code they measured
 	$(BIN)/python benchmarks/_code.py
+	$(BIN)/python benchmarks/_code.py --scripts
 
 # RANGE is any range of git, such as v1.0.0..HEAD; results are kept in out/history.
 RANGE ?= HEAD~3..HEAD
@@ -67,7 +70,7 @@ dist: $(VENV)/.test  ## Build the wheel and the source archive in dist
 	$(BIN)/python -m build --outdir dist .
 
 clean:  ## Remove the environments and all that was built
-	rm -rf $(VENV) $(VENV)-oldest dist build out docs/_build docs/examples docs/reference/generated
+	rm -rf $(VENV) $(VENV)-oldest dist build out/demo out/paper out/history docs/_build docs/examples docs/reference/generated
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "phinmf needs Python 3.11 or newer: make PYTHON=python3.12 ...")'

@@ -23,8 +23,8 @@ def place(described: str) -> str:
     """The processor or the GPU of the first line of a results file, in few words."""
     if "NVIDIA" in described:
         return "one " + described.split(";")[0]
-    cores = re.search(r"(\d+) cores", described)
-    return f"{cores[1]} cores" if cores else described
+    cores = re.search(r"\d+ cores?", described)
+    return cores[0] if cores else described
 
 
 def row(sound: str, call: str, where: str, seconds: float, known: str) -> dict[str, str]:

@@ -150,7 +150,20 @@ def files_of(path: Path) -> list[Path]:
 @cache
 def essence(source: str) -> str:
     """Return what of a module can change a number."""
-    return ast.dump(Essence().visit(ast.parse(source)))
+    return outline(Essence().visit(ast.parse(source)))
+
+
+def outline(value: object) -> str:
+    """Return a syntax tree as text that is the same in every version of Python.
+
+    Newer versions add fields to some nodes; they are empty in code that is older than these fields.
+    """
+    if isinstance(value, list):
+        return f"[{', '.join(map(outline, value))}]"
+    if not isinstance(value, ast.AST):
+        return repr(value)
+    fields = [f"{name}={outline(x)}" for name, x in ast.iter_fields(value) if x not in (None, [])]
+    return f"{type(value).__name__}({', '.join(fields)})"
 
 
 class Essence(ast.NodeTransformer):

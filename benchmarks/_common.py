@@ -50,8 +50,9 @@ def machine() -> str:
     except (OSError, StopIteration):
         pass
     packages = " ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
+    cores = "1 core" if available() == 1 else f"{available()} cores"
     return (
-        f"{model}, {available()} cores; Python {platform.python_version()}, {packages},"
+        f"{model}, {cores}; Python {platform.python_version()}, {packages},"
         f" numba {version('numba')}, phinmf {phinmf.__version__}"
     )
 

@@ -65,7 +65,7 @@ def device_name() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("where", choices=[*WAYS, "table"])
+    parser.add_argument("where", nargs="?", choices=[*WAYS, "table"], default="cpu")
     parser.add_argument("--minutes", type=float, nargs="+", default=[10.0])
     options = parser.parse_args()
     print(machine())

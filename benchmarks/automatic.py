@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from _common import machine, write_csv
 from _pieces import MAKERS, Piece, pieces
+from _report import fill, read, table
 from _runs import mean_scores
 from sklearn.exceptions import ConvergenceWarning
 
@@ -29,6 +30,12 @@ ACTIVE = 0.25  # share of the frames in which a component sounds
 GAUSSIAN: dict[str, Any] = {"divergence": "gaussian", "sparsity": 0.0, "random_state": 0}
 FIXED = (4, 8, 12, 16, 24)  # numbers of components beside "auto"
 COMPARED = 5  # cases that rank_path is compared on
+PAGE = "docs/choosing/components.md"
+SYNTHETIC = {
+    "automatic": 'unknown, `init="klt"`',
+    "automatic_dct": "the DCT, not learned (`solver=None`)",
+    "automatic_sizes": "unknown, M from 64 to 100, N from 1000 to 2000",
+}
 
 
 class Case(NamedTuple):
@@ -137,6 +144,75 @@ def on_pieces(names: list[str]) -> Rows:
     return rows
 
 
+def page() -> None:
+    """Write the tables and the numbers of the page."""
+    told, _ = read("automatic")
+    columns = {
+        "transform": "transform", "exact": "exact", "within": "within one",
+        "by_number": "3–8 / 9–14 / 15–20 components, exact", "fit": "time, Gaussian fit",
+        "default fit": "time, default fit",
+    }  # fmt: skip
+    rows = [counted(name, words) for name, words in SYNTHETIC.items()]
+    fill(PAGE, "automatic_synthetic", f"{table(rows, columns)}\n\n{told}\n\n{reference()}\n")
+    told, found = read("automatic_pieces")
+    columns = {"kind": "", "stems": "stems", "found": "found", "auto": "auto"}
+    columns |= {str(K): f"K = {K}" if FIXED[0] == K else str(K) for K in FIXED}
+    rows = [scored(kind, found) for kind in dict.fromkeys(row["kind"] for row in found)]
+    fill(PAGE, "automatic_pieces", f"{table(rows, columns)}\n\n{told}\n\n{slower(found)}\n")
+
+
+def counted(name: str, words: str) -> dict[str, str]:
+    """A row of the table of synthetic frames."""
+    rows = read(name)[1]
+    K, wrong = (np.array([int(r[key]) for r in rows]) for key in ("K", "found"))
+    wrong = wrong - K
+    groups = [wrong[(low <= K) & (high >= K)] for low, high in ((3, 8), (9, 14), (15, 20))]
+    row = {
+        "transform": words,
+        "exact": f"{100 * np.mean(wrong == 0):.0f} %",
+        "within": f"{100 * np.mean(abs(wrong) <= 1):.0f} %",
+        "by_number": " / ".join(f"{(some == 0).sum()} of {len(some)}" for some in groups),
+    }
+    for fit in ("fit", "default fit"):
+        row[fit] = f"{np.median([1 + float(r['counting']) / float(r[fit]) for r in rows]):.1f}"
+    return row
+
+
+def reference() -> str:
+    """A sentence about `rank_path`."""
+    rows, counting = read("automatic_rank_path")[1], read("automatic")[1]
+    wrong = [abs(int(r["rank_path"]) - int(r["K"])) for r in rows]
+    seconds = [float(r["seconds"]) for r in rows]
+    count_seconds = np.median([float(r["counting"]) for r in counting])
+    return (
+        "`analysis.rank_path`, which fits each of five neighbouring numbers and evaluates it on"
+        f" held-out frames, was right in {wrong.count(0)} of the first {len(rows)} cases, within"
+        f" one in {sum(w <= 1 for w in wrong)}, and took {min(seconds):.1f} to {max(seconds):.1f} s"
+        f" of CPU time, where counting takes {count_seconds:.1f}."
+    )
+
+
+def scored(kind: str, found: list[dict[str, str]]) -> dict[str, str]:
+    """A row of the table of music: mean SNR over the pieces of a kind."""
+    some = [row for row in found if row["kind"] == kind]
+    automatic = [row for row in some if row["asked"] == "auto"]
+    row = {"kind": kind}
+    row |= {key: ", ".join(r[key] for r in automatic) for key in ("stems", "found")}
+    for asked in ("auto", *map(str, FIXED)):
+        row[asked] = f"{np.mean([float(r['snr']) for r in some if r['asked'] == asked]):.1f}"
+    return row
+
+
+def slower(found: list[dict[str, str]]) -> str:
+    """A sentence about the time of "auto"."""
+    cpu = {way: [float(r["cpu"]) for r in found if r["asked"] == way] for way in ("auto", "found")}
+    ratio = np.divide(cpu["auto"], cpu["found"])
+    return (
+        f"The time is {np.median(ratio):.1f} times that of `unmix` with the same number (median;"
+        f" {ratio.min():.1f} to {ratio.max():.1f}: most for few components, whose fit is short)."
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parts = ("unknown", "dct", "sizes", "rank_path", "pieces")
@@ -158,6 +234,7 @@ def main() -> None:
         write_csv("automatic_rank_path", beside_rank_path(COMPARED))
     if "pieces" in options.parts:
         write_csv("automatic_pieces", on_pieces(options.kinds))
+    page()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,12 @@ from _code import split_line
 from _common import RESULTS, data_folder, machine, median, recording, write_csv
 from distributed import Client
 
+import phinmf
+
+TIMES = 16, 4  #: how often the recording, for one worker and two and for all numbers of workers
+#: runs for each number of workers, without and with a tree of messages
+Runs = dict[tuple[int, bool], list[Measured]]
+
 
 def frames(times: int) -> np.ndarray:
     """Frames of a recording, so many times, none of them equal to another."""
@@ -72,17 +78,22 @@ def before(version: str) -> list[dict]:
     return [row | elsewhere for row in rows]
 
 
-def summary(runs: dict[tuple[int, bool], list[Measured]], what: str, matrix: int) -> list[dict]:
-    """Two workers against one, and the same bits for all."""
-    one, two = runs[1, False], runs[2, False]
-    seconds = [[s for run in some for s in run.seconds] for some in (one, two)]
-    processor = [median(run.processor for run in some) for some in (one, two)]
-    results = [run.result for some in runs.values() for run in some]
-    same = all(
-        np.array_equal(getattr(a, name), getattr(results[0], name))
-        for a in results
+def same_bits(results: list[phinmf.Result]) -> bool:
+    """Whether all results are equal."""
+    return all(
+        np.array_equal(getattr(result, name), getattr(results[0], name))
+        for result in results
         for name in ("Phi", "W", "H")
     )
+
+
+def summary(few: Runs, many: Runs, what: str, matrix: int) -> list[dict]:
+    """Two workers against one, with no others beside them, and the same bits for all."""
+    one, two = few[1, False], few[2, False]
+    seconds = [[s for run in some for s in run.seconds] for some in (one, two)]
+    processor = [median(run.processor for run in some) for some in (one, two)]
+    same = all(same_bits([run.result for some in runs.values() for run in some])
+               for runs in (few, many))  # fmt: skip
     clock, quickest = (f(seconds[0]) / f(seconds[1]) for f in (median, min))
     sent = median(run.through_client for run in two) / 2 / matrix
     rows = [
@@ -93,43 +104,48 @@ def summary(runs: dict[tuple[int, bool], list[Measured]], what: str, matrix: int
         ("the same by processor time: client and busiest worker",
          f"{processor[0] / processor[1]:.2f}", ""),
         ("all that is sent, M×M matrices per evaluation and worker", f"{sent:.2f}", "≤ 3"),
-        (f"{', '.join(str(n) for n in sorted({n for n, _ in runs}))} workers, with and without a"
+        (f"{', '.join(str(n) for n in sorted({n for n, _ in many}))} workers, with and without a"
          " tree: same bits", "yes" if same else "no", "yes"),
     ]  # fmt: skip
     return [dict(zip(("what", "value", "asked"), row, strict=True)) for row in rows]
 
 
+def measure(workers: list[int], Y: np.ndarray, repeats: int, iterations: int, trees: bool) -> Runs:
+    """Fit on clusters of so many workers in turn, with and without trees of messages."""
+    ways = [(n, tree) for n in workers for tree in (False, True)[: 1 + (trees and n > 1)]]
+    runs: Runs = {way: [] for way in ways}
+    with ExitStack() as stack:
+        clients = {n: stack.enter_context(client_of(n)) for n in workers}
+        here = {n: scattered(client, Y) for n, client in clients.items()}
+        for n, client in clients.items():
+            fit(client, here[n], 2, False)  # compile
+        for _ in range(repeats):
+            for n, tree in ways:
+                runs[n, tree].append(fit(clients[n], here[n], iterations, tree))
+                print(n, tree, runs[n, tree][-1][1:], flush=True)
+    return runs
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
-    parser.add_argument("--times", type=int, default=4, help="how often the recording")
-    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8, 16])
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--iterations", type=int, default=4)
     parser.add_argument("--version", default="now")
     options = parser.parse_args()
     print(machine())
     count()
-    Y = frames(options.times)
-    (M, N), matrix = Y.shape, len(Y) ** 2 * Y.itemsize
-    ways = [(n, tree) for n in options.workers for tree in (False, True) if n > 1 or not tree]
-    if options.version != "now":  # which has no trees
-        ways = [(n, tree) for n, tree in ways if not tree]
-    runs: dict[tuple[int, bool], list[Measured]] = {way: [] for way in ways}
-    with ExitStack() as stack:
-        clients = {n: stack.enter_context(client_of(n)) for n in options.workers}
-        here = {n: scattered(client, Y) for n, client in clients.items()}
-        for n, client in clients.items():
-            fit(client, here[n], 2, False)  # compile
-        for _ in range(options.repeats):
-            for n, tree in ways:
-                runs[n, tree].append(fit(clients[n], here[n], options.iterations, tree))
-                print(n, tree, runs[n, tree][-1][1:], flush=True)
+    long, short = map(frames, TIMES)
+    (M, N), matrix = long.shape, len(long) ** 2 * long.itemsize
+    now = options.version == "now"  # other versions have no trees
+    few = measure([1, 2], long, options.repeats, options.iterations, trees=False) if now else {}
+    runs = measure(options.workers, short, 1, options.iterations, trees=now)
     rows = [row(options.version, n, tree, some, matrix) for (n, tree), some in runs.items()]
     for one in rows:
         print(one)
     print(write_csv("cluster_client", before(options.version) + rows))
-    if options.version == "now" and {1, 2} <= set(options.workers):
-        named = summary(runs, f"M = {M}, N = {N}, {Y.dtype}", matrix)
+    if now:
+        named = summary(few, runs, f"M = {M}, N = {N}, {long.dtype}", matrix)
         for one in named:
             print(one)
         print(write_csv("cluster", named))

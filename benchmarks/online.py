@@ -128,7 +128,8 @@ def hours() -> None:
     sound, heard = LongSound(), Heard()
     stream = phinmf.stream_frames(heard.listening(sound.pieces(HOURS)), M)
     phinmf.tl_nmf(stream, K, random_state=0, callback=heard.learned)
-    heard.note()
+    if heard.entries:  # since the last row
+        heard.note()
 
 
 def change() -> None:

@@ -72,6 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     default = ROOT / ("docs/paper" if budget == "full" else "out/paper")
     output = options.output or default
     output.mkdir(parents=True, exist_ok=True)
+    refuse_other_files(output)
     setting = Setting(BUDGETS[budget], output, data_folder())
     if setting.data is None:
         print("The paper's data are not here: set PHINMF_DATA to their folder.")
@@ -103,6 +104,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         gallery.fill(list(sections.values()))
     print(f"The page: {output / 'paper.md'}")
     return 0
+
+
+def refuse_other_files(output: Path) -> None:
+    """Stop if the folder holds files, but no page of this script."""
+    page, title = output / "paper.md", opening("full").splitlines()[0]
+    own = page.is_file() and page.read_text().startswith(f"{title}\n")
+    if any(output.iterdir()) and not own:
+        raise SystemExit(f"{output} holds files of something else: name an empty folder")
 
 
 def attempt(setting: Setting, experiment: ModuleType, needed: str | None) -> Section:

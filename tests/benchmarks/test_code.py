@@ -32,6 +32,12 @@ def test_results_that_are_older_than_their_code_are_known():
     assert _code.listed() == list(_code.older())
 
 
+def test_a_release_has_no_result_that_is_older_than_its_code():
+    """Between two releases, the changelog has a section of what is not released yet."""
+    if "## [Unreleased]" not in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"):
+        assert _code.older() == {}
+
+
 def test_pages_show_the_results_that_there_are_and_say_which_are_older():
     for path, text in _report.pages().items():
         assert (ROOT / path).read_text() == text, path
@@ -85,6 +91,15 @@ def test_words_and_types_do_not_count(change):
 )
 def test_what_can_change_a_number_counts(change):
     assert _code.essence(CODE.replace(*change)) != _code.essence(CODE)
+
+
+def test_every_version_of_python_reads_a_module_alike():
+    """Else a result would be old in all but one of them: 3.12 and 3.13 added empty fields."""
+    assert _code.essence("def f(x=None):\n    return [x, 0]\n") == (
+        "Module(body=[FunctionDef(name='f', args=arguments(args=[arg(arg='x')],"
+        " defaults=[Constant()]), body=[Return(value=List(elts=[Name(id='x', ctx=Load()),"
+        " Constant(value=0)], ctx=Load()))])])"
+    )
 
 
 def test_a_changed_module_makes_a_result_old(tmp_path, monkeypatch):

@@ -163,7 +163,7 @@ def test_signatures_have_all_arguments_and_defaults(built, name):
     ("name", "members"),
     [
         ("TLNMF", ["fit", "transform", "partial_fit", "score", "save", "load"]),
-        ("Result", ["converged", "n_iter"]),
+        ("Result", ["converged", "n_iter", "save", "load", "plot", "separate", "to_sound"]),
         ("Status", ["SMALL_GRADIENT", "converged"]),
     ],
 )

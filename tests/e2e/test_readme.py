@@ -19,7 +19,8 @@ from phinmf.penalties import PENALTIES
 from phinmf.solvers import SOLVERS
 
 ROOT = Path(__file__).parents[2]
-WRITTEN = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+WRITTEN = [ROOT / "README.md", *sorted(ROOT.glob("[!R]*.md")), ROOT / "RELEASING.md"]
+WRITTEN += sorted(ROOT.glob("docs/**/*.md"))
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```", re.S | re.M)
 
 
