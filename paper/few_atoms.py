@@ -57,7 +57,8 @@ def run(setting: Setting) -> Section:
         " of all M rows, the quiet ones counting as much as the loud ones. Of the learned atoms"
         f" the {ATOMS} strongest are compared, as in Fig. 3b. Two of the numbers are good by"
         " construction: eigenvectors are the best transform for the energy, so leaving them as they"
-        " are costs none of it; and the smaller the span, the more two sets of atoms overlap.",
+        " are costs none of it; and the smaller the span, the more any two sets of atoms in it"
+        " overlap by chance.",
         claims(rows, fixed.objective / Y.size),
         [(draw(setting, rows, fixed.objective / Y.size), "Against the number P of learned atoms:"
           " objective per entry over all rows, atoms for a share of the energy, atoms that two"

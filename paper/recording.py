@@ -104,10 +104,10 @@ def run(setting: Setting) -> Section:
         f"M = {setting.budget.M}, N = {setting.recording.shape[1]} (the paper prints 5407 for the"
         f" whole recording), K = {setting.budget.K}, one random Φ for all, L = {L}. Left: V̂ from"
         " IS-NMF of the DCT spectrogram, and only Φ learned. Right: all three learned, sparsity"
-        " 150, the default of the authors' code (the paper does not print its λ). Ours ends by"
-        " itself; the others go on until the time limit. While the floor is annealed the"
-        " factors suit another floor, so the objective at the target floor, which is drawn, falls"
-        " last. “As printed” is the boxed update (13) to the letter.",
+        " 150, the default of the authors' code (the paper does not print its λ). On the right"
+        " ours ends by itself; all other runs go on until the time limit. While the floor is"
+        " annealed the factors suit another floor, so the objective at the target floor, which is"
+        " drawn, falls last. “As printed” is the boxed update (13) to the letter.",
         claims,
         [(draw(setting, left, right), "Objective per entry against seconds (top) and evaluations of"
           " the loss (bottom); left: V̂ fixed, right: full TL-NMF")],

@@ -116,7 +116,7 @@ def run(setting: Setting) -> Section:
         "Normal frames, V̂ from a random Φ*, and a start 1e-3 away from it. At a tiny floor -log x²"
         " is a wall wherever an entry of X changes sign, and the start has already flipped some."
         " Descent cannot cross a wall by small steps, so a run in which some signs are still"
-        " flipped stalls above 0: the last column explains the order of the curves. An iteration of"
+        " flipped stalls above 0: the last column counts these signs. An iteration of"
         " Jacobi is a round of M/2 disjoint rotations. A circle at the end of a curve means that"
         " the time limit cut it.",
         claims,
