@@ -3,6 +3,7 @@
 import itertools
 import json
 import signal
+import time
 import zipfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import soundfile
 from browser import PLAYER
 from sound_files import integers, tones, write
 from studio_page import STUDIO, collected, drop, groups, rendered, show, studio, text, until_saved
+from studios import PATIENCE
 
 from phinmf.cli import main
 
@@ -242,9 +244,14 @@ def test_another_number_of_components_side_by_side(flow, browser, home):
     browser.driver.switch_to.alert.dismiss()
     assert Path(last["folder"]).exists()
     browser.click("[data-action=remove-take]")
-    browser.driver.switch_to.alert.accept()
+    question = browser.driver.switch_to.alert
+    assert last["folder"] in question.text
+    question.accept()
     browser.until("document.querySelectorAll('.takes [role=tab]').length === 2")
-    assert not Path(last["folder"]).exists()
+    end = time.monotonic() + PATIENCE
+    while Path(last["folder"]).exists():  # first it disappears from the page, then from the disk
+        assert time.monotonic() < end
+        time.sleep(0.02)
     assert all(Path(folder).exists() for folder in kept)
     assert browser.js(f"{STUDIO}.state.shown") in kept
     assert browser.errors() == []
