@@ -7,21 +7,23 @@ OLDEST := tests/estimator/test_estimator.py tests/estimator/test_model_file.py t
 	tests/unmixing tests/release tests/studio/test_flow.py tests/studio/test_guard.py tests/studio/test_uploads.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-slow test-gpu test-oldest lint format bench bench-stale history docs paper paper-quick dist clean
+.PHONY: help demo test test-all test-gpu test-oldest lint format bench docs paper paper-quick dist clean
 
 help:  ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed  ## Unmix the built-in example, score it, write a page to listen to
+demo: $(VENV)/.installed  ## Unmix the built-in example and write a page to listen to
 	$(BIN)/phinmf demo --output out/demo
 
-test: $(VENV)/.test  ## Run the tests that take seconds, in JOBS=2 processes
+test: $(VENV)/.test  ## Run the tests that need nothing but Python, in three minutes
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
-test-slow: $(VENV)/.test  ## Run the tests that take minutes
-	$(BIN)/python -m pytest -m slow
+# PyTorch is installed by hand, because the right build depends on the machine.
+test-all: $(VENV)/.test-all  ## Run all tests, in 12 minutes; they need PyTorch, Chromium and chromedriver
+	$(BIN)/python -c 'import torch'
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not gpu' --no-skip
 
-test-gpu: $(VENV)/.test  ## Install PyTorch and run the tests that need a CUDA device
+test-gpu: $(VENV)/.test-all  ## Install PyTorch and run the tests that need a CUDA device
 	$(PIP) --editable '.[gpu,dask]'
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
@@ -38,39 +40,27 @@ format: $(VENV)/.lint  ## Correct what the linter can correct by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test  ## Run all benchmarks and write the tables of the documentation (hours)
+bench: $(VENV)/.test-all  ## Run all benchmarks and print the tables of the documentation (hours)
 	set -e; for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script; done
 	$(BIN)/python benchmarks/amounts.py table
-	$(BIN)/python benchmarks/_report.py
 	$(BIN)/python -m phinmf.report.demo --output docs/images --overwrite
 
-bench-stale: $(VENV)/.test  ## List the results that are older than the code they measured
-	$(BIN)/python benchmarks/_code.py
-	$(BIN)/python benchmarks/_code.py --scripts
-
-# RANGE is any range of git, such as v1.0.0..HEAD; results are kept in out/history.
-RANGE ?= HEAD~3..HEAD
-history: $(VENV)/.test  ## Time a few quick benchmarks on the last commits (RANGE=HEAD~3..HEAD)
-	$(BIN)/asv machine --yes
-	$(BIN)/asv run --quick --skip-existing-successful $(RANGE)
-	$(BIN)/asv publish
-
-paper: $(VENV)/.test $(VENV)/.music  ## Measure the figures and claims of the paper again (an hour)
+paper: $(VENV)/.test-all $(VENV)/.music  ## Measure the figures and claims of the paper again (an hour)
 	$(BIN)/python paper/reproduce.py
 
-paper-quick: $(VENV)/.test  ## The same on small problems, written to out/paper
+paper-quick: $(VENV)/.test-all  ## The same on small problems, written to out/paper
 	$(BIN)/python paper/reproduce.py --quick
 
 docs: $(VENV)/.docs  ## Build the documentation site: docs/_build/html/index.html
 	rm -rf docs/reference/generated docs/examples
 	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 
-dist: $(VENV)/.test  ## Build the wheel and the source archive in dist
+dist: $(VENV)/.test-all  ## Build the wheel and the source archive in dist
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 
 clean:  ## Remove the environments and all that was built
-	rm -rf $(VENV) $(VENV)-oldest dist build out/demo out/paper out/history docs/_build docs/examples docs/reference/generated
+	rm -rf $(VENV) $(VENV)-oldest dist build out/demo out/paper docs/_build docs/examples docs/reference/generated
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "phinmf needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
@@ -80,6 +70,10 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.test: $(VENV)/.installed
 	$(PIP) --editable '.[test]'
+	touch $@
+
+$(VENV)/.test-all: $(VENV)/.test
+	$(PIP) --editable '.[test-all]'
 	touch $@
 
 $(VENV)-oldest/.test: $(VENV)/.installed .ci/oldest.txt

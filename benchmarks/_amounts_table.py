@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from _common import RESULTS
-from _report import read
+from _common import RESULTS, read_csv
 
 PASS = "tl_nmf(stream, 10)"
 LARGER = (1764 / 440) ** 2 * 2  #: products of 44.1 kHz stereo, compared with 11,025 Hz mono
@@ -44,13 +43,13 @@ def table() -> list[dict[str, str]]:
     for name in ("amounts_cpu", "amounts_gpu"):
         if not (RESULTS / f"{name}.csv").exists():
             continue
-        described, found = read(name)
+        described, found = read_csv(name)
         for one in found:
             rows.append(
                 row(sound_of(one["minutes"]), one["call"], place(described),
                     float(one["seconds"]), "measured")
             )  # fmt: skip
-    described, hours = read("online_hours")
+    described, hours = read_csv("online_hours")
     last = hours[-1]
     ten = float(last["processor_seconds"]) * 10 / float(last["hours"])
     here = place(described)
@@ -59,7 +58,7 @@ def table() -> list[dict[str, str]]:
     each = ten * LARGER / 2  # two cores, one second of processor time each
     rows.append(row("10 hours", PASS, here, each, "forecast: 32 times as many products"))
     rows.append(row("1000 hours", PASS, here, 100 * each, "forecast: 100 times that"))
-    _, clusters = read("scaling_forecast")
+    _, clusters = read_csv("scaling_forecast")
     for one in clusters:
         seconds = 3600 * float(one["hours_for_40"])
         rows.append(

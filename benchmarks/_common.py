@@ -7,6 +7,7 @@ import inspect
 import os
 import platform
 import statistics
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
@@ -14,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _code import RESULTS, ROOT, stamp
 
 import phinmf
 from phinmf.arrays.threads import available
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
 
 #: The default options of `tl_nmf`.
 DEFAULTS = {name: p.default for name, p in inspect.signature(phinmf.tl_nmf).parameters.items()}
@@ -82,16 +85,38 @@ def median(values: Iterable[float]) -> float:
     return statistics.median(values)
 
 
-def write_csv(name: str, rows: list[dict[str, Any]], device: str = "") -> Path:
-    """Write rows under benchmarks/results; the first line names machine, device and code."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.csv"
+def commit() -> str:
+    """The commit of the code; "+" if files have changed since."""
+    git = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=7", "--exclude=*", "--dirty=+"]
+    done = subprocess.run(git, capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
+
+
+def write_csv(
+    name: str, rows: list[dict[str, Any]], device: str = "", folder: Path = RESULTS
+) -> Path:
+    """Write rows; the first line names device, machine, versions and commit."""
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.csv"
     with path.open("w", newline="") as file:
-        file.write(f"# {device and device + '; '}{machine()}; {stamp(name)}\n")
+        file.write(f"# {device and device + '; '}{machine()}; commit {commit()}\n")
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     return path
+
+
+def read_csv(name: str) -> tuple[str, list[dict[str, str]]]:
+    """Return the first line of a result without its "#", and the rows."""
+    with (RESULTS / f"{name}.csv").open() as file:
+        return file.readline().removeprefix("# ").strip(), list(csv.DictReader(file))
+
+
+def table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
+    """Return a table in Markdown for a page; `columns` gives the heading of each key."""
+    lines = ["| " + " | ".join(columns.values()) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(str(row[key]) for key in columns) + " |" for row in rows]
+    return "\n".join(lines)
 
 
 def sklearn_nmf(Y: np.ndarray, K: int) -> Callable[[], Any]:

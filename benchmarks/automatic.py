@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import machine, write_csv
+from _common import machine, read_csv, table, write_csv
 from _pieces import MAKERS, Piece, pieces
-from _report import fill, read, table
 from _runs import mean_scores
 from sklearn.exceptions import ConvergenceWarning
 
@@ -30,7 +29,6 @@ ACTIVE = 0.25  # share of the frames in which a component sounds
 GAUSSIAN: dict[str, Any] = {"divergence": "gaussian", "sparsity": 0.0, "random_state": 0}
 FIXED = (4, 8, 12, 16, 24)  # numbers of components beside "auto"
 COMPARED = 5  # cases that rank_path is compared on
-PAGE = "docs/choosing/components.md"
 SYNTHETIC = {
     "automatic": 'unknown, `init="klt"`',
     "automatic_dct": "the DCT, not learned (`solver=None`)",
@@ -145,25 +143,25 @@ def on_pieces(names: list[str]) -> Rows:
 
 
 def page() -> None:
-    """Write the tables and the numbers of the page."""
-    told, _ = read("automatic")
+    """Print the tables and the numbers of docs/choosing/components.md."""
+    told, _ = read_csv("automatic")
     columns = {
         "transform": "transform", "exact": "exact", "within": "within one",
         "by_number": "3–8 / 9–14 / 15–20 components, exact", "fit": "time, Gaussian fit",
         "default fit": "time, default fit",
     }  # fmt: skip
     rows = [counted(name, words) for name, words in SYNTHETIC.items()]
-    fill(PAGE, "automatic_synthetic", f"{table(rows, columns)}\n\n{told}\n\n{reference()}\n")
-    told, found = read("automatic_pieces")
+    print(table(rows, columns), told, reference(), sep="\n\n")
+    told, found = read_csv("automatic_pieces")
     columns = {"kind": "", "stems": "stems", "found": "found", "auto": "auto"}
     columns |= {str(K): f"K = {K}" if FIXED[0] == K else str(K) for K in FIXED}
     rows = [scored(kind, found) for kind in dict.fromkeys(row["kind"] for row in found)]
-    fill(PAGE, "automatic_pieces", f"{table(rows, columns)}\n\n{told}\n\n{slower(found)}\n")
+    print(table(rows, columns), told, slower(found), sep="\n\n")
 
 
 def counted(name: str, words: str) -> dict[str, str]:
     """A row of the table of synthetic frames."""
-    rows = read(name)[1]
+    rows = read_csv(name)[1]
     K, wrong = (np.array([int(r[key]) for r in rows]) for key in ("K", "found"))
     wrong = wrong - K
     groups = [wrong[(low <= K) & (high >= K)] for low, high in ((3, 8), (9, 14), (15, 20))]
@@ -180,7 +178,7 @@ def counted(name: str, words: str) -> dict[str, str]:
 
 def reference() -> str:
     """A sentence about `rank_path`."""
-    rows, counting = read("automatic_rank_path")[1], read("automatic")[1]
+    rows, counting = read_csv("automatic_rank_path")[1], read_csv("automatic")[1]
     wrong = [abs(int(r["rank_path"]) - int(r["K"])) for r in rows]
     seconds = [float(r["seconds"]) for r in rows]
     count_seconds = np.median([float(r["counting"]) for r in counting])

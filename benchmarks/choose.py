@@ -14,9 +14,8 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import ROOT, machine, write_csv
+from _common import ROOT, machine, read_csv, table, write_csv
 from _pieces import MAKERS, Piece, pieces
-from _report import fill, read, table
 from _runs import COMPONENTS, mean_scores
 from _separators import even
 from sklearn.exceptions import ConvergenceWarning
@@ -49,7 +48,6 @@ PENALTIES = {
     "smoothness 10": (0.0, 10.0),
     "sparsity 10, smoothness 3": (10.0, 3.0),
 }
-PAGE = "docs/choosing.md"
 KEPT = ROOT / "data" / "choose"
 
 
@@ -152,8 +150,8 @@ def per_entry(divergence: phinmf.Divergence, v: np.ndarray, v_hat: np.ndarray) -
 
 
 def report() -> None:
-    """Write the tables of docs/choosing.md; the first seed, which is there for every case."""
-    machine, found = read("choose")
+    """Print the tables of docs/choosing.md; the first seed, which is there for every case."""
+    machine, found = read_csv("choose")
     rows = [row for row in found if row["seed"] == "0"]
 
     def where(**values: str) -> list[dict[str, str]]:
@@ -161,13 +159,13 @@ def report() -> None:
 
     usual = {"divergence": "itakura-saito", "penalty": "sparsity 10"}
     by_start = {s: where(start=s, **usual) for s in (*STARTS, FIXED)}
-    fill(PAGE, "choose_starts", told(by_start, "start"))
+    print(told(by_start, "start"))
     for learned, start in (("learned", "dct"), ("fixed", FIXED)):
         by = {d: where(start=start, divergence=d, penalty="none") for d in MEASURES}
-        fill(PAGE, f"choose_divergences_{learned}", told(by, "divergence"))
+        print(learned, told(by, "divergence"), sep="\n\n")
         by = {p: where(start=start, divergence="itakura-saito", penalty=p) for p in PENALTIES}
-        fill(PAGE, f"choose_penalties_{learned}", told(by, "penalty"))
-    fill(PAGE, "choose_seeds", spread(found) + f"\n\n{machine}\n")
+        print(learned, told(by, "penalty"), sep="\n\n")
+    print(spread(found), machine, sep="\n\n")
 
 
 def told(groups: dict[str, list[dict[str, str]]], what: str) -> str:

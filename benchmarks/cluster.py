@@ -18,7 +18,6 @@ from contextlib import ExitStack
 import dask.array as da
 import numpy as np
 from _cluster_runs import Measured, client_of, count, fit
-from _code import split_line
 from _common import RESULTS, data_folder, machine, median, recording, write_csv
 from distributed import Client
 
@@ -72,7 +71,7 @@ def before(version: str) -> list[dict]:
     if not path.exists():
         return []
     with path.open() as file:
-        here = split_line(file.readline())[0] == machine()
+        here = file.readline().startswith(f"# {machine()};")
         rows = [row for row in csv.DictReader(file) if row["version"] != version]
     elsewhere = {} if here else dict.fromkeys(("client", "busiest", "seconds"), "")
     return [row | elsewhere for row in rows]

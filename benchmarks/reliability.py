@@ -12,8 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from _common import DEFAULTS, ROOT, machine, timed, write_csv
-from _report import fill, read, table
+from _common import DEFAULTS, ROOT, machine, read_csv, table, timed, write_csv
 from matplotlib.figure import Figure
 from sklearn.decomposition import NMF
 
@@ -25,7 +24,6 @@ from phinmf.linalg.manifold import dct
 sys.path.append(str(ROOT / "tests"))
 from sounds import KINDS
 
-PAGE = "docs/reliability.md"
 DTYPES = {"float64": "#0072B2", "float32": "#E69F00"}
 SOLVERS = {
     "lbfgs": "#0072B2",
@@ -281,7 +279,7 @@ def save(figure: Any, name: str) -> None:
     figure.savefig(ROOT / "docs" / "images" / f"{name}.png", dpi=100)
 
 
-def words(rows: dict[str, list[dict[str, str]]]) -> dict[str, str]:
+def words(rows: dict[str, list[dict[str, str]]]) -> list[str]:
     """Sentences with numbers in them."""
     said = []
     for dtype in DTYPES:
@@ -309,15 +307,15 @@ def words(rows: dict[str, list[dict[str, str]]]) -> dict[str, str]:
         for dtype in DTYPES
     }
     total = sum(float(row["seconds"]) for row in inputs)
-    return {
-        "scale-words": "\n".join(said),
-        "inputs-words": (
+    return [
+        *said,
+        (
             f"{len(inputs)} fits, {len(bad)} of them with a NaN, an infinity or a changed input."
             f" The largest rise at one floor and on one set of frames, relative to the objective or"
             f" to the number of entries, is {largest['float64']:.1g} in float64 and"
             f" {largest['float32']:.1g} in float32. All of them took {total:.1f} s."
         ),
-    }
+    ]
 
 
 TABLES: dict[str, dict[str, str]] = {
@@ -348,11 +346,9 @@ def main() -> None:
     rows["interrupted"] = interrupted()
     for name in TABLES:
         print(write_csv(f"reliability_{name}", rows[name]))
-        _, rows[name] = read(f"reliability_{name}")
-        fill(PAGE, name, table(rows[name], TABLES[name]))
-    for name, text in words(rows).items():
-        fill(PAGE, name, text)
-    fill(PAGE, "machine", machine())
+        _, rows[name] = read_csv(f"reliability_{name}")
+        print(table(rows[name], TABLES[name]))
+    print(*words(rows), machine(), sep="\n\n")
     draw_scales(rows["scale"])
     draw_inputs(rows["inputs"])
     draw_histories(histories)

@@ -13,8 +13,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from _common import machine, recording, write_csv
-from _report import fill, read, table
+from _common import machine, read_csv, recording, table, write_csv
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
@@ -34,7 +33,6 @@ from phinmf.scores.grouping import grouped, oracle_grouping
 from phinmf.scores.measures import score
 from phinmf.scores.oracles import component_signals
 
-PAGE = "docs/choosing/atoms.md"
 ATOMS, K, SIZE = 50, 10, 7  #: compared atoms, components, starts of a group
 HOW: dict[str, Any] = {"floor": 1e-10, "sparsity": 150.0}
 #: W and H fitted again in a transform that stays as it is
@@ -152,17 +150,17 @@ def effect(rows: list[dict[str, str]]) -> str:
 
 
 def page() -> None:
-    """Write the tables of the page."""
-    told, rows = read("reproducible_atoms")
+    """Print the tables of docs/choosing/atoms.md."""
+    described, rows = read_csv("reproducible_atoms")
     columns = {
         "way": "", "starts": "starts", "alike": "of 50 atoms, \\|cos\\| > 0.95",
         "range": "from – to", "above_0.9": "\\|cos\\| > 0.9", "objective": "objective per entry",
         "atoms": "atoms for 90 / 95 / 99 % of the energy",
     }  # fmt: skip
-    fill(PAGE, "atoms", f"{table(rows, columns)}\n\n{told}")
-    single = read("reproducible_atoms_sparsity")[1]
-    fill(PAGE, "sparsity", table(single, {"sparsity": "sparsity"} | columns))
-    fill(PAGE, "separation", effect(read("reproducible_atoms_separation")[1]))
+    print(table(rows, columns), described, sep="\n\n")
+    single = read_csv("reproducible_atoms_sparsity")[1]
+    print(table(single, {"sparsity": "sparsity"} | columns))
+    print(effect(read_csv("reproducible_atoms_separation")[1]))
 
 
 def main() -> None:

@@ -8,10 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from _common import RESULTS, machine, save, write_csv
+from _common import RESULTS, machine, read_csv, save, write_csv
 from _pairs import Rows, by_piece, differences, fewer_atoms, interval, kinds, mean, paired
 from _pieces import MAKERS, Piece
-from _report import read
 from _runs import CHOSEN, LARGE, MASK, MIXTURE, add_options, runs, wanted
 from _separators import DCT, LEARNED, METHODS, STFT
 from sklearn.exceptions import ConvergenceWarning
@@ -61,7 +60,7 @@ def summary(rows: Rows) -> Rows:
 def try_settings(names: list[str], some: list[Piece], write: bool) -> None:
     """Other possible defaults: TL-NMF against NMF in the DCT with the same options; one seed."""
     done = RESULTS / "separation_settings.csv"
-    known = {r["setting"]: r for r in read(done.stem)[1]} if names and done.exists() else {}
+    known = {r["setting"]: r for r in read_csv(done.stem)[1]} if names and done.exists() else {}
     methods = {name: METHODS[name] for name in (LEARNED, DCT)}
     for name in names or TRIED:
         found = [r for piece in some for r in runs(piece, TRIED[name], 1, methods)]
@@ -134,7 +133,7 @@ def compare_methods(some: Iterable[Piece], seeds: int, write: bool) -> None:
 
 def report() -> None:
     """The summary and the figure of the results that are there."""
-    rows = [{k: number(v) for k, v in r.items()} for r in read("separation")[1]]
+    rows = [{k: number(v) for k, v in r.items()} for r in read_csv("separation")[1]]
     told = summary(rows)
     write_csv("separation_summary", told)
     draw(rows)

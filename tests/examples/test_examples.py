@@ -1,7 +1,6 @@
 """Every example runs, is short and quick, draws a picture, and what it prints is true."""
 
 import ast
-import os
 import re
 import runpy
 import sys
@@ -140,7 +139,7 @@ def test_example(claim, quiet_figures, tmp_path, capsys):
     name = claim.__name__
     if name == "cluster":
         needs_dask()
-    if name == "heartbeats" and not os.environ.get("PHINMF_CI"):
+    if name == "heartbeats":
         pytest.importorskip("sleepecg")
     start = time.process_time()  # of all threads: another program on the machine does not count
     runpy.run_path(str(EXAMPLES[name]), run_name="__main__")

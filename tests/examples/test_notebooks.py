@@ -1,16 +1,13 @@
 """The notebooks are those of the examples, hold no outputs, and run."""
 
-import os
 import runpy
 from pathlib import Path
 
 import pytest
 
-if not os.environ.get("PHINMF_CI"):
-    pytest.importorskip("ipykernel")
-    pytest.importorskip("nbclient")
-import nbclient
-import nbformat
+pytest.importorskip("ipykernel")
+nbclient = pytest.importorskip("nbclient")
+nbformat = pytest.importorskip("nbformat")
 
 FOLDER = Path(__file__).parents[2] / "examples/notebooks"
 MAKE = runpy.run_path(str(FOLDER / "make.py"))

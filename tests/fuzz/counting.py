@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-from _code import RESULTS, stamp
+from _common import RESULTS, commit
 
 
 class Verdict(Enum):
@@ -102,8 +102,9 @@ def main(area: str, attack: Attack) -> None:
     outcomes = attack_many(attack, arguments.seed, seconds=arguments.seconds)
     rows = table(outcomes)
     with (RESULTS / f"fuzz_{area}.csv").open("w", newline="", encoding="utf-8") as file:
-        code = stamp(f"fuzz_{area}")
-        file.write(f"# seed {arguments.seed}, {arguments.seconds:.0f} s; {versions()}; {code}\n")
+        file.write(
+            f"# seed {arguments.seed}, {arguments.seconds:.0f} s; {versions()}; commit {commit()}\n"
+        )
         writer = csv.DictWriter(file, ["what", "tried", "held", "refused", "broke"])
         writer.writeheader()
         writer.writerows(rows)

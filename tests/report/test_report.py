@@ -10,7 +10,6 @@ from io import BytesIO
 import numpy as np
 import pytest
 import soundfile
-from browser import missing
 from matplotlib.figure import Figure
 from reports import HOSTILE, example_report, hostile_report
 
@@ -298,15 +297,6 @@ def test_assets_are_part_of_the_package():
     folder = files("phinmf.report")
     for asset in ("template.html", "playback.js", "player.js", "style.css"):
         assert folder.joinpath(asset).is_file()
-
-
-def test_a_missing_browser_is_a_failure_in_ci(monkeypatch):
-    monkeypatch.setenv("PHINMF_CI", "1")
-    with pytest.raises(pytest.fail.Exception, match="PHINMF_CI"):
-        missing("no browser")
-    monkeypatch.delenv("PHINMF_CI")
-    with pytest.raises(pytest.skip.Exception, match="no browser"):
-        missing("no browser")
 
 
 def _plain(samples, rate, M=16):
