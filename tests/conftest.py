@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,17 @@ hypothesis.settings.load_profile("phinmf")
 
 def pytest_addoption(parser):
     parser.addoption("--no-skip", action="store_true", help="what would be skipped fails")
+
+
+#: A module all of whose tests are `full`.
+FULL = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.full\b", re.M)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Let `make test` not import modules that are `full`: it has not all that they need."""
+    if collection_path.suffix != ".py" or "not full" not in config.option.markexpr:
+        return None
+    return bool(FULL.search(collection_path.read_text("utf-8"))) or None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -130,6 +130,7 @@ class Gradient(Solver):
         return at
 
 
+@pytest.mark.full
 def test_a_solver(monkeypatch):
     monkeypatch.setitem(SOLVERS, "toy", Gradient)
     by_name = phinmf.tl_nmf(notes(), solver="toy", **HOW)
@@ -151,6 +152,7 @@ class Counting(ArrayEngine):
         super().rotate(Phi)
 
 
+@pytest.mark.full
 def test_an_engine(monkeypatch):
     monkeypatch.setitem(ENGINES, "toy", Counting)
     monkeypatch.setattr(Counting, "rotations", 0)

@@ -119,6 +119,7 @@ def test_a_line_is_pinned_for_threads_only():
     assert [w.lineno for w in seen] == [inspect.currentframe().f_lineno - 1]
 
 
+@pytest.mark.full
 def test_where_the_caller_has_no_file():
     """As in ``python -c`` and at a prompt: the loader of such a module has no source."""
     code = (

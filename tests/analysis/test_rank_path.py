@@ -11,6 +11,7 @@ from phinmf.penalties import Sparse
 from phinmf.report import plots
 
 
+@pytest.mark.full
 def test_the_rank_of_synthetic_frames_is_found():
     Y = known_components(100, 1200, 4, seed=0)
     how = {"divergence": "gaussian", "sparsity": 0, "max_iter": 60, "tol": 0}

@@ -17,6 +17,8 @@ import dask
 from phinmf.arrays.cluster_watch import Watch
 from phinmf.engines.remote import connection
 
+pytestmark = pytest.mark.full
+
 
 def write(path, n, channels=2, rate=8000, seed=0):
     rng = np.random.default_rng(seed)

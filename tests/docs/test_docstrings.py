@@ -7,6 +7,8 @@ needs_sphinx()
 
 from numpydoc.validate import validate
 
+pytestmark = pytest.mark.full
+
 #: Rules that hold for every public name: a summary in one line that ends with a stop; known
 #: sections in their order; parameters that exist, in the order of the signature, each described by
 #: sentences; a type alone in the first line of what is returned.

@@ -11,6 +11,8 @@ from reference import PUBLIC, listed, needs_sphinx
 
 needs_sphinx()
 
+pytestmark = pytest.mark.full
+
 #: elements that a browser loads by itself, and the attribute that says from where
 LOADED = {
     "audio": "src", "embed": "src", "iframe": "src", "img": "src", "link": "href",

@@ -28,6 +28,7 @@ def phinmf(here, *arguments, **env):
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("env", ENCODINGS, ids=str)
 def test_a_terminal_of_another_encoding(tmp_path, env):
     """A name in Cyrillic, a title and a folder: nothing is lost after the work."""
@@ -53,6 +54,7 @@ def test_help_in_plain_letters(capsys, command):
     capsys.readouterr().out.encode("ascii")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("env", ENCODINGS[:1], ids=str)
 def test_help_on_a_terminal_of_another_encoding(tmp_path, env):
     done = phinmf(tmp_path, "unmix", "--help", **env)
@@ -60,6 +62,7 @@ def test_help_on_a_terminal_of_another_encoding(tmp_path, env):
     assert b"--cluster" in done.stdout
 
 
+@pytest.mark.full
 def test_a_name_that_is_not_text(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     name = os.fsdecode(b"caf\xe9.wav")
@@ -107,6 +110,7 @@ def test_what_is_shown():
     assert shown("a\nb\t\x7f\x9b\udcff\u2028") == r"a\nb\t\x7f\x9b\xff\u2028"
 
 
+@pytest.mark.full
 def test_quiet_is_quiet(tmp_path):
     """Also of what libraries print by themselves, as libmpg123 does of a damaged MP3."""
     rng = np.random.default_rng(0)

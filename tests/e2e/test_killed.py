@@ -5,6 +5,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
+
+pytestmark = pytest.mark.full
 
 FIT = """
 import sys

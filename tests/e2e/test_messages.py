@@ -37,6 +37,7 @@ def test_a_name_inside_another_word_is_not_a_name():
     assert about(Path("[x"), "[x is silent") == "[x is silent"
 
 
+@pytest.mark.full
 def test_what_is_said_of_several_recordings(here, capsys):
     for name in ("a", "i"):
         write(here / f"in/{name}.wav")
@@ -61,6 +62,7 @@ def test_what_is_wrong_with_several_recordings(here, capsys):
     assert all(sum(name in line for line in lines) == 1 for name in [*names, "in/k.wav"])
 
 
+@pytest.mark.full
 def test_what_is_wrong_with_several_folders(here, capsys):
     for name in "abcdes":
         write(here / f"in/{name}.wav")

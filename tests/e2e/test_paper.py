@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 ALWAYS = {"fig1.png", "fig3a.png", "fig1.csv", "printed_update.csv", "fig3a.csv", "ica.csv"}
 WITH_DATA = {

@@ -18,6 +18,8 @@ from phinmf.inits import INITS
 from phinmf.penalties import PENALTIES
 from phinmf.solvers import SOLVERS
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 WRITTEN = [ROOT / "README.md", *sorted(ROOT.glob("[!R]*.md")), ROOT / "RELEASING.md"]
 WRITTEN += sorted(ROOT.glob("docs/**/*.md"))

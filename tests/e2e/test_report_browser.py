@@ -9,6 +9,8 @@ from browser import PLAYER, gains, position, start
 from phinmf import report as reports
 from phinmf.report import previews
 
+pytestmark = pytest.mark.full
+
 
 def test_opens_from_disk_without_a_request_or_an_error(page, file):
     page.click(".play")

@@ -9,6 +9,8 @@ from reports import HOSTILE
 from phinmf import report as reports
 from phinmf.report import ComponentGroup
 
+pytestmark = pytest.mark.full
+
 GROUPS = [
     ComponentGroup("lead guitar", [4, 2], 1, "lead guitar.wav"),
     ComponentGroup(HOSTILE, [5], 0),

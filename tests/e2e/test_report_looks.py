@@ -6,6 +6,8 @@ from reports import hostile_report
 
 from phinmf import report as reports
 
+pytestmark = pytest.mark.full
+
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_can_be_read(page, scheme):

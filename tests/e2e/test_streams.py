@@ -18,12 +18,14 @@ def phinmf(folder, command, **how):
     )
 
 
+@pytest.mark.full
 def test_a_closed_standard_error_does_not_end_up_in_the_results(tmp_path):
     end = phinmf(tmp_path, "unmix nowhere.wav --json 2>&-")
     assert end.returncode == 1
     assert json.loads(end.stdout) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("where", [">/dev/full", "| true"])
 def test_results_that_cannot_be_written_are_an_error_in_one_sentence(tmp_path, where):
     end = phinmf(tmp_path, f"env {where}; exit ${{PIPESTATUS[0]}}", executable="/bin/bash")

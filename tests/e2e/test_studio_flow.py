@@ -17,6 +17,8 @@ from studios import PATIENCE
 
 from phinmf.cli import main
 
+pytestmark = pytest.mark.full
+
 RATE = 8000
 DOWN, ENTER = "\ue015", "\ue007"
 #: what the page shows of its jobs, looked at fifty times a second

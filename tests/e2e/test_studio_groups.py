@@ -1,6 +1,7 @@
 """Groups on the studio's page: by dragging, by clicking, and with the keyboard alone."""
 
 import numpy as np
+import pytest
 from studio_page import (
     STUDIO,
     groups,
@@ -9,6 +10,8 @@ from studio_page import (
     text,
     until_saved,
 )
+
+pytestmark = pytest.mark.full
 
 DOWN, ENTER, ESCAPE = "\ue015", "\ue007", "\ue00c"
 #: the server's suggestions are replaced by these

@@ -4,6 +4,8 @@ import pytest
 from browser import CONTRAST, SCREENSHOTS
 from studio_page import STUDIO, groups, show_untouched, until_saved
 
+pytestmark = pytest.mark.full
+
 ENTER, ESCAPE, TAB = "\ue007", "\ue00c", "\ue004"
 PHONE = 390
 #: elements that stick out of the window and cannot be scrolled to within an element of their own

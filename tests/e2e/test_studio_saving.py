@@ -9,6 +9,8 @@ from contextlib import contextmanager
 import pytest
 from studio_page import STUDIO, groups, rendered, show, show_untouched, studio, text, until_saved
 
+pytestmark = pytest.mark.full
+
 DOWN, ENTER = "\ue015", "\ue007"
 
 

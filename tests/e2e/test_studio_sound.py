@@ -8,6 +8,8 @@ import pytest
 import soundfile
 from studio_page import STUDIO, arrays, rendered, script_on_every_page, show_untouched, text
 
+pytestmark = pytest.mark.full
+
 RATE = 8000
 #: keeps the node of the mixer, so that what it plays can be recorded
 KEEP_NODE = """{

@@ -7,6 +7,8 @@ from reports import HOSTILE
 from sound_files import tones, write
 from studio_page import STUDIO, drop, groups, studio, text, until_saved
 
+pytestmark = pytest.mark.full
+
 RATE = 8000
 ENTER = "\ue007"
 

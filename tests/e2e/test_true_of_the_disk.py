@@ -92,6 +92,7 @@ sys.exit(main({2}))
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("limit", "value", "said"),
     [("RLIMIT_FSIZE", 30_000, "File too large"), ("RLIMIT_NOFILE", 40, "Too many open files")],

@@ -16,6 +16,8 @@ from sound_files import tones, write
 
 import phinmf
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/index.md").read_text(encoding="utf-8")
 ASSETS = ["py.typed"] + [f"report/{n}" for n in ("template.html", "playback.js", "style.css")]

@@ -25,7 +25,10 @@ import dask.array as da
 
 from phinmf.engines.remote.cluster import ClusterShards
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="a process cannot be killed by a signal")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(os.name == "nt", reason="a process cannot be killed by a signal"),
+]
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 12, "tol": 0}
 
 

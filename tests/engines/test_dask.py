@@ -17,7 +17,10 @@ import dask
 import dask.array as da
 
 # Earlier versions of dask say that while a client of another test is open.
-pytestmark = pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler"),
+]
 
 
 def frames(C=1, M=40, N=4000, dtype=np.float64, seed=0):

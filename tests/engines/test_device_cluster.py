@@ -18,6 +18,8 @@ import dask.array as da
 
 from phinmf.engines.remote.cluster import ClusterShards
 
+pytestmark = pytest.mark.full
+
 HOW = {"n_components": 3, "random_state": 0, "floor": 1e-2, "anneal": False}
 HOW |= {"max_iter": 6, "tol": 0}
 

@@ -14,6 +14,8 @@ from device_shards import KINDS, Case, compare
 
 from phinmf.engines.device import memory
 
+pytestmark = pytest.mark.full
+
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("C", [1, 2])

@@ -15,7 +15,7 @@ import dask.array as da
 
 from phinmf.engines.remote import disk
 
-pytestmark = pytest.mark.usefixtures("always_coarse")
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("always_coarse")]
 
 HOW = {"n_components": 2, "max_iter": 8, "tol": 0, "random_state": 0}
 FRAMES = {

@@ -43,6 +43,7 @@ def exit_code(pid):
     return None
 
 
+@pytest.mark.full
 def test_a_child_forked_while_another_thread_fits(rng):
     small, large = notes(), notes(M=64, n=20000)
     expected = tl_nmf(small, **HOW).Phi
@@ -68,6 +69,7 @@ def test_a_child_forked_while_another_thread_fits(rng):
     assert blas_threads() == before
 
 
+@pytest.mark.full
 def test_a_child_forked_while_the_number_of_threads_is_being_changed():
     """At the worst moment: another thread enters and leaves without pause."""
     before = blas_threads()

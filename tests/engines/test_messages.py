@@ -23,6 +23,8 @@ from phinmf.engines.remote.cluster import ClusterShards
 from phinmf.engines.remote.engine import DaskEngine
 from phinmf.engines.remote.message import Failure
 
+pytestmark = pytest.mark.full
+
 M, N, K = 16, 6000, 3
 HOW = {"n_components": K, "random_state": 0, "max_iter": 8, "tol": 0, "anneal": False}
 PLACES = {"star": 100, "tree": 2}

@@ -13,6 +13,8 @@ import dask.array as da
 
 from phinmf.engines.remote import disk
 
+pytestmark = pytest.mark.full
+
 Y = sound(M=40, n=100_000)
 HOW = {
     "n_components": 3,

@@ -20,6 +20,8 @@ import dask.array as da
 from phinmf.engines.remote.actor import ShardActor
 from phinmf.engines.remote.cluster import ClusterShards
 
+pytestmark = pytest.mark.full
+
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 6, "tol": 0, "anneal": False}
 
 

@@ -28,6 +28,7 @@ def chosen(model, grid, X):
     return {name: values[int(np.argmax(mean))] for name, mean in means.items()}
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_grid_search_finds_the_number_of_components():
     """Of frames in an unknown transform; the divergence asks for as many as there are to try."""
@@ -46,6 +47,7 @@ def few_at_a_time(M, N, K, active, seed):
     return (rng.standard_normal((M, N)) * np.sqrt(V + 1e-3)).T
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("K", "active", "best"), [(12, 2, {3.0, 10.0, 30.0}), (8, 8, {0.0, 0.3, 1.0})]

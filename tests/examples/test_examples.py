@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from clusters import needs_dask
 
+pytestmark = pytest.mark.full
+
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = {path.stem: path for path in sorted(FOLDER.glob("*.py"))}
 MAX_LINES, MAX_SECONDS = 39, 20

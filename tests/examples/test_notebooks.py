@@ -9,6 +9,8 @@ pytest.importorskip("ipykernel")
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 
+pytestmark = pytest.mark.full
+
 FOLDER = Path(__file__).parents[2] / "examples/notebooks"
 MAKE = runpy.run_path(str(FOLDER / "make.py"))
 

@@ -124,6 +124,7 @@ def test_transposed_frames_are_recognised_by_their_overlaps(M, n, channels, dtyp
     assert not overlap_by_half(turned(without_gaps))
 
 
+@pytest.mark.full
 def test_the_paper_s_recording_lying_the_other_way():
     Y = phinmf.to_frames(recording(1_191_735), 440)[None]
     assert Y.shape == (1, 440, 5418)

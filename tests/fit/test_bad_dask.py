@@ -12,6 +12,8 @@ needs_dask()
 import dask
 import dask.array as da
 
+pytestmark = pytest.mark.full
+
 Y = da.random.default_rng(0).standard_normal((32, 5000), chunks=(-1, 1000))
 DOORS = {
     "tl_nmf": lambda Y: tl_nmf(Y, 2, max_iter=1),

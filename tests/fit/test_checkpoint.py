@@ -185,6 +185,7 @@ def test_a_file_that_is_no_checkpoint_is_not_replaced(tmp_path):
     storage.read(path, "checkpoint")
 
 
+@pytest.mark.full
 def test_a_killed_write_leaves_nothing_behind(tmp_path, rng):
     """And a file of the user's, whatever its name, stays as it is."""
     path = tmp_path / "run.npz"

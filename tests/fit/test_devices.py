@@ -11,6 +11,8 @@ from phinmf import TLNMF, learn_transform, tl_nmf
 from phinmf.engines.array import ArrayEngine
 from phinmf.fit import devices
 
+pytestmark = pytest.mark.full
+
 Y = notes(M=16, n=800)
 HOW = {"max_iter": 3, "tol": 0, "random_state": 0}
 

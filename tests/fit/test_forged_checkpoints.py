@@ -62,6 +62,7 @@ PLAUSIBLE |= {"memory_curvature 1e+300", "memory_value half"}
 PLAUSIBLE |= {f"memory_{part}{i} -0.001" for part in "sy" for i in range(5)}
 
 
+@pytest.mark.full
 def test_every_array_is_checked(kept, tmp_path):
     stored, how, good = kept
     for what, arrays in changed_arrays(stored.arrays):
@@ -71,6 +72,7 @@ def test_every_array_is_checked(kept, tmp_path):
             assert np.isfinite(found.objective)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kept", ["lbfgs"], indirect=True)  # the header knows no solver
 def test_every_field_of_the_header_is_checked(kept, tmp_path):
     stored, how, good = kept

@@ -98,6 +98,7 @@ def test_changed_frames_are_followed_and_the_more_so_the_more_is_forgotten():
     assert costs[0] < costs[1] < before
 
 
+@pytest.mark.full
 def test_nothing_grows_with_the_length_of_the_stream(monkeypatch):
     monkeypatch.setattr("phinmf.fit.stream.HISTORY", 5)
     Y, sizes = frames(N=5 * BLOCK), []

@@ -20,6 +20,8 @@ from phinmf.engines.device import fitting, memory
 from phinmf.engines.device.resident import TensorShard
 from phinmf.engines.device.streamed import StreamedShard
 
+pytestmark = pytest.mark.full
+
 N, M = 6000, 24
 HIGH = {"floor": 1e-2, "anneal": False, "max_iter": 4, "tol": 0, "random_state": 0}
 

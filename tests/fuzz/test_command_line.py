@@ -9,7 +9,10 @@ pytest.importorskip("resource", reason="limits, signals and forks are of POSIX")
 from fuzz import command_line
 from fuzz.counting import attack_many, broken
 
-pytestmark = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux alone has it")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux alone has it"),
+]
 
 
 def test_random_commands_break_nothing():

@@ -9,6 +9,8 @@ from fuzz.library import attack
 needs_dask()
 pytest.importorskip("torch")
 
+pytestmark = pytest.mark.full
+
 
 def test_random_calls_break_nothing(recwarn):
     outcomes = attack_many(attack, 0, attacks=60, seconds=12)

@@ -8,8 +8,10 @@ import soundfile
 
 import phinmf
 
+pytestmark = pytest.mark.full
 
-@pytest.mark.slow
+
+@pytest.mark.full
 def test_the_objective_follows_the_authors_and_ends_lower(data_folder):
     with open(data_folder / "authors_armstrong.csv") as file:
         rows = list(csv.DictReader(file))

@@ -53,6 +53,7 @@ def test_the_moments_are_exact(seed):
         assert np.allclose(covariance, expected)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("anneal", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_likelihood_finds_the_row_spaces(seed, anneal):

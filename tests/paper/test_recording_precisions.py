@@ -7,6 +7,8 @@ import soundfile
 import phinmf
 from phinmf.linalg.manifold import orthogonality_error
 
+pytestmark = pytest.mark.full
+
 
 def test_single_precision_reaches_the_objective_of_double_precision(data_folder):
     y, _ = soundfile.read(data_folder / "armstrong.wav")

@@ -6,6 +6,8 @@ from problems import synthetic
 
 import phinmf
 
+pytestmark = pytest.mark.full
+
 SOLVERS = ["quasi-newton", "projected-gradient", "jacobi"]
 FLOOR = phinmf.PAPER["floor"]
 

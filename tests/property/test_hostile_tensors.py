@@ -10,6 +10,8 @@ from tensor_problems import host, tensor, torch
 from phinmf import TLNMF, tl_nmf
 from phinmf.linalg.manifold import orthogonality_error
 
+pytestmark = pytest.mark.full
+
 
 def unchanged(*given):
     """Tensors, and a function that looks whether they are as they were."""
@@ -52,7 +54,7 @@ def test_fifty_random_inputs(case):
     check(case.Y, case.W, case.H, case.slack, random_state=case.seed, **case.arguments)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @settings(max_examples=1000, suppress_health_check=list(HealthCheck))
 @given(case=cases())
 def test_a_thousand_random_inputs(case):

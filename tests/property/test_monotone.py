@@ -40,6 +40,7 @@ def test_an_nmf_step_never_raises_the_cost(problem, gamma, mu, silent, dead):
     assert np.allclose(W[:, alive].sum(axis=0), 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", sorted(SOLVERS))
 @given(problem=problems())
 def test_a_transform_step_never_raises_the_loss(name, problem):

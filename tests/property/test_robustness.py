@@ -59,13 +59,14 @@ def check(case):
     check_estimator(X, components=W, activations=H, random_state=case.seed, **case.arguments)
 
 
+@pytest.mark.full
 @settings(max_examples=100)
 @given(case=cases())
 def test_a_hundred_random_inputs(case):
     check(case)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @settings(max_examples=2000, suppress_health_check=list(HealthCheck))
 @given(case=cases())
 def test_two_thousand_random_inputs(case):

@@ -110,6 +110,7 @@ def test_references_of_another_recording_are_noticed(here, capsys, rng, mixture)
     assert said.count("\n") == 1
 
 
+@pytest.mark.full
 def test_sources_that_are_missing_are_noticed(here, capsys):
     unmixed()
     one = ["score", "out/song", "--reference", "stems/low.wav", "--json"]

@@ -1,11 +1,14 @@
 """Relation (14) to ICA: with a fixed density in place of a divergence, the solver is Picard-O."""
 
 import numpy as np
+import pytest
 from picard import picard
 from problems import LogCosh
 
 import phinmf
 from phinmf.solvers import LBFGS
+
+pytestmark = pytest.mark.full
 
 
 def test_the_same_rotation_as_picard(rng):

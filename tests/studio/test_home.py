@@ -180,6 +180,7 @@ class Program:
         return out, err, self.process.returncode
 
 
+@pytest.mark.full
 def test_killed_in_the_middle_of_its_work(tmp_path):
     home = tmp_path / "home"
     song = sound_files.write(tmp_path / "short.wav")
@@ -209,6 +210,7 @@ def test_killed_in_the_middle_of_its_work(tmp_path):
     assert [path.name for path in (home / "short").iterdir() if path.is_dir()] == ["whole"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_leave_nothing_half_written(tmp_path, number):
     home = tmp_path / "home"
@@ -248,6 +250,7 @@ def test_bad_inputs_are_refused_before_the_studio_opens(tmp_path, monkeypatch, c
     assert everything(tmp_path) == before
 
 
+@pytest.mark.full
 def test_a_bad_input_does_not_keep_the_others_out(tmp_path):
     song = sound_files.write(tmp_path / "song.wav")
     bad = tmp_path / "bad.mp4"
@@ -287,7 +290,7 @@ def test_found_at_the_folder_of_another_studio(home, wav, tmp_path):
     assert os.listdir(tmp_path / "other") == ["song"]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_sigkill_at_random_moments(tmp_path):
     """Whatever moment it is: what was answered as saved is there, and nothing half finished."""
     home = tmp_path / "home"

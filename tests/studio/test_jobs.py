@@ -56,6 +56,7 @@ def visible(home):
     return {name: what for name, what in everything(home).items() if not name.startswith(".")}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_cancelled_at_any_moment(studio, home, wav, held, moment):
     reached, go = held(moment)
@@ -73,6 +74,7 @@ def test_cancelled_at_any_moment(studio, home, wav, held, moment):
     assert sorted(path.name for path in scratch.iterdir()) == ["lock", "note.json"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_ended_at_any_moment(home, wav, held, moment):
     reached, go = held(moment)
@@ -103,6 +105,7 @@ def test_a_waiting_job_is_cancelled_at_once(studio, wav, held):
     assert second["takes"] == []
 
 
+@pytest.mark.full
 def test_previews_come_first(studio, wav, held, monkeypatch):
     monkeypatch.setattr(session, "LONG", 0.5)
     monkeypatch.setattr(session, "PREVIEW_SECONDS", 0.25)

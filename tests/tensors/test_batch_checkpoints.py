@@ -11,7 +11,10 @@ from tensor_problems import tensor
 from phinmf import TLNMF, Anneal, Status, storage, tl_nmf
 
 pytest.importorskip("torch")
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 N_ITER = 12
 KEPT = 5  #: checkpoints are written at every fifth outer iteration

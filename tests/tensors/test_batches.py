@@ -33,6 +33,8 @@ from phinmf.tensors.frames import BatchFrames
 from phinmf.tensors.group import BatchGroup
 from phinmf.tensors.memory import Memory, aim, remember
 
+pytestmark = pytest.mark.full
+
 
 def seeded(Y, seeds, K=3, mu=5.0, weights=None, kept=None, divergence="itakura-saito", **how):
     """Return data, frames, restarts and options as `tl_nmf` makes them from these seeds."""

@@ -20,7 +20,10 @@ CASES = [
     (torch.float32, 3, 3, 0.5, 3, False),
     (torch.float32, 1, 17, 1.0, 1, True),
 ]
-pytestmark = pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")  # masked places
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning"),  # masked places
+]
 
 
 @pytest.fixture(params=CASES, ids=str)

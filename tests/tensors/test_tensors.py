@@ -15,7 +15,10 @@ from phinmf.divergences import DIVERGENCES
 from phinmf.engines import array as array_engine
 from phinmf.solvers import LBFGS, SOLVERS
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 DTYPES = [np.float32, np.float64]
 
 

@@ -12,6 +12,8 @@ from phinmf.divergences import Family
 from phinmf.tensors import operations, trial_run
 from phinmf.tensors.operations import Kind, Operations
 
+pytestmark = pytest.mark.full
+
 NAMES = sorted(field.name for field in fields(Operations))
 KIND = Kind(
     torch.device("cpu"), torch.float64, 2, 9, 3, 0.5, Family.KULLBACK_LEIBLER, False, False, False,

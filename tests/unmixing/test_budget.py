@@ -20,6 +20,7 @@ def of_noise(n, channels, rate, **how):
     return learn(ArraySource(y, rate), UnmixOptions(seed=0, **how))
 
 
+@pytest.mark.full
 def test_a_long_window_ends_in_time():
     """96 kHz in stereo, where one step of the transform takes longer than the limit."""
     of_noise(2000, 1, 8000, n_components=2, window=64, max_time=0.1)  # compiled

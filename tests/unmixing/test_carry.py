@@ -71,6 +71,7 @@ def rightly_placed(piece, old, new):
     return right / sum(power)
 
 
+@pytest.mark.full
 def test_groups_are_carried_to_another_seed_number_and_stretch(piece):
     """Components hold sounds of several stems, so that even the grouping by truth is not pure."""
     pairs = [
