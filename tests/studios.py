@@ -108,6 +108,23 @@ def running(home, *found, host="127.0.0.1"):
         session.close()
 
 
+@contextmanager
+def waiting(monkeypatch, owner, name):
+    """Let all calls of a function wait until the block ends; yield an event that the first sets."""
+    function, called, going_on = getattr(owner, name), threading.Event(), threading.Event()
+
+    def wait(*arguments, **options):
+        called.set()
+        going_on.wait(PATIENCE)
+        return function(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, wait)
+    try:
+        yield called
+    finally:
+        going_on.set()
+
+
 def unmixed(folder, sound=None, **how):
     """Unmix a small sound into a folder, as the command does."""
     recording = folder.parent / f"{folder.name} source.wav"
