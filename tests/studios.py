@@ -98,7 +98,7 @@ def running(home, *found, host="127.0.0.1"):
         assert problems == []
         thread.start()
         client = Client(server.address)
-        client.session = session
+        client.session, client.server = session, server
         while not server.started:
             time.sleep(0.01)
         yield client

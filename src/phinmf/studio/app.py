@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -47,6 +48,7 @@ class Studio:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.page = Path(str(files("phinmf.studio"))) / "page"
+        self.visited = threading.Event()  #: whether the page was asked for
         self.exporter = ThreadPoolExecutor(1, "phinmf-studio-export")  #: other requests go on
 
     def app(self) -> Starlette:
@@ -72,6 +74,7 @@ class Studio:
 
     async def index(self, request: Request) -> Response:
         """Send the page."""
+        self.visited.set()
         return self.page_file("index.html")
 
     async def file(self, request: Request) -> Response:
