@@ -176,6 +176,11 @@ def test_sound_of_a_take_that_is_removed_meanwhile(studio, take, monkeypatch, mo
     assert "removed" in got.json["error"]
 
 
+def test_sound_of_a_take_that_somebody_moved_away(studio, home, take):
+    (home / "song/whole").rename(home / "song/elsewhere")
+    assert studio("GET", "takes/t1/sound?start=0&count=10").status == 404
+
+
 def test_a_take_with_a_file_of_the_user_is_not_removed(studio, home, take):
     (home / "song/whole/notes.txt").write_text("mine")
     got = studio("DELETE", "takes/t1")

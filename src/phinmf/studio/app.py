@@ -48,7 +48,7 @@ class Studio:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.page = Path(str(files("phinmf.studio"))) / "page"
-        self.visited = threading.Event()  #: whether the page was asked for
+        self.visit = threading.Event()  #: set when the page is asked for
         self.exporter = ThreadPoolExecutor(1, "phinmf-studio-export")  #: other requests go on
 
     def app(self) -> Starlette:
@@ -74,7 +74,7 @@ class Studio:
 
     async def index(self, request: Request) -> Response:
         """Send the page."""
-        self.visited.set()
+        self.visit.set()
         return self.page_file("index.html")
 
     async def file(self, request: Request) -> Response:

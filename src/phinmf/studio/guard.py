@@ -88,10 +88,10 @@ class Guard:
         if len(headers.getlist("host")) != 1 or not self.is_here(host):
             return JSONResponse({"error": "this is the address of another computer"}, 421)
         elsewhere = origin is not None and origin.lower() != f"http://{host.lower()}"
-        ours = headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+        site = headers.get("sec-fetch-site", "none")
         kind = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
-        opened = page and kind == ("navigate", "document")
-        if elsewhere or not (ours or opened):
+        link = page and kind == ("navigate", "document")
+        if elsewhere or not (link or site in ("same-origin", "none")):
             return JSONResponse({"error": "only the page of the studio may ask for this"}, 403)
         return None
 

@@ -132,10 +132,10 @@ class Listening:
     def _opened(self, take: Take) -> OpenTake:
         """Return the open files of a take; those of the take used longest ago are closed."""
         with self._lock:
-            if take.id in self._removed:
-                raise NotFound("this take was removed")
             opened = self._open.pop(take.id, None)
             if opened is None or opened.closed:
+                if take.id in self._removed or not take.folder.is_dir():
+                    raise NotFound("this take was removed")
                 opened = OpenTake(take)
             self._open[take.id] = opened
             closed = self._open.popitem(last=False)[1] if len(self._open) > TAKES_OPEN else None

@@ -57,7 +57,7 @@ class Server(uvicorn.Server):
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(LINK.format(address=html.escape(self.address)))
             if webbrowser.open(path.absolute().as_uri()):
-                self.studio.visited.wait()
+                self.studio.visit.wait()
 
     def serve_until_interrupted(self) -> None:
         """Answer requests until a signal ends the program."""
@@ -65,7 +65,7 @@ class Server(uvicorn.Server):
             with self.socket:
                 self.run(sockets=[self.socket])
         finally:
-            self.studio.visited.set()  # nobody will
+            self.studio.visit.set()  # there will be none
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End at a signal; pages that listen for events are let go."""

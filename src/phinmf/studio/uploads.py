@@ -48,9 +48,9 @@ async def upload(
 @asynccontextmanager
 async def in_thread(manager: AbstractContextManager[T]) -> AsyncIterator[T]:
     """Enter and exit a context in a thread: to remove a large file takes a second."""
-    entered = await run_in_threadpool(manager.__enter__)
+    value = await run_in_threadpool(manager.__enter__)
     try:
-        yield entered
+        yield value
     finally:
         await run_in_threadpool(manager.__exit__, None, None, None)
 
