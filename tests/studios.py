@@ -98,7 +98,7 @@ def running(home, *found, host="127.0.0.1"):
         assert problems == []
         thread.start()
         client = Client(server.address)
-        client.session = session
+        client.session, client.server = session, server
         while not server.started:
             time.sleep(0.01)
         yield client
@@ -106,6 +106,23 @@ def running(home, *found, host="127.0.0.1"):
         session.closing = server.should_exit = True
         thread.join()
         session.close()
+
+
+@contextmanager
+def waiting(monkeypatch, owner, name):
+    """Let all calls of a function wait until the block ends; yield an event that the first sets."""
+    function, called, going_on = getattr(owner, name), threading.Event(), threading.Event()
+
+    def wait(*arguments, **options):
+        called.set()
+        going_on.wait(PATIENCE)
+        return function(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, wait)
+    try:
+        yield called
+    finally:
+        going_on.set()
 
 
 def unmixed(folder, sound=None, **how):

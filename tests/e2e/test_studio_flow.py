@@ -16,6 +16,7 @@ from studio_page import STUDIO, collected, drop, groups, rendered, show, studio,
 from studios import PATIENCE
 
 from phinmf.cli import main
+from phinmf.studio.serving import LINK
 
 pytestmark = pytest.mark.full
 
@@ -77,6 +78,15 @@ def downloaded(page, folder, kind):
             return new[0], name
         page.js("new Promise((done) => setTimeout(done, 50))")
     raise AssertionError("nothing was downloaded")
+
+
+def test_the_file_that_a_browser_is_started_with_leads_to_the_page(browser, server, tmp_path):
+    file = tmp_path / "studio.html"
+    file.write_text(LINK.format(address=server.address))
+    browser.open(file)
+    browser.until(f"{STUDIO}?.state.shown", PATIENCE)
+    browser.driver.refresh()
+    browser.until(f"{STUDIO}?.state.shown", PATIENCE)
 
 
 def test_from_the_drop_to_what_is_taken_away(flow, browser, home, recording, downloads, tmp_path):

@@ -140,6 +140,18 @@ def test_the_keyboard_alone_is_enough(few):
     assert not few.js("document.querySelector('dialog.keys').open")
 
 
+def test_groups_are_taken_away_as_soon_as_there_are_some(few):
+    button = "document.querySelector('[data-export=groups]')"
+    assert few.js(f"{button}.disabled && {button}.title.includes('no groups')")
+    few.press(DOWN + DOWN + "g" + ENTER)
+    assert not few.js(f"{button}.disabled || {button}.title.includes('no groups')")
+    few.press("u")
+    assert few.js(f"{button}.disabled")
+    few.click("[data-export=mix]")
+    few.until("document.querySelector('[data-notice=export]')", 30)
+    assert few.js(f"{button}.disabled")
+
+
 def test_a_name_that_cannot_be_is_refused_in_a_sentence(few):
     few.press(DOWN + DOWN + "g" + "Bass" + ENTER + DOWN * 3 + "g")
     assert groups(few) == {"Bass": [1], "Group 1": [3]}

@@ -1,12 +1,23 @@
 """The sound of the studio's page: exactly in sync, at the levels that are shown, where it is."""
 
 import contextlib
+import json
 import time
 
 import numpy as np
 import pytest
 import soundfile
-from studio_page import STUDIO, arrays, rendered, script_on_every_page, show_untouched, text
+from studio_page import (
+    STUDIO,
+    arrays,
+    rendered,
+    script_on_every_page,
+    show,
+    show_untouched,
+    studio,
+    text,
+)
+from studios import unmixed as unmixed_into
 
 pytestmark = pytest.mark.full
 
@@ -235,3 +246,29 @@ def test_thirty_two_components_play_without_waiting(many):
     assert waited == 0
     assert np.median(frames) < 100
     assert len(many.js(f"{STUDIO}.player.levels")) == 33
+
+
+def test_another_recording_is_opened_while_the_player_starts(browser, tmp_path):
+    one, other = unmixed_into(tmp_path / "one"), unmixed_into(tmp_path / "other")
+    start_and_open = f"""(async () => {{
+      const starting = {STUDIO}.player.play();
+      {STUDIO}.desk.takes.show({json.dumps(str(other))});
+      await starting;
+      return {STUDIO}.player.problem;
+    }})()"""
+    with studio(tmp_path / "home", one, other) as process:
+        show(browser, process, one)
+        assert browser.resolved(start_and_open) == ""
+        assert not browser.js(f"{STUDIO}.playing")
+        browser.click(".play")
+        browser.until(f"{STUDIO}.playing && {STUDIO}.position > 0")
+        browser.visit("about:blank")
+
+
+def test_a_browser_that_cannot_play_says_so_at_every_attempt(few):
+    few.do("AudioWorklet.prototype.addModule = () => Promise.reject(new Error('no'))")
+    for _ in range(2):
+        few.do(f"{STUDIO}.player.problem = ''")
+        few.click(".play")
+        few.until(f"{STUDIO}.player.problem.includes('cannot play')")
+        assert not few.js(f"{STUDIO}.playing")

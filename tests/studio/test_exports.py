@@ -3,13 +3,14 @@
 import io
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
-from studios import idle, running
+from studios import PATIENCE, idle, running, waiting
 
 from phinmf.studio import exports
 from phinmf.studio.refusals import NotFound
@@ -135,6 +136,19 @@ def test_a_file_that_is_being_sent_is_removed_afterwards():
     with pytest.raises(NotFound, match="no longer"), export.held():
         pass
     assert removed == [True]
+
+
+def test_sound_is_played_while_any_number_of_exports_is_written(studio, take, monkeypatch):
+    n = 50  # more than the threads that answer requests
+    monkeypatch.setattr(exports, "export", lambda *how, **more: int("refused, to be quick"))
+    with ThreadPoolExecutor(n + 1) as pool, waiting(monkeypatch, exports, "export") as begun:
+        wanted = ("POST", "takes/t1/exports", {"kind": "mix"})
+        others = [pool.submit(studio, *wanted) for _ in range(n)]
+        assert begun.wait(PATIENCE)
+        time.sleep(0.5)  # until all have been asked for
+        heard = pool.submit(studio, "GET", "takes/t1/sound?start=0&count=10")
+        assert heard.result(10).status == 200
+    assert {other.result().status for other in others} == {400}
 
 
 def test_the_take_is_not_changed(studio, home, take):

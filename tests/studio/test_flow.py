@@ -1,5 +1,7 @@
 """From a dropped file to what is heard, again and again."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 import sound_files
@@ -8,6 +10,8 @@ from studios import idle, running, unmixed
 
 from phinmf.studio import session
 from phinmf.studio.found import found_at
+from phinmf.studio.listening import Listening, OpenTake
+from phinmf.studio.refusals import NotFound
 from phinmf.unmixing import ownership
 
 MIX = {"revision": 0, "groups": [{"name": "drums", "components": [1]}], "levels": []}
@@ -154,6 +158,27 @@ def test_a_take_is_removed(studio, home, take):
     assert studio.state["recordings"][0]["takes"] == []
     assert sorted(path.name for path in (home / "song").iterdir()) == ["song.wav", "studio.json"]
     assert studio("DELETE", "takes/t1").status == 404
+
+
+@pytest.mark.parametrize("moment", ["before its files are opened", "before they are read"])
+def test_sound_of_a_take_that_is_removed_meanwhile(studio, take, monkeypatch, moment):
+    reader = Listening if moment == "before its files are opened" else OpenTake
+    sound = reader.sound
+
+    def too_late(*arguments):
+        with suppress(NotFound):
+            studio.session.remove_take("t1")
+        return sound(*arguments)
+
+    monkeypatch.setattr(reader, "sound", too_late)
+    got = studio("GET", "takes/t1/sound?start=0&count=10")
+    assert got.status == 404
+    assert "removed" in got.json["error"]
+
+
+def test_sound_of_a_take_that_somebody_moved_away(studio, home, take):
+    (home / "song/whole").rename(home / "song/elsewhere")
+    assert studio("GET", "takes/t1/sound?start=0&count=10").status == 404
 
 
 def test_a_take_with_a_file_of_the_user_is_not_removed(studio, home, take):

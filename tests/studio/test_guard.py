@@ -1,13 +1,21 @@
 """Nobody but our own page is answered, and nothing that is sent reaches the disk by its name."""
 
 import http.client
+import os
 import socket
+import time
+import webbrowser
+from argparse import Namespace
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 import sound_files
 from kept import everything
-from studios import QUICK, idle, running
+from studios import PATIENCE, QUICK, idle, running
 
+from phinmf.cli.studio import announce
 from phinmf.studio import guard, session
 from phinmf.studio.guard import Guard, is_loopback
 
@@ -100,6 +108,48 @@ def test_a_foreign_origin_is_refused(studio, origin):
 def test_requests_of_other_pages_are_refused(studio, site):
     assert studio("GET", "", headers={"Sec-Fetch-Site": site}).status == 403
     assert studio("DELETE", "takes/t1", headers={"Sec-Fetch-Site": site}).status == 403
+
+
+def test_only_the_page_may_be_opened_by_a_link(studio):
+    opened = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    document = {**opened, "Sec-Fetch-Dest": "document"}
+    assert studio("GET", "", headers=document).status == 200
+    assert studio("GET", "", headers={**opened, "Sec-Fetch-Dest": "iframe"}).status == 403
+    assert studio("POST", "", headers=document).status == 403
+    assert studio("GET", "takes/t1/overview", headers=document).status == 403
+    assert studio("GET", "", headers={**document, "Origin": "http://evil.example"}).status == 403
+
+
+@pytest.mark.parametrize("visited", [True, False])
+def test_the_browser_is_not_started_with_the_secret(home, monkeypatch, visited):
+    opened = []
+
+    def browser(address):
+        path = Path(url2pathname(urlsplit(address).path))
+        modes = [at.stat().st_mode & 0o777 for at in (path, path.parent)] if path.exists() else []
+        opened.append((address, path, modes, path.read_text() if path.exists() else ""))
+        return True
+
+    def until(condition):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    monkeypatch.setattr(webbrowser, "open", browser)
+    with running(home) as studio:
+        announce(studio.server, Namespace(output=home, no_browser=False))
+        until(lambda: opened)
+        ((address, path, modes, content),) = opened
+        assert studio.prefix.strip("/") not in address
+        assert studio.server.address in content
+        assert modes == [0o600, 0o700] or os.name != "posix"
+        if visited:
+            assert studio("GET", "").status == 200
+            until(lambda: not path.parent.exists())
+        else:
+            assert path.exists()
+    assert not home.exists()
 
 
 def test_every_answer_is_protected(studio):

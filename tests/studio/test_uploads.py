@@ -3,15 +3,16 @@
 import http.client
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import sound_files
 import soundfile
 from kept import everything
-from studios import idle
+from studios import PATIENCE, idle, waiting
 
-from phinmf.studio import guard, uploads
+from phinmf.studio import exports, guard, scratch, uploads
 from phinmf.studio.home import file_name
 from phinmf.studio.names import safe_name, safe_stem, shown_name
 
@@ -139,6 +140,24 @@ def test_a_broken_connection_leaves_nothing(studio, home):
         assert time.monotonic() < end, left
         time.sleep(0.05)
     assert studio.state["recordings"] == []
+
+
+def test_others_are_answered_while_a_large_upload_is_removed(studio, monkeypatch):
+    with ThreadPoolExecutor() as pool, waiting(monkeypatch, scratch, "remove") as removing:
+        refused = pool.submit(studio.upload, b"no sound")
+        assert removing.wait(PATIENCE)
+        assert pool.submit(studio, "GET", "nothing").result(10).status == 404
+        assert not refused.done()
+    assert refused.result().status == 415
+
+
+def test_others_are_answered_while_a_large_export_is_removed(studio, take, monkeypatch):
+    address = studio("POST", "takes/t1/exports", {"kind": "mix"}).json["address"]
+    with ThreadPoolExecutor() as pool, waiting(monkeypatch, exports.Export, "let_go") as removing:
+        sent = pool.submit(studio, "GET", address)
+        assert removing.wait(PATIENCE)
+        assert pool.submit(studio, "GET", "nothing").result(10).status == 404
+    assert sent.result().status == 200
 
 
 def test_too_large_for_the_limit_or_for_the_disk(studio, home, wav, monkeypatch):

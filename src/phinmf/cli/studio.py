@@ -6,7 +6,6 @@ import argparse
 import signal
 import sys
 import threading
-import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,4 +109,12 @@ def announce(server: Server, typed: argparse.Namespace) -> None:
     print(f"The studio is open at {server.address}")
     print(f"Results are written into {shown(typed.output)}; Ctrl-C ends the studio.", flush=True)
     if not typed.no_browser:
-        threading.Thread(target=webbrowser.open, args=[server.address], daemon=True).start()
+        threading.Thread(target=open_browser, args=[server], daemon=True).start()
+
+
+def open_browser(server: Server) -> None:
+    """Open the page in a browser; a folder that cannot be written to does not end the studio."""
+    try:
+        server.open_browser()
+    except OSError as error:
+        print(f"phinmf: no browser was opened: {shown(sentence(error))}", file=sys.stderr)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -23,7 +26,7 @@ from phinmf.studio.events import events
 from phinmf.studio.exports import Export
 from phinmf.studio.refusals import NotFound, Refusal
 from phinmf.studio.session import Session
-from phinmf.studio.uploads import upload
+from phinmf.studio.uploads import in_thread, upload
 from phinmf.unmixing.export import Kind
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.overview import step_of
@@ -45,6 +48,8 @@ class Studio:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.page = Path(str(files("phinmf.studio"))) / "page"
+        self.visit = threading.Event()  #: set when the page is asked for
+        self.exporter = ThreadPoolExecutor(1, "phinmf-studio-export")  #: other requests go on
 
     def app(self) -> Starlette:
         """Return the application."""
@@ -69,6 +74,7 @@ class Studio:
 
     async def index(self, request: Request) -> Response:
         """Send the page."""
+        self.visit.set()
         return self.page_file("index.html")
 
     async def file(self, request: Request) -> Response:
@@ -131,9 +137,13 @@ class Studio:
         """Send a stretch of sound."""
         take = self.session.library.take(request.path_params["id"])
         start, count = (whole(request, name) for name in ("start", "count"))
-        samples = await run_in_threadpool(self.session.listening.sound, take, start, count)
-        content = samples.astype("<f4", copy=False).tobytes()
-        return Response(content, media_type=BYTES, headers={"X-Count": str(samples.shape[-1])})
+
+        def read() -> Response:
+            samples = self.session.listening.sound(take, start, count)
+            content = samples.astype("<f4", copy=False).tobytes()
+            return Response(content, media_type=BYTES, headers={"X-Count": str(samples.shape[-1])})
+
+        return await run_in_threadpool(read)
 
     async def overview(self, request: Request) -> Response:
         """Send the outline of a take."""
@@ -151,8 +161,8 @@ class Studio:
             raise Refusal(
                 f"kind is {wanted.kind!r}, but one of {', '.join(get_args(Kind))} is needed"
             )
-        made = await run_in_threadpool(
-            self.session.export, request.path_params["id"], kind, wanted.levels
+        made = await asyncio.get_running_loop().run_in_executor(
+            self.exporter, self.session.export, request.path_params["id"], kind, wanted.levels
         )
         return answer(
             {
@@ -176,7 +186,7 @@ class Download(FileResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
-        with self.export.held():
+        async with in_thread(self.export.held()):
             await super().__call__(scope, receive, send)
 
 

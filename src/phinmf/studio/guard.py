@@ -60,7 +60,8 @@ class Guard:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        refused = self.refusal(headers)
+        page = (scope["method"], rest) == ("GET", "")
+        refused = self.refusal(headers, page)
         if not secrets.compare_digest(first.encode("utf-8", "replace"), self.secret.encode()):
             refused = JSONResponse({"error": "this address is not known here"}, 404)
         if refused is not None:
@@ -77,14 +78,20 @@ class Guard:
             return
         await self.app(inner, body, with_headers)
 
-    def refusal(self, headers: Headers) -> JSONResponse | None:
-        """Return the answer to a request that is not from our page, at our address."""
+    def refusal(self, headers: Headers, page: bool) -> JSONResponse | None:
+        """Return the answer to a request that is not from our page, at our address.
+
+        The page itself may also be opened by a link, as in the file that the browser is started
+        with; not in a frame.
+        """
         host, origin = headers.get("host", ""), headers.get("origin")
         if len(headers.getlist("host")) != 1 or not self.is_here(host):
             return JSONResponse({"error": "this is the address of another computer"}, 421)
         elsewhere = origin is not None and origin.lower() != f"http://{host.lower()}"
         site = headers.get("sec-fetch-site", "none")
-        if elsewhere or site not in ("same-origin", "none"):
+        kind = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+        link = page and kind == ("navigate", "document")
+        if elsewhere or not (link or site in ("same-origin", "none")):
             return JSONResponse({"error": "only the page of the studio may ask for this"}, 403)
         return None
 

@@ -13,7 +13,7 @@ import soundfile
 from numpy.typing import NDArray
 
 from phinmf.audio import files
-from phinmf.studio.refusals import Refusal
+from phinmf.studio.refusals import NotFound, Refusal
 from phinmf.studio.take import Take
 from phinmf.unmixing import ownership
 
@@ -96,6 +96,7 @@ class Listening:
 
     def __init__(self) -> None:
         self._open: OrderedDict[str, OpenTake] = OrderedDict()
+        self._removed: set[str] = set()  #: ids of takes, which no other take gets
         self._lock = threading.Lock()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="phinmf-studio-read")
 
@@ -115,8 +116,9 @@ class Listening:
         return samples
 
     def forget(self, take: Take) -> None:
-        """Close the files of a take."""
+        """Close the files of a take that is removed, and never open them again."""
         with self._lock:
+            self._removed.add(take.id)
             opened = self._open.pop(take.id, None)
         if opened is not None:
             opened.close()
@@ -132,6 +134,8 @@ class Listening:
         with self._lock:
             opened = self._open.pop(take.id, None)
             if opened is None or opened.closed:
+                if take.id in self._removed or not take.folder.is_dir():
+                    raise NotFound("this take was removed")
                 opened = OpenTake(take)
             self._open[take.id] = opened
             closed = self._open.popitem(last=False)[1] if len(self._open) > TAKES_OPEN else None

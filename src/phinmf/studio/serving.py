@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import os
 import secrets
 import socket
+import webbrowser
 from types import FrameType
 
 import uvicorn
@@ -14,6 +16,13 @@ from phinmf.studio.guard import Guard
 from phinmf.studio.session import Session
 
 GRACE = 2  #: seconds that unfinished answers get when the studio ends
+LINK = """\
+<!doctype html>
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="0; url={address}">
+<title>phinmf studio</title>
+<a href="{address}">phinmf studio</a>
+"""
 
 
 class Server(uvicorn.Server):
@@ -26,7 +35,8 @@ class Server(uvicorn.Server):
         secret = secrets.token_urlsafe(24)
         shown = f"[{host}]" if ":" in host else host
         self.address = f"http://{shown}:{self.port}/{secret}/"
-        app = Guard(Studio(session).app(), secret, host, self.port)
+        self.studio = Studio(session)
+        app = Guard(self.studio.app(), secret, host, self.port)
         super().__init__(
             uvicorn.Config(
                 app, http="h11", ws="none", loop="asyncio", lifespan="off", log_level="warning",
@@ -35,10 +45,27 @@ class Server(uvicorn.Server):
             )
         )  # fmt: skip
 
+    def open_browser(self) -> None:
+        """Open the page in a browser, and wait until it was asked for.
+
+        The browser is started with a file that leads to the page: everybody who uses this computer
+        can see the arguments of a program, but only this user can read the file. It is not in /tmp,
+        because a browser in a sandbox may have a /tmp of its own.
+        """
+        with self.session.home.temporary() as folder:
+            path = folder / "studio.html"
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(LINK.format(address=html.escape(self.address)))
+            if webbrowser.open(path.absolute().as_uri()):
+                self.studio.visit.wait()
+
     def serve_until_interrupted(self) -> None:
         """Answer requests until a signal ends the program."""
-        with self.socket:
-            self.run(sockets=[self.socket])
+        try:
+            with self.socket:
+                self.run(sockets=[self.socket])
+        finally:
+            self.studio.visit.set()  # there will be none
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End at a signal; pages that listen for events are let go."""

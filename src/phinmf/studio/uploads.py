@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
@@ -18,17 +20,19 @@ from phinmf.unmixing.sentences import sentence
 AT_ONCE = 2**20  #: bytes that are collected before they are written
 SPARE = 2**28  #: bytes of the disk that an upload leaves free
 
+T = TypeVar("T")
+
 
 async def upload(
     session: Session, name: str, chunks: AsyncIterator[bytes], length: int | None
 ) -> str:
     """Write a body to a file; return the id of the recording, or leave nothing behind."""
     await run_in_threadpool(check_room, session.home, length or 0)
-    with session.home.temporary() as temporary:
+    async with in_thread(session.home.temporary()) as temporary:
         folder, shown = temporary / "recording", shown_name(name)
-        folder.mkdir()
         path = folder / file_name(name)
-        with open(path, "xb") as file:
+        await run_in_threadpool(folder.mkdir)
+        async with in_thread(await run_in_threadpool(path.open, "xb")) as file:
             waiting = bytearray()
             async for chunk in chunks:
                 waiting += chunk
@@ -39,6 +43,16 @@ async def upload(
             await run_in_threadpool(file.write, waiting)
         await run_in_threadpool(check_sound, path, shown)
         return await run_in_threadpool(session.add_upload, folder, shown, path.name)
+
+
+@asynccontextmanager
+async def in_thread(manager: AbstractContextManager[T]) -> AsyncIterator[T]:
+    """Enter and exit a context in a thread: to remove a large file takes a second."""
+    value = await run_in_threadpool(manager.__enter__)
+    try:
+        yield value
+    finally:
+        await run_in_threadpool(manager.__exit__, None, None, None)
 
 
 def check_room(home: Home, length: int) -> None:

@@ -27,7 +27,7 @@ export class Desk {
     this.timeline = new Timeline(find(".tracks"), player, () => this.rows.mix && this.rows.draw(this.timeline.view));
     this.takes = new Takes(show);
     this.suggestions = new Suggestions(actions, (name) => this.rows.editName(name));
-    enableExports(current);
+    this.updateExports = enableExports(current);
     this.grouping.enableDragging(find(".rows"));
     enableKeys(deskKeys(this));
     this.enableButtons();
@@ -88,6 +88,7 @@ export class Desk {
     if (shape !== this.shape) this.rows.draw(this.timeline.view); // levels change no waveform
     this.shape = shape;
     this.suggestions.update(mix);
+    this.updateExports();
     this.takes.update(recording, mix.take, groupsOf);
     const chosen = mix.selected.size;
     setText(find(".chosen"), chosen ? `${chosen} selected` : "");

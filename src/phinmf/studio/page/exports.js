@@ -3,17 +3,29 @@ import { resolved } from "./levels.js";
 import { dismiss, notice } from "./notices.js";
 import { writeExport } from "./server.js";
 
+const NO_GROUPS = "There are no groups yet: put components together first";
+
 /**
  * The buttons that write files and start their download.
  *
  * @param current function that returns the TakeMix that is shown
+ * @returns a function to call when its groups are others
  */
 export function enableExports(current) {
   const buttons = findAll("[data-export]");
+  const ofGroups = buttons.find(({ dataset }) => dataset.export === "groups");
+  const { title } = ofGroups;
+  let busy = false;
+  const update = () => {
+    const none = !current()?.groups.some(({ components }) => components.length);
+    for (const button of buttons) button.disabled = busy || (button === ofGroups && none);
+    ofGroups.title = none ? NO_GROUPS : title;
+  };
   for (const button of buttons) {
     onClick(button, async () => {
       const mix = current();
-      for (const each of buttons) each.disabled = true;
+      busy = true;
+      update();
       button.classList.add("busy");
       dismiss("export");
       try {
@@ -25,8 +37,10 @@ export function enableExports(current) {
       } catch (error) {
         notice(error.message, { name: "export" });
       }
-      for (const each of buttons) each.disabled = false;
+      busy = false;
+      update();
       button.classList.remove("busy");
     });
   }
+  return update;
 }

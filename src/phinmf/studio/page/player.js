@@ -106,10 +106,7 @@ export class Player {
 
   // ---- the worklet ---------------------------------------------------------------------------
 
-  async connect() {
-    const { take } = this;
-    const context = new AudioContext({ sampleRate: take.sample_rate, latencyHint: "interactive" });
-    this.context = context;
+  async connect(context) {
     await context.audioWorklet.addModule("mixer.js");
     if (this.context !== context) return;
     const node = new AudioWorkletNode(context, "phinmf-mixer", {
@@ -158,14 +155,22 @@ export class Player {
 
   async play() {
     if (!this.take) return;
+    let { context } = this;
     try {
-      if (!this.context) await this.connect();
-      await this.context.resume();
+      if (!context) {
+        context = new AudioContext({ sampleRate: this.take.sample_rate, latencyHint: "interactive" });
+        this.context = context;
+        await this.connect(context);
+      }
+      await context.resume();
     } catch {
+      if (this.context !== context) return; // another recording was opened meanwhile
+      if (!this.port) this.context = null; // the next attempt begins anew
       this.problem = `This browser cannot play sound at ${this.take.sample_rate} Hz.`;
       this.changed();
       return;
     }
+    if (this.context !== context) return;
     this.playing = true;
     this.post({ act: "play" });
     this.fetchAhead();
