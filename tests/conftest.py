@@ -7,6 +7,9 @@ import hypothesis
 import numpy as np
 import pytest
 
+os.environ["SCIPY_ARRAY_API"] = (
+    "1"  # before SciPy is imported: else a check of scikit-learn is left out
+)
 if not shutil.which("nvidia-smi"):
     os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported: its kernels run anywhere
 
@@ -27,6 +30,17 @@ def pytest_ignore_collect(collection_path, config):
     if collection_path.suffix != ".py" or "not full" not in config.option.markexpr:
         return None
     return bool(FULL.search(collection_path.read_text("utf-8"))) or None
+
+
+#: Parameters of tests that need PyTorch or Dask.
+NEEDS_MORE = {"dask", "tensor", "tensors", "array on tensors", "by_tensors", "batch", "streamed"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if hasattr(item, "callspec") and NEEDS_MORE & set(item.callspec.id.split("-")):
+            item.add_marker(pytest.mark.full)
 
 
 @pytest.hookimpl(wrapper=True)

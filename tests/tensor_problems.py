@@ -1,5 +1,6 @@
 """Tensors of PyTorch for the tests, and what to do where it is not installed."""
 
+import numpy as np
 import pytest
 
 try:
@@ -19,6 +20,10 @@ def tensor(x):
     """The same numbers as a tensor in memory of its own; the test is skipped without PyTorch."""
     needs_torch()
     return torch.tensor(x)
+
+
+#: What makes an array of each kind that is installed.
+KINDS = (np.asarray, tensor) if torch else (np.asarray,)
 
 
 def host(x):

@@ -15,7 +15,7 @@ from problems import (
     frames_for,
     notes,
 )
-from tensor_problems import host, tensor
+from tensor_problems import KINDS, host
 
 import phinmf
 from phinmf.algorithm.nmf import normalise, pressure_on
@@ -138,7 +138,7 @@ def test_penalty_contract(name, weight):
         half = penalty.cost(totals / 2)  # concave: lies below its tangents
         assert half <= penalty.cost(totals) - rates @ totals / 2 + 1e-9
     batch = np.stack([totals, 2 * totals])
-    for give in (np.asarray, tensor):
+    for give in KINDS:
         assert np.allclose(host(penalty.rates(give(batch)))[0], rates, rtol=1e-14)
         assert np.allclose(host(penalty.cost(give(batch)))[0], penalty.cost(totals), rtol=1e-14)
 
@@ -202,15 +202,26 @@ def test_init_contract(name, dtype, C, M, N):
     close = {"rtol": 0, "atol": 1e-6 if dtype == np.float32 else 1e-10}
     np.testing.assert_allclose(weighted, start(np.repeat(Y, weights.astype(int), axis=2)), **close)
     np.testing.assert_allclose(plain, start(Y[::-1]), **close)  # channels count alike
-    np.testing.assert_allclose(plain, start(tensor(Y)), **close)
-    np.testing.assert_allclose(weighted, start(tensor(Y), weights), **close)
+    for give in KINDS:
+        np.testing.assert_allclose(plain, start(give(Y)), **close)
+        np.testing.assert_allclose(weighted, start(give(Y), weights), **close)
     fortran = np.asfortranarray(Y)
     assert np.array_equal(weighted, start(fortran, weights))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", INITS)
+def test_an_init_of_a_dask_array_has_the_same_bits(name):
     da = pytest.importorskip("dask.array")
-    for chunk in (N, 700, 37):
+    rng = np.random.default_rng(4)
+    Y, weights = rng.standard_normal((2, 6, 900)), rng.integers(0, 3, 900).astype(float)
+
+    def start(Y, weights):
+        return INITS[name]().start(Frames(Y, weights), np.random.default_rng(0), np.float64)
+
+    for chunk, some in ((900, None), (700, None), (37, weights)):
         lazy = da.from_array(Y, chunks=(-1, -1, chunk))
-        assert np.array_equal(plain, start(lazy))
-        assert np.array_equal(weighted, start(lazy, weights))
+        assert np.array_equal(start(Y, some), start(lazy, some))
 
 
 @pytest.mark.parametrize("name", INITS)
@@ -225,8 +236,8 @@ def test_every_public_function_starts_from_an_init(name):
     assert orthogonality_error(alone) < 1e-12
     again = phinmf.tl_nmf(Y, 2, **how | {"init": INITS[name]()}).Phi
     assert np.array_equal(again, Phi)
-    found = host(phinmf.tl_nmf(tensor(Y), 2, **how).Phi)
-    np.testing.assert_allclose(found, Phi, atol=1e-10)
+    for give in KINDS:
+        np.testing.assert_allclose(host(phinmf.tl_nmf(give(Y), 2, **how).Phi), Phi, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", SOLVERS)

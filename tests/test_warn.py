@@ -67,6 +67,7 @@ def test_each_restart_in_a_thread_warns_once():
     assert len(seen) == 3
 
 
+@pytest.mark.full
 def test_frames_from_files(tmp_path):
     pytest.importorskip("dask")
     frames = frames_from_files([recording_in_a_file(tmp_path)], 8)
@@ -82,6 +83,7 @@ def test_unmix(monkeypatch):
     assert found == expected
 
 
+@pytest.mark.full
 def test_tensors(monkeypatch):
     """Both that a fit has not converged, and that a compiled function is not used."""
     torch = pytest.importorskip("torch")

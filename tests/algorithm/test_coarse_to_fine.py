@@ -179,6 +179,7 @@ def test_a_tiny_time_limit(max_time, n_atoms, give):
     check_fit(Y, r, {})
 
 
+@pytest.mark.full
 def test_restarts_of_a_batch_grow_together():
     """All of them change the number of atoms at the same time."""
     Y = tensor(notes(24, 1200))
@@ -232,6 +233,7 @@ def test_memory_of_lbfgs_grows(M, rng):
     assert rho == 1 / (s @ y)
 
 
+@pytest.mark.full
 def test_memory_of_a_batch_grows_and_is_forgotten():
     torch = pytest.importorskip("torch")
     from phinmf.tensors.memory import Memory, grown

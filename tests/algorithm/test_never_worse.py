@@ -74,6 +74,7 @@ def test_rounding_is_not_taken_for_a_rise(solver, dtype):
     assert r.status in (Status.MAX_ITER, Status.LINE_SEARCH, Status.SMALL_DECREASE)
 
 
+@pytest.mark.full
 @ANNEALED
 @pytest.mark.parametrize("what", ["nmf_step", "update_activations", "loss", "loss_and_slope"])
 def test_a_faulty_function_of_a_batch_does_not_make_the_result_worse(monkeypatch, anneal, what):
@@ -128,6 +129,7 @@ def test_max_time_ends_an_outer_iteration_of_many_slow_steps(monkeypatch, solver
     assert r.objective <= r.history.start
 
 
+@pytest.mark.full
 def test_max_time_ends_an_outer_iteration_of_a_batch(monkeypatch):
     pytest.importorskip("torch")
     from phinmf.tensors.batch import Batch

@@ -106,6 +106,7 @@ def test_channels_share_their_activations():
     assert np.isfinite(held_out(two, both[:, :, OUT]).nll)
 
 
+@pytest.mark.full
 def test_tensors(result):
     on_tensors = held_out(result, tensor(UNSEEN))
     assert on_tensors.nll == pytest.approx(held_out(result, UNSEEN).nll, rel=1e-6)
@@ -114,6 +115,7 @@ def test_tensors(result):
     assert np.isfinite(held_out(model, UNSEEN).nll)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_dask_arrays_give_the_same_bits(dtype):
     needs_dask()

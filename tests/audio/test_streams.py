@@ -39,6 +39,7 @@ def test_frames_come_as_soon_as_their_samples_are_there(rng):
     assert next(frames).dtype == np.float32
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("channels", [1, 2])
 def test_files_one_after_the_other(rng, tmp_path, channels):
     paths = []

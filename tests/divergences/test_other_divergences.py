@@ -68,6 +68,7 @@ def test_any_share_gives_the_numbers_of_its_formulas(d):
     assert model.objective_ == pytest.approx(true_objective(encoded, Y, d), rel=1e-6)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("d", [HALF, Declared(0.5, Family.GAUSSIAN)])
 def test_the_transform_alone_and_activations_alone_follow_the_formulas(d):
     Y = notes()
@@ -107,6 +108,7 @@ def test_an_engine_that_cannot_says_so(name, d):
         tl_nmf(Y, 3, divergence=d, engine=name, **HOW)
 
 
+@pytest.mark.full
 def test_tensors_go_the_readable_way():
     Y = notes()
     r = tl_nmf(tensor(Y), 3, divergence=HALF, **HOW)

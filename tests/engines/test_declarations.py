@@ -19,6 +19,7 @@ def test_the_class_declares_every_flag(name):
     assert all(isinstance(getattr(ENGINES[name], flag), bool) for flag in FLAGS)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", engines_here())
 def test_dask_arrays(name):
     needs_dask()
@@ -36,6 +37,7 @@ def test_dask_arrays(name):
                 tl_nmf(da.from_array(Y), engine=name, **HOW)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", engines_here())
 def test_tensors(name):
     Y = tensor(notes())

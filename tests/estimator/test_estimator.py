@@ -147,6 +147,7 @@ def test_pipelines_grid_search_and_pandas_work(X):
     assert search.best_params_ == {"n_components": 3}
 
 
+@pytest.mark.full
 def test_librosa_decompose_accepts_it(X):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -34,6 +34,7 @@ def test_restarts(give, dtype, n_jobs):
     assert np.array_equal(host(alone.components_), host(model.components_))
 
 
+@pytest.mark.full
 def test_restarts_in_a_batch_are_those_alone():
     """To rounding, which the first iterations do not amplify yet."""
     how = HOW | {"n_atoms": 7, "init": "random", "n_init": 3, "max_iter": 3}

@@ -212,6 +212,7 @@ def test_frames_of_another_precision_are_converted():
     assert found.transform(X[:2].astype(np.float32)).dtype == np.float32
 
 
+@pytest.mark.full
 def test_a_dask_array_is_refused():
     da = pytest.importorskip("dask.array")
     with pytest.raises(ValueError, match="X is a dask array, but partial_fit takes frames"):

@@ -143,6 +143,7 @@ def test_transposed_frames_of_usual_sizes_get_advice(name, n, M):
     assert said(lambda: FITS[name](frames)) == []
 
 
+@pytest.mark.full
 def test_transposed_tensors_get_advice():
     torch = pytest.importorskip("torch")
     frames = torch.from_numpy(phinmf.to_frames(recording(3000), 32))

@@ -70,6 +70,7 @@ def test_channels_share_components():
     assert found(sounds(4, seed=6, shape=(2,))) == 4
 
 
+@pytest.mark.full
 def test_tensors_and_dask_arrays_have_the_same_number():
     Y = sounds(4, seed=7)
     assert tl_nmf(tensor(Y), "auto", **DCT).W.shape[1] == 4

@@ -82,6 +82,7 @@ def test_a_longer_schedule_may_go_back_to_fewer_atoms(tmp_path, n_atoms, give):
     assert falls
 
 
+@pytest.mark.full
 def test_a_run_continues_on_tensors_and_on_arrays(tmp_path):
     """These change the number of atoms at other times."""
     for number, (one, other) in enumerate(((np.asarray, tensor), (tensor, np.asarray))):

@@ -93,6 +93,7 @@ def test_the_transform_alone_has_no_more_rows_either(monkeypatch):
     assert max(size for _, size in sizes) == P
 
 
+@pytest.mark.full
 def test_a_batch_has_no_more_rows_than_atoms(monkeypatch):
     torch = pytest.importorskip("torch")
     from phinmf.tensors.batch import Batch
@@ -161,6 +162,7 @@ def counted(monkeypatch):
     return calls
 
 
+@pytest.mark.full
 def test_dask_frames_are_read_for_the_covariance_once():
     da = pytest.importorskip("dask.array")
     Y = sound(M=24, n=40_000)[0]

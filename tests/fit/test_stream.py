@@ -177,6 +177,7 @@ def test_columns_of_W_stay_as_they_are_given_and_channels_share_everything():
     np.testing.assert_allclose(result.W[:, [0, 2]].sum(axis=0), 1)
 
 
+@pytest.mark.full
 def test_tensors_and_devices():
     torch = pytest.importorskip("torch")
     Y = frames(N=4 * BLOCK)

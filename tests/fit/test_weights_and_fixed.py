@@ -133,6 +133,7 @@ def test_whole_weights_beyond_what_can_be_counted(dtype):
         assert again.objective / max(ends) == pytest.approx(half.objective, rel=room)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ["auto", "array"])
 def test_weights_of_tensors_of_any_size(engine):
     Y = tensor(notes(n=6000).astype(np.float32))
@@ -233,6 +234,7 @@ def test_swapped_bytes_keep_their_precision():
     assert tl_nmf(Y, 1, max_iter=1, tol=0).Phi.dtype == np.float32
 
 
+@pytest.mark.full
 def test_fixed_columns_of_single_precision_tensors():
     Y = np.random.default_rng(0).standard_normal((4, 9)).astype(np.float32)
     W = np.random.default_rng(1).random((4, 1))

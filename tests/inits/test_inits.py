@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from problems import notes
-from tensor_problems import host, tensor
+from tensor_problems import KINDS, host
 
 from phinmf import TLNMF, tl_nmf
 from phinmf.inits import (
@@ -27,7 +27,7 @@ def test_names_objects_and_arrays(rng):
     assert init_of(KLT()) == KLT()
     assert repr(KLT()) == "KLT()"
     Phi = random_orthogonal(8, rng)
-    for given in (Phi, Phi.tolist(), tensor(Phi)):
+    for given in (Phi.tolist(), *(give(Phi) for give in KINDS)):
         found = init_of(given).start(FRAMES, rng, np.float32)
         assert np.array_equal(host(found), Phi.astype(np.float32))
     given = GivenTransform(Phi).start(FRAMES, rng, np.float64)

@@ -156,6 +156,7 @@ def test_stretches_count_weights(rng):
     np.testing.assert_allclose(C[2], 5 * expected / np.trace(expected), rtol=1e-7)
 
 
+@pytest.mark.full
 def test_dask_frames_give_the_same_bits_and_are_read_once_more():
     da = pytest.importorskip("dask.array")
     Y = notes(M=16, n=30_000)[None]
@@ -212,6 +213,7 @@ def test_scale_does_not_matter():
     assert np.array_equal(start(2.0**40 * Y), start(Y))
 
 
+@pytest.mark.full
 def test_a_small_fit_sees_the_frames_in_the_order_of_time():
     """Its frames are sorted before it is computed, and equal ones are merged."""
     Y = notes()

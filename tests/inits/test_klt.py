@@ -61,6 +61,7 @@ def test_a_fit_sees_weights_and_masks():
     assert not np.allclose(masked, phinmf.tl_nmf(Y, 2, **how).Phi, atol=1e-3)
 
 
+@pytest.mark.full
 def test_on_dask_frames():
     da = pytest.importorskip("dask.array")
     Y = notes(n=20000)
@@ -72,6 +73,7 @@ def test_on_dask_frames():
         assert lazy.objective == here.objective
 
 
+@pytest.mark.full
 def test_the_covariance_of_an_array_can_be_summed_on_a_device(rng):
     tensor(np.zeros(1))  # skips without PyTorch
     Y, weights = rng.standard_normal((2, 12, 3000)), rng.integers(1, 4, 3000).astype(float)

@@ -32,6 +32,7 @@ def test_product(shape, rng):
         assert np.array_equal(C, Algebra(alone).product(A, B))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_on_a_device(dtype, rng):
     """Arrays of NumPy in and out, in the same precision, whatever their layout."""

@@ -90,6 +90,7 @@ def test_few_frames_have_the_eigenvectors_of_their_covariance(kind, C, weighted,
     assert (np.diff(powers) <= 0).all()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n_atoms", [4, None])
 def test_few_frames_of_a_dask_array_give_the_same_bits(n_atoms):
     da = pytest.importorskip("dask.array")

@@ -63,6 +63,7 @@ def test_a_loaded_result_has_the_same_bits(tmp_path, name):
     assert os.listdir(tmp_path) == ["r.npz"]
 
 
+@pytest.mark.full
 def test_tensors_are_saved_as_arrays(tmp_path):
     torch = pytest.importorskip("torch")
     result = phinmf.tl_nmf(torch.from_numpy(Y), 2, **SHORT)

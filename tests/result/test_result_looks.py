@@ -121,6 +121,7 @@ def test_many_frames_are_drawn_in_few_columns(rng):
     assert np.array_equal(mean_columns(H[:, :7], 9), H[:, :7])
 
 
+@pytest.mark.full
 def test_tensors_are_drawn():
     torch = pytest.importorskip("torch")
     result = phinmf.tl_nmf(torch.from_numpy(Y), 2, **SHORT)

@@ -51,6 +51,7 @@ def test_a_loaded_result_separates_the_same(tmp_path):
     assert np.allclose(result.separate(Y.astype(np.float32)), result.separate(Y), atol=1e-5)
 
 
+@pytest.mark.full
 def test_tensors_stay_tensors():
     torch = pytest.importorskip("torch")
     Y = phinmf.to_frames(torch.from_numpy(y[:, 0]), 32)
@@ -96,6 +97,7 @@ def test_other_frames_are_refused_with_advice():
         result.separate(np.full_like(Y, np.nan))
 
 
+@pytest.mark.full
 def test_dask_arrays_are_refused_with_advice():
     dask_array = pytest.importorskip("dask.array")
     Y = phinmf.to_frames(y[:, 0], 32)
