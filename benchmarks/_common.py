@@ -110,13 +110,13 @@ def commit() -> str:
 
 
 def write_csv(
-    name: str, rows: list[dict[str, Any]], device: str = "", folder: Path = RESULTS
+    name: str, rows: list[dict[str, Any]], note: str = "", folder: Path = RESULTS
 ) -> Path:
-    """Write rows; the first line names device, machine, versions and commit."""
+    """Write rows; the first line has the note (the device), machine, versions and commit."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.csv"
     with path.open("w", newline="") as file:
-        file.write(f"# {device and device + '; '}{machine()}; commit {commit()}\n")
+        file.write(f"# {note and note + '; '}{machine()}; commit {commit()}\n")
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

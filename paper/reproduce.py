@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from page import Section, with_section
+from page import with_section
 from setting import BUDGETS, NOTES, RECORDING, ROOT, SOURCES, Setting, commit, data_folder, machine
 
 #: name, its module, the recording that it measures
@@ -59,21 +59,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in missing:
         print(f"{name} is missing: a substitute is measured. {SOURCES[name]}")
     print(f"Writing {output / 'paper.md'}", flush=True)
+    source = f"{machine()}; commit {commit()}"  # before a section changes files
     setting, failed = Setting(BUDGETS[options.budget]), []
     for name in options.only or EXPERIMENTS:
         module, recording = EXPERIMENTS[name]
-        notes = [f"{machine()}; commit {commit()}"]
+        marks = []
         if recording in missing:
-            notes.append(f"**substitute**: synthesised music instead of {recording}")
+            marks.append(f"substitute: synthesised music instead of {recording}")
         if options.budget != "full":
-            notes.append(f"**{options.budget} run**: an excerpt, short limits, few seeds")
+            marks.append(f"{options.budget} run: an excerpt, short limits, few seeds")
+        setting.mark = "; ".join(marks)
         start = time.perf_counter()
         try:
             with TemporaryDirectory(dir=output, prefix=".") as folder:
                 setting.output = Path(folder)
                 section = import_module(module).run(setting)
-                notes.append(f"{(time.perf_counter() - start) / 60:.1f} minutes")
-                write(section, "; ".join(notes), setting.output, output)
+                minutes = f"{(time.perf_counter() - start) / 60:.1f} minutes"
+                note = "; ".join([*(f"**{mark}**" for mark in marks), source, minutes])
+                write(section.render(note), setting.output, output)
         except KeyboardInterrupt:
             print("Interrupted: unfinished sections are as they were.")
             return 130
@@ -81,21 +84,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
             failed.append(name)
         else:
-            print(f"{name}: {notes[-1]}", flush=True)
+            print(f"{name}: {minutes}", flush=True)
     if failed:
         print(f"Failed, their sections are as they were: {', '.join(failed)}")
     return 1 if failed else 0
 
 
-def write(section: Section, note: str, new: Path, output: Path) -> None:
-    """Move the files of a section from the folder `new` to `output`, the page last."""
+def write(section: str, new: Path, output: Path) -> None:
+    """Put a section into the page, and its files from the folder `new` beside it."""
     page = output / "paper.md"
     text = page.read_text() if page.exists() else PREFACE
-    (new / page.name).write_text(with_section(text, section.render(note)))
-    files = sorted(new.iterdir(), key=lambda path: path.name == page.name)
+    (new / page.name).write_text(with_section(text, section))
 
     def move() -> None:
-        for path in files:
+        for path in sorted(new.iterdir()):
             path.replace(output / path.name)
 
     with ThreadPoolExecutor(1) as thread:  # Ctrl-C interrupts the main thread only: all or none

@@ -108,6 +108,7 @@ class Setting:
 
     budget: Budget
     output: Path = Path()  #: folder of the files of the section that is measured
+    mark: str = ""  #: why these files cannot be compared with the paper
     fits: dict[Any, phinmf.Result] = field(default_factory=dict)
 
     @cached_property
@@ -148,10 +149,12 @@ class Setting:
 
     def csv(self, name: str, rows: list[dict[str, Any]]) -> str:
         """Write rows, machine and commit in the first line; returns the name of the file."""
-        return write_csv(name, rows, folder=self.output).name
+        return write_csv(name, rows, self.mark, self.output).name
 
     def save(self, figure: Figure, name: str) -> str:
         """Write a picture; returns the name of the file."""
+        if self.mark:
+            figure.suptitle(self.mark, fontsize=8)
         path = self.output / f"{name}.png"
         figure.savefig(path, dpi=110)
         return path.name
