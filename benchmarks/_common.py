@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,22 +27,37 @@ RESULTS = ROOT / "benchmarks" / "results"
 DEFAULTS = {name: p.default for name, p in inspect.signature(phinmf.tl_nmf).parameters.items()}
 
 
-def data_folder() -> Path | None:
-    """Folder of the recordings, which are not part of the project."""
-    folder = Path(os.environ.get("PHINMF_DATA", ROOT.parent / "shared" / "data"))
-    return folder if (folder / "armstrong.wav").exists() else None
+#: The recordings, which are not part of the project, and where each of them is.
+RECORDING, NOTES = "armstrong.wav", "two_notes_sim1.mat"
+SOURCES = {
+    RECORDING: "It is in the folder datasets of the authors' repository,"
+    " https://github.com/pierreablin/tlnmf: copy it into data/, or set PHINMF_DATA to its folder.",
+    NOTES: "It comes with the code of Zhang, Soubies and Févotte (2020):"
+    " copy it into data/, or set PHINMF_DATA to its folder.",
+}
+
+
+def data_folder(name: str = RECORDING) -> Path | None:
+    """Folder of the recordings, $PHINMF_DATA or data/, if it has a file of this name."""
+    folder = Path(os.environ.get("PHINMF_DATA", ROOT / "data"))
+    return folder if (folder / name).is_file() else None
+
+
+def samples() -> tuple[np.ndarray, int]:
+    """Samples of the paper's recording and their rate; a script ends if it is missing."""
+    folder = data_folder()
+    if folder is None:
+        print(f"{RECORDING} is missing. {SOURCES[RECORDING]}")
+        raise SystemExit(0)
+    import soundfile  # not needed by all benchmarks
+
+    y, rate = soundfile.read(folder / RECORDING)
+    return y, rate
 
 
 def recording() -> np.ndarray:
     """Frames of the paper's recording: (440, 5418)."""
-    folder = data_folder()
-    if folder is None:
-        print("The paper's recording was not found: set PHINMF_DATA to its folder.")
-        raise SystemExit(0)
-    import soundfile  # not needed by all benchmarks
-
-    y, _ = soundfile.read(folder / "armstrong.wav")
-    return phinmf.to_frames(y, 440)
+    return phinmf.to_frames(samples()[0], 440)
 
 
 def machine() -> str:
@@ -85,21 +101,22 @@ def median(values: Iterable[float]) -> float:
     return statistics.median(values)
 
 
+@cache
 def commit() -> str:
-    """The commit of the code; "+" if files have changed since."""
+    """The commit of the code; "+" if files had changed since when a script first asked."""
     git = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=7", "--exclude=*", "--dirty=+"]
     done = subprocess.run(git, capture_output=True, text=True)
     return done.stdout.strip() or "unknown"
 
 
 def write_csv(
-    name: str, rows: list[dict[str, Any]], device: str = "", folder: Path = RESULTS
+    name: str, rows: list[dict[str, Any]], note: str = "", folder: Path = RESULTS
 ) -> Path:
-    """Write rows; the first line names device, machine, versions and commit."""
+    """Write rows; the first line has the note (the device), machine, versions and commit."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.csv"
     with path.open("w", newline="") as file:
-        file.write(f"# {device and device + '; '}{machine()}; commit {commit()}\n")
+        file.write(f"# {note and note + '; '}{machine()}; commit {commit()}\n")
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

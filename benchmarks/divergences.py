@@ -11,8 +11,7 @@ import time
 import warnings
 
 import numpy as np
-import soundfile
-from _common import data_folder, machine, write_csv
+from _common import machine, samples, write_csv
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
@@ -36,11 +35,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    folder = data_folder()
-    if folder is None:
-        print("The paper's recording was not found: set PHINMF_DATA to its folder.")
-        raise SystemExit(0)
-    y, rate = soundfile.read(folder / "armstrong.wav")
+    y, rate = samples()
     Y = phinmf.to_frames(y[: int(options.seconds * rate)], options.window)
     print(machine(), f"frames {Y.shape}", sep="; ")
     rows = []

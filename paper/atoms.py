@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from music import SAMPLE_RATE
 from page import Claim, Section, verdict
 from setting import COLOURS, Setting
 
@@ -17,7 +18,7 @@ NUMBER = 24
 
 def run(setting: Setting) -> Section:
     """Draw the atoms of the longest annealed fit."""
-    Y, rate = setting.recording, setting.sample_rate
+    Y, rate = setting.recording, SAMPLE_RATE
     runs = [
         setting.fit(setting.budget.patient, random_state=s) for s in range(setting.budget.starts)
     ]
@@ -79,7 +80,7 @@ def near_peak(atom: np.ndarray, rate: float, peak: float) -> float:
 
 def draw(setting: Setting, atoms: np.ndarray, peaks: np.ndarray, reliability: np.ndarray) -> str:
     """A grid of atoms, the spectrum under each."""
-    rate = setting.sample_rate
+    rate = SAMPLE_RATE
     columns, lines = 6, -(-len(atoms) // 6)
     figure = Figure(figsize=(11, 2.1 * lines), layout="constrained")
     axes: Any = figure.subplots(2 * lines, columns, sharex=False, squeeze=False)

@@ -65,7 +65,6 @@ def run(setting: Setting) -> Section:
           " starts share, and time")],
         [("Medians; the first line learns nothing, the last one all atoms:", table)],
         [setting.csv("few_atoms", rows)],
-        facts(rows),
     )  # fmt: skip
 
 
@@ -155,15 +154,6 @@ def reliability_of(few: Row, most: Row) -> str:
     if all(a[low] <= b["> 0.95"] <= a[high] for a, b in ((few, most), (most, few))):
         return "no difference beyond the spread"
     return verdict(few["> 0.95"] > most["> 0.95"], "more reliable", "less reliable")
-
-
-def facts(rows: list[Row]) -> dict[str, str]:
-    """For the gallery: the number of atoms that holds enough of the energy."""
-    few, what = chosen(rows), "few atoms on the recording"
-    return {
-        f"{what}, {few['P']} of {rows[-1]['P']}: atoms for 90 / 95 / 99 %": of(few),
-        f"{what}, {few['P']} of {rows[-1]['P']}: time / all atoms": f"{few['time / all']:.2f}",
-    }
 
 
 def draw(setting: Setting, rows: list[Row], nothing: float) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from page import Claim, Section, verdict
+from picard import picard
 from setting import Setting, quietly
 
 import phinmf
@@ -39,13 +40,6 @@ class LogCosh(phinmf.Divergence):
 
 def run(setting: Setting) -> Section:
     """Unmix Laplacian sources by this package's solver and by Picard-O."""
-    try:
-        from picard import picard
-    except ImportError:
-        return Section(
-            TITLE,
-            "Not run: python-picard is not installed (`pip install 'phinmf[test]'`).",
-        )
     sources, samples = (20, 10_000) if setting.budget.excerpt is None else (8, 3_000)
     rng = np.random.default_rng(14)
     mixing = rng.standard_normal((sources, sources))

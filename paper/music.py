@@ -1,4 +1,4 @@
-"""Other pieces of music for Fig. 3a: files if there are any, and two synthesised pieces."""
+"""Music besides the recordings: files, if there are any, and synthesised pieces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import numpy as np
-from setting import Setting
+import soundfile
+import soxr
 
 import phinmf
 from phinmf.audio.example import example, pluck
@@ -15,6 +16,7 @@ from phinmf.audio.example import example, pluck
 SUFFIXES = (".wav", ".flac", ".ogg", ".mp3")
 MUSICAL_PACKAGE = "arcade"  #: a game library whose wheel contains two pieces of music
 MOST = 4  #: pieces
+SAMPLE_RATE = 11_025  #: of the paper's recording, in Hz
 
 
 def sound_files() -> list[Path]:
@@ -48,21 +50,34 @@ def guitar(seconds: float = 40.0) -> tuple[np.ndarray, int]:
     return y, rate
 
 
-def pieces(setting: Setting) -> dict[str, np.ndarray]:
-    """Frames of each piece, 40 ms windows."""
-    found = {}
-    for path in sound_files()[:MOST]:
-        y, rate = setting.excerpt(path)
-        found[path.stem] = y[: 60 * rate], rate
-    found["built-in example"] = example().mixture, example().sample_rate
-    if len(found) < 3:
-        found["strummed chords (synthesised)"] = guitar()
-    import soxr
+def two_notes(number: int) -> tuple[np.ndarray, int]:
+    """A4, B♭4 and both, a second each, with their octaves: (number, 2, 15000), random phases."""
+    rate = 5_000
+    rng = np.random.default_rng(8)
+    t = np.arange(3 * rate) / rate
+    swell = np.abs(np.sin(np.pi * t))
+    y = np.zeros((number, 2, len(t)))
+    for note, (frequency, rest) in enumerate(((440.0, 1), (466.16, 0))):
+        for octave, level in ((1, 0.25), (2, 0.12)):
+            phase = 2 * np.pi * rng.random((number, 1))
+            y[:, note] += level * np.sin(2 * np.pi * octave * frequency * t + phase)
+        y[:, note] *= swell * (t // 1 != rest)
+    return y, rate
 
-    share = setting.budget.M / 440
-    frames = {}
-    for name, (y, rate) in found.items():
-        y = y[: round((setting.budget.excerpt or 1e9) * rate)]
-        y = soxr.resample(y, rate, 11_025 * share) if rate != 11_025 or share != 1 else y
-        frames[name] = phinmf.to_frames(y, setting.budget.M)
-    return frames
+
+def frames(y: np.ndarray, rate: int, seconds: float | None, new_rate: float, M: int) -> np.ndarray:
+    """Frames (M, N) of the first seconds of a sound (all of it: None), mono, at a new rate."""
+    y = y if y.ndim == 1 else y.mean(axis=1)
+    y = y[: round(seconds * rate)] if seconds else y
+    return phinmf.to_frames(soxr.resample(y, rate, new_rate) if rate != new_rate else y, M)
+
+
+def pieces(M: int, seconds: float | None) -> dict[str, np.ndarray]:
+    """Frames of each piece, 40 ms windows; at most a minute of a file."""
+    sounds = {path.stem: soundfile.read(path) for path in sound_files()[:MOST]}
+    sounds = {name: (y[: 60 * rate], rate) for name, (y, rate) in sounds.items()}
+    sounds["built-in example"] = example().mixture, example().sample_rate
+    if len(sounds) < 3:
+        sounds["strummed chords (synthesised)"] = guitar()
+    new_rate = SAMPLE_RATE * M / 440
+    return {name: frames(y, rate, seconds, new_rate, M) for name, (y, rate) in sounds.items()}

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from page import Claim, Section, verdict
-from scipy.io import loadmat
 from setting import Setting, timed
-from two_notes import CASES, FILE, K, M, fit, measure
+from two_notes import CASES, K, M, fit, measure, recordings
 
 import phinmf
 from phinmf.inits import Init, JointDiagonalisation
@@ -56,10 +55,8 @@ def methods(n_frames: int) -> list[Method]:
 
 def run(setting: Setting) -> Section:
     """Every realisation by itself with a seed of its own, then all of them as channels."""
-    data = loadmat(setting.data / FILE)
-    rate, n = int(data["fs"].item()), setting.budget.realisations
-    sources = np.stack([data["ys1"][:n], data["ys2"][:n]], axis=1)
-    Y = np.stack([phinmf.to_frames(y, M) for y in data["ys"][:n]])
+    Y, sources, rate = recordings(setting)
+    n = len(Y)
     singles = [(str(c), c, Y[c : c + 1], sources[c : c + 1]) for c in range(n)]
     shared = [(CHANNELS, s, Y, sources) for s in range(setting.budget.note_seeds)]
     cases, rows = CASES if n > 1 else CASES_OF_CLAIMS, []

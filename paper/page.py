@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-
-END = "\n---\n\n"  #: before the last lines of a page
 
 
 @dataclass
@@ -29,13 +26,10 @@ class Section:
     figures: list[tuple[str, str]] = field(default_factory=list)  #: file, what it shows
     tables: list[tuple[str, list[dict[str, Any]]]] = field(default_factory=list)  #: caption, rows
     files: list[str] = field(default_factory=list)
-    facts: dict[str, str] = field(default_factory=dict)  #: for the gallery
-    seconds: float = 0.0
-    note: str = ""  #: the last line
 
-    def render(self) -> str:
-        """Markdown."""
-        parts = [f"## {self.title}", self.text]
+    def render(self, note: str) -> str:
+        """Markdown; the note says below the heading how this was measured."""
+        parts = [f"## {self.title}", f"*{note}*", self.text]
         if self.claims:
             rows = [
                 {"the paper": c.says, "measured here": c.measured, "verdict": f"**{c.verdict}**"}
@@ -46,26 +40,17 @@ class Section:
         parts += [f"{caption}\n\n{table(rows)}" for caption, rows in self.tables]
         if self.files:
             parts.append("Numbers: " + ", ".join(f"[{name}]({name})" for name in self.files))
-        parts.append(self.note)
-        return "\n\n".join(part for part in parts if part) + "\n"
+        return "\n\n".join(parts) + "\n"
 
 
-@dataclass(frozen=True)
-class Earlier:
-    """What an earlier run wrote: the text of each section by its title, and the last lines."""
-
-    sections: dict[str, str]
-    end: str
-
-
-def earlier(path: Path, opening: str) -> Earlier | None:
-    """Read the page of an earlier run, if there is one that begins in the same way."""
-    page = path.read_text() if path.exists() else ""
-    if not page.startswith(f"{opening}\n## "):
-        return None
-    body, _, end = page.removeprefix(opening).rpartition(END)
-    sections = (part.partition("\n") for part in body.split("\n## ")[1:])
-    return Earlier({title: text.strip() for title, _, text in sections}, end)
+def with_section(page: str, section: str) -> str:
+    """Replace the section that has the same heading, or append it; all else stays as it is."""
+    heading = section.partition("\n")[0]
+    parts = page.split("\n## ")
+    titles = ["", *(f"## {part}".partition("\n")[0] for part in parts[1:])]
+    place = titles.index(heading) if heading in titles else len(parts)
+    parts[place : place + 1] = [section.removeprefix("## ")]
+    return "\n## ".join(parts)
 
 
 def table(rows: list[dict[str, Any]]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from curves import time_to
 from matplotlib.figure import Figure
 from page import Claim, Section, verdict
-from setting import COLOURS, Setting, axes_style, quietly, sooner
+from setting import COLOURS, RECORDING, Setting, axes_style, data_folder, quietly, sooner
 
 import phinmf
 from phinmf.solvers import QuasiNewton
@@ -164,10 +164,11 @@ def trajectories(
 
 def authors(setting: Setting) -> tuple[np.ndarray, np.ndarray] | None:
     """Seconds and objective per entry of the authors' own code, as recorded once."""
-    path = setting.data / "authors_armstrong.csv" if setting.data else None
-    if path is None or not path.exists() or setting.budget.excerpt:
+    name = "authors_armstrong.csv"
+    folder = data_folder(name)
+    if folder is None or data_folder(RECORDING) is None or setting.budget.excerpt:
         return None
-    with path.open() as file:
+    with (folder / name).open() as file:
         seen = list(csv.DictReader(file))
     columns = ("seconds", "objective_per_entry")
     seconds, objective = (np.array([float(r[c]) for r in seen]) for c in columns)

@@ -139,10 +139,6 @@ def run(setting: Setting) -> Section:
           " be as block-diagonal as possible")],
         [("Medians over all pairs of starts:", summary)],
         [setting.csv("fig3b", rows)],
-        {
-            f"atoms of the strongest {ATOMS} that two starts share (|cos| > 0.9): {name}":
-            f"{counts['> 0.9']:g}" for name, counts in middle.items()
-        },
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Reproduce the paper: every figure and claim, compared with what this package measures.
 
-Writes pictures, CSV files and the page paper.md. Without the paper's data (`PHINMF_DATA`, or
-../shared/data) the synthetic parts are run and the others are marked as not run.
+A full run with both recordings writes docs/paper. Any other run writes out/paper, where music that
+the package makes takes the place of a recording that is missing. A section of the page is
+replaced, with its pictures and CSV files, when its experiment is finished; all else stays.
 """
 
 from __future__ import annotations
@@ -9,130 +10,98 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import traceback
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from tempfile import TemporaryDirectory
 
-import atoms
-import energy
-import few_atoms
-import gallery
-import ica
-import note_starts
-import printed_update
-import recording
-import reliability
-import synthetic
-import timing
-import two_notes
-from page import END, Section, earlier
-from setting import BUDGETS, ROOT, Setting, data_folder, machine
+from page import with_section
+from setting import BUDGETS, NOTES, RECORDING, ROOT, SOURCES, Setting, commit, data_folder, machine
 
-#: name, the module with its TITLE and run, the file of the data folder that it needs
-EXPERIMENTS: list[tuple[str, ModuleType, str | None]] = [
-    ("fig1", synthetic, None),
-    ("fig2", recording, "armstrong.wav"),
-    ("printed", printed_update, None),
-    ("fig3a", energy, None),
-    ("fig3b", reliability, "armstrong.wav"),
-    ("atoms", atoms, "armstrong.wav"),
-    ("timing", timing, "armstrong.wav"),
-    ("few-atoms", few_atoms, "armstrong.wav"),
-    ("ica", ica, None),
-    ("two-notes", two_notes, two_notes.FILE),
-    ("note-starts", note_starts, two_notes.FILE),
-]
-#: Where benchmarks/_report.py notes which results are older than the code.
-OLDER = "\n<!-- older -->\n<!-- /older -->\n"
+#: name, its module, the recording that it measures
+EXPERIMENTS: dict[str, tuple[str, str | None]] = {
+    "fig1": ("synthetic", None),
+    "fig2": ("recording", RECORDING),
+    "printed": ("printed_update", RECORDING),
+    "fig3a": ("energy", RECORDING),
+    "fig3b": ("reliability", RECORDING),
+    "atoms": ("atoms", RECORDING),
+    "timing": ("timing", RECORDING),
+    "few-atoms": ("few_atoms", RECORDING),
+    "ica": ("ica", None),
+    "two-notes": ("two_notes", NOTES),
+    "note-starts": ("note_starts", NOTES),
+}
 PREFACE = """# The paper, claim by claim
 
-*A quasi-Newton algorithm on the orthogonal manifold for NMF with transform learning*, by Ablin,
-Fagot, Wendt, Gramfort and Févotte ([arXiv 1811.02225](https://arxiv.org/abs/1811.02225)), run
-again. This page is written by `make paper`: every number, picture and verdict comes out of that
-command. [The method page](../method.md) corrects the errors in the paper's text; [the
-gallery](../gallery.md) tells the same without the paper.
+Written by `paper/reproduce.py`. The numbers to quote are those of docs/paper/paper.md.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    found = argparse.ArgumentParser(prog="reproduce.py", description=__doc__)
-    found.add_argument("--quick", action="store_true", help="minutes instead of the full run")
-    found.add_argument("--budget", choices=BUDGETS, help="instead of --quick or the full run")
-    found.add_argument("--output", type=Path, help="folder to write to (docs/paper, or out/paper)")
-    names = [name for name, _, _ in EXPERIMENTS]
-    found.add_argument("--only", nargs="+", choices=names, help="run these again, keep the others")
-    return found
+    options = argparse.ArgumentParser(prog="reproduce.py", description=__doc__)
+    options.add_argument("--budget", choices=BUDGETS, default="full", help="length of the run")
+    options.add_argument("--quick", dest="budget", action="store_const", const="quick",
+                         help="minutes instead of the full run, written to out/paper")  # fmt: skip
+    options.add_argument("--only", nargs="+", choices=EXPERIMENTS, help="leave the others alone")
+    return options
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the experiments and write the page; return the exit status."""
+    """Run the experiments and write their sections; return the exit status."""
     options = parser().parse_args(argv)
-    budget = options.budget or ("quick" if options.quick else "full")
-    default = ROOT / ("docs/paper" if budget == "full" else "out/paper")
-    output = options.output or default
+    missing = [name for name in SOURCES if not data_folder(name)]
+    output = ROOT / ("docs" if options.budget == "full" and not missing else "out") / "paper"
     output.mkdir(parents=True, exist_ok=True)
-    refuse_other_files(output)
-    setting = Setting(BUDGETS[budget], output, data_folder())
-    if setting.data is None:
-        print("The paper's data are not here: set PHINMF_DATA to their folder.")
-    before = earlier(output / "paper.md", opening(budget)) if options.only else None
-    kept = before.sections if before else {}
-    sections: dict[str, Section] = {}
-    if options.only:
-        for name, experiment, _ in EXPERIMENTS:
-            text = kept.get(experiment.TITLE, "Not run: it was not asked for.")
-            sections[name] = Section(experiment.TITLE, text)
-    begin = time.perf_counter()
-    for name, experiment, needed in EXPERIMENTS:
-        if options.only and name not in options.only:
-            continue
-        sections[name] = attempt(setting, experiment, needed)
-        minutes = f"{sections[name].seconds / 60:.1f} minutes"
-        print(f"{name}: {minutes}", flush=True)
-        if before:
-            sections[name].note = f"Run again alone: {machine()}; {minutes}."
-        whole = (time.perf_counter() - begin) / 60
-        end = (
-            before.end
-            if before
-            else f"{machine()}. The whole run took {whole:.1f} minutes.\n{OLDER}"
-        )
-        page = "\n".join([opening(budget), *(section.render() for section in sections.values())])
-        (output / "paper.md").write_text(page + END + end)
-    if budget == "full" and not options.only:
-        gallery.fill(list(sections.values()))
-    print(f"The page: {output / 'paper.md'}")
-    return 0
+    for name in missing:
+        print(f"{name} is missing: a substitute is measured. {SOURCES[name]}")
+    print(f"Writing {output / 'paper.md'}", flush=True)
+    source = f"{machine()}; commit {commit()}"  # before a section changes files
+    setting, failed = Setting(BUDGETS[options.budget]), []
+    for name in options.only or EXPERIMENTS:
+        module, recording = EXPERIMENTS[name]
+        marks = []
+        if recording in missing:
+            marks.append(f"substitute: synthesised music instead of {recording}")
+        if options.budget != "full":
+            marks.append(f"{options.budget} run: an excerpt, short limits, few seeds")
+        setting.mark = "; ".join(marks)
+        start = time.perf_counter()
+        try:
+            with TemporaryDirectory(dir=output, prefix=".") as folder:
+                setting.output = Path(folder)
+                section = import_module(module).run(setting)
+                minutes = f"{(time.perf_counter() - start) / 60:.1f} minutes"
+                note = "; ".join([*(f"**{mark}**" for mark in marks), source, minutes])
+                write(section.render(note), setting.output, output)
+        except KeyboardInterrupt:
+            print("Interrupted: unfinished sections are as they were.")
+            return 130
+        except Exception:
+            traceback.print_exc()
+            failed.append(name)
+        else:
+            print(f"{name}: {minutes}", flush=True)
+    if failed:
+        print(f"Failed, their sections are as they were: {', '.join(failed)}")
+    return 1 if failed else 0
 
 
-def refuse_other_files(output: Path) -> None:
-    """Stop if the folder holds files, but no page of this script."""
-    page, title = output / "paper.md", opening("full").splitlines()[0]
-    own = page.is_file() and page.read_text().startswith(f"{title}\n")
-    if any(output.iterdir()) and not own:
-        raise SystemExit(f"{output} holds files of something else: name an empty folder")
+def write(section: str, new: Path, output: Path) -> None:
+    """Put a section into the page, and its files from the folder `new` beside it."""
+    page = output / "paper.md"
+    text = page.read_text() if page.exists() else PREFACE
+    (new / page.name).write_text(with_section(text, section))
 
+    def move() -> None:
+        for path in sorted(new.iterdir()):
+            path.replace(output / path.name)
 
-def attempt(setting: Setting, experiment: ModuleType, needed: str | None) -> Section:
-    """Run one experiment, or say why it is not run."""
-    title = experiment.TITLE
-    if needed and (setting.data is None or not (setting.data / needed).exists()):
-        return Section(title, f"Not run: {needed} is not here. Set `PHINMF_DATA` to its folder.")
-    start = time.perf_counter()
-    section: Section = experiment.run(setting)
-    section.seconds = time.perf_counter() - start
-    return section
-
-
-def opening(budget: str) -> str:
-    """The first lines of the page."""
-    if budget == "full":
-        return PREFACE
-    return (
-        f"{PREFACE}\n**This is the {budget} run**: an excerpt, short limits and few seeds. It shows"
-        " that everything works; the numbers to quote are those of the full one.\n"
-    )
+    with ThreadPoolExecutor(1) as thread:  # Ctrl-C interrupts the main thread only: all or none
+        thread.submit(move).result()
 
 
 if __name__ == "__main__":

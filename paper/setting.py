@@ -13,6 +13,7 @@ import numpy as np
 import soundfile
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from music import SAMPLE_RATE, frames, guitar
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
@@ -20,6 +21,10 @@ import phinmf
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "benchmarks"))  # the machine and the timing are those of the benchmarks
 from _common import (  # noqa: E402
+    NOTES,
+    RECORDING,
+    SOURCES,
+    commit,
     data_folder,
     interleaved,
     machine,
@@ -30,8 +35,9 @@ from _common import (  # noqa: E402
 )
 
 __all__ = [
-    "BUDGETS", "COLOURS", "Budget", "Setting", "axes_style", "data_folder", "interleaved",
-    "machine", "median", "quietly", "sklearn_nmf", "sooner", "timed",
+    "BUDGETS", "COLOURS", "NOTES", "RECORDING", "SOURCES", "Budget", "Setting", "axes_style",
+    "commit", "data_folder", "interleaved", "machine", "median", "quietly", "sklearn_nmf",
+    "sooner", "timed",
 ]  # fmt: skip
 
 #: colours that colour-blind readers can distinguish (Okabe and Ito)
@@ -98,40 +104,25 @@ BUDGETS = {
 
 @dataclass
 class Setting:
-    """Where an experiment reads, how long it may take and where it writes."""
+    """What an experiment reads, how long it may take and where it writes."""
 
     budget: Budget
-    output: Path
-    data: Path | None
+    output: Path = Path()  #: folder of the files of the section that is measured
+    mark: str = ""  #: why these files cannot be compared with the paper
     fits: dict[Any, phinmf.Result] = field(default_factory=dict)
-
-    def excerpt(self, path: Path) -> tuple[np.ndarray, int]:
-        """Samples of a sound file, mono at 11,025 Hz, of the length that the budget uses."""
-        y, rate = soundfile.read(path, always_2d=True)
-        y = y.mean(axis=1)
-        if rate > 11_025:
-            import soxr
-
-            y, rate = soxr.resample(y, rate, 11_025), 11_025
-        seconds = self.budget.excerpt or 120
-        return y[: round(seconds * rate)], rate
 
     @cached_property
     def recording(self) -> np.ndarray:
-        """Frames of the paper's recording."""
-        assert self.data is not None
-        return phinmf.to_frames(self.excerpt(self.data / "armstrong.wav")[0], self.budget.M)
-
-    @property
-    def sample_rate(self) -> int:
-        """Sampling rate of the paper's recording."""
-        return 11_025
+        """Frames of the paper's recording, or of music of its length."""
+        folder = data_folder(RECORDING)
+        y, rate = soundfile.read(folder / RECORDING) if folder else guitar(108.09)
+        return frames(y, rate, self.budget.excerpt, SAMPLE_RATE, self.budget.M)
 
     def fit(
         self, how: dict[str, Any], Y: np.ndarray | None = None, name: str = "recording", **more: Any
     ) -> phinmf.Result:
         """TL-NMF from a random start, at the paper's floor; cached for several figures."""
-        frames = self.recording if Y is None else Y
+        Y = self.recording if Y is None else Y
         asked = {
             "floor": phinmf.PAPER["floor"],
             "init": "random",
@@ -141,7 +132,7 @@ class Setting:
         asked |= {**how, **more}
         key = name, repr(sorted(asked.items(), key=lambda item: item[0]))
         if key not in self.fits:
-            self.fits[key] = quietly(phinmf.tl_nmf, frames, self.budget.K, **asked)
+            self.fits[key] = quietly(phinmf.tl_nmf, Y, self.budget.K, **asked)
         return self.fits[key]
 
     @cached_property
@@ -158,19 +149,27 @@ class Setting:
 
     def csv(self, name: str, rows: list[dict[str, Any]]) -> str:
         """Write rows, machine and commit in the first line; returns the name of the file."""
-        return write_csv(name, rows, folder=self.output).name
+        return write_csv(name, rows, self.mark, self.output).name
 
     def save(self, figure: Figure, name: str) -> str:
         """Write a picture; returns the name of the file."""
+        if self.mark:
+            figure.suptitle(self.mark, fontsize=8)
         path = self.output / f"{name}.png"
         figure.savefig(path, dpi=110)
         return path.name
 
 
 def quietly(work: Any, *args: Any, **how: Any) -> Any:
-    """Run without the warning that a time limit came before convergence: the page says so."""
+    """Run without the warning that a time limit came before convergence: the page says so.
+
+    Ctrl-C makes a fit return what it has so far; that must not be measured.
+    """
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        return work(*args, **how)
+        result = work(*args, **how)
+    if getattr(result, "status", None) is phinmf.Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
 
 
 def axes_style(ax: Any, **what: Any) -> None:

@@ -103,8 +103,4 @@ def run(setting: Setting) -> Section:
         tables=[("Medians:", [{k: float(np.round(v, 3)) if k != "cores" else v
                                for k, v in row.items()} for row in table])],
         files=[setting.csv("timing", table)],
-        facts={
-            f"time of the default fit in times of plain NMF, {r['cores']} core(s)":
-            f"{r['TL-NMF, default / NMF']:.2f}" for r in rows
-        },
     )  # fmt: skip

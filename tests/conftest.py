@@ -7,9 +7,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-os.environ["SCIPY_ARRAY_API"] = (
-    "1"  # before SciPy is imported: else a check of scikit-learn is left out
-)
+os.environ["SCIPY_ARRAY_API"] = "1"  # for checks of scikit-learn; read when SciPy is imported
 if not shutil.which("nvidia-smi"):
     os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported: its kernels run anywhere
 
@@ -68,12 +66,11 @@ def rng():
 
 @pytest.fixture(scope="session")
 def data_folder():
-    """The recordings, which are not part of the project: $PHINMF_DATA or ../shared/data."""
-    root = Path(__file__).parents[1]
-    folder = Path(os.environ.get("PHINMF_DATA", root.parent / "shared" / "data"))
+    """The recordings, which are not part of the project: $PHINMF_DATA or data/."""
+    folder = Path(os.environ.get("PHINMF_DATA", Path(__file__).parents[1] / "data"))
     for name in ("armstrong.wav", "authors_armstrong.csv"):
         if not (folder / name).exists():
-            pytest.skip(f"{name} is not here: set PHINMF_DATA to its folder")
+            pytest.skip(f"{name} is not in {folder}: set PHINMF_DATA to its folder")
     return folder
 
 
