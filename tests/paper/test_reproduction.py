@@ -14,8 +14,6 @@ import phinmf
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.full
-
 
 @pytest.fixture
 def piece(monkeypatch):
