@@ -19,8 +19,8 @@ def pytest_addoption(parser):
     parser.addoption("--no-skip", action="store_true", help="what would be skipped fails")
 
 
-#: A module all of whose tests are `full`.
-FULL = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.full\b", re.M)
+#: A module all of whose tests are `full`, or need a GPU.
+FULL = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.(full|gpu)\b", re.M)
 
 
 def pytest_ignore_collect(collection_path, config):

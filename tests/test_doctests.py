@@ -7,20 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from clusters import needs_dask
 
 ROOT = Path(__file__).parents[1]
 FILES = [path for path in sorted((ROOT / "src").rglob("*.py")) if ">>>" in path.read_text()]
+#: Modules whose examples need Dask or PyTorch.
+NEED_MORE = [
+    p for p in FILES if "frames_from_files" in p.read_text() or "import torch" in p.read_text()
+]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [pytest.param(p, marks=[pytest.mark.full] * (p in NEED_MORE), id=p.stem) for p in FILES]
+)
 def test_examples_in_docstrings(path, tmp_path, monkeypatch):
     """In a folder with two recordings, a.wav and b.wav."""
     text = path.read_text()
-    if "frames_from_files" in text:
-        needs_dask()
-    if "import torch" in text:
-        pytest.importorskip("torch")
     assert "+SKIP" not in text
     noise = np.random.default_rng(0).standard_normal(4000)
     for name in ("a.wav", "b.wav"):

@@ -52,8 +52,12 @@ def test_a_spectrogram_is_told_apart_from_frames(name):
     assert said(lambda: FITS[name](Y)) == []
 
 
-def test_a_spectrogram_is_legal_in_a_fixed_transform_and_as_a_tensor():
+def test_a_spectrogram_is_legal_in_a_fixed_transform():
     assert said(lambda: phinmf.tl_nmf(POWER, 1, solver=None, **SHORT)) == []
+
+
+@pytest.mark.full
+def test_a_spectrogram_of_tensors_gets_advice():
     torch = pytest.importorskip("torch")
     assert len(said(lambda: phinmf.tl_nmf(torch.from_numpy(POWER), 1, **SHORT))) == 1
 
