@@ -10,9 +10,10 @@ import io
 import json
 import os
 import secrets
+import stat
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -44,8 +45,8 @@ def write(
 ) -> None:
     """Write a file that gets its name when it is complete: readers see the old or the new one.
 
-    Only a file of the same kind is replaced. Where the previous one is kept, the caller has checked
-    that, once for many writes.
+    Only a file of the same kind is replaced; the new one has its permissions. Where the previous
+    one is kept, the caller has checked the kind, once for many writes.
     """
     path = writable(path)
     if not keep_previous:
@@ -76,15 +77,20 @@ def named(path: Any, what: str = "file") -> Path:
 
 
 def writable(path: Any) -> Path:
-    """Return a path that can be written; a folder, a device or a pipe is never replaced."""
+    """Return the file to write, which a link leads to; no folder, device or pipe is replaced."""
     path = named(path)
     if not path.name or "\0" in str(path) or (path.exists() and not path.is_file()):
         raise ValueError(f"{str(path)!r} is not a file: name one to write to")
-    if path.is_symlink() and not path.exists():
+    if path.is_symlink() and not (path.exists() or previous(path).exists()):
         raise ValueError(f"{path} is a link to a file that does not exist: name the file itself")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written because its folder does not exist")
-    return path
+    return target(path)
+
+
+def target(path: Path) -> Path:
+    """Return the file that a link leads to, or the path itself."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def refuse_other_files(path: Path, kind: str) -> dict[str, Any] | None:
@@ -115,6 +121,9 @@ def unfinished(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.phinmf")
     try:
         with nameless(path.parent) or new_file(temporary, path) as file:
+            with suppress(FileNotFoundError):  # another process may move it just now
+                if os.chmod in os.supports_fd:
+                    os.chmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
 
             def give_name() -> None:
                 if temporary.exists():
@@ -162,8 +171,8 @@ def link(file: BinaryIO, path: Path) -> None:
 
 
 def previous(path: str | os.PathLike[str]) -> Path:
-    """Path at which the previous version of a file is kept."""
-    return Path(f"{Path(path)}.previous")
+    """Path at which the previous version of a file is kept, beside the target of a link."""
+    return Path(f"{target(Path(path))}.previous")
 
 
 def read(path: str | os.PathLike[str], kind: str) -> Stored:
