@@ -7,11 +7,12 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import soundfile
 
+import phinmf
 from phinmf.algorithm.group import Callback
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt, Sound
@@ -246,5 +247,5 @@ def read_folder(path: Path) -> UnmixedFolder:
 
 def versions() -> dict[str, str]:
     """Return the versions of what computed and wrote the files."""
-    packages = {name: version(name) for name in ("phinmf", "numpy", "soundfile")}
-    return packages | {"python": platform.python_version()}
+    packages = (phinmf, np, soundfile)
+    return {p.__name__: p.__version__ for p in packages} | {"python": platform.python_version()}
