@@ -36,7 +36,8 @@ def test_components_add_up_and_come_by_energy(channels, dtype):
     assert (np.diff(energies) <= 0).all()
     assert (u.Phi.shape, u.W.shape, len(u.H)) == ((64, 64), (64, 3), 3)
     assert len(u.history)
-    assert "null test" in repr(u)
+    assert f"{u.null_db:.0f} dB" in repr(u)
+    assert not u.exact
 
 
 def test_stereo_is_not_a_downmix():
@@ -114,6 +115,21 @@ def test_a_model_is_used_instead_of_learning(tmp_path):
     with pytest.raises(ValueError, match="damaged or not a phinmf file"):
         unmix_file(path, Output(tmp_path / "c"), UnmixOptions(), model=model)
     assert not (tmp_path / "c").exists()
+
+
+def test_silence_that_a_model_takes_apart_is_silence(tmp_path):
+    model = phinmf.unmix(tones(2000), RATE, 2, **QUICK).model
+    u = phinmf.unmix(np.zeros((2000, 2)), RATE, model=model)
+    assert not u.components.any()
+    assert u.exact
+    assert u.null_db == -np.inf
+    assert "bit for bit" in repr(u)
+    model.save(tmp_path / "model.npz")
+    path = write(tmp_path / "silence.wav", np.zeros(2000))
+    noisy = Output(tmp_path / "out", format="MP3")
+    result = unmix_file(path, noisy, UnmixOptions(), model=tmp_path / "model.npz")
+    assert result.null_test_db is None
+    assert "inf" not in result.adds_up
 
 
 def test_what_is_there_stays_unless_asked(tmp_path):

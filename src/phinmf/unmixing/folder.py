@@ -23,7 +23,7 @@ from phinmf.unmixing import groups, ownership
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.levels import component_records
 from phinmf.unmixing.model import UnmixModel, model_for
-from phinmf.unmixing.null_test import Measured, adds_up, measure
+from phinmf.unmixing.null_test import Measured, adds_up, is_lossless, measure
 from phinmf.unmixing.options import Output, Plain, UnmixOptions, window_length
 from phinmf.unmixing.overview import Overview
 from phinmf.unmixing.placing import NEW, put_in_place, workshop
@@ -206,6 +206,7 @@ def write_folder(
             energy=model.energy,
             null_test_db=measured.null_db if np.isfinite(measured.null_db) else None,
             adds_up=adds_up(measured, origin.sound, output.gain),
+            exact=measured.exact and not output.gain and is_lossless(origin.sound),
             clipped=clipped(stems, measured),
             seconds=seconds,
             versions=versions(),
