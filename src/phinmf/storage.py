@@ -22,6 +22,11 @@ import numpy as np
 from phinmf._types import Array
 
 VERSION = 1  #: of the format
+UNMIX_MODEL = "model of unmix"  #: kind of the file of an `UnmixModel`
+LABELS = {
+    "model": "model of TLNMF",
+    UNMIX_MODEL: UNMIX_MODEL,
+}  #: in messages
 DESCRIPTORS = "/proc/self/fd"  #: where Linux shows the open files of a process
 
 
@@ -93,22 +98,27 @@ def target(path: Path) -> Path:
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
-def refuse_other_files(path: Path, kind: str) -> dict[str, Any] | None:
-    """Raise if a file would be replaced that is not of this kind; an empty one may be.
-
-    Return the header of the file that is there, if there is one.
-    """
+def refuse_other_files(path: Path, kind: str) -> None:
+    """Raise if a file would be replaced that is not of this kind; an empty one may be."""
     if not path.exists() or path.stat().st_size == 0:
-        return None
+        return
     try:
-        return read(path, kind).header
+        read(path, kind)
     except ValueError:
-        raise other_file(path, f"a {kind} of phinmf") from None
+        raise ValueError(
+            f"{path} exists and is not a {label(kind)}: name another file, or remove this one"
+        ) from None
 
 
-def other_file(path: Path, needed: str) -> ValueError:
-    """Return the error for a file that must not be replaced."""
-    return ValueError(f"{path} exists and is not {needed}: name another file, or remove this one")
+def kind_of(header: Mapping[str, Any]) -> Any:
+    """Return the kind of a file; 1.0 wrote models of `unmix` as models, with a sampling rate."""
+    kind = header.get("kind")
+    return UNMIX_MODEL if kind == "model" and "sample_rate" in header else kind
+
+
+def label(kind: Any) -> str:
+    """Return a kind of file as messages call it."""
+    return LABELS.get(str(kind), f"{kind} of phinmf")
 
 
 @contextmanager
@@ -192,9 +202,10 @@ def read(path: str | os.PathLike[str], kind: str) -> Stored:
     except Exception as error:
         why = shortened(str(error))
         raise ValueError(f"{path} is damaged or not a phinmf file ({why})") from error
-    if header.get("format") != "phinmf" or header.get("kind") != kind:
-        found = header.get("kind") if header.get("format") == "phinmf" else header.get("format")
-        raise ValueError(f"{path} holds {shown(found)}, but a phinmf {kind} is needed")
+    ours = header.get("format") == "phinmf"
+    if not ours or kind_of(header) != kind:
+        found = label(kind_of(header)) if ours else header.get("format")
+        raise ValueError(f"{path} holds {shown(found)}, but a {label(kind)} is needed")
     if header.get("version") != VERSION:
         raise ValueError(
             f"{path} has format version {shown(header.get('version'))}, but this phinmf reads"

@@ -186,10 +186,7 @@ class Unmixing:
     def __repr__(self) -> str:
         K, n = self.components.shape[:2]
         how = "bit for bit" if self.exact else f"to {self.null_db:.0f} dB"
-        return (
-            f"<Unmixing: {K} components of {n / self.sample_rate:.1f} s,"
-            f" which add up {how}>"
-        )
+        return f"<Unmixing: {K} components of {n / self.sample_rate:.1f} s, which add up {how}>"
 
 
 def columns(signal: Array) -> Array:
