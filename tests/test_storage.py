@@ -45,3 +45,23 @@ def test_nothing_is_left_of_a_file_that_cannot_be_written(tmp_path):
     with pytest.raises(ValueError, match="allow_pickle=False"):
         storage.write(tmp_path / "a.npz", "model", {}, {"W": np.array([object()])})
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and modes of POSIX")
+@pytest.mark.parametrize("named", [True, False], ids=["files with a name", "without"])
+def test_a_link_and_the_mode_of_a_file_survive_a_save(tmp_path, monkeypatch, named):
+    if not named:
+        monkeypatch.undo()
+    (tmp_path / "elsewhere").mkdir()
+    target, link = tmp_path / "elsewhere" / "model.npz", tmp_path / "link.npz"
+    storage.write(target, "model", {"n": 0}, ARRAYS)
+    target.chmod(0o600)
+    link.symlink_to(target)
+    for number in (1, 2):
+        storage.write(link, "model", {"n": number}, ARRAYS, keep_previous=number == 2)
+        assert link.is_symlink()
+        assert storage.read(target, "model").header["n"] == number
+        assert target.stat().st_mode & 0o777 == 0o600
+    assert storage.read(storage.previous(link), "model").header["n"] == 1
+    assert sorted(os.listdir(tmp_path)) == ["elsewhere", "link.npz"]
+    assert sorted(os.listdir(target.parent)) == ["model.npz", "model.npz.previous"]

@@ -1,9 +1,11 @@
 """A warning names the line of the caller, through every public function and from every thread."""
 
+import contextlib
 import inspect
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -76,8 +78,8 @@ def test_frames_from_files(tmp_path):
 
 
 def test_unmix(monkeypatch):
-    """`unmix` ignores a ConvergenceWarning; here it ignores another kind instead."""
-    monkeypatch.setattr("phinmf.unmixing.fits.ConvergenceWarning", DeprecationWarning)
+    """`unmix` does not warn of fits that stop early; here it does."""
+    monkeypatch.setattr("phinmf.unmixing.fits.early_stops", contextlib.nullcontext)
     y = np.random.default_rng(0).standard_normal(800)
     found, expected = locations(lambda: unmix(y, 8000, 2, window=16, seed=0, max_time=0.01))
     assert found == expected
@@ -130,3 +132,17 @@ def test_where_the_caller_has_no_file():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "<string>:1: ConvergenceWarning: not converged" in done.stderr
+
+
+def test_two_threads_that_unmix_leave_the_filters_of_the_process_alone():
+    before, during = list(warnings.filters), []
+    y = np.random.default_rng(0).standard_normal(800)
+
+    def unmixed(seed):
+        look = lambda state: during.append(list(warnings.filters))  # noqa: E731
+        unmix(y, 8000, 2, window=16, seed=seed, callback=look)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(unmixed, range(2)))
+    assert during
+    assert all(filters == before for filters in [*during, warnings.filters])

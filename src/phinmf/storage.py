@@ -10,9 +10,10 @@ import io
 import json
 import os
 import secrets
+import stat
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -21,6 +22,11 @@ import numpy as np
 from phinmf._types import Array
 
 VERSION = 1  #: of the format
+UNMIX_MODEL = "model of unmix"  #: kind of the file of an `UnmixModel`
+LABELS = {
+    "model": "model of TLNMF",
+    UNMIX_MODEL: UNMIX_MODEL,
+}  #: in messages
 DESCRIPTORS = "/proc/self/fd"  #: where Linux shows the open files of a process
 
 
@@ -44,8 +50,8 @@ def write(
 ) -> None:
     """Write a file that gets its name when it is complete: readers see the old or the new one.
 
-    Only a file of the same kind is replaced. Where the previous one is kept, the caller has checked
-    that, once for many writes.
+    Only a file of the same kind is replaced; the new one has its permissions. Where the previous
+    one is kept, the caller has checked the kind, once for many writes.
     """
     path = writable(path)
     if not keep_previous:
@@ -76,33 +82,43 @@ def named(path: Any, what: str = "file") -> Path:
 
 
 def writable(path: Any) -> Path:
-    """Return a path that can be written; a folder, a device or a pipe is never replaced."""
+    """Return the file to write, which a link leads to; no folder, device or pipe is replaced."""
     path = named(path)
     if not path.name or "\0" in str(path) or (path.exists() and not path.is_file()):
         raise ValueError(f"{str(path)!r} is not a file: name one to write to")
-    if path.is_symlink() and not path.exists():
+    if path.is_symlink() and not (path.exists() or previous(path).exists()):
         raise ValueError(f"{path} is a link to a file that does not exist: name the file itself")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written because its folder does not exist")
-    return path
+    return target(path)
 
 
-def refuse_other_files(path: Path, kind: str) -> dict[str, Any] | None:
-    """Raise if a file would be replaced that is not of this kind; an empty one may be.
+def target(path: Path) -> Path:
+    """Return the file that a link leads to, or the path itself."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
-    Return the header of the file that is there, if there is one.
-    """
+
+def refuse_other_files(path: Path, kind: str) -> None:
+    """Raise if a file would be replaced that is not of this kind; an empty one may be."""
     if not path.exists() or path.stat().st_size == 0:
-        return None
+        return
     try:
-        return read(path, kind).header
+        read(path, kind)
     except ValueError:
-        raise other_file(path, f"a {kind} of phinmf") from None
+        raise ValueError(
+            f"{path} exists and is not a {label(kind)}: name another file, or remove this one"
+        ) from None
 
 
-def other_file(path: Path, needed: str) -> ValueError:
-    """Return the error for a file that must not be replaced."""
-    return ValueError(f"{path} exists and is not {needed}: name another file, or remove this one")
+def kind_of(header: Mapping[str, Any]) -> Any:
+    """Return the kind of a file; 1.0 wrote models of `unmix` as models, with a sampling rate."""
+    kind = header.get("kind")
+    return UNMIX_MODEL if kind == "model" and "sample_rate" in header else kind
+
+
+def label(kind: Any) -> str:
+    """Return a kind of file as messages call it."""
+    return LABELS.get(str(kind), f"{kind} of phinmf")
 
 
 @contextmanager
@@ -115,6 +131,9 @@ def unfinished(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.phinmf")
     try:
         with nameless(path.parent) or new_file(temporary, path) as file:
+            with suppress(FileNotFoundError):  # another process may move it just now
+                if os.chmod in os.supports_fd:
+                    os.chmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
 
             def give_name() -> None:
                 if temporary.exists():
@@ -162,8 +181,8 @@ def link(file: BinaryIO, path: Path) -> None:
 
 
 def previous(path: str | os.PathLike[str]) -> Path:
-    """Path at which the previous version of a file is kept."""
-    return Path(f"{Path(path)}.previous")
+    """Path at which the previous version of a file is kept, beside the target of a link."""
+    return Path(f"{target(Path(path))}.previous")
 
 
 def read(path: str | os.PathLike[str], kind: str) -> Stored:
@@ -183,9 +202,10 @@ def read(path: str | os.PathLike[str], kind: str) -> Stored:
     except Exception as error:
         why = shortened(str(error))
         raise ValueError(f"{path} is damaged or not a phinmf file ({why})") from error
-    if header.get("format") != "phinmf" or header.get("kind") != kind:
-        found = header.get("kind") if header.get("format") == "phinmf" else header.get("format")
-        raise ValueError(f"{path} holds {shown(found)}, but a phinmf {kind} is needed")
+    ours = header.get("format") == "phinmf"
+    if not ours or kind_of(header) != kind:
+        found = label(kind_of(header)) if ours else header.get("format")
+        raise ValueError(f"{path} holds {shown(found)}, but a {label(kind)} is needed")
     if header.get("version") != VERSION:
         raise ValueError(
             f"{path} has format version {shown(header.get('version'))}, but this phinmf reads"

@@ -60,11 +60,17 @@ class Unmixing:
         return self.model.history
 
     @property
+    def exact(self) -> bool:
+        """Whether the components add up to the mixture bit for bit."""
+        return np.array_equal(self.components.sum(axis=0), self.mixture)
+
+    @property
     def null_db(self) -> float:
-        """Level of mixture minus components, relative to the mixture."""
+        """Level of mixture minus components, relative to the mixture; -inf: no difference."""
+        from phinmf.unmixing.null_test import level
+
         rest = np.square(self.components.sum(axis=0) - self.mixture).sum()
-        with np.errstate(divide="ignore"):
-            return float(10 * np.log10(rest / np.square(self.mixture).sum()))
+        return level(float(rest), float(np.square(self.mixture).sum()))
 
     def save(
         self,
@@ -175,14 +181,12 @@ class Unmixing:
         from phinmf import report
         from phinmf.report.folder import report_of_arrays
 
-        return report.fragment(report_of_arrays(self.components, self.model, self.null_db))
+        return report.fragment(report_of_arrays(self.components, self.model))
 
     def __repr__(self) -> str:
         K, n = self.components.shape[:2]
-        return (
-            f"<Unmixing: {K} components of {n / self.sample_rate:.1f} s,"
-            f" null test {self.null_db:.0f} dB>"
-        )
+        how = "bit for bit" if self.exact else f"to {self.null_db:.0f} dB"
+        return f"<Unmixing: {K} components of {n / self.sample_rate:.1f} s, which add up {how}>"
 
 
 def columns(signal: Array) -> Array:

@@ -30,6 +30,7 @@ class Location:
 
 
 _pinned: ContextVar[Location | None] = ContextVar("pinned", default=None)
+_stops_early: ContextVar[bool] = ContextVar("stops_early", default=False)
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -56,6 +57,25 @@ def pinned() -> Iterator[None]:
         yield
     finally:
         _pinned.reset(token)
+
+
+@contextmanager
+def early_stops() -> Iterator[None]:
+    """Let fits in this context stop before they converge without a warning.
+
+    ``warnings.catch_warnings`` would change the filters of the whole process: two threads that
+    leave it in another order than they entered it leave one of its filters behind.
+    """
+    token = _stops_early.set(True)
+    try:
+        yield
+    finally:
+        _stops_early.reset(token)
+
+
+def warns_of_early_stops() -> bool:
+    """Whether a fit in this context warns if it stops before it converges."""
+    return not _stops_early.get()
 
 
 def caller() -> Location:

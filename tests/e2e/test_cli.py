@@ -1,5 +1,6 @@
 """The command line as people use it."""
 
+import importlib.metadata
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from sound_files import integers, tones, write
 
+import phinmf
 from phinmf.cli import main
 
 
@@ -34,6 +36,20 @@ def test_one_line_takes_a_recording_apart(here, capsys):
     assert "bit for bit" in said.err
     assert "components in out/song" in said.err
     assert said.out == ""
+
+
+def test_a_source_tree_that_was_not_installed_writes_the_same(here, capsys, monkeypatch):
+    def nothing_installed(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata.Distribution, "from_name", nothing_installed)
+    write(here / "song.wav")
+    assert main(["unmix", "song.wav", *QUICK[:-1], "--json"]) == 0
+    (record,) = json.loads(capsys.readouterr().out)
+    assert record["versions"]["phinmf"] == phinmf.__version__
+    assert phinmf.__version__ in (here / "out/song/report.html").read_text(encoding="utf-8")
+    assert main(["env"]) == 0
+    assert f"phinmf {phinmf.__version__}" in capsys.readouterr().out
 
 
 def test_components_are_counted(here, capsys):

@@ -80,7 +80,7 @@ HOSTILE = {
     "a checkpoint": (
         {"kind": "checkpoint"},
         {},
-        "holds 'checkpoint', but a phinmf model is needed",
+        "holds 'checkpoint of phinmf', but a model of TLNMF is needed",
     ),
     "another format": ({"format": "x"}, {}, "holds 'x'"),
     "objects": ({}, {"components_": np.array([{"a": 1}], dtype=object)}, "damaged"),

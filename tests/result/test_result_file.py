@@ -219,7 +219,9 @@ def test_other_files_are_refused(tmp_path):
             assert "phinmf" in str(caught.traceback[-1].path)
     assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
     phinmf.TLNMF(2, max_iter=2, tol=0).fit(Y.T).save(tmp_path / "m.npz")
-    with pytest.raises(ValueError, match="holds 'model', but a phinmf result is needed"):
+    with pytest.raises(
+        ValueError, match="holds 'model of TLNMF', but a result of phinmf is needed"
+    ):
         Result.load(tmp_path / "m.npz")
     (tmp_path / "text").write_text("hello")
     with pytest.raises(ValueError, match="damaged or not a phinmf file"):

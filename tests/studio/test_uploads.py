@@ -103,8 +103,12 @@ def test_a_header_without_samples_is_refused(studio, tmp_path):
 
 
 def test_a_damaged_file_fails_with_a_sentence_that_stays_until_dismissed(studio, home, tmp_path):
-    flac = sound_files.write(tmp_path / "a.flac", sound_files.tones(60_000)).read_bytes()
-    studio.upload(flac[: len(flac) // 2], "half.flac")
+    flac = bytearray(sound_files.write(tmp_path / "a.flac", sound_files.tones(60_000)).read_bytes())
+    cut = studio.upload(flac[: len(flac) // 2], "cut.flac")
+    assert cut.status == 415
+    assert "cut.flac is cut short" in cut.json["error"]
+    flac[len(flac) // 2 : len(flac) // 2 + 5000] = bytes(5000)
+    studio.upload(flac, "half.flac")
     failed = lambda state: any(  # noqa: E731
         job["state"] == "failed" for one in state["recordings"] for job in one["jobs"]
     )

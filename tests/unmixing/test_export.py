@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sound_files
@@ -6,6 +8,7 @@ from kept import everything
 from studios import unmixed
 
 from phinmf.cli import main
+from phinmf.unmixing import ownership
 from phinmf.unmixing.export import export
 from phinmf.unmixing.mix import Group, Level, Mix
 from phinmf.unmixing.mixing import factors, sides
@@ -55,6 +58,16 @@ def test_everything_in_groups_leaves_no_rest(tmp_path):
     assert [path.name for path in done.files] == ["01 a.wav", "02 b.wav"]
     one = export(folder, tmp_path / "one", mix=Mix([Group("all", [1, 2, 3])]))
     assert one.message == "1 file that holds the recording bit for bit"
+
+
+def test_bit_for_bit_is_a_fact_of_the_record_and_not_its_sentence(tmp_path):
+    folder, _ = made(tmp_path)
+    record = ownership.read(folder)
+    assert record.exact
+    ownership.write(folder, replace(record, adds_up="in other words"), add=[])
+    assert "recording bit for bit" in export(folder, tmp_path / "yes", "components").message
+    ownership.write(folder, replace(record, exact=False, adds_up="nearly"), add=[])
+    assert "recording bit for bit" not in export(folder, tmp_path / "no", "components").message
 
 
 def test_an_export_is_complete_or_nothing(tmp_path):

@@ -24,7 +24,6 @@ def test_a_saved_model_is_the_same_model(unmixing, tmp_path):
     for name in ("scale", "floor", "sparsity", "sample_rate", "stop_reason"):
         assert getattr(again, name) == getattr(model, name), name
     assert len(again.history) == len(model.history)
-    assert phinmf.TLNMF.load(tmp_path / "model.npz").components_.shape == (3, 64)
 
 
 @pytest.mark.parametrize("kind", ["object", "path", "text"])
@@ -52,18 +51,41 @@ def test_models_that_do_not_fit(unmixing, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rate", "message"),
-    [(None, "does not say its sampling rate"), (0, "no sampling rate"), ("x", "no sampling rate"),
-     (True, "no sampling rate"), (1e400, "no sampling rate")],
+    ("name", "value"),
+    [("sample_rate", None), ("sample_rate", 0), ("sample_rate", "x"), ("sample_rate", True),
+     ("sample_rate", 1e400), ("scale", 0), ("scale", 1e200), ("floor", -1), ("sparsity", "x"),
+     ("n_atoms", 65), ("energy", 1.5), ("stop_reason", 3), ("history", [])],
 )  # fmt: skip
-def test_sampling_rates_that_are_none(unmixing, tmp_path, rate, message):
+def test_numbers_that_no_model_has_are_refused(unmixing, tmp_path, name, value):
     path = tmp_path / "model.npz"
     unmixing.model.save(path)
-    header, arrays = storage.read(path, "model")
-    kept = {k: v for k, v in header.items() if k not in ("format", "kind", "version")}
-    storage.write(path, "model", kept | {"sample_rate": rate}, arrays)
-    with pytest.raises(ValueError, match=message):
+    header, arrays = storage.read(path, storage.UNMIX_MODEL)
+    own = {k: v for k, v in header.items() if k not in ("format", "kind", "version")}
+    storage.write(path, storage.UNMIX_MODEL, own | {name: value}, arrays)
+    with pytest.raises(ValueError, match=r"model\.npz does not hold a usable model"):
         UnmixModel.load(path)
+
+
+def test_a_model_that_1_0_wrote_is_read(unmixing, tmp_path):
+    """As a fitted TLNMF with a sampling rate; no file of another kind replaces it."""
+    model, path = unmixing.model, tmp_path / "model.npz"
+    attributes = {f"{name}_": getattr(model, name) for name in ("scale", "floor", "n_atoms")}
+    header = {
+        "parameters": {"n_components": 3, "sparsity": 10.0},
+        "attributes": attributes | {"energy_": model.energy, "n_iter_": 9},
+        "stop_reason": model.stop_reason,
+        "history": model.history.to_json(),
+        "sample_rate": RATE,
+    }
+    before = {"transform_matrix_": model.Phi, "components_": np.ascontiguousarray(model.W.T)}
+    storage.write(path, "model", header, before)
+    again = UnmixModel.load(path)
+    assert np.array_equal(again.W, model.W)
+    assert (again.scale, again.sparsity, again.n_atoms) == (model.scale, 10.0, model.n_atoms)
+    with pytest.raises(ValueError, match="not a model of TLNMF"):
+        TLNMF(2, max_iter=1, tol=0).fit(np.eye(8)).save(path)
+    again.save(path)
+    assert UnmixModel.load(path).sample_rate == RATE
 
 
 def test_models_of_unmix_and_of_tlnmf_do_not_replace_each_other(unmixing, tmp_path, rng):
@@ -76,8 +98,12 @@ def test_models_of_unmix_and_of_tlnmf_do_not_replace_each_other(unmixing, tmp_pa
         fitted.save(ours)
     with pytest.raises(ValueError, match=r"tlnmf\.npz exists and is not a model of unmix: name"):
         unmixing.model.save(theirs)
-    assert UnmixModel.load(ours).K == TLNMF.load(ours).n_components_ == unmixing.model.K
+    assert UnmixModel.load(ours).K == unmixing.model.K
     assert TLNMF.load(theirs).n_components_ == 2
+    with pytest.raises(ValueError, match="holds 'model of unmix', but a model of TLNMF is needed"):
+        TLNMF.load(ours)
+    with pytest.raises(ValueError, match="holds 'model of TLNMF', but a model of unmix is needed"):
+        UnmixModel.load(theirs)
 
 
 def test_another_number_of_components_than_that_of_the_model_is_refused(unmixing):

@@ -1,6 +1,7 @@
 """unmix, and the folders it writes."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sound_files import RATE, integers, tones, write
 
 import phinmf
 from phinmf.audio import files
+from phinmf.cli import main
 from phinmf.unmixing import folder as folders
 from phinmf.unmixing import groups
 from phinmf.unmixing.mix import Group
@@ -36,7 +38,8 @@ def test_components_add_up_and_come_by_energy(channels, dtype):
     assert (np.diff(energies) <= 0).all()
     assert (u.Phi.shape, u.W.shape, len(u.H)) == ((64, 64), (64, 3), 3)
     assert len(u.history)
-    assert "null test" in repr(u)
+    assert f"{u.null_db:.0f} dB" in repr(u)
+    assert not u.exact
 
 
 def test_stereo_is_not_a_downmix():
@@ -82,11 +85,11 @@ def test_a_folder_is_complete_and_exact(tmp_path, subtype):
     assert shares == sorted(shares, reverse=True)
     if subtype == "FLOAT":
         assert saved["null_test_db"] < -126
+        assert not saved["exact"]
     else:
         assert sum(integers(folder / n) for n in names).tolist() == integers(path).tolist()
-        assert saved["adds_up"].endswith("bit for bit")
-    TLNMF = phinmf.TLNMF.load(folder / "model.npz")
-    assert TLNMF.components_.shape == (3, 64)
+        assert saved["exact"]
+    assert phinmf.UnmixModel.load(folder / "model.npz").W.shape == (64, 3)
 
 
 def test_part_of_a_file_gain_and_names(tmp_path):
@@ -114,6 +117,21 @@ def test_a_model_is_used_instead_of_learning(tmp_path):
     with pytest.raises(ValueError, match="damaged or not a phinmf file"):
         unmix_file(path, Output(tmp_path / "c"), UnmixOptions(), model=model)
     assert not (tmp_path / "c").exists()
+
+
+def test_silence_that_a_model_takes_apart_is_silence(tmp_path):
+    model = phinmf.unmix(tones(2000), RATE, 2, **QUICK).model
+    u = phinmf.unmix(np.zeros((2000, 2)), RATE, model=model)
+    assert not u.components.any()
+    assert u.exact
+    assert u.null_db == -np.inf
+    assert "bit for bit" in repr(u)
+    model.save(tmp_path / "model.npz")
+    path = write(tmp_path / "silence.wav", np.zeros(2000))
+    noisy = Output(tmp_path / "out", format="MP3")
+    result = unmix_file(path, noisy, UnmixOptions(), model=tmp_path / "model.npz")
+    assert result.null_test_db is None
+    assert "inf" not in result.adds_up
 
 
 def test_what_is_there_stays_unless_asked(tmp_path):
@@ -265,12 +283,33 @@ def test_three_samples_many_channels_and_odd_rates(tmp_path):
     assert files.probe(fast).sample_rate == 384_000
 
 
-def test_a_file_cut_short(tmp_path):
-    path = write(tmp_path / "in.flac", tones(60_000), subtype="PCM_16")
-    path.write_bytes(path.read_bytes()[:20_000])
-    with pytest.raises(ValueError, match="cut short|damaged"):
-        unmix_file(path, Output(tmp_path / "out"), UnmixOptions(2, **QUICK))
-    assert not (tmp_path / "out").exists()
+@pytest.mark.parametrize(
+    ("format", "subtype", "length"),
+    [("WAV", "PCM_24", 17_997), ("WAV", "IMA_ADPCM", 17_675), ("RF64", "FLOAT", 17_994),
+     ("FLAC", "PCM_16", 16_384)],
+)  # fmt: skip
+def test_what_can_be_read_of_a_cut_file_is_salvaged(
+    tmp_path, monkeypatch, capsys, format, subtype, length
+):
+    """Whole blocks: of 6 or 8 bytes, of 505 samples in ADPCM, of 4096 in FLAC."""
+    monkeypatch.chdir(tmp_path)
+    path = write(Path("song.sound"), tones(30_000, 2), format=format, subtype=subtype)
+    whole = soundfile.read(path, always_2d=True)[0]
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10 + 1])
+    with pytest.raises(files.CutShort) as error:
+        files.excerpt(path)
+    assert error.value.length == length
+    command = ["unmix", str(path), "-k", "2", "--window", "64", "--fixed-transform", "--json"]
+    assert main(command) == 1
+    refused = capsys.readouterr()
+    assert f"{length / RATE:.3f} s" in refused.err
+    assert "--salvage" in refused.err
+    assert not Path("out").exists()
+    assert main([*command, "--salvage", "--subtype", "DOUBLE", "--format", "WAV"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["length"] == result["source"]["length"] == length
+    parts = [soundfile.read(Path("out/song", one["file"]))[0] for one in result["components"]]
+    assert sum(parts) == pytest.approx(whole[:length], abs=1e-9)
 
 
 def test_save_says_how_to_replace_a_folder_in_python(tmp_path):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +23,40 @@ VORBIS_LEAD = 65_536  #: samples that are decoded before those that are wanted
 UNKNOWN = 2**62  #: libsndfile reports at least as many samples where a file does not say
 CONVERTIBLE = {".aif", ".opus", ".oga", ".m4a", ".mp4", ".aac", ".wma"}  #: other sound files
 
+STREAMED = 0x7FFF0000  #: bytes that a WAV file announces at least if its length was not known
+#: Codecs of WAV files with one sample in a block (PCM, float, A-law, µ-law, any of these), and
+#: those whose header says how many there are (two kinds of ADPCM, GSM).
+SINGLE, MANY = (1, 3, 6, 7, 0xFFFE), (2, 0x11, 0x31)
+
 Identity = tuple[int, int, int, int]
+
+
+class CutShort(ValueError):
+    """A sound file of which only the first `length` samples of each channel can be read."""
+
+    def __init__(self, path: Path, length: int, sample_rate: int) -> None:
+        super().__init__(path, length, sample_rate)  # so that it can be sent to another process
+        self.path = path
+        self.length = length
+        self.sample_rate = sample_rate
+
+    def __str__(self) -> str:
+        seconds = self.length / self.sample_rate
+        return (
+            f"{self.path} is cut short or damaged: only its first {seconds:.3f} s can be read,"
+            " which phinmf unmix --salvage takes"
+        )
+
+
+class Reader(soundfile.SoundFile):
+    """A sound file that is read in order; soundfile itself seeks after each read.
+
+    That fails where a FLAC file is cut, although all samples before the cut have been read.
+    """
+
+    def seekable(self) -> bool:
+        """Say that it cannot seek, although `seek` works."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -116,12 +151,23 @@ def identity(path: Path) -> Identity:
     return seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns
 
 
-def excerpt(path: str | os.PathLike[str]) -> Excerpt:
-    """Look at a file once: the whole of it, to be read or to take a stretch of."""
+def excerpt(path: str | os.PathLike[str], salvage: bool = False) -> Excerpt:
+    """Look at a file once: the whole of it, to be read or to take a stretch of.
+
+    Raise CutShort if its end cannot be read; `salvage` takes what can be read.
+    """
     path = Path(path)
     check_readable(path)
     before = identity(path)
     sound = probe(path)
+    if salvage:
+        sound = replace(sound, length=readable_length(sound))
+        if sound.length == 0:
+            raise ValueError(f"{path} has no samples that can be read")
+    elif cut_wave_length(path) is not None:
+        raise CutShort(path, sound.length, sound.sample_rate)
+    elif sound.format == "FLAC":  # its header says the whole length
+        read(sound, sound.length - 1)
     return Excerpt(sound, 0, sound.length, before)
 
 
@@ -130,9 +176,9 @@ def probe(path: str | os.PathLike[str]) -> Sound:
     path = Path(path)
     with opened(path) as file:
         tags = {name: text for name, text in file.copy_metadata().items() if text}
-        sound = Sound(
-            path, file.samplerate, file.channels, file.frames, file.format, file.subtype, tags
-        )
+        left = cut_wave_length(path)
+        length = file.frames if left is None else min(file.frames, left)
+        sound = Sound(path, file.samplerate, file.channels, length, file.format, file.subtype, tags)
     if sound.length < 1:
         raise ValueError(f"{path} has no samples")
     if sound.length >= UNKNOWN:
@@ -155,11 +201,61 @@ def probe(path: str | os.PathLike[str]) -> Sound:
     return sound
 
 
+def cut_wave_length(path: Path) -> int | None:
+    """Return the samples in the whole blocks of a WAV or RF64 file that is cut short, else None.
+
+    libsndfile takes it as a shorter file, and makes up the end of a block that is cut.
+    """
+    block, samples = 1, UNKNOWN
+    with path.open("rb") as file:
+        head, announced = file.read(12), 0
+        if head[:4] not in (b"RIFF", b"RF64") or head[8:] != b"WAVE":
+            return None
+        while len(chunk := file.read(8)) == 8:
+            name, size = struct.unpack("<4sI", chunk)
+            if name == b"data":
+                size = announced or size
+                present = path.stat().st_size - file.tell()
+                streamed = not announced and size >= STREAMED
+                return None if streamed or size <= present else present // block * samples
+            after = file.tell() + size + size % 2
+            content = file.read(min(size, 32))
+            if name == b"ds64" and len(content) >= 16:
+                announced = struct.unpack_from("<Q", content, 8)[0]
+            elif name == b"fmt " and len(content) >= 16:
+                codec, block = struct.unpack_from("<H10xH", content)
+                block = max(block, 1)
+                if codec in SINGLE:
+                    samples = 1
+                elif codec in MANY and len(content) >= 20:
+                    samples = struct.unpack_from("<H", content, 18)[0]
+            file.seek(after)
+    return None
+
+
+def readable_length(sound: Sound) -> int:
+    """Return how many samples of each channel can be read from the beginning of a file.
+
+    It reads as many blocks as it can, then smaller and smaller ones up to the first sample that
+    cannot be decoded.
+    """
+    length, n = 0, BLOCK
+    while n > 0:
+        with opened(sound.path) as file, suppress(soundfile.LibsndfileError):
+            if length > 0:
+                go_to(file, length)
+            while block := len(file.read(n, dtype="float32")):
+                length += block
+            break  # the file ends here
+        n //= 2
+    return min(length, sound.length)
+
+
 def opened(path: Path) -> soundfile.SoundFile:
     """Open a file to read it, or say why it cannot be read."""
     check_readable(path)
     try:
-        return soundfile.SoundFile(native(path))
+        return Reader(native(path))
     except (soundfile.LibsndfileError, TypeError) as error:
         reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
         raise ValueError(
@@ -210,15 +306,10 @@ def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[
                 if at == start > 0:
                     go_to(file, start)
                 block = file.read(min(BLOCK, left), dtype="float64", always_2d=True)
-            except soundfile.LibsndfileError as error:
-                raise ValueError(
-                    f"{sound.path} is damaged at {at / sound.sample_rate:.1f} s ({error})"
-                ) from None
+            except soundfile.LibsndfileError:
+                block = np.empty((0, sound.channels))
             if len(block) == 0:
-                raise ValueError(
-                    f"{sound.path} is cut short: its header says {sound.length} samples, but it has"
-                    f" {at}"
-                )
+                raise CutShort(sound.path, readable_length(sound), sound.sample_rate)
             if not np.isfinite(block).all():
                 raise ValueError(
                     f"{sound.path} has NaN or infinite samples near {at / sound.sample_rate:.1f} s:"

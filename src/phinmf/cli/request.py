@@ -41,7 +41,7 @@ class Request:
 
 def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Request:
     """Open a recording and check that the options fit it."""
-    recording = stretch_of(files.excerpt(path), typed)
+    recording = stretch_of(files.excerpt(path, typed.salvage), typed)
     options = UnmixOptions(
         n_components=UnmixOptions.n_components if typed.components is None else typed.components,
         window=typed.window,

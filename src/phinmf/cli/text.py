@@ -8,7 +8,6 @@ import os
 import re
 import sys
 import unicodedata
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -81,10 +80,10 @@ def written_out() -> Iterator[None]:
 
 @contextmanager
 def only_errors() -> Iterator[None]:
-    """Silence warnings, logs and what libraries in C print; only our own messages remain."""
+    """Silence logs and what libraries in C print; errors and warnings remain."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
-    with warnings.catch_warnings(action="ignore"), own_stderr():
+    with own_stderr():
         try:
             yield
         finally:

@@ -98,6 +98,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how many seconds to unmix (until the end)",
     )
     stretch("--preview", action="store_true", help="30 s from the middle")
+    stretch("--salvage", action="store_true",
+            help="take what can be read of a file that is cut short or damaged")  # fmt: skip
     written = parser.add_argument_group("what is written").add_argument
     written(
         "--groups",

@@ -36,8 +36,8 @@ WITH_FIELDS |= {kind.__name__: kind for kind in SOLVERS.values()}
 OPTIONAL = ("init", "components", "fixed", "random_state", "callback", "device")
 
 
-def save(model: Any, path: File, **more: object) -> None:
-    """Write a fitted TLNMF; `more` is added to the header."""
+def save(model: Any, path: File) -> None:
+    """Write a fitted TLNMF."""
     parameters, left_out = {}, []
     for name, value in model.get_params(deep=False).items():
         try:
@@ -59,7 +59,6 @@ def save(model: Any, path: File, **more: object) -> None:
         "history": model.history_.to_json(),
         "versions": {"python": platform.python_version(), "numpy": np.__version__,
                      "scikit-learn": sklearn.__version__},
-        **more,
     }  # fmt: skip
     arrays = {name: to_numpy(getattr(model, name)) for name in ARRAYS}
     stream, parts = saved_stream.packed(model)
@@ -67,20 +66,7 @@ def save(model: Any, path: File, **more: object) -> None:
         header["stream"], arrays = stream, arrays | parts
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in_"] = model.feature_names_in_.astype(str)
-    refuse_other_models(path, header)
     storage.write(path, "model", header, arrays)
-
-
-def refuse_other_models(path: File, header: dict[str, Any]) -> None:
-    """Raise if a model of `unmix`, which has a sampling rate, and one of TLNMF would be mixed up.
-
-    Both are of the same kind, since TLNMF can read both.
-    """
-    place = storage.writable(path)
-    there = storage.refuse_other_files(place, "model")
-    if there is not None and ("sample_rate" in there) != ("sample_rate" in header):
-        needed = "of unmix" if "sample_rate" in header else "of TLNMF"
-        raise storage.other_file(place, f"a model {needed}")
 
 
 def load(

@@ -31,6 +31,7 @@ from phinmf.fit.power import at_scale
 from phinmf.fit.problem import problem_of
 from phinmf.inits.given import KnownTransform
 from phinmf.result import Result, Row, Status
+from phinmf.warn import early_stops
 
 BLOCKS_TO_BEGIN = 2  #: in the window when the first fit begins
 BLOCKS_IN_WINDOW = 6
@@ -158,7 +159,8 @@ class OnlineFit:
         problem = problem_of(
             window.Y, n_components, options, W=given, fixed=fixed, sample_weight=window.weights
         )
-        (found,) = replace(problem, warns=False).solve([self.seed], [None])
+        with early_stops():
+            (found,) = problem.solve([self.seed], [None])
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         assert found.W is not None

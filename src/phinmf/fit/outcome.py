@@ -16,15 +16,15 @@ from phinmf.fit.data import Data
 from phinmf.fit.encode import encode
 from phinmf.fit.options import FitOptions
 from phinmf.result import Result, Status
-from phinmf.warn import warn
+from phinmf.warn import warn, warns_of_early_stops
 
 
-def result_of(outcome: Outcome, options: Options, scale: float, warns: bool = True) -> Result:
-    """Return the result in the units of the data; by default warn if it did not converge."""
+def result_of(outcome: Outcome, options: Options, scale: float) -> Result:
+    """Return the result in the units of the data; warn if it did not converge."""
     last, history, status, divergence, penalty = outcome
     asked_for = (Status.CALLBACK, Status.INTERRUPTED)
     unfinished = options.tol > 0 and not status.converged and status not in asked_for
-    if status.failed or (warns and unfinished):
+    if status.failed or (unfinished and warns_of_early_stops()):
         message = f"not converged to tol={options.tol:g}; {status.value}"
         warn(message, ConvergenceWarning)
     unit = float(arrays.dtype_of(last.H).type(scale) ** 2)

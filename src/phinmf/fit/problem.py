@@ -52,7 +52,6 @@ class Problem:
     n_components: int
     options: FitOptions
     chosen: FewAtoms | None = None  #: atoms to learn instead of the leading eigenvectors
-    warns: bool = True  #: whether to warn if a run does not converge
 
     def solve(
         self,
@@ -278,7 +277,7 @@ class Problem:
     def result(self, outcome: Outcome) -> Result:
         """The result in the units of what was given, and for all of its frames."""
         data, given, options = self.data, self.given, self.options
-        result = result_of(outcome, options.algorithm, data.scale, self.warns)
+        result = result_of(outcome, options.algorithm, data.scale)
         if self.few_atoms is not None:
             result = self.few_atoms.noted(result)
         result = given.in_its_units(result, data.columns)

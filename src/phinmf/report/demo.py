@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import time
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from sklearn.exceptions import ConvergenceWarning
 
 from phinmf._types import Array
 from phinmf.algorithm.options import DEFAULT_SPARSITY
@@ -22,6 +20,7 @@ from phinmf.audio.frames import to_frames
 from phinmf.linalg.manifold import dct
 from phinmf.report import plots
 from phinmf.result import Result
+from phinmf.warn import early_stops
 
 WINDOW = 0.04  # seconds
 COMPONENTS = 8
@@ -75,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def fit(Y: Array, **options: Any) -> Result:
     """Call `tl_nmf` with the options of the demo; the status is printed, so nothing warns."""
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+    with early_stops():
         return tl_nmf(Y, COMPONENTS, sparsity=SPARSITY, random_state=0, **options)
 
 

@@ -67,9 +67,7 @@ def component_groups(record: FolderRecord) -> list[ComponentGroup]:
     ]
 
 
-def report_of_arrays(
-    components: Array, model: UnmixModel, null_db: float, title: str = "Unmixing"
-) -> Report:
+def report_of_arrays(components: Array, model: UnmixModel, title: str = "Unmixing") -> Report:
     """Return what the page says about components (K, n) or (K, n, channels) in memory."""
     K, length = components.shape[:2]
     start, n = preview_of(length, model.sample_rate)
@@ -82,7 +80,7 @@ def report_of_arrays(
         files=[None] * K,
         shares=map(float, shares),
         start=0,
-        facts=[("null test", f"{null_db:.0f} dB"), ("window", f"{model.M} samples")],
+        facts=[],
     )
 
 

@@ -8,11 +8,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from html import escape
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+import phinmf
 from phinmf.report import sections
 from phinmf.report.contents import Report, check, shortened, transformed
 from phinmf.report.previews import Previews, previews
@@ -123,7 +123,7 @@ def _filled(heard: Previews, kind: str, show: str) -> str:
         ruler=sections.time_ruler(report),
         note=escape(heard.words),
         sections=show,
-        version=escape(version("phinmf")),
+        version=escape(phinmf.__version__),
         sound=json.dumps(_sound(heard)),
         script=script,
     )

@@ -22,7 +22,7 @@ class Status(Enum):
     @property
     def converged(self) -> bool:
         """Whether the run stopped because it converged."""
-        return self.value.startswith("converged")
+        return self in (Status.SMALL_DECREASE, Status.SMALL_GRADIENT)
 
     @property
     def failed(self) -> bool:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 
 from phinmf._types import Array
 from phinmf.algorithm.options import DEFAULT_FLOOR
@@ -18,6 +16,7 @@ from phinmf.linalg.manifold import dct
 from phinmf.result import Result
 from phinmf.result.masks import component_frames
 from phinmf.scores.measures import signals
+from phinmf.warn import early_stops
 
 
 def oracle_mask(
@@ -79,7 +78,7 @@ def dct_nmf(
     if not y.any():
         return np.zeros((n_components, *y.shape))
     Y = to_frames(y, M)
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+    with early_stops():
         result = tl_nmf(
             Y, n_components, solver=None, init=dct(M), sparsity=sparsity, floor=DEFAULT_FLOOR,
             max_iter=max_iter, tol=1e-5, random_state=0,

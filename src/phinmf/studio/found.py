@@ -24,7 +24,7 @@ class Found:
 def found_at(path: Path) -> list[Found]:
     """Return what a path on the command line means; raise in one sentence if it means nothing."""
     if not path.is_dir():
-        files.probe(path)
+        files.excerpt(path)
         return [Found(path.name, path)]
     if (path / ownership.LISTING).exists():
         return [about(path)]
@@ -99,7 +99,7 @@ def is_recording(path: Path, source: Sound) -> bool:
     try:
         if path.is_symlink():
             return False
-        sound = files.probe(path)
+        sound = files.excerpt(path).sound
     except (OSError, ValueError):
         return False
     return sound.is_like(source)

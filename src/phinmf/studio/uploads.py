@@ -64,7 +64,7 @@ def check_room(home: Home, length: int) -> None:
 def check_sound(path: Path, name: str) -> None:
     """Raise NoSound, in a sentence that names the file as the user does."""
     try:
-        files.probe(path)
+        files.excerpt(path)
     except (OSError, ValueError) as error:
         said = sentence(error).replace(str(path), name).replace(path.name, name)
         raise NoSound(said) from None

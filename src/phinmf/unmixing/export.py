@@ -102,7 +102,7 @@ def numbered(names: list[str], sample_format: SampleFormat) -> list[str]:
 def said(record: FolderRecord, measured: Measured, n: int) -> str:
     """Say what the files add up to."""
     files = "1 file that holds" if n == 1 else f"{n} files that add up to"
-    if measured.exact and record.adds_up.endswith("to the recording bit for bit"):
+    if measured.exact and record.exact:
         return f"{files} the recording bit for bit"
     count = "1 file" if n == 1 else f"{n} files"
     return f"{count}; {sentence(measured, 'files', 'the components')}, and {record.adds_up}"

@@ -8,12 +8,10 @@ rows: quiet ones say as much about when a drum is hit as loud ones.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import arrays
 from phinmf._types import AnyArray, Array, Device
@@ -31,6 +29,7 @@ from phinmf.inits import KnownTransform, init_of
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import Result
 from phinmf.unmixing.options import UnmixOptions
+from phinmf.warn import early_stops
 
 NMF_ITERATIONS, NMF_TOL = 200, 5e-5  #: maximum, in a fixed transform
 ANNEAL = Anneal(start=3e-4, length=6)
@@ -114,7 +113,7 @@ class Fits:
 
     def solved(self, problem: Problem) -> Result:
         """Run a fit; not converging is no surprise here."""
-        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        with early_stops():
             (result,) = problem.solve([self.seed], [self.callback])
         return result
 

@@ -7,11 +7,12 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import soundfile
 
+import phinmf
 from phinmf.algorithm.group import Callback
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt, Sound
@@ -22,7 +23,7 @@ from phinmf.unmixing import groups, ownership
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.levels import component_records
 from phinmf.unmixing.model import UnmixModel, model_for
-from phinmf.unmixing.null_test import Measured, adds_up, measure
+from phinmf.unmixing.null_test import Measured, adds_up, is_lossless, measure
 from phinmf.unmixing.options import Output, Plain, UnmixOptions, window_length
 from phinmf.unmixing.overview import Overview
 from phinmf.unmixing.placing import NEW, put_in_place, workshop
@@ -205,6 +206,7 @@ def write_folder(
             energy=model.energy,
             null_test_db=measured.null_db if np.isfinite(measured.null_db) else None,
             adds_up=adds_up(measured, origin.sound, output.gain),
+            exact=measured.exact and not output.gain and is_lossless(origin.sound),
             clipped=clipped(stems, measured),
             seconds=seconds,
             versions=versions(),
@@ -246,5 +248,5 @@ def read_folder(path: Path) -> UnmixedFolder:
 
 def versions() -> dict[str, str]:
     """Return the versions of what computed and wrote the files."""
-    packages = {name: version(name) for name in ("phinmf", "numpy", "soundfile")}
-    return packages | {"python": platform.python_version()}
+    packages = (phinmf, np, soundfile)
+    return {p.__name__: p.__version__ for p in packages} | {"python": platform.python_version()}

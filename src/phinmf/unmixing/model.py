@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from phinmf import checks, storage
+from phinmf import storage
 from phinmf._types import Array, Indices
-from phinmf.estimator import model_file
-from phinmf.estimator.encoding import penalty_of
-from phinmf.estimator.tlnmf import TLNMF
 from phinmf.fit.encode import encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.penalties import Sparse
 from phinmf.result import History
+from phinmf.storage import Stored
+from phinmf.stored_values import array, in_json, is_number, orthogonal
+
+OF_FIT = ("scale", "floor", "n_atoms", "energy")  #: fields of a model, and attributes of a fit
+STORED = (*OF_FIT, "sparsity", "sample_rate", "stop_reason")  #: fields in the header of a file
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,20 +113,13 @@ class UnmixModel:
         Parameters
         ----------
         path : path
-            The file, usually with the ending .npz; a model that was saved there is replaced; any
-            other file is not, nor is a model of `TLNMF`. `TLNMF.load` reads it, too.
+            The file, usually with the ending .npz; a model of `unmix` that was saved there is
+            replaced, any other file is not.
         """
-        model = TLNMF(self.K, sparsity=self.sparsity, floor=self.floor / self.scale**2)
-        model.transform_matrix_ = self.Phi
-        model.components_ = np.ascontiguousarray(self.W.T)
-        model.scale_, model.floor_ = self.scale, self.floor
-        model.history_, model.stop_reason_ = self.history, self.stop_reason
-        last = self.history[-1].target_objective if len(self.history) else self.history.start
-        model.objective_ = model.reconstruction_err_ = last
-        model.n_iter_, model.converged_ = len(self.history), "converged" in self.stop_reason
-        model.n_atoms_, model.energy_ = self.n_atoms, self.energy
-        model.atom_energies_, model.objectives_ = np.zeros(self.M), np.array([last])
-        model_file.save(model, path, sample_rate=self.sample_rate)
+        header = {name: in_json(getattr(self, name), {}) for name in STORED}
+        header |= {"history": self.history.to_json(), "versions": {"numpy": np.__version__}}
+        factors = {name: getattr(self, name).astype(np.float64) for name in ("Phi", "W")}
+        storage.write(path, storage.UNMIX_MODEL, header, factors)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> UnmixModel:
@@ -141,38 +135,54 @@ class UnmixModel:
         UnmixModel
             What was saved.
         """
-        model = TLNMF.load(path)
-        rate = checked_rate(path, storage.read(path, "model").header.get("sample_rate"))
-        if model.n_features_in_ % 2:
-            raise ValueError(
-                f"{path} has windows of {model.n_features_in_} samples, but an even number is"
-                " needed: it was not made by unmix"
+        stored = storage.read(path, storage.UNMIX_MODEL)
+        try:
+            stored = stored if "Phi" in stored.arrays else layout_of_1_0(stored)
+            header, (M, K) = stored.header, stored.arrays["W"].shape
+            model = cls(
+                Phi=orthogonal(stored, "Phi", M, np.dtype(np.float64)),
+                W=array(stored, "W", (M, K), np.float64, lambda a: a >= 0),
+                history=History.from_json(header["history"]),
+                **{name: header[name] for name in STORED},
             )
-        return cls(
-            Phi=exactly_orthogonal(model.transform_matrix_, np.float64),  # so components add up
-            W=model.components_.T.astype(np.float64),
-            scale=float(model.scale_),
-            floor=float(model.floor_),
-            sparsity=float(penalty_of(model).weight),
-            sample_rate=rate,
-            history=model.history_,
-            stop_reason=model.stop_reason_,
-            n_atoms=model.n_atoms_,
-            energy=model.energy_,
-        )
+            check(model)
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            why = storage.shortened(str(error))
+            raise ValueError(f"{path} does not hold a usable model ({why})") from error
+        return replace(model, Phi=exactly_orthogonal(model.Phi, np.float64))  # parts then add up
 
 
-def checked_rate(path: str | os.PathLike[str], rate: Any) -> int:
-    """Return the sampling rate that a file states, or raise ValueError."""
-    if rate is None:
-        raise ValueError(f"{path} does not say its sampling rate: it was not made by unmix")
-    try:
-        return checks.count("sample_rate", rate, 1, 2**31 - 1)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{path} was learned at {storage.shown(rate)} Hz, which is no sampling rate: it was"
-            " not made by unmix"
-        ) from None
+def layout_of_1_0(stored: Stored) -> Stored:
+    """Return the contents of a model that 1.0 wrote, as if it were a fitted `TLNMF`."""
+    header, arrays = stored
+    numbers = {name: header["attributes"][f"{name}_"] for name in OF_FIT}
+    numbers["sparsity"] = header["parameters"]["sparsity"]
+    factors = {"Phi": arrays["transform_matrix_"], "W": arrays["components_"].T}
+    return Stored(header | numbers, factors)
+
+
+def check(model: UnmixModel) -> None:
+    """Raise ValueError if the numbers of a model cannot be those of an unmixing."""
+    M, rate = model.M, model.sample_rate
+    if M == 0 or M % 2:
+        raise ValueError(f"it has windows of {M} samples, but an even number is needed")
+    if not (is_number(rate, 1) and isinstance(rate, int) and rate < 2**31):
+        raise ValueError(f"its sampling rate is {storage.shown(rate)}")
+    largest = float(np.finfo(np.float64).max) ** 0.5  # whose square can be computed
+    sums = model.W.sum(axis=0)
+    if model.K == 0 or not all(s == 0 or 1 / largest < s < largest for s in sums):
+        raise ValueError("its components are too large or too small to compute with, or missing")
+    if not (is_number(model.scale) and 1 / largest < model.scale < largest):
+        raise ValueError(f"its scale is {storage.shown(model.scale)}")
+    if not (is_number(model.floor, 0) and is_number(model.floor / model.scale**2)):
+        raise ValueError(f"its floor is {storage.shown(model.floor)}")
+    if not is_number(model.sparsity, 0):
+        raise ValueError(f"its sparsity is {storage.shown(model.sparsity)}")
+    whole = is_number(model.n_atoms, 1) and isinstance(model.n_atoms, int)
+    if not (whole and model.n_atoms <= M and is_number(model.energy, 0) and model.energy <= 1):
+        raise ValueError("it does not say how many atoms were learned, and what they hold")
+    if not isinstance(model.stop_reason, str):
+        raise ValueError("it does not say why learning ended")
 
 
 def model_for(given: UnmixModel | str | os.PathLike[str], sample_rate: int) -> UnmixModel:

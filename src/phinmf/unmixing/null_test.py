@@ -45,9 +45,14 @@ class Measured:
     @property
     def null_db(self) -> float:
         """Level of the sum of the files minus the recording, relative to the recording."""
-        if self.residual == 0:
-            return -math.inf
-        return 10 * math.log10(self.residual / self.energy) if self.energy else math.inf
+        return level(self.residual, self.energy)
+
+
+def level(residual: float, energy: float) -> float:
+    """Return an energy in dB relative to another one, which may be 0."""
+    if residual == 0:
+        return -math.inf
+    return 10 * math.log10(residual / energy) if energy else math.inf
 
 
 def measure(
@@ -146,10 +151,15 @@ def damaged(stems: Stems, k: int, reason: str) -> OSError:
     )
 
 
+def is_lossless(sound: Sound | None) -> bool:
+    """Whether samples are those of the file, not decoded from it; so is an array in memory."""
+    return sound is None or sound.sample_format.lossless
+
+
 def adds_up(measured: Measured, sound: Sound | None, gain_db: float = 0.0) -> str:
     """Say what the components add up to, as it was found on the disk; None: an array in memory."""
     recording = "the recording"
-    if sound is not None and not sound.sample_format.lossless:
+    if sound is not None and not is_lossless(sound):
         recording += f" as decoded from {sound.subtype}"
     if gain_db:
         recording += f" at {gain_db:+g} dB"
@@ -160,12 +170,15 @@ def sentence(measured: Measured, names: str, whole: str) -> str:
     """Say the result of the null test in one sentence."""
     if measured.exact:
         return f"the {names} add up to {whole} bit for bit"
-    level = f"{measured.null_db:.0f} dB"
+    if not measured.energy:
+        noise = level(measured.residual, measured.samples)
+        return f"{whole} is silent, and the {names} add up to {noise:.0f} dB of full scale"
+    difference = f"{measured.null_db:.0f} dB"
     if measured.rounded:
         return (
             f"the {names} add up bit for bit to {whole}, rounded to {measured.sample_format.bits}"
-            f" bits ({level} without the rounding)"
+            f" bits ({difference} without the rounding)"
         )
     lossy = measured.sample_format
     because = "" if lossy.lossless else f", since {lossy.subtype} is lossy"
-    return f"the {names} add up to {whole} to {level}{because}"
+    return f"the {names} add up to {whole} to {difference}{because}"

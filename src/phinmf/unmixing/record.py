@@ -55,7 +55,7 @@ class FolderRecord:
     objective: float | None
     n_iter: int
     stop_reason: str
-    null_test_db: float | None  #: None: exact
+    null_test_db: float | None  #: None: no difference, or the recording is silent
     adds_up: str
     seconds: dict[str, float]  #: of each stage
     versions: dict[str, str]
@@ -65,6 +65,7 @@ class FolderRecord:
     clipped: int | None = (
         None  #: samples of components that were clipped at full scale; None: no loss
     )
+    exact: bool | None = None  #: sum is the recording bit for bit; None: not recorded by 1.0
     model: str | None = None  #: name of the file of a model that was given
     mix: Mix | None = None  #: groups and levels that a listener chose; None: not yet
     groups: dict[str, GroupRecord] | None = None  #: groups that were written as files
@@ -77,7 +78,8 @@ class FolderRecord:
         values: dict[str, object] = MARK | asdict(self)
         if self.source is not None:
             values["source"] = asdict(self.source) | {"path": str(self.source.path)}
-        absent = ("options", "mix", "groups", "groups_add_up", "n_atoms", "energy", "clipped")
+        absent = {"options", "mix", "groups", "groups_add_up", "n_atoms", "energy", "clipped"}
+        absent |= {"exact"}
         return {k: v for k, v in values.items() if v is not None or k not in absent}
 
     @classmethod
