@@ -31,7 +31,7 @@ class Setting(NamedTuple):
     max_iter: int = 9
     divergence: str = "itakura-saito"
     from_dct: bool = True  #: W and H start from the NMF in the DCT, not at random
-    learn: bool = True  #: False keeps the DCT, as a control
+    learn: bool = True  #: False keeps the DCT
     n_atoms: float | int | None = None  #: atoms that are learned; None: as is the default
 
     @property
@@ -69,9 +69,8 @@ def even(seconds: float, rate: int) -> int:
 
 
 def in_the_dct(mixture: Mixture, setting: Setting, seed: int) -> Separation:
-    Y = mixture.frames
-    fit, seconds = _fit_in_the_dct(Y, mixture.K, setting.sparsity, seed)
-    return _separation(Y, fit, len(mixture.y), seconds)
+    """The same fits and schedules, but the DCT stays."""
+    return learned(mixture, setting._replace(learn=False, n_atoms=None), seed)
 
 
 def learned(mixture: Mixture, setting: Setting, seed: int) -> Separation:
@@ -90,6 +89,7 @@ def learned(mixture: Mixture, setting: Setting, seed: int) -> Separation:
     fit, seconds = timed(lambda: phinmf.tl_nmf(Y, K, **learning, **how))
     how |= {
         "solver": None,
+        "anneal": False,
         "init": fit.Phi,
         "W": fit.W,
         "H": fit.H,

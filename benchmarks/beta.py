@@ -97,7 +97,7 @@ def ours(X: np.ndarray, W: np.ndarray, H: np.ndarray, beta: float) -> np.ndarray
     """The product WH by phinmf, which computes its objective after every ten updates."""
     r = phinmf.tl_nmf(
         X, K, W=W, H=H, divergence=phinmf.Beta(beta), solver=None, init=np.eye(len(X)), sparsity=0,
-        tol=0, n_iter_nmf=10, max_iter=UPDATES // 10, n_threads=1,
+        tol=0, n_iter_nmf=10, max_iter=UPDATES // 10, anneal=False, n_threads=1,
     )  # fmt: skip
     return r.W.astype(np.float64) @ r.H
 

@@ -111,7 +111,7 @@ def fit(Y: np.ndarray, case: Case) -> phinmf.Result:
     """Learn as a case says; everything else is the default."""
     sparsity, smoothness = PENALTIES[case.penalty]
     learned = case.start != FIXED
-    how: dict[str, Any] = {} if learned else {"solver": None, "max_iter": 200}
+    how: dict[str, Any] = {} if learned else {"solver": None}  # the same schedule
     return phinmf.tl_nmf(
         Y, COMPONENTS[case.kind], init=case.start if learned else "dct",
         divergence=MEASURES[case.divergence], sparsity=sparsity, smoothness=smoothness,

@@ -166,7 +166,7 @@ def sklearn() -> None:
         Phi = dct(M, np.float32)
         V = ((Phi @ Y) ** 2).T
         V += np.float32(FLOOR * V.mean())
-        how = {"sparsity": 0.0, "solver": None, "random_state": 0}
+        how = {"sparsity": 0.0, "solver": None, "anneal": False, "random_state": 0}
         scale = float(np.sqrt(np.mean(Y.astype(np.float64) ** 2)))
         found = {
             "tl_nmf, all frames at once": timed(Y, **how),

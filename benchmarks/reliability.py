@@ -67,7 +67,8 @@ def scales() -> list[dict[str, Any]]:
         bits = phinmf.tl_nmf(binary, K, **how).objective
         how["sparsity"] = 0.0
         learned = phinmf.tl_nmf(there, K, **how)
-        plain = phinmf.tl_nmf(there, K, solver=None, n_iter_nmf=1, max_iter=200, **how)
+        how |= {"solver": None, "anneal": False, "n_iter_nmf": 1, "max_iter": 200}
+        plain = phinmf.tl_nmf(there, K, **how)
         theirs = sklearn_model((X**2).astype(dtype))
         rows.append(
             {

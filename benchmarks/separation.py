@@ -23,12 +23,8 @@ TRIED = {
     "Gaussian likelihood, floor from 1e-3, 14 iterations": CHOSEN._replace(
         start=1e-3, length=10, max_iter=14, divergence="gaussian"
     ),
-    "transform kept: more NMF alone": CHOSEN._replace(learn=False),
     "W and H at random, floor from 0.05, 50 iterations": CHOSEN._replace(
         from_dct=False, start=0.05, length=40, max_iter=50
-    ),
-    "the same, transform kept": CHOSEN._replace(
-        from_dct=False, start=0.05, length=40, max_iter=50, learn=False
     ),
     "sparsity 1": CHOSEN._replace(sparsity=1.0),
     "sparsity 50": CHOSEN._replace(sparsity=50.0),

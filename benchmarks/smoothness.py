@@ -55,7 +55,7 @@ def price(Y: np.ndarray) -> float:
     """Time of a hundred NMF steps with smooth activations, as a multiple of that without."""
 
     def steps(smoothness: float) -> Any:
-        how = {"solver": None, "max_iter": 33, "n_iter_nmf": 3}
+        how = {"solver": None, "anneal": False, "max_iter": 33, "n_iter_nmf": 3}
         return lambda: fit(Y, smoothness, **how)
 
     taken = interleaved({"without": steps(0.0), "with": steps(10.0)}, 5)

@@ -31,7 +31,7 @@ def fixed_model(
     Y = setting.recording
     if "V_hat" not in setting.fits:
         setting.fits["V_hat"] = quietly(
-            phinmf.tl_nmf, Y, setting.budget.K, solver=None, init="dct", sparsity=0,
+            phinmf.tl_nmf, Y, setting.budget.K, solver=None, anneal=False, init="dct", sparsity=0,
             floor=phinmf.PAPER["floor"], tol=0, max_iter=200, random_state=0,
         )  # fmt: skip
     given = setting.fits["V_hat"]

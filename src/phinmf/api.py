@@ -133,9 +133,10 @@ def tl_nmf(
         float32; 0 only in float64, where nothing may be exactly silent and, if Φ is learned, the
         frames must have rank M.
     anneal : bool or Anneal, optional
-        Begin at a high floor and lower it to `floor`, which leads to far better minima from any
-        start. The default is True for L-BFGS and False for other solvers; an `Anneal` sets the
-        schedule.
+        Begin at a high floor and lower it to `floor`: a learned transform ends at far better
+        minima from any start, and plain NMF separates close tones better. The default is True for
+        L-BFGS and for plain NMF (`solver=None`), and False for other solvers; an `Anneal` sets the
+        schedule. False continues from a given W and H; the high floor forgets most of them.
     n_iter_nmf, n_iter_transform : int
         NMF updates and transform steps (the paper's L) per outer iteration; while the floor is
         annealed and still high, three times as many NMF updates.

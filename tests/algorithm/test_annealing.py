@@ -58,6 +58,32 @@ def test_there_is_no_annealing_if_the_target_is_above_the_start():
     assert Schedule(Anneal(), 0.2, SHAPE, 99, None).at(0, 0.0).at_target
 
 
+@pytest.mark.parametrize("solver", ["lbfgs", None, "quasi-newton", "projected-gradient", "jacobi"])
+def test_lbfgs_and_plain_nmf_anneal_by_default(solver):
+    floors = phinmf.tl_nmf(notes(), 2, solver=solver, max_iter=5, tol=0).history.floor
+    assert floors[0] == (Anneal().start if solver in ("lbfgs", None) else 1e-8)
+    assert floors[-1] == 1e-8
+
+
+def test_a_fixed_transform_with_the_same_schedule_parts_two_close_notes_as_well():
+    """One note, then the other, then both; a window of 40 ms does not resolve them."""
+    rng, t = np.random.default_rng(0), np.arange(15_000) / 5000
+    tones = [np.sin(2 * np.pi * f * t) + 0.5 * np.sin(4 * np.pi * f * t) for f in (440.0, 466.16)]
+    sources = np.array([(t < 1) | (t >= 2), t >= 1]) * tones
+    Y = phinmf.to_frames(sources.sum(axis=0) + 1e-3 * rng.standard_normal(len(t)), 200)
+
+    def sdr(**how):
+        r = phinmf.tl_nmf(Y, 2, sparsity=0, random_state=0, max_iter=60, tol=0, **how)
+        parts = np.array([phinmf.from_frames(part, len(t)) for part in r.separate(Y)])
+        errors = [np.square(sources - p).sum(axis=1) for p in (parts, parts[::-1])]
+        return max(np.mean(10 * np.log10(np.square(sources).sum(axis=1) / e)) for e in errors)
+
+    learned = sdr()
+    assert learned > 10
+    assert sdr(solver=None) > learned - 3
+    assert sdr(solver=None, anneal=False) < 6
+
+
 @pytest.mark.parametrize("init", ["dct", "random"])
 @pytest.mark.parametrize("limit", [{"max_iter": 1}, {"max_iter": 3}, {"max_time": 0.05}])
 def test_a_run_cut_short_is_no_worse_than_its_start(init, limit):

@@ -33,7 +33,7 @@ def ours(V, W, H, beta, exponent, engine):
     how = {"solver": None, "init": np.eye(len(V)), "sparsity": 0, "floor": 0, "tol": 0}
     r = tl_nmf(
         np.sqrt(V), 4, W=W, H=H, divergence=Beta(beta), nmf_exponent=exponent, engine=engine,
-        n_iter_nmf=1, max_iter=ITERATIONS, **how,
+        anneal=False, n_iter_nmf=1, max_iter=ITERATIONS, **how,
     )  # fmt: skip
     assert r.n_iter == ITERATIONS
     return r.W @ r.H

@@ -114,8 +114,10 @@ def stream(text):
 
 def two_notes(text):
     levels = numbers(text)
-    assert max(levels[:2]) < 3
-    assert min(levels[2:]) > 8
+    assert len(levels) == 6
+    assert max(levels[:2]) < 4
+    assert min(levels[2:]) > 10
+    assert abs(levels[2] - levels[4]) < 3
 
 
 CLAIMS = (

@@ -280,6 +280,7 @@ MISTAKES = [
             W=np.full((16, 2), 1e160),
             H=np.full((2, Y.shape[1]), 1e168),
             fixed="Phi",
+            anneal=False,
             n_iter_nmf=0,
             max_iter=1,
         ),

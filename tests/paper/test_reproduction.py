@@ -112,7 +112,7 @@ def test_a_table_escapes_bars_and_rounds(piece):
 
 def test_every_method_from_a_start_of_the_two_notes_has_a_name_of_its_own(piece):
     names = [(method.name, method.start) for method in piece("note_starts").methods(20)]
-    assert len(set(names)) == len(names) == 11
+    assert len(set(names)) == len(names) == 12
 
 
 def test_a_section_is_replaced_with_its_files_and_all_else_stays(project):

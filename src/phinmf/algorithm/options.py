@@ -66,11 +66,11 @@ def solver_named(solver: str | Solver | None) -> Solver | None:
 
 
 def annealing_for(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal | None:
-    """Return the annealing schedule; by default the solver decides whether there is one."""
+    """Return the annealing schedule; by default plain NMF has one, and the solvers that say so."""
     if isinstance(anneal, Anneal):
         return anneal
     if anneal is None:
-        anneal = solver is not None and solver.anneals_by_default
+        anneal = solver is None or solver.anneals_by_default
     return Anneal() if checks.known("anneal", anneal, (True, False)) else None
 
 

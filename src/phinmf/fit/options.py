@@ -34,7 +34,6 @@ class FitOptions:
     n_atoms: int | float | None  #: how many are learned, or the share of the energy they hold
     engine: str
     n_threads: int | None
-    default_anneal: bool  #: whether `anneal` was left to the solver
     device: Device = None  #: where shards of frames compute that are not moved there as a whole
 
     def __post_init__(self) -> None:
@@ -73,10 +72,8 @@ class FitOptions:
         return replace(self, algorithm=replace(self.algorithm, max_time=left))
 
     def keeping_Phi(self) -> FitOptions:
-        """The same without a solver; only one that was asked for anneals."""
-        anneal = None if self.default_anneal else self.algorithm.anneal
-        algorithm = replace(self.algorithm, solver=None, anneal=anneal)
-        return replace(self, algorithm=algorithm, n_atoms=None)
+        """The same without a solver."""
+        return replace(self, algorithm=replace(self.algorithm, solver=None), n_atoms=None)
 
 
 def fit_options(
@@ -121,9 +118,8 @@ def fit_options(
     exponent = min(algorithm.nmf_exponent, measure.max_exponent)
     algorithm = replace(algorithm, nmf_exponent=exponent)
     return FitOptions(
-        algorithm, measure, init_of(init), checked_atoms(n_atoms), engine, n_threads,
-        anneal is None, device,
-    )  # fmt: skip
+        algorithm, measure, init_of(init), checked_atoms(n_atoms), engine, n_threads, device
+    )
 
 
 def penalty_for(

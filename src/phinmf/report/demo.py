@@ -86,12 +86,10 @@ def draw(learned: Result, fixed: Result, Y: Array, sample_rate: int, path: Path)
     halves: Any = figure.subfigures(2, 1, height_ratios=[1, 1.1])
     top, bottom = halves
     cost, energy = top.subplots(1, 2)
-    plots.plot_cost(cost, fixed.history, Y.size, color=plots.GREY, label="DCT, fixed")
-    plots.plot_cost(cost, learned.history, Y.size, color=plots.ORANGE, label="learned transform")
-    h = learned.history
-    annealed = h.seconds[h.floor > h.floor[-1]]  # until then the factors fit a higher floor
-    cost.axvspan(0, max(annealed, default=0), color=plots.GREY, alpha=0.12, label="floor annealed")
-    cost.set(ylim=(0, 1.05 * h.start / Y.size), title="a learned transform fits better")
+    plots.plot_best(cost, fixed.history, Y.size, color=plots.GREY, label="DCT, fixed")
+    plots.plot_best(cost, learned.history, Y.size, color=plots.ORANGE, label="learned transform")
+    cost.set_ylim(bottom=0)
+    cost.set_title("a learned transform fits better")
     M = len(learned.Phi)
     plots.plot_energy(energy, energy_curve(dct(M), Y), color=plots.GREY, label="DCT")
     plots.plot_energy(energy, energy_curve(learned.Phi, Y), color=plots.ORANGE, label="learned")

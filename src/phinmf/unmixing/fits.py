@@ -1,7 +1,7 @@
 """The fits that learn a model of frames, one after the other on the same scaled frames.
 
 A lower objective is not by itself a better separation: plain NMF in the start of the transform
-comes first, the transform is learned from there, gently, and the factors once more in it
+comes first, annealed, the transform is learned from there, gently, and the factors once more in it
 (docs/measurements/separation.md). Few atoms are learned on their rows alone. NMF always sees all
 rows: quiet ones say as much about when a drum is hit as loud ones.
 """
@@ -79,12 +79,13 @@ class Fits:
         return replace(self, n_components=count_components(self.data, how).number)
 
     def nmf(self, before: Result | None = None, max_time: float | None = None) -> Result:
-        """Factor the power in the start of the transform, or in that of an earlier fit."""
+        """Factor the power in the start of the transform, or continue an earlier fit in its own."""
         return self.solved(
             self.problem(
-                before, solver=None, max_iter=NMF_ITERATIONS, tol=NMF_TOL, max_time=max_time
+                before, solver=None, anneal=before is None, max_iter=NMF_ITERATIONS, tol=NMF_TOL,
+                max_time=max_time,
             )
-        )
+        )  # fmt: skip
 
     def transform(self, before: Result, max_time: float | None = None) -> Result:
         """Learn the transform from an earlier fit; it is orthogonal in double precision."""
