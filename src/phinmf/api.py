@@ -146,7 +146,8 @@ def tl_nmf(
     max_iter : int
         Maximum number of outer iterations; the annealing schedule takes 32 of them.
     max_time : float, optional
-        Seconds after which no further step is made; it is looked at after every step.
+        Seconds after which no further step is made; it is looked at after every step. 0 is a
+        single outer iteration.
     tol : float
         Stop when an outer iteration lowers the objective by less than this share of it.
     W : array of shape (M, K), optional

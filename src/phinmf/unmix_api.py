@@ -70,8 +70,8 @@ def unmix(
     seed : int, RandomState, Generator or None
         Random seed; the same number gives the same result.
     max_time : float, optional
-        Maximum seconds of learning. If they are few, it learns from fewer frames, or keeps the
-        transform.
+        Maximum seconds of learning. If they are few, it learns from fewer frames, then keeps the
+        transform; 0 is one step of NMF on the fewest frames.
     learn_on : int, optional
         Number of frames to learn from, whatever `max_time` is; by default as many as are useful.
     n_threads : int, optional
