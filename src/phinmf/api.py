@@ -17,7 +17,7 @@ from phinmf.arrays.streams import is_stream
 from phinmf.audio.frames import refuse_rate
 from phinmf.divergences import Divergence
 from phinmf.fit import devices
-from phinmf.fit.advice import advise
+from phinmf.fit.advice import advise, refuse_transposed
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.online_options import FORGET_FACTOR, online_fit, refuse_arrays_of_all_frames
 from phinmf.fit.options import fit_options
@@ -162,7 +162,8 @@ def tl_nmf(
     sample_weight : array of shape (N,), optional
         How often each frame counts; the scale of the recording is weighted, too. Of weights that
         are not whole numbers only the ratios matter, but for the unit of the objective. Frames of
-        weight 0 are left out of the fit; their activations are found afterwards.
+        weight 0 are left out of the fit; their activations are found afterwards. Frames that look
+        transposed are refused unless weights, or 1 for all of them, say which axis they have.
     frame_mask : bool array of shape (N,), optional
         True for frames to leave out, as if of weight 0.
     first_frames : array of int, optional
@@ -247,6 +248,8 @@ def tl_nmf(
             Y, make_fit, files=files, callback=callback, max_time=max_time, device=device,
             verbose=verbose,
         )  # fmt: skip
+    Y = checks.frames(Y)
+    refuse_transposed(Y, sample_weight)
     problem = problem_of(
         Y, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight,
         frame_mask=frame_mask, first_frames=first_frames,

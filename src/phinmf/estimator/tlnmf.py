@@ -20,6 +20,7 @@ from phinmf.estimator import encoding, fitting, model_file, validation
 from phinmf.estimator.callbacks import CallbackSupportMixin
 from phinmf.estimator.partial import PartialFitMixin, check_is_fitted
 from phinmf.fit import devices, weights
+from phinmf.fit.advice import refuse_transposed
 from phinmf.fit.checkpoint import File, Files
 from phinmf.fit.online_options import FORGET_FACTOR
 from phinmf.inits import Init
@@ -200,7 +201,8 @@ class TLNMF(
         y : None
             Ignored.
         sample_weight : array of shape (n_frames,), optional
-            How often each frame counts; 0 leaves it out.
+            How often each frame counts; 0 leaves it out. X that looks transposed is refused unless
+            weights, or 1 for all frames, say which axis these have.
         frame_mask : bool array of shape (n_frames,), optional
             True for frames to leave out.
         first_frames : array of int, optional
@@ -255,6 +257,7 @@ class TLNMF(
                 "init": self.init,
             }
             devices.check_same_device("X", frames, others)
+            refuse_transposed(frames.T[None], sample_weight)
             known = weights.checked(sample_weight, frame_mask, len(frames))
             H = fitting.fit(self, frames, known, first_frames, activations).H.T
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H
