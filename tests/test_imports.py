@@ -1,5 +1,6 @@
 """Imports go one way: a module may import only from layers below its own, however it does it."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -8,6 +9,9 @@ from pathlib import Path
 
 import pytest
 from import_graph import Tree, cycle
+from reference import listed
+
+import phinmf
 
 SRC = Path(__file__).parents[1] / "src" / "phinmf"
 #: The packages, and the modules beside them, from the bottom up.
@@ -141,8 +145,18 @@ def loaded_after(code, *libraries):
 
 
 def test_importing_phinmf_loads_nothing_slow():
-    slow = ("numba", "matplotlib", "torch", "soundfile", "dask")
-    assert loaded_after("import phinmf", *slow) == "[]"
+    slow = ("numba", "matplotlib", "torch", "soundfile", "dask", "scipy.signal", "phinmf.report")
+    assert loaded_after("import phinmf; dir(phinmf)", *slow) == "[]"
+
+
+def test_modules_of_the_reference_are_attributes_and_nothing_else_is_completed():
+    modules = {name.rpartition(".")[0] for name in listed()}
+    code = "\n".join(["import phinmf", *sorted(modules), "print(dir(phinmf))"])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = {name.split(".")[1] for name in modules - {"phinmf"}}
+    assert set(ast.literal_eval(done.stdout)) == packages | set(phinmf.__all__)
+    with pytest.raises(AttributeError, match="'phinmf' has no attribute 'report_'"):
+        _ = phinmf.report_
 
 
 def test_fits_of_numpy_arrays_load_neither_torch_nor_dask():
