@@ -15,7 +15,8 @@ from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
 from phinmf.arrays.streams import is_stream
 from phinmf.audio.frames import refuse_rate
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, DivergenceName
+from phinmf.engines import EngineName
 from phinmf.fit import devices
 from phinmf.fit.advice import advise, refuse_transposed
 from phinmf.fit.checkpoint import Files
@@ -24,10 +25,10 @@ from phinmf.fit.options import fit_options
 from phinmf.fit.printed import print_end, printed
 from phinmf.fit.problem import problem_of
 from phinmf.fit.stream import learn_stream
-from phinmf.inits import Init
-from phinmf.penalties import Penalty
+from phinmf.inits import Init, InitName
+from phinmf.penalties import Penalty, PenaltyName
 from phinmf.result import Result
-from phinmf.solvers import Solver
+from phinmf.solvers import Solver, SolverName
 
 #: The paper's setting: ``tl_nmf(Y, 10, sparsity=150, **PAPER)``. The floor is not in the paper: at
 #: a much smaller one descent stalls, at 1e-16 at the objective of the authors' code.
@@ -41,15 +42,16 @@ PAPER: dict[str, Any] = {
 }
 
 
+@checks.advises_names
 @devices.computed_on_device
 def tl_nmf(
     Y: AnyArray,
     n_components: Components,
     *,
-    solver: str | Solver | None = "lbfgs",
-    init: str | Init | ArrayLike = "dct",
-    divergence: str | Divergence = "itakura-saito",
-    penalty: str | Penalty = "sparse",
+    solver: SolverName | Solver | None = "lbfgs",
+    init: InitName | Init | ArrayLike = "dct",
+    divergence: DivergenceName | Divergence = "itakura-saito",
+    penalty: PenaltyName | Penalty = "sparse",
     sparsity: float | None = None,
     smoothness: float = 0.0,
     n_atoms: int | float | None = None,
@@ -75,7 +77,7 @@ def tl_nmf(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = Files.every,
     resume: str | os.PathLike[str] | bool = False,
-    engine: str = "auto",
+    engine: EngineName = "auto",
     device: Device = None,
     n_threads: int | None = None,
 ) -> Result:
