@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -19,18 +20,37 @@ from tensor_problems import KINDS, host
 
 import phinmf
 from phinmf.algorithm.nmf import normalise, pressure_on
-from phinmf.divergences import Divergence
-from phinmf.engines import sums
-from phinmf.inits import INITS, Frames, Init
+from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName
+from phinmf.engines import ENGINES, EngineName, sums
+from phinmf.inits import INITS, Frames, Init, InitName
 from phinmf.linalg.manifold import orthogonality_error, random_orthogonal
 from phinmf.linalg.multiplicative import multiply
-from phinmf.penalties import PENALTIES, Penalty, Sparse
-from phinmf.solvers import SOLVERS, Descent, Solver
+from phinmf.penalties import PENALTIES, Penalty, PenaltyName, Sparse
+from phinmf.solvers import SOLVERS, Descent, Solver, SolverName
 
+NAMES = {
+    SolverName: SOLVERS,
+    InitName: INITS,
+    DivergenceName: DIVERGENCES,
+    PenaltyName: PENALTIES,
+    EngineName: ["auto", *ENGINES],
+}
 EVERYTHING = [
     (solver, divergence, engine)
     for solver, (divergence, engine) in itertools.product([*SOLVERS, None], SUPPORTED)
 ]
+
+
+def test_types_know_the_names_of_the_registries():
+    for literal, registry in NAMES.items():
+        assert get_args(literal) == tuple(registry)
+    for function in (phinmf.tl_nmf, phinmf.TLNMF.__init__):
+        hints = get_type_hints(function)
+        arguments = ("solver", "init", "divergence", "penalty", "engine")
+        assert all(
+            hints[name] is literal or literal in get_args(hints[name])
+            for name, literal in zip(arguments, NAMES, strict=True)
+        )
 
 
 @pytest.mark.parametrize(("solver", "divergence", "engine"), EVERYTHING)

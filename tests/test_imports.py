@@ -8,6 +8,11 @@ import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+from reference import listed
+
+import phinmf
+
 SRC = Path(__file__).parents[1] / "src" / "phinmf"
 #: The packages, and the modules beside them, from the bottom up.
 LAYERS = [
@@ -115,8 +120,18 @@ def loaded_after(code, *libraries):
 
 
 def test_importing_phinmf_loads_nothing_slow():
-    slow = ("numba", "matplotlib", "torch", "soundfile", "dask")
-    assert loaded_after("import phinmf", *slow) == "[]"
+    slow = ("numba", "matplotlib", "torch", "soundfile", "dask", "scipy.signal", "phinmf.report")
+    assert loaded_after("import phinmf; dir(phinmf)", *slow) == "[]"
+
+
+def test_modules_of_the_reference_are_attributes_and_nothing_else_is_completed():
+    modules = {name.rpartition(".")[0] for name in listed()}
+    code = "\n".join(["import phinmf", *sorted(modules), "print(dir(phinmf))"])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = {name.split(".")[1] for name in modules - {"phinmf"}}
+    assert set(ast.literal_eval(done.stdout)) == packages | set(phinmf.__all__)
+    with pytest.raises(AttributeError, match="'phinmf' has no attribute 'report_'"):
+        _ = phinmf.report_
 
 
 def test_fits_of_numpy_arrays_load_neither_torch_nor_dask():

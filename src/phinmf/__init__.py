@@ -1,5 +1,8 @@
 """NMF with transform learning: the transform of a recording, learned with its factors."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from phinmf.algorithm.annealing import Anneal
 from phinmf.api import PAPER, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
@@ -12,6 +15,20 @@ from phinmf.transform_api import learn_transform, sparsity_from_lambda
 from phinmf.unmix_api import unmix
 from phinmf.unmixed import Unmixing
 from phinmf.unmixing.model import UnmixModel
+
+if TYPE_CHECKING:
+    from phinmf import analysis as analysis
+    from phinmf import arrays as arrays
+    from phinmf import audio as audio
+    from phinmf import divergences as divergences
+    from phinmf import engines as engines
+    from phinmf import inits as inits
+    from phinmf import linalg as linalg
+    from phinmf import penalties as penalties
+    from phinmf import report as report
+    from phinmf import result as result
+    from phinmf import scores as scores
+    from phinmf import solvers as solvers
 
 __version__ = "1.0.0"
 
@@ -37,3 +54,19 @@ __all__ = [
     "to_frames",
     "unmix",
 ]
+
+#: Packages with names of the reference; those that nothing above needs are imported when used.
+PACKAGES = (
+    "analysis", "arrays", "audio", "divergences", "engines", "inits", "linalg", "penalties",
+    "report", "result", "scores", "solvers",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in PACKAGES:
+        return import_module(f"phinmf.{name}")
+    raise AttributeError(f"module 'phinmf' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *PACKAGES])

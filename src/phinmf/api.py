@@ -15,19 +15,20 @@ from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
 from phinmf.arrays.streams import is_stream
 from phinmf.audio.frames import refuse_rate
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, DivergenceName
+from phinmf.engines import EngineName
 from phinmf.fit import devices
-from phinmf.fit.advice import advise
+from phinmf.fit.advice import advise, refuse_transposed
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.online_options import FORGET_FACTOR, online_fit, refuse_arrays_of_all_frames
 from phinmf.fit.options import fit_options
 from phinmf.fit.printed import print_end, printed
 from phinmf.fit.problem import problem_of
 from phinmf.fit.stream import learn_stream
-from phinmf.inits import Init
-from phinmf.penalties import Penalty
+from phinmf.inits import Init, InitName
+from phinmf.penalties import Penalty, PenaltyName
 from phinmf.result import Result
-from phinmf.solvers import Solver
+from phinmf.solvers import Solver, SolverName
 
 #: The paper's setting: ``tl_nmf(Y, 10, sparsity=150, **PAPER)``. The floor is not in the paper: at
 #: a much smaller one descent stalls, at 1e-16 at the objective of the authors' code.
@@ -41,15 +42,16 @@ PAPER: dict[str, Any] = {
 }
 
 
+@checks.advises_names
 @devices.computed_on_device
 def tl_nmf(
     Y: AnyArray,
     n_components: Components,
     *,
-    solver: str | Solver | None = "lbfgs",
-    init: str | Init | ArrayLike = "dct",
-    divergence: str | Divergence = "itakura-saito",
-    penalty: str | Penalty = "sparse",
+    solver: SolverName | Solver | None = "lbfgs",
+    init: InitName | Init | ArrayLike = "dct",
+    divergence: DivergenceName | Divergence = "itakura-saito",
+    penalty: PenaltyName | Penalty = "sparse",
     sparsity: float | None = None,
     smoothness: float = 0.0,
     n_atoms: int | float | None = None,
@@ -75,7 +77,7 @@ def tl_nmf(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = Files.every,
     resume: str | os.PathLike[str] | bool = False,
-    engine: str = "auto",
+    engine: EngineName = "auto",
     device: Device = None,
     n_threads: int | None = None,
 ) -> Result:
@@ -147,7 +149,8 @@ def tl_nmf(
     max_iter : int
         Maximum number of outer iterations; the annealing schedule takes 32 of them.
     max_time : float, optional
-        Seconds after which no further step is made; it is looked at after every step.
+        Seconds after which no further step is made; it is looked at after every step. 0 is a
+        single outer iteration.
     tol : float
         Stop when an outer iteration lowers the objective by less than this share of it.
     W : array of shape (M, K), optional
@@ -162,7 +165,8 @@ def tl_nmf(
     sample_weight : array of shape (N,), optional
         How often each frame counts; the scale of the recording is weighted, too. Of weights that
         are not whole numbers only the ratios matter, but for the unit of the objective. Frames of
-        weight 0 are left out of the fit; their activations are found afterwards.
+        weight 0 are left out of the fit; their activations are found afterwards. Frames that look
+        transposed are refused unless weights, or 1 for all of them, say which axis they have.
     frame_mask : bool array of shape (N,), optional
         True for frames to leave out, as if of weight 0.
     first_frames : array of int, optional
@@ -247,6 +251,8 @@ def tl_nmf(
             Y, make_fit, files=files, callback=callback, max_time=max_time, device=device,
             verbose=verbose,
         )  # fmt: skip
+    Y = checks.frames(Y)
+    refuse_transposed(Y, sample_weight)
     problem = problem_of(
         Y, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight,
         frame_mask=frame_mask, first_frames=first_frames,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,23 @@ from phinmf import arrays
 from phinmf._types import AnyArray, Array, RandomState
 from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy, lazy_array, unchunked
+
+#: What arguments of scikit-learn's NMF are called here.
+NAMES_HERE = {"beta_loss": "divergence", "alpha_H": "sparsity", "n_iter": "max_iter"}
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def advises_names(function: Callable[P, R]) -> Callable[P, R]:
+    """Let the error about an unknown argument say what it is called here; nothing else changes."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in NAMES_HERE.keys() & kwargs.keys():
+            raise TypeError(f"{name} is not an argument of phinmf: use {NAMES_HERE[name]} instead")
+        return function(*args, **kwargs)
+
+    return call
 
 
 def real_array(name: str, given: ArrayLike) -> Array:

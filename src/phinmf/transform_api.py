@@ -10,15 +10,16 @@ from phinmf._types import Device, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, DivergenceName
+from phinmf.engines import EngineName
 from phinmf.fit import devices
 from phinmf.fit.advice import advise
 from phinmf.fit.options import fit_options
 from phinmf.fit.printed import print_end, printed
 from phinmf.fit.transform_alone import TransformProblem
-from phinmf.inits import Init
+from phinmf.inits import Init, InitName
 from phinmf.result import Result
-from phinmf.solvers import Solver
+from phinmf.solvers import Solver, SolverName
 
 
 @devices.computed_on_device
@@ -26,9 +27,9 @@ def learn_transform(
     Y: ArrayLike,
     V_hat: ArrayLike,
     *,
-    solver: str | Solver = "lbfgs",
-    init: str | Init | ArrayLike = "dct",
-    divergence: str | Divergence = "itakura-saito",
+    solver: SolverName | Solver = "lbfgs",
+    init: InitName | Init | ArrayLike = "dct",
+    divergence: DivergenceName | Divergence = "itakura-saito",
     n_atoms: int | float | None = None,
     floor: float = Options.floor,
     anneal: bool | Anneal | None = None,
@@ -39,7 +40,7 @@ def learn_transform(
     random_state: RandomState = None,
     callback: Callback | None = None,
     verbose: bool = False,
-    engine: str = "auto",
+    engine: EngineName = "auto",
     device: Device = None,
     n_threads: int | None = None,
 ) -> Result:

@@ -14,7 +14,8 @@ from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.audio.frames import whole_signal
 from phinmf.audio.sources import ArraySource
 from phinmf.fit.automatic import AUTO
-from phinmf.solvers import Solver
+from phinmf.inits import InitName
+from phinmf.solvers import Solver, SolverName
 from phinmf.unmixed import Unmixing, columns
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.model import UnmixModel, model_for
@@ -31,8 +32,8 @@ def unmix(
     window: str | float = "40ms",
     sparsity: float = DEFAULT_SPARSITY,
     n_atoms: int | float | None = UnmixOptions.n_atoms,
-    solver: str | Solver | None = "lbfgs",
-    init: str = "dct",
+    solver: SolverName | Solver | None = "lbfgs",
+    init: InitName = "dct",
     seed: RandomState = None,
     max_time: float | None = None,
     learn_on: int | None = None,
@@ -70,8 +71,8 @@ def unmix(
     seed : int, RandomState, Generator or None
         Random seed; the same number gives the same result.
     max_time : float, optional
-        Maximum seconds of learning. If they are few, it learns from fewer frames, or keeps the
-        transform.
+        Maximum seconds of learning. If they are few, it learns from fewer frames, then keeps the
+        transform; 0 is one step of NMF on the fewest frames.
     learn_on : int, optional
         Number of frames to learn from, whatever `max_time` is; by default as many as are useful.
     n_threads : int, optional

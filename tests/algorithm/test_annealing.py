@@ -48,6 +48,12 @@ def test_a_time_limit_compresses_the_schedule():
     assert schedule.at(1, 7.01).at_target
 
 
+def test_the_least_time_is_not_spent_on_all_frames():
+    """Without time for a second iteration, the first one sees the sample, as without a limit."""
+    for seconds in (0.0, 1e-9, 10.0, None):
+        assert Schedule(Anneal(), 1e-8, SHAPE, 1000, seconds).at(0, 1e-6).n_frames == 300
+
+
 def test_small_recordings_are_not_sampled():
     assert Schedule(Anneal(), 1e-8, (1, 100, 500), 99, None).sample_size is None
     assert Schedule(Anneal(), 1e-8, (1, 100, 700), 99, None).sample_size == 300

@@ -45,13 +45,29 @@ def test_a_faulty_nmf_step_returns_the_start(monkeypatch, anneal):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
-def test_nan_returns_the_start(monkeypatch):
-    Y = notes(M=16, n=3000)
-    monkeypatch.setattr(readable_nmf, "multiply", lambda F, *_: F * np.nan)
-    with pytest.warns(ConvergenceWarning, match="this is the start itself"):
-        r = tl_nmf(Y, 3, solver=None, max_iter=3, engine="array", **HOW)
-    assert r.status is Status.NOT_BETTER
-    assert np.isfinite(r.objective)
+@pytest.mark.parametrize("engine", ["array", "blocked"])
+@pytest.mark.parametrize("solver", ["lbfgs", None])
+@pytest.mark.parametrize("good", [0, 14])
+def test_nan_ends_the_run_at_the_last_good_iterate(monkeypatch, good, solver, engine):
+    """At the target of an annealed run, and in the first outer iteration."""
+    Y, states = notes(M=16, n=3000), []
+    update = readable_nmf.multiply
+
+    def until(state):
+        states.append(state)
+
+    def multiply(F, *rest):
+        return update(F, *rest) * (np.nan if len(states) >= good else 1)
+
+    monkeypatch.setattr(readable_nmf, "multiply", multiply)
+    how = {"solver": solver, "engine": engine, "max_iter": 20, "tol": 0, "callback": until}
+    anneal = phinmf.Anneal(length=10, sample=0) if solver and good else False
+    with pytest.warns(ConvergenceWarning, match="NaN or infinite"):
+        r = tl_nmf(Y, 3, anneal=anneal, **how, **HOW)
+    assert r.status is Status.NOT_FINITE
+    assert r.n_iter == len(r.history) == good
+    before = r.history.target_objective[-1] if good else r.history.start
+    assert r.objective == pytest.approx(before, rel=1e-9)
     assert np.isfinite(r.H).all()
 
 

@@ -193,3 +193,29 @@ def test_an_interrupt_in_the_middle_of_an_evaluation(monkeypatch):
     r = phinmf.tl_nmf(long_recording(), 3, random_state=0)
     assert r.status is phinmf.Status.INTERRUPTED
     assert r.objective <= r.history.start
+
+
+def test_the_first_compilation_is_announced_once(monkeypatch, caplog, tmp_path):
+    """Not what comes from the disk, nor what the caller compiles."""
+    import numba
+
+    from phinmf.engines.blocked.compiling import announcement, compiled
+
+    def fresh():
+        def one(x):
+            return x + 1
+
+        one.__module__ = "phinmf.one"
+        return compiled(one)
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(announcement, "silent", False)
+    numba.njit(lambda x: x)(1)
+    assert caplog.messages == []
+    one = fresh()
+    assert (one(1), one(1.0)) == (2, 2.0)
+    (message,) = caplog.messages
+    assert "compiles" in message
+    announcement.silent = False
+    assert fresh()(1) == 2
+    assert len(caplog.messages) == 1

@@ -2,10 +2,12 @@
 
 import pickle
 import warnings
+from typing import get_origin, get_type_hints
 
 import numpy as np
 import pytest
 import sklearn
+from pandas import DataFrame
 from problems import notes
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -31,6 +33,19 @@ def X():
 @parametrize_with_checks([TLNMF()])
 def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)
+
+
+def test_types_know_every_fitted_attribute(X):
+    """Each is declared in the class, and is of its type after `fit` and after `partial_fit`."""
+    table = DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    known = {n: h for n, h in get_type_hints(TLNMF).items() if n.endswith("_")}
+    fitted = TLNMF(2, max_iter=2, tol=0).fit(table)
+    more = TLNMF(2, max_iter=2, tol=0, block_size=len(X)).partial_fit(table)
+    for model in (fitted, more):
+        values = {n: v for n, v in vars(model).items() if n.endswith("_")}
+        assert values.keys() <= known.keys()
+        assert all(isinstance(v, get_origin(known[n]) or known[n]) for n, v in values.items())
+    assert vars(fitted).keys() | vars(more).keys() >= known.keys()
 
 
 def test_fit_is_tl_nmf_of_the_transpose(X):

@@ -138,21 +138,34 @@ def test_the_paper_s_recording_lying_the_other_way():
 
 @pytest.mark.parametrize("name", ["tl_nmf", "TLNMF"])
 @pytest.mark.parametrize(("n", "M"), [(10_000, 32), (3000, 128), (1300, 200)])
-def test_transposed_frames_of_usual_sizes_get_advice(name, n, M):
+def test_transposed_frames_are_refused_before_anything_is_computed(name, n, M, monkeypatch):
     frames = phinmf.to_frames(recording(n), M)
-    N = frames.shape[1]
-    (text,) = said(lambda: FITS[name](frames.T))
-    assert f"there are {M} frames of {N} samples each, but they look like {N} frames of {M}" in text
-    assert "pass the transpose" in text
     assert said(lambda: FITS[name](frames)) == []
+    monkeypatch.setattr(phinmf.fit.problem.Problem, "solve", None)
+    with pytest.raises(ValueError, match="pass the transpose, or sample_weight=1") as caught:
+        FITS[name](frames.T)
+    assert f"{M} frames of {frames.shape[1]} samples" in str(caught.value)
+    assert one_sentence(str(caught.value))
+
+
+def test_transposed_frames_that_are_meant_so_are_fitted():
+    turned = phinmf.to_frames(recording(1300), 200).T
+    r = phinmf.tl_nmf(turned, 1, sample_weight=1, **SHORT)
+    model = phinmf.TLNMF(1, **SHORT).fit(turned.T, sample_weight=1)
+    assert np.array_equal(model.transform_matrix_, r.Phi)
+    assert said(lambda: phinmf.TLNMF(1, **SHORT).partial_fit(turned.T, sample_weight=1)) == []
+    with pytest.raises(ValueError, match="sample_weight=1"):
+        phinmf.TLNMF(1, **SHORT).partial_fit(turned.T)
+    (text,) = said(lambda: phinmf.tl_nmf(iter([turned]), 1, **SHORT))
+    assert "pass the transpose of each block" in text
 
 
 @pytest.mark.full
-def test_transposed_tensors_get_advice():
+def test_transposed_tensors_are_refused():
     torch = pytest.importorskip("torch")
     frames = torch.from_numpy(phinmf.to_frames(recording(3000), 32))
-    (text,) = said(lambda: phinmf.tl_nmf(frames.T, 1, **SHORT))
-    assert "pass the transpose" in text
+    with pytest.raises(ValueError, match="pass the transpose"):
+        phinmf.tl_nmf(frames.T, 1, **SHORT)
     assert said(lambda: phinmf.tl_nmf(frames, 1, **SHORT)) == []
 
 
@@ -242,6 +255,12 @@ MISTAKES = [
     (lambda: phinmf.tl_nmf(Y, "12"), "n_components is '12', but a whole number is needed"),
     (lambda: phinmf.tl_nmf(Y, 0), "n_components is 0, but a whole number from 1 to 16"),
     (lambda: phinmf.tl_nmf(Y, 2.5), "n_components is 2.5, but a whole number"),
+    (lambda: phinmf.tl_nmf(Y, 3.0), "n_components is 3.0, but a whole number"),
+    (lambda: phinmf.TLNMF(3.0).fit(Y.T), "n_components is 3.0, but a whole number"),
+    (lambda: phinmf.unmix(SOUND, 8000, True), "n_components is True, but a whole number"),
+    (lambda: phinmf.tl_nmf(Y, 2, beta_loss="frobenius"), "beta_loss .* use divergence"),
+    (lambda: phinmf.TLNMF(2, alpha_H=0.1), "alpha_H .* use sparsity"),
+    (lambda: phinmf.TLNMF(n_components=2, n_iter=9), "n_iter .* use max_iter"),
     (lambda: phinmf.tl_nmf(Y, 2, sparsity="10"), "sparsity is '10', but a finite number ≥ 0"),
     (lambda: phinmf.to_frames("a.wav", 16), "y names the file 'a.wav', .* soundfile.read"),
     (lambda: phinmf.to_frames(STEREO, 16), r"shape \(2, 500\), which is 2 samples .* pass y.T"),

@@ -71,6 +71,29 @@ def test_any_finite_time_is_a_limit(monkeypatch):
     assert Budget(1e308, None, on_processor=True).frames(size, True) == size.N
 
 
+def test_more_time_never_learns_from_fewer_frames(monkeypatch):
+    """Not even at the time from which the transform is learned, and 0 seconds are the least."""
+    numbers = []
+    counted = Fits.of.__func__
+
+    def watched(cls, Y, *rest):
+        numbers.append(Y.shape[2])
+        return counted(cls, Y, *rest)
+
+    monkeypatch.setattr(Fits, "of", classmethod(watched))
+    monkeypatch.setattr(Fits, "solved", lambda self, problem: stop())
+    for seconds in (0, 0.05, *np.geomspace(0.1, 60, 20), None):
+        monkeypatch.setattr(budget, "measured_speed", lambda _: Speed(2e10, 1.5e9))
+        with pytest.raises(StopIteration):
+            of_noise(600_000, 1, 8000, n_components=2, window=256, n_atoms=None, max_time=seconds)
+    assert numbers == sorted(numbers)
+    assert numbers[0] < numbers[-1]
+
+
+def stop():
+    raise StopIteration
+
+
 def test_few_atoms_fit_into_less_time(monkeypatch):
     monkeypatch.setattr(budget, "measured_speed", lambda _: Speed(2e11, 1.5e9))
     every, few = (Size(1764, 3528, 2, 8, atoms=n) for n in (1764, 227))

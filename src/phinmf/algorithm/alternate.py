@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from phinmf.algorithm.annealing import Phase, Schedule
 from phinmf.algorithm.group import Final, Group, Restart, Snapshot, stage_of
 from phinmf.algorithm.model import Iterate
@@ -147,7 +149,10 @@ def stop(group: Group, runs: Sequence[Run], phase: Phase, options: Options) -> N
         run, history = runs[number], runs[number].history
         shape = (group.shape[0], history[-1].atoms, history[-1].frames)
         reason: Status | None
-        if rose(history, phase, rounding(history[-1].objective, shape, dtype)):
+        if not np.isfinite(history[-1].objective):
+            reason = Status.NOT_FINITE
+            history.rows.pop()  # `iterate` is the one before
+        elif rose(history, phase, rounding(history[-1].objective, shape, dtype)):
             reason = Status.ROSE
         elif run.restart.callback is not None and run.restart.callback(
             state_of(group, number, run)
@@ -184,18 +189,20 @@ def finish(
     """Evaluate every restart on all frames at the target floor; no result is worse than its start.
 
     A run that is annealed or learns few atoms makes a few NMF steps there. If it is still worse
-    than its start, the same steps are made from the start; if that is worse too, the start itself
-    is the result.
+    than its start, or not finite, the result is the run without these steps, the start with them,
+    or the start itself: the first of these that is not worse.
     """
     n_iter_nmf = 0
     if options.max_iter > 0:
         n_iter_nmf = LAST_NMF_STEPS if schedule.anneal is not None else 0
         n_iter_nmf = n_iter_nmf if schedule.n_atoms is None else LAST_STEPS_OF_FEW
-    found = group.finish([run.last for run in runs], n_iter_nmf)
+    lasts, starts = [run.last for run in runs], [run.restart.start for run in runs]
+    found = group.finish(lasts, n_iter_nmf)
     if n_iter_nmf:
-        replace_worse(group, found, runs, n_iter_nmf)
+        replace_worse(group, found, runs, lasts, 0)
+        replace_worse(group, found, runs, starts, n_iter_nmf)
     failed = far_worse(group, found, runs)
-    replace_worse(group, found, runs, 0)
+    replace_worse(group, found, runs, starts, 0)
     outcomes = []
     for run, (last, divergence, penalty), lost in zip(runs, found, failed, strict=True):
         assert run.status is not None
@@ -204,11 +211,13 @@ def finish(
     return outcomes
 
 
-def replace_worse(group: Group, found: list[Final], runs: Sequence[Run], n_iter_nmf: int) -> None:
-    """Replace every restart that is worse than its start by the start after some NMF steps."""
+def replace_worse(
+    group: Group, found: list[Final], runs: Sequence[Run], by: Sequence[Iterate], n_iter_nmf: int
+) -> None:
+    """Replace every restart that is worse than its start by an iterate after some NMF steps."""
     worse = [i for i, run in enumerate(runs) if not found[i].objective <= run.history.start]
     if worse:
-        instead = group.finish([runs[i].restart.start for i in worse], n_iter_nmf)
+        instead = group.finish([by[i] for i in worse], n_iter_nmf)
         for i, final in zip(worse, instead, strict=True):
             found[i] = final
 

@@ -118,7 +118,7 @@ class Schedule:
         if not self.anneal:
             return Phase(self.target, n_atoms=self.n_atoms, at_target=True)
         progress = iteration / self.length
-        if self.max_time:
+        if self.max_time and iteration:  # the first one is the same however little time there is
             progress = max(progress, seconds / (TIME_SHARE * self.max_time))
         if progress >= 1:
             single = self.single_at_target

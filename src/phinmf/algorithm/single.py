@@ -100,8 +100,10 @@ class Single(Group):
             self.here.rotated = None
         self.step = self.update(self.last.Phi, objective, n_iter)
         self.evaluations = objective.evaluations
-        H = self.here.engine.hold_activations()
-        self.last, self.memory = Iterate(self.step.Phi, self.W, H), self.step.memory
+        self.penalty = self.here.penalty_of(self.W)
+        if np.isfinite(self.step.loss + self.penalty):  # else the iterate before is the last one
+            H = self.here.engine.hold_activations()
+            self.last, self.memory = Iterate(self.step.Phi, self.W, H), self.step.memory
 
     def update(self, Phi: Array, objective: Objective, n_iter: int) -> Descent:
         """Update Φ by the solver; without one, only evaluate the loss."""
@@ -117,8 +119,7 @@ class Single(Group):
             self.last = replace(self.last, Phi=Phi)
 
     def measure(self) -> list[Measured]:
-        here, step = self.here, self.step
-        penalty = here.penalty_of(self.W)
+        here, step, penalty = self.here, self.step, self.penalty
         cost = step.loss + penalty
         target = cost
         if not self.phase.at_target:

@@ -24,8 +24,8 @@ def rounding(objective: float, shape: tuple[int, ...], dtype: Precision) -> floa
 
 
 def rose(history: History, phase: Phase, slack: float) -> bool:
-    """Whether the objective is not a number, or rose by more than rounding explains."""
-    return not history[-1].objective <= previous_objective(history, phase) + slack
+    """Whether the objective rose by more than rounding explains."""
+    return history[-1].objective > previous_objective(history, phase) + slack
 
 
 def reason_to_stop(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.signal import lfilter
 
 from phinmf._types import Array
 
@@ -44,6 +43,8 @@ def pluck(frequency: float, seconds: float, rng: np.random.Generator) -> Array:
     loop = np.zeros(delay + 3)
     loop[0] = 1
     loop[delay : delay + 3] -= 0.996 * np.convolve([0.5, 0.5], [1 - fraction, fraction])
+    from scipy.signal import lfilter  # slow to import, which `import phinmf` must not be
+
     return _decay(lfilter([1.0], loop, burst), 0.01)
 
 

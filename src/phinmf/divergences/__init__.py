@@ -5,6 +5,8 @@ To add one, subclass `Divergence` in a new file and add an instance to `DIVERGEN
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 
 from phinmf.divergences.base import Divergence, Family
@@ -31,6 +33,7 @@ DIVERGENCES: dict[str, Divergence] = {
     "kullback-leibler": Beta(1.0),
     "euclidean": Beta(2.0),
 }
+DivergenceName: TypeAlias = Literal["itakura-saito", "gaussian", "kullback-leibler", "euclidean"]
 
 #: One divergence of each family that has kernels.
 COMPILED: dict[Family, Divergence] = {

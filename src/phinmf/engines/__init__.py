@@ -3,6 +3,8 @@
 The default is the first that takes the kind of array and supports the divergence and the penalty.
 """
 
+from typing import Literal, TypeAlias
+
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
 from phinmf.engines.blocked.engine import BlockedEngine
@@ -14,5 +16,6 @@ ENGINES: dict[str, type[Engine]] = {
     "array": ArrayEngine,
     "dask": DaskEngine,
 }
+EngineName: TypeAlias = Literal["auto", "blocked", "array", "dask"]
 
 __all__ = ["ENGINES", "DictionarySums", "Engine", "Evaluation", "Objective"]

@@ -12,7 +12,7 @@ import sklearn
 from phinmf import storage
 from phinmf.algorithm.annealing import Anneal
 from phinmf.arrays import to_numpy
-from phinmf.divergences import DIVERGENCES, Divergence
+from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName
 from phinmf.estimator import saved_stream
 from phinmf.fit.checkpoint import File
 from phinmf.fit.engine import divergence_of
@@ -73,7 +73,7 @@ def load(
     cls: type[Model],
     path: File,
     check_parameters: Callable[[Any], None],
-    divergence: str | Divergence | None = None,
+    divergence: DivergenceName | Divergence | None = None,
 ) -> Model:
     """Read a model; everything in the file is checked before it is used.
 

@@ -16,7 +16,7 @@ from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
 from phinmf.estimator import fitting, validation
 from phinmf.fit import weights
-from phinmf.fit.advice import advise
+from phinmf.fit.advice import advise, refuse_transposed
 from phinmf.fit.blocks import Waiting, converted
 from phinmf.fit.description import label
 from phinmf.fit.devices import ComputeDevice, check_same_device
@@ -139,6 +139,8 @@ def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) ->
     place = ComputeDevice("X", frames, estimator.device)
     with place.enough_memory():
         Y = place.take(frames).T[None]
+        if before is None:
+            refuse_transposed(Y, sample_weight)
         stream = begun(estimator, Y) if before is None else continued(estimator, before)
         Y = converted("X", Y, stream.example)
         stepped = stream.feed(Y, known, watching(estimator, place))

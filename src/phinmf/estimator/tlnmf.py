@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array
 
@@ -15,16 +15,19 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
 from phinmf.arrays import lazy
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, DivergenceName
+from phinmf.engines import EngineName
 from phinmf.estimator import encoding, fitting, model_file, validation
 from phinmf.estimator.callbacks import CallbackSupportMixin
 from phinmf.estimator.partial import PartialFitMixin, check_is_fitted
 from phinmf.fit import devices, weights
+from phinmf.fit.advice import refuse_transposed
 from phinmf.fit.checkpoint import File, Files
 from phinmf.fit.online_options import FORGET_FACTOR
-from phinmf.inits import Init
-from phinmf.penalties import Penalty
-from phinmf.solvers import Solver
+from phinmf.inits import Init, InitName
+from phinmf.penalties import Penalty, PenaltyName
+from phinmf.result import History
+from phinmf.solvers import Solver, SolverName
 
 
 class TLNMF(
@@ -111,14 +114,35 @@ class TLNMF(
     (126, 2)
     """
 
+    components_: Array
+    transform_matrix_: Array
+    atom_energies_: Array
+    reconstruction_err_: float
+    objective_: float
+    scale_: float
+    floor_: float
+    n_iter_: int
+    history_: History
+    stop_reason_: str
+    converged_: bool
+    objectives_: Array
+    n_atoms_: int
+    energy_: float
+    n_steps_: int
+    n_frames_seen_: int
+    n_components_: int
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+    @checks.advises_names
     def __init__(
         self,
         n_components: Components = 10,
         *,
-        solver: str | Solver | None = "lbfgs",
-        init: str | Init | ArrayLike = "dct",
-        divergence: str | Divergence = "itakura-saito",
-        penalty: str | Penalty = "sparse",
+        solver: SolverName | Solver | None = "lbfgs",
+        init: InitName | Init | ArrayLike = "dct",
+        divergence: DivergenceName | Divergence = "itakura-saito",
+        penalty: PenaltyName | Penalty = "sparse",
         sparsity: float | None = None,
         smoothness: float = 0.0,
         n_atoms: int | float | None = None,
@@ -143,7 +167,7 @@ class TLNMF(
         checkpoint: File | None = None,
         checkpoint_every: float = Files.every,
         resume: File | bool = False,
-        engine: str = "auto",
+        engine: EngineName = "auto",
         device: Device = None,
         n_threads: int | None = None,
     ) -> None:
@@ -200,7 +224,8 @@ class TLNMF(
         y : None
             Ignored.
         sample_weight : array of shape (n_frames,), optional
-            How often each frame counts; 0 leaves it out.
+            How often each frame counts; 0 leaves it out. X that looks transposed is refused unless
+            weights, or 1 for all frames, say which axis these have.
         frame_mask : bool array of shape (n_frames,), optional
             True for frames to leave out.
         first_frames : array of int, optional
@@ -255,6 +280,7 @@ class TLNMF(
                 "init": self.init,
             }
             devices.check_same_device("X", frames, others)
+            refuse_transposed(frames.T[None], sample_weight)
             known = weights.checked(sample_weight, frame_mask, len(frames))
             H = fitting.fit(self, frames, known, first_frames, activations).H.T
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H
@@ -358,7 +384,7 @@ class TLNMF(
         model_file.save(self, path)
 
     @classmethod
-    def load(cls, path: File, *, divergence: str | Divergence | None = None) -> TLNMF:
+    def load(cls, path: File, *, divergence: DivergenceName | Divergence | None = None) -> TLNMF:
         """Read a model that `save` wrote; any other file raises a ValueError.
 
         Parameters

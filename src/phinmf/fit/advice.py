@@ -1,10 +1,11 @@
-"""Warnings about frames that can be fitted, but are probably not what was meant."""
+"""Frames that can be fitted, but are not what was meant, or probably not."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from phinmf import arrays
 from phinmf._types import AnyArray
@@ -23,24 +24,42 @@ MANY_FRAMES = 1000  #: for each sample of a frame, if these are few
 SAME = 1e-4  #: largest relative difference between overlaps, well above rounding
 
 
+def refuse_transposed(frames: AnyArray, sample_weight: ArrayLike | None) -> None:
+    """Raise if the samples of frames (C, M, N) are frames of `to_frames`.
+
+    One weight for each frame says which axis they have, so that nothing is refused.
+    """
+    if sample_weight is None and (what := transposed(frames)):
+        raise ValueError(f"{what}: pass the transpose, or sample_weight=1 if they are meant so")
+
+
+def transposed(frames: AnyArray) -> str | None:
+    """Say so if frames (C, M, N) lie the other way; those of a dask array are not looked at."""
+    _, M, N = frames.shape
+    if not in_memory(frames) or not overlap_by_half(frames.swapaxes(1, 2)):
+        return None
+    return (
+        f"there are {N} frames of {M} samples each, but they look like {M} frames of {N} samples"
+        " that lie the other way"
+    )
+
+
+def in_memory(frames: AnyArray) -> bool:
+    """Whether the values of frames can be looked at, and are enough to judge them by."""
+    return not is_lazy(frames) and math.prod(frames.shape) >= FEW_ENTRIES
+
+
 def advise(
     frames: AnyArray, options: FitOptions, *, more_come: bool = False, channels: bool = False
 ) -> None:
-    """Warn if frames (C, M, N) probably lie the other way, or are a sound or a spectrogram.
+    """Warn if frames (C, M, N) are probably a sound or a spectrogram, or lie the other way.
 
     If `more_come`, they are the first of a stream, and that they are few means nothing. They may be
     `channels` of a sound where that makes sense, as in independent component analysis. The values
     of a dask array are not looked at: they may be in files or on a cluster.
     """
     _, M, N = frames.shape
-    in_memory = not is_lazy(frames) and math.prod(frames.shape) >= FEW_ENTRIES
-    if in_memory and overlap_by_half(frames.swapaxes(1, 2)):
-        warn(
-            f"there are {N} frames of {M} samples each, but they look like {M} frames of {N}"
-            " samples that lie the other way: pass the transpose",
-            UserWarning,
-        )
-    elif in_memory and not channels and is_sound(frames):
+    if in_memory(frames) and not channels and is_sound(frames):
         warn(
             f"there are {N} frames of {M} samples each, which look like a sound of {M} channels:"
             f" cut it into frames with phinmf.to_frames, which takes a sound of shape ({N}, {M})",
@@ -54,7 +73,7 @@ def advise(
             UserWarning,
         )
     learns_transform = options.algorithm.solver is not None
-    missing = missing_sign(frames) if learns_transform and in_memory else None
+    missing = missing_sign(frames) if learns_transform and in_memory(frames) else None
     if missing is not None and not overlap_by_half(frames):  # a sound may have an offset
         what = "spectrogram" if missing == "negative" else "spectrogram in decibels"
         warn(

@@ -156,8 +156,8 @@ def in_start(Y: Array, weights: Array | None, options: FitOptions, learns: bool)
 
 
 def is_auto(given: Any) -> bool:
-    """Whether components are to be counted; another text is refused."""
-    if isinstance(given, str) and given != AUTO:
+    """Whether components are to be counted; another text is refused, and so is a float."""
+    if isinstance(given, (str, float)) and given != AUTO:
         raise TypeError(
             f"n_components is {given!r}, but a whole number is needed, or 'auto' to count them"
         )

@@ -15,13 +15,13 @@ from phinmf.algorithm.options import (
     penalty_named,
     solver_named,
 )
-from phinmf.divergences import Divergence
-from phinmf.engines import ENGINES
+from phinmf.divergences import Divergence, DivergenceName
+from phinmf.engines import ENGINES, EngineName
 from phinmf.fit.engine import divergence_of
 from phinmf.fit.few_atoms import checked_atoms
-from phinmf.inits import Init, init_of
-from phinmf.penalties import Penalty
-from phinmf.solvers import Solver
+from phinmf.inits import Init, InitName, init_of
+from phinmf.penalties import Penalty, PenaltyName
+from phinmf.solvers import Solver, SolverName
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class FitOptions:
     divergence: Divergence
     init: Init
     n_atoms: int | float | None  #: how many are learned, or the share of the energy they hold
-    engine: str
+    engine: EngineName
     n_threads: int | None
     device: Device = None  #: where shards of frames compute that are not moved there as a whole
 
@@ -78,10 +78,10 @@ class FitOptions:
 
 def fit_options(
     *,
-    solver: str | Solver | None = "lbfgs",
-    init: str | Init | ArrayLike = "dct",
-    divergence: str | Divergence = "itakura-saito",
-    penalty: str | Penalty = "sparse",
+    solver: SolverName | Solver | None = "lbfgs",
+    init: InitName | Init | ArrayLike = "dct",
+    divergence: DivergenceName | Divergence = "itakura-saito",
+    penalty: PenaltyName | Penalty = "sparse",
     sparsity: float | None = None,
     smoothness: float = 0.0,
     floor: float = Options.floor,
@@ -93,7 +93,7 @@ def fit_options(
     max_iter: int = Options.max_iter,
     max_time: float | None = Options.max_time,
     tol: float = Options.tol,
-    engine: str = "auto",
+    engine: EngineName = "auto",
     n_threads: int | None = None,
     device: Device = None,
     for_nmf: bool = True,
@@ -124,7 +124,7 @@ def fit_options(
 
 def penalty_for(
     divergence: Divergence,
-    penalty: str | Penalty,
+    penalty: PenaltyName | Penalty,
     sparsity: float | None = None,
     smoothness: float = 0.0,
 ) -> Penalty:

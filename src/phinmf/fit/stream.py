@@ -11,7 +11,7 @@ from typing import Any
 from phinmf import arrays
 from phinmf._types import Array, Device
 from phinmf.algorithm.group import Callback
-from phinmf.fit.advice import advise
+from phinmf.fit.advice import advise, transposed
 from phinmf.fit.blocks import Blocks, with_sound
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.devices import ComputeDevice
@@ -21,6 +21,7 @@ from phinmf.fit.printed import print_end, say
 from phinmf.fit.stream_file import Position, StreamFile
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History, Result, Row, State, Status, Terms
+from phinmf.warn import warn
 
 HISTORY = 10_000  #: number of steps that a history holds: the last ones
 
@@ -111,6 +112,8 @@ def learn_stream(
     blocks = Blocks(stream, device)
     with blocks.place.enough_memory():
         learner = Learner(make_fit(blocks.example))
+        if what := transposed(blocks.first):
+            warn(f"{what}: pass the transpose of each block", UserWarning)
         advise(blocks.first, learner.fit.options, more_come=True)
         watch = watching(learner, blocks.place, callback, max_time, verbose)
         status = one_pass(learner, blocks, files, watch)

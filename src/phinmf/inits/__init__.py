@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from phinmf import checks
 from phinmf.inits.base import Frames, Init
@@ -19,6 +19,7 @@ INITS: dict[str, type[Init]] = {
     "klt": KLT,
     "jd": JointDiagonalisation,
 }
+InitName: TypeAlias = Literal["dct", "random", "klt", "jd"]
 
 __all__ = [
     "DCT",

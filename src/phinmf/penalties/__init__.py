@@ -6,6 +6,8 @@ from its weight. `Smooth` adds smooth activations to any of them.
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 
 from phinmf.penalties.base import Penalty
@@ -14,6 +16,7 @@ from phinmf.penalties.sparse import Sparse
 
 #: Names that the argument ``penalty`` accepts; a penalty is made from its weight.
 PENALTIES: dict[str, type[Penalty]] = {"sparse": Sparse}
+PenaltyName: TypeAlias = Literal["sparse"]
 
 __all__ = ["PENALTIES", "Penalty", "Smooth", "Sparse", "is_linear"]
 

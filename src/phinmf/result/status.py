@@ -17,6 +17,7 @@ class Status(Enum):
     CALLBACK = "stopped: the callback asked for it"
     INTERRUPTED = "stopped: interrupted from the keyboard; this is the best result so far"
     ROSE = "stopped: the objective rose from one outer iteration to the next, which is an error"
+    NOT_FINITE = "stopped: the objective became NaN or infinite; this is the result before that"
     NOT_BETTER = "stopped: what was found is worse than the start, so this is the start itself"
 
     @property
@@ -26,5 +27,5 @@ class Status(Enum):
 
     @property
     def failed(self) -> bool:
-        """Whether the objective rose, so that the divergence or a compiled function is wrong."""
-        return self in (Status.ROSE, Status.NOT_BETTER)
+        """Whether the divergence or a compiled function must be wrong."""
+        return self in (Status.ROSE, Status.NOT_FINITE, Status.NOT_BETTER)

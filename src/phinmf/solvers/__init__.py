@@ -3,6 +3,8 @@
 To add one, subclass `Solver` in a new file and add the class to `SOLVERS`.
 """
 
+from typing import Literal, TypeAlias
+
 from phinmf.solvers.base import Descent, Solver
 from phinmf.solvers.jacobi import Jacobi
 from phinmf.solvers.lbfgs import LBFGS
@@ -16,5 +18,6 @@ SOLVERS: dict[str, type[Solver]] = {
     "projected-gradient": ProjectedGradient,
     "jacobi": Jacobi,
 }
+SolverName: TypeAlias = Literal["lbfgs", "quasi-newton", "projected-gradient", "jacobi"]
 
 __all__ = ["LBFGS", "SOLVERS", "Descent", "Jacobi", "ProjectedGradient", "QuasiNewton", "Solver"]

@@ -25,7 +25,7 @@ class Budget:
     def __init__(self, seconds: float | None, n_threads: int | None, on_processor: bool) -> None:
         self.seconds = seconds
         self.ends = None if seconds is None else time.perf_counter() + seconds
-        self.speed = measured_speed(n_threads) if seconds and on_processor else None
+        self.speed = measured_speed(n_threads) if seconds is not None and on_processor else None
 
     def allows_transform(self, size: Size) -> bool:
         """Whether a few steps on a few frames, and what comes after them, fit into what is left."""
@@ -35,12 +35,16 @@ class Budget:
         left = self.left()
         return left is None or self.needed(work) < (1 - FIRST) * left
 
-    def frames(self, size: Size, transform: bool) -> int:
-        """Return how many frames to learn from, of those that exist."""
+    def frames(self, size: Size, solves: bool) -> int:
+        """Return how many frames to learn from, of those that exist: with more time never fewer.
+
+        If a solver is asked for (`solves`), they are as few as its transform can be learned from,
+        also where there is no time for it: the time at which it begins would reduce them.
+        """
         if self.speed is None or self.seconds is None:
             return size.N
-        fixed = self.needed(forecast.learning(size._replace(N=0), transform))
-        each = (self.needed(forecast.learning(size, transform)) - fixed) / size.N
+        fixed = self.needed(forecast.learning(size._replace(N=0), solves))
+        each = (self.needed(forecast.learning(size, solves)) - fixed) / size.N
         affordable = min(size.N, (PLANNED * self.seconds - fixed) / each)
         return max(self.few_frames(size), int(affordable))
 

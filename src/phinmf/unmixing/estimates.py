@@ -67,7 +67,8 @@ def expected(
         if options.n_components == AUTO:
             work = work + forecast.counting(few)
         learning = speed.seconds(work)
-        learning = min(learning, options.max_time or learning)
+        if options.max_time is not None:
+            learning = min(learning, options.max_time)
     drawing = speed.seconds(forecast.page(size, source.sample_rate)) if page else 0.0
     stages = Stages(learning, speed.seconds(forecast.writing(size)), drawing)
     n = min(options.n_threads or threads.available(), threads.available())

@@ -59,10 +59,11 @@ def learn(
     atoms = forecast.likely_atoms(options.n_atoms, M)
     frames_at_most = min(enough_frames(M, channels, atoms), frame_count(length, M))
     size = Size(M, frames_at_most, channels, K, atoms)
-    learns = options.solver is not None and budget.allows_transform(size)
+    solves = options.solver is not None
+    learns = solves and budget.allows_transform(size)
     Y = frames
     if Y is None:
-        n = options.learn_on or budget.frames(size, learns)
+        n = options.learn_on or budget.frames(size, solves)
         Y = some_frames(source, M, max(n, 2 * K + STRETCH), rng)
         if not Y.any():
             raise ValueError(
@@ -86,7 +87,7 @@ def learn(
             last = fits.nmf(told, budget.left(forecast.nmf_setup(size)))
         assert last.W is not None
         W = fits.pooled(last.W)
-    out_of_time = options.solver is not None and not learns
+    out_of_time = solves and not learns
     return UnmixModel(
         Phi=arrays.to_numpy(told.Phi),
         W=arrays.to_numpy(W).astype(np.float64),

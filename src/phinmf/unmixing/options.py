@@ -15,8 +15,8 @@ from phinmf._types import Components, Device, RandomState
 from phinmf.algorithm.options import DEFAULT_SPARSITY, solver_named
 from phinmf.fit.automatic import AUTO, USUAL, checked_components
 from phinmf.fit.few_atoms import checked_atoms
-from phinmf.inits import INITS
-from phinmf.solvers import Solver
+from phinmf.inits import INITS, InitName
+from phinmf.solvers import Solver, SolverName
 
 FIELDS = {"number": 1, "track": "song"}  #: that a template may have, with examples
 TEMPLATE = "component_{number:02d}"  #: default name of a component's file, without the ending
@@ -35,8 +35,8 @@ class UnmixOptions:
     window: str | float = "40ms"
     sparsity: float = DEFAULT_SPARSITY
     n_atoms: int | float | None = 0.99
-    solver: str | Solver | None = "lbfgs"
-    init: str = "dct"
+    solver: SolverName | Solver | None = "lbfgs"
+    init: InitName = "dct"
     seed: RandomState = None
     max_time: float | None = None
     learn_on: int | None = None

@@ -8,16 +8,45 @@ that was made in this way: Numba would not find its compiled code on disk again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from numba import njit
+from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
 from phinmf.arrays.threads import no_fork
 
+log = logging.getLogger("phinmf")
 with no_fork:
     no_fork.locks.append(global_compiler_lock)
+
+
+class Announcement(event.Listener):
+    """Says once in a process why the first fit is slow; what comes from the disk is no event.
+
+    A logged warning is seen by default, and a program can silence it without changing a fit.
+    """
+
+    silent = False
+
+    def on_start(self, compilation: event.Event) -> None:
+        """Log, before a function of this package is compiled."""
+        name = compilation.data["dispatcher"].py_func.__module__ or ""
+        if not self.silent and name.startswith("phinmf."):
+            self.silent = True
+            log.warning(
+                "phinmf compiles its functions for this machine: the first fit of a kind takes"
+                " some seconds longer"
+            )
+
+    def on_end(self, compilation: event.Event) -> None:
+        """Say nothing."""
+
+
+announcement = Announcement()
+event.register("numba:compile", announcement)  # type: ignore[no-untyped-call]
 
 
 def compiled(function: Callable[..., Any], **how: Any) -> Any:
