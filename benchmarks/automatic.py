@@ -25,7 +25,9 @@ from sklearn.model_selection import GridSearchCV
 
 import phinmf
 from phinmf.analysis import held_out, rank_path, split_frames
-from phinmf.audio.example import SAMPLE_RATE, 
+from phinmf.audio.example import SAMPLE_RATE, example, pluck, strike
+from phinmf.linalg.manifold import random_orthogonal
+
 RESULTS = Path(__file__).parent / "results" / "automatic.csv"
 FIRST = 42_000  # seed: no data of these seeds were looked at before the rules were final
 RATE, M_TONES, M_MUSIC = 8000, 128, 256
@@ -127,7 +129,6 @@ def main() -> None:
     rows, kinds = [], defaultdict(list)
     for make in (gamma_factors, quarter, gated_tones, music):
         for case in make():
-            M, N = case.Y.shape
             kind = case.kind
             if case.W is not None:
                 kind += ", detectable" if detectable(case) else ", not detectable"
@@ -135,7 +136,7 @@ def main() -> None:
                 start = time.process_time()
                 number = ask(case)
                 seconds = round(time.process_time() - start, 2)
-                rows.append([kind, M, N, case.K, rule, number, seconds])
+                rows.append([kind, *case.Y.shape, case.K, rule, number, seconds])
                 kinds[kind, rule].append((number - case.K, seconds))
             print(*rows[-len(RULES) :], flush=True)
     commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip()
