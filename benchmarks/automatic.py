@@ -15,6 +15,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,8 @@ from phinmf.linalg.manifold import random_orthogonal
 
 RESULTS = Path(__file__).parent / "results" / "automatic.csv"
 FIRST = 42_000  # seed: no data of these seeds were looked at before the rules were final
-RATE, M_TONES, M_MUSIC = 8000, 128, 256
+RATE, M_TONES, M_MUSIC = 4000, 64, 256
+SIZES = list(product((0.3, 0.5, 1.0), ((32, 500), (32, 4000), (96, 2000))))[:7]  # shape, M and N
 MOST = 12  # components that the searches try
 
 
@@ -40,27 +42,26 @@ class Case(NamedTuple):
     kind: str
     Y: np.ndarray
     K: int
-    how: dict[str, Any]  #: arguments of the fits
+    how: dict[str, Any]
     W: np.ndarray | None = None  #: true spectra, where frames are drawn from the model
 
 
 def gamma_factors() -> Iterator[Case]:
     """V = WH with gamma entries of one shape: the larger it is, the more alike are components."""
     seed = FIRST
-    for shape in (0.3, 0.5, 1.0):
-        for M, N in ((32, 500), (32, 4000), (96, 2000)):
-            for K in (2, 3, 4, 6, 9):
-                seed += 1
-                rng = np.random.default_rng(seed)
-                W, H = rng.gamma(shape, size=(M, K)), rng.gamma(shape, size=(K, N))
-                how = {"init": np.eye(M), "solver": None, "divergence": "gaussian", "sparsity": 0.0}
-                X = rng.standard_normal((M, N)) * np.sqrt(W @ H)
-                yield Case(f"gamma factors, shape {shape:g}", X, K, how, W)
+    for shape, (M, N) in SIZES:
+        for K in (2, 3, 4, 6, 9):
+            seed += 1
+            rng = np.random.default_rng(seed)
+            W, H = rng.gamma(shape, size=(M, K)), rng.gamma(shape, size=(K, N))
+            how = {"init": np.eye(M), "solver": None, "divergence": "gaussian", "sparsity": 0.0}
+            X = rng.standard_normal((M, N)) * np.sqrt(W @ H)
+            yield Case(f"gamma factors, shape {shape:g}", X, K, how, W)
 
 
 def quarter() -> Iterator[Case]:
     """Components that sound a quarter of the time, white noise, an unknown transform."""
-    for i, K in enumerate((2, 3, 5, 7, 10, 4)):
+    for i, K in enumerate((2, 5, 10)):
         rng = np.random.default_rng(FIRST + 500 + i)
         W, H = rng.exponential(size=(64, K)) ** 3, rng.exponential(size=(K, 1500))
         V = W @ (H * (rng.random(H.shape) < 0.25))
@@ -71,7 +72,7 @@ def quarter() -> Iterator[Case]:
 
 def gated_tones() -> Iterator[Case]:
     """Tones of one to four partials that go on and off every quarter of a second; faint noise."""
-    for i, (K, partials) in enumerate([(2, 1), (2, 1), (2, 4), (3, 1), (4, 4), (5, 1)]):
+    for i, (K, partials) in enumerate([(2, 1), (3, 4), (5, 1)]):
         rng = np.random.default_rng(FIRST + 1000 + i)
         t = np.arange(8 * RATE) / RATE
         y = 0.003 * rng.standard_normal(len(t))
@@ -79,14 +80,14 @@ def gated_tones() -> Iterator[Case]:
             on = np.repeat(rng.random(32) < 0.4, RATE // 4)
             for h in range(1, partials + 1):
                 phase = rng.uniform(0, 2 * np.pi)
-                y += on * np.sin(2 * np.pi * 220 * 2 ** (pitch / 12) * h * t + phase) / h
+                y += on * np.sin(2 * np.pi * 110 * 2 ** (pitch / 12) * h * t + phase) / h
         yield Case("gated tones", phinmf.to_frames(y, M_TONES), K, {})
 
 
 def music() -> Iterator[Case]:
     """Notes of strings or bars at random times, each of several pitches; the built-in example."""
     how = {"solver": None}
-    for i, K in enumerate((2, 3, 4, 5, 6, 8, 3, 5, 8)):
+    for i, K in enumerate((2, 3, 6, 8)):
         rng = np.random.default_rng(FIRST + 2000 + i)
         y = np.zeros(10 * SAMPLE_RATE)
         for pitch in rng.choice(24, K, replace=False):
@@ -96,16 +97,13 @@ def music() -> Iterator[Case]:
                 y[start : start + len(note)] += rng.uniform(0.5, 1) * note
         kind = "plucked strings" if i % 2 else "struck bars"
         yield Case(f"{kind}, pitches", phinmf.to_frames(y, M_MUSIC), K, how)
-    sounds = example()
-    Y = phinmf.to_frames(sounds.mixture, M_MUSIC)
-    yield Case("built-in example, stems", Y, len(sounds.stems), how)
+    yield Case("built-in example, stems", phinmf.to_frames(example().mixture, M_MUSIC), 3, how)
 
 
 def searched(case: Case) -> int:
     """The best number of a grid search over two splits."""
-    model = phinmf.TLNMF(random_state=0, **case.how)
     cv = [split_frames(case.Y.shape[1], 0.3, random_state=seed) for seed in range(2)]
-    grid = {"n_components": list(range(1, MOST + 1))}
+    grid, model = {"n_components": range(1, MOST + 1)}, phinmf.TLNMF(random_state=0, **case.how)
     return GridSearchCV(model, grid, cv=cv, refit=False).fit(case.Y.T).best_params_["n_components"]
 
 
@@ -129,28 +127,25 @@ def main() -> None:
     rows, kinds = [], defaultdict(list)
     for make in (gamma_factors, quarter, gated_tones, music):
         for case in make():
-            kind = case.kind
-            if case.W is not None:
-                kind += ", detectable" if detectable(case) else ", not detectable"
+            kind = case.kind + ("" if case.W is None or detectable(case) else ", not detectable")
             for rule, ask in RULES.items():
-                start = time.process_time()
-                number = ask(case)
+                start, number = time.process_time(), ask(case)
                 seconds = round(time.process_time() - start, 2)
                 rows.append([kind, *case.Y.shape, case.K, rule, number, seconds])
                 kinds[kind, rule].append((number - case.K, seconds))
             print(*rows[-len(RULES) :], flush=True)
-    commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip()
+    commit = subprocess.check_output(["git", "describe", "--always"], text=True).strip()
     with RESULTS.open("w", newline="") as file:
-        file.write(f"# {machine()}; phinmf {phinmf.__version__}; {commit}\n")
+        file.write(f"# {machine()}; {commit}\n")
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["kind", "M", "N", "K", "rule", "number", "seconds"])
         writer.writerows(rows)
-    print("| data | rule | right | off by one | mean error | CPU seconds |")
+    print("data | rule | right | off by one | mean error | CPU seconds")
     for (kind, rule), found in kinds.items():
         error, seconds = np.array(found).T
         right, near = (error == 0).sum(), (abs(error) == 1).sum()
-        print(f"| {kind} | {rule} | {right} of {len(error)} | {near} | {error.mean():+.1f}"
-              f" | {np.median(seconds):.1f} |")  # fmt: skip
+        print(f"{kind} | {rule} | {right} of {len(error)} | {near} | {error.mean():+.1f}"
+              f" | {np.median(seconds):.1f}")  # fmt: skip
 
 
 if __name__ == "__main__":
