@@ -30,7 +30,7 @@ from phinmf.audio.example import SAMPLE_RATE, example, pluck, strike
 from phinmf.linalg.manifold import random_orthogonal
 
 RESULTS = Path(__file__).parent / "results" / "automatic.csv"
-FIRST = 42_000  # seed: no data of these seeds were looked at before the rules were final
+FIRST = 42_000  # seed; no rule was chosen with data of these seeds
 RATE, M_TONES, M_MUSIC = 4000, 64, 256
 SIZES = list(product((0.3, 0.5, 1.0), ((32, 500), (32, 4000), (96, 2000))))[:7]  # shape, M and N
 MOST = 12  # components that the searches try
@@ -88,8 +88,7 @@ def music() -> Iterator[Case]:
     """Notes of strings or bars at random times, each of several pitches; the built-in example."""
     how = {"solver": None}
     for i, K in enumerate((2, 3, 6, 8, 4, 5)):
-        rng = np.random.default_rng(FIRST + 2000 + i)
-        y = np.zeros(10 * SAMPLE_RATE)
+        rng, y = np.random.default_rng(FIRST + 2000 + i), np.zeros(10 * SAMPLE_RATE)
         for pitch in rng.choice(24, K, replace=False):
             frequency = 165 * 2 ** (pitch / 12)
             for start in rng.choice(9 * SAMPLE_RATE, 8, replace=False):
@@ -101,7 +100,6 @@ def music() -> Iterator[Case]:
 
 
 def searched(case: Case) -> int:
-    """The best number of a grid search over two splits."""
     cv = [split_frames(case.Y.shape[1], 0.3, random_state=seed) for seed in range(2)]
     grid, model = {"n_components": range(1, MOST + 1)}, phinmf.TLNMF(random_state=0, **case.how)
     return GridSearchCV(model, grid, cv=cv, refit=False).fit(case.Y.T).best_params_["n_components"]
@@ -141,11 +139,10 @@ def main() -> None:
         writer.writerow(["kind", "M", "N", "K", "rule", "number", "seconds"])
         writer.writerows(rows)
     print("data | rule | right | off by one | mean error | CPU seconds")
-    for (kind, rule), found in kinds.items():
-        error, seconds = np.array(found).T
-        right, near = (error == 0).sum(), (abs(error) == 1).sum()
-        print(f"{kind} | {rule} | {right} of {len(error)} | {near} | {error.mean():+.1f}"
-              f" | {np.median(seconds):.1f}")  # fmt: skip
+    for (kind, rule), results in kinds.items():
+        error, seconds = np.array(results).T
+        right, near = f"{(error == 0).sum()} of {len(error)}", (abs(error) == 1).sum()
+        print(kind, rule, right, near, round(error.mean(), 1), np.median(seconds), sep=" | ")
 
 
 if __name__ == "__main__":
