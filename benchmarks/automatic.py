@@ -122,6 +122,7 @@ def detectable(case: Case) -> bool:
 
 def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
+    commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip()
     rows, kinds = [], defaultdict(list)
     for make in (gated_tones, music, quarter, gamma_factors):
         for case in make():
@@ -132,7 +133,6 @@ def main() -> None:
                 rows.append([kind, *case.Y.shape, case.K, rule, number, seconds])
                 kinds[kind, rule].append((number - case.K, seconds))
             print(*rows[-len(RULES) :], flush=True)
-    commit = subprocess.check_output(["git", "describe", "--always"], text=True).strip()
     with RESULTS.open("w", newline="") as file:
         file.write(f"# {machine()}; {commit}\n")
         writer = csv.writer(file, lineterminator="\n")
