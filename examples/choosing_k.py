@@ -2,8 +2,8 @@
 How many components?
 ====================
 
-More components always fit better. Two ways to find their number: ``n_components="auto"`` counts
-sounds; ``rank_path`` predicts unheard frames, for which the noise is worth a component, too.
+More components always fit better. Two questions, two answers: ``n_components="auto"`` counts
+spectra that come and go; ``rank_path`` finds how many predict unheard frames best, often more.
 """
 
 import matplotlib.pyplot as plt

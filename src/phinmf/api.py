@@ -100,7 +100,8 @@ def tl_nmf(
         short fit with many components comes before, and those that the others can replace are
         removed. They are counted in the DCT or a given transform as it is, or, with another `init`
         and a solver, in a transform that is learned to count them: up to 32, up to 24 if M > 128.
-        White noise does not count. The result is that of the number that was found.
+        The number is that of spectra of frames, and on recordings often more than that of sounds.
+        The result is that of the number that was found.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
     init : {"dct", "random", "klt", "jd"}, Init or array of shape (M, M)

@@ -37,6 +37,14 @@ def test_the_number_is_found_where_the_transform_must_be_learned(K, snr):
     assert tl_nmf(Y, "auto", random_state=0, **GAUSSIAN).W.shape[1] == K
 
 
+@pytest.mark.parametrize("K", [3, 4, 5, 6, 7])
+def test_distinct_gamma_factors_are_counted_within_one(K):
+    rng = np.random.default_rng(K)
+    V = rng.gamma(0.3, size=(48, K)) @ rng.gamma(0.3, size=(K, 1000))
+    X = rng.standard_normal(V.shape) * np.sqrt(V)
+    assert abs(found(X, init=np.eye(48)) - K) <= 1
+
+
 def test_the_result_is_that_of_the_number_that_was_found():
     Y = sounds(4)
     counted, asked = tl_nmf(Y, "auto", **DCT), tl_nmf(Y, 4, **DCT)

@@ -20,7 +20,7 @@ from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 from phinmf.divergences import Gaussian
 
-STEPS = 5  #: NMF steps after each replacement
+STEPS = 30  #: NMF steps after each replacement: before the end, superfluous components gain too
 COMPARED = 40_000  #: coefficients that are enough to compare replacements
 UPDATES = 60  #: multiplicative updates of a combination
 TINY = 1e-30

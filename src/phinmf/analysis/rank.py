@@ -52,8 +52,9 @@ def rank_path(
     """Fit with each number of components, and predict held-out frames with it.
 
     Some stretches of consecutive frames are held out of the fit (`split_frames`), and each fit is
-    evaluated on them (`held_out`). This takes one fit for each rank. It assumes nothing but that a
-    better model predicts better, so it is the slow reference for any faster choice of the number.
+    evaluated on them (`held_out`), as in a grid search of `TLNMF`. This takes one fit for each
+    rank. The number that predicts best is not that of sounds: it is lower where components are too
+    much alike to be told apart in a frame, and higher where sounds do not fit the model.
 
     Parameters
     ----------

@@ -4,9 +4,9 @@ A short fit with many components, the Gaussian likelihood and a high floor comes
 components are removed one by one, each replaced by the others as well as possible
 (`algorithm/elimination.py`). A component counts if the frames are less likely without it by more
 than `CHANCE` in each frame, which a superfluous one may gain by fitting noise, by more than `WORTH`
-in each coefficient, and by more than `SHARE` of what components are worth on average. White noise
-does not count: the floor is at least a part of the power in the quietest moments of the quietest
-atoms. The number depends on nothing but the frames and the start of the transform.
+in each coefficient, and by more than `SHARE` of what components are worth on average. So that
+white noise hardly counts, the floor is at least a part of the power in the quietest moments of the
+quietest atoms. The number depends on nothing but the frames and the start of the transform.
 """
 
 from __future__ import annotations
