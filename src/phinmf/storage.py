@@ -110,12 +110,6 @@ def refuse_other_files(path: Path, kind: str) -> None:
         ) from None
 
 
-def kind_of(header: Mapping[str, Any]) -> Any:
-    """Return the kind of a file; 1.0 wrote models of `unmix` as models, with a sampling rate."""
-    kind = header.get("kind")
-    return UNMIX_MODEL if kind == "model" and "sample_rate" in header else kind
-
-
 def label(kind: Any) -> str:
     """Return a kind of file as messages call it."""
     return LABELS.get(str(kind), f"{kind} of phinmf")
@@ -203,8 +197,8 @@ def read(path: str | os.PathLike[str], kind: str) -> Stored:
         why = shortened(str(error))
         raise ValueError(f"{path} is damaged or not a phinmf file ({why})") from error
     ours = header.get("format") == "phinmf"
-    if not ours or kind_of(header) != kind:
-        found = label(kind_of(header)) if ours else header.get("format")
+    if not ours or header.get("kind") != kind:
+        found = label(header.get("kind")) if ours else header.get("format")
         raise ValueError(f"{path} holds {shown(found)}, but a {label(kind)} is needed")
     if header.get("version") != VERSION:
         raise ValueError(

@@ -14,7 +14,6 @@ from phinmf import TLNMF, Anneal, storage, tl_nmf
 from phinmf.divergences import DIVERGENCES, Beta, Gaussian
 from phinmf.penalties import Sparse
 from phinmf.solvers import QuasiNewton
-from phinmf.unmixing.model import UnmixModel
 
 
 @pytest.fixture
@@ -214,19 +213,6 @@ def test_components_beyond_the_range_are_refused(tmp_path, model, size):
     rewritten(tmp_path / "m.npz", model, components_=size * model.components_)
     with pytest.raises(ValueError, match="too large or too small"):
         TLNMF.load(tmp_path / "m.npz")
-
-
-@pytest.mark.parametrize("M", [1, 3])
-def test_unmix_refuses_models_of_odd_windows(tmp_path, M, X):
-    """They are models of frames, but recordings need an even window."""
-    path = tmp_path / "m.npz"
-    model = TLNMF(1, max_iter=2, tol=0).fit(X[:, :M])
-    model.save(path)
-    assert TLNMF.load(path).n_features_in_ == M
-    header, arrays = storage.read(path, "model")
-    write(path, header | {"sample_rate": 8000}, arrays)
-    with pytest.raises(ValueError, match=f"windows of {M} samples, but an even number"):
-        UnmixModel.load(path)
 
 
 class Own(Gaussian):

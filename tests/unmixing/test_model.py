@@ -1,5 +1,7 @@
 """The model of an unmixing: saved, loaded, and used on other recordings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sound_files import RATE, tones
@@ -50,6 +52,15 @@ def test_models_that_do_not_fit(unmixing, tmp_path):
         phinmf.unmix(tones(2000), RATE, model=tmp_path / "none.npz")
 
 
+@pytest.mark.parametrize("M", [1, 3])
+def test_windows_of_an_odd_length_are_refused(unmixing, tmp_path, M):
+    path = tmp_path / "model.npz"
+    odd = replace(unmixing.model, Phi=np.eye(M), W=np.full((M, 2), 1 / M), n_atoms=M)
+    odd.save(path)
+    with pytest.raises(ValueError, match=f"windows of {M} samples, but an even number"):
+        UnmixModel.load(path)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("sample_rate", None), ("sample_rate", 0), ("sample_rate", "x"), ("sample_rate", True),
@@ -64,28 +75,6 @@ def test_numbers_that_no_model_has_are_refused(unmixing, tmp_path, name, value):
     storage.write(path, storage.UNMIX_MODEL, own | {name: value}, arrays)
     with pytest.raises(ValueError, match=r"model\.npz does not hold a usable model"):
         UnmixModel.load(path)
-
-
-def test_a_model_that_1_0_wrote_is_read(unmixing, tmp_path):
-    """As a fitted TLNMF with a sampling rate; no file of another kind replaces it."""
-    model, path = unmixing.model, tmp_path / "model.npz"
-    attributes = {f"{name}_": getattr(model, name) for name in ("scale", "floor", "n_atoms")}
-    header = {
-        "parameters": {"n_components": 3, "sparsity": 10.0},
-        "attributes": attributes | {"energy_": model.energy, "n_iter_": 9},
-        "stop_reason": model.stop_reason,
-        "history": model.history.to_json(),
-        "sample_rate": RATE,
-    }
-    before = {"transform_matrix_": model.Phi, "components_": np.ascontiguousarray(model.W.T)}
-    storage.write(path, "model", header, before)
-    again = UnmixModel.load(path)
-    assert np.array_equal(again.W, model.W)
-    assert (again.scale, again.sparsity, again.n_atoms) == (model.scale, 10.0, model.n_atoms)
-    with pytest.raises(ValueError, match="not a model of TLNMF"):
-        TLNMF(2, max_iter=1, tol=0).fit(np.eye(8)).save(path)
-    again.save(path)
-    assert UnmixModel.load(path).sample_rate == RATE
 
 
 def test_models_of_unmix_and_of_tlnmf_do_not_replace_each_other(unmixing, tmp_path, rng):

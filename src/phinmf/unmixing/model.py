@@ -13,7 +13,6 @@ from phinmf.fit.encode import encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.penalties import Sparse
 from phinmf.result import History
-from phinmf.storage import Stored
 from phinmf.stored_values import array, in_json, is_number, orthogonal
 
 OF_FIT = ("scale", "floor", "n_atoms", "energy")  #: fields of a model, and attributes of a fit
@@ -137,7 +136,6 @@ class UnmixModel:
         """
         stored = storage.read(path, storage.UNMIX_MODEL)
         try:
-            stored = stored if "Phi" in stored.arrays else layout_of_1_0(stored)
             header, (M, K) = stored.header, stored.arrays["W"].shape
             model = cls(
                 Phi=orthogonal(stored, "Phi", M, np.dtype(np.float64)),
@@ -150,15 +148,6 @@ class UnmixModel:
             why = storage.shortened(str(error))
             raise ValueError(f"{path} does not hold a usable model ({why})") from error
         return replace(model, Phi=exactly_orthogonal(model.Phi, np.float64))  # parts then add up
-
-
-def layout_of_1_0(stored: Stored) -> Stored:
-    """Return the contents of a model that 1.0 wrote, as if it were a fitted `TLNMF`."""
-    header, arrays = stored
-    numbers = {name: header["attributes"][f"{name}_"] for name in OF_FIT}
-    numbers["sparsity"] = header["parameters"]["sparsity"]
-    factors = {"Phi": arrays["transform_matrix_"], "W": arrays["components_"].T}
-    return Stored(header | numbers, factors)
 
 
 def check(model: UnmixModel) -> None:
