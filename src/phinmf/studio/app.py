@@ -6,7 +6,6 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -49,7 +48,7 @@ class Studio:
         self.session = session
         self.page = Path(str(files("phinmf.studio"))) / "page"
         self.visit = threading.Event()  #: set when the page is asked for
-        self.exporter = ThreadPoolExecutor(1, "phinmf-studio-export")  #: other requests go on
+        self.one_export = asyncio.Lock()  #: so that many exports do not take all threads
 
     def app(self) -> Starlette:
         """Return the application."""
@@ -161,9 +160,10 @@ class Studio:
             raise Refusal(
                 f"kind is {wanted.kind!r}, but one of {', '.join(get_args(Kind))} is needed"
             )
-        made = await asyncio.get_running_loop().run_in_executor(
-            self.exporter, self.session.export, request.path_params["id"], kind, wanted.levels
-        )
+        async with self.one_export:
+            made = await run_in_threadpool(
+                self.session.export, request.path_params["id"], kind, wanted.levels
+            )
         return answer(
             {
                 "id": made.id, "address": f"exports/{made.id}", "name": made.name,
