@@ -162,6 +162,7 @@ def test_every_array_is_checked(tmp_path, model, X):
             assert what in plausible
 
 
+@pytest.mark.full
 def test_every_field_of_the_header_is_checked(tmp_path, model, X):
     path = tmp_path / "m.npz"
     model.save(path)

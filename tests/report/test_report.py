@@ -131,6 +131,7 @@ def test_fragments_share_no_names(short):
     assert "<h2>Facts" not in attributes["srcdoc"]  # the player, not the whole page
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("limit", [700_000, 450_000])
 def test_the_page_keeps_to_its_size(limit, monkeypatch):
     report = example_report()

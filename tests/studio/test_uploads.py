@@ -42,6 +42,7 @@ def test_a_long_name_keeps_its_ending():
     assert safe_name("日本語" * 90 + ".flac").endswith(".flac")
 
 
+@pytest.mark.full
 def test_any_name_is_unmixed(studio, home, tmp_path):
     wav = sound_files.write(tmp_path / "made.wav", sound_files.tones(900)).read_bytes()
     names = [name for name in NAMES if "\ud800" not in name]
