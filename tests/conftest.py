@@ -1,14 +1,10 @@
 import os
 import re
-import shutil
 from pathlib import Path
 
 import hypothesis
 import numpy as np
 import pytest
-
-if not shutil.which("nvidia-smi"):
-    os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported: its kernels run anywhere
 
 hypothesis.settings.register_profile("phinmf", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("phinmf")

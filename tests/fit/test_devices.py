@@ -147,7 +147,6 @@ def test_too_little_memory(monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate ...")
 
     monkeypatch.setattr(ArrayEngine, "rotate", rotate)
-    monkeypatch.setattr("phinmf.tensors.batch.Batch.rotate", lambda self: rotate(self, None))
     monkeypatch.setattr(devices, "free_memory", lambda device: 2**27)
     words = (
         r"cpu has too little memory: . of shape \(\d+, \d+\) needs about 0.17 GiB, and 0.12 GiB are"
@@ -169,7 +168,6 @@ def test_other_errors_of_pytorch_are_not_said_to_be_of_memory(monkeypatch):
         raise RuntimeError("something else")
 
     monkeypatch.setattr(ArrayEngine, "rotate", rotate)
-    monkeypatch.setattr("phinmf.tensors.batch.Batch.rotate", lambda self: rotate(self, None))
     with pytest.raises(RuntimeError, match="something else"):
         tl_nmf(given, 2)
 

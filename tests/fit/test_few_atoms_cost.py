@@ -93,29 +93,6 @@ def test_the_transform_alone_has_no_more_rows_either(monkeypatch):
     assert max(size for _, size in sizes) == P
 
 
-def test_a_batch_has_no_more_rows_than_atoms(monkeypatch):
-    torch = pytest.importorskip("torch")
-    from phinmf.tensors.batch import Batch
-
-    seen = []
-    for name in ("nmf_step", "begin", "trial", "trial_of", "accept", "refresh", "aim"):
-        whole = getattr(Batch, name)
-
-        def noted(self, *args, whole=whole, name=name):
-            seen.append((name, self.shape[2], len(self.Phi[0]), self.X.shape[-2]))
-            return whole(self, *args)
-
-        monkeypatch.setattr(Batch, name, noted)
-    torch.set_num_threads(1)
-    tl_nmf(tensor(sound()), **HOW)
-    assert {rows for name, *sizes in seen if name != "nmf_step" for rows in sizes} <= set(
-        range(P + 1)
-    )
-    large = [name for name, *sizes in seen if max(sizes) > P]
-    assert set(large) == {"nmf_step"}  # the last ones, which all rows get
-    assert len(large) <= 2 * phinmf.algorithm.alternate.LAST_STEPS_OF_FEW
-
-
 def test_the_gradient_that_is_returned_is_small(monkeypatch):
     found = []
     whole = ArrayObjective.at

@@ -32,7 +32,7 @@ def encoded(
     """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
     engine = engine or estimator.engine
     place = ComputeDevice("X", X, estimator.device, engine)
-    with place.enough_memory():
+    with place.computing():
         found = encode(
             place.take(X).T[None],
             estimator.transform_matrix_,
@@ -66,7 +66,7 @@ def predicted(estimator: Any, X: AnyArray, weights: Array | None) -> Prediction:
     place, known = ComputeDevice("X", X, estimator.device, estimator.engine), learned(estimator)
     if not is_lazy(X) and estimator.engine != "dask":
         known = replace(known, device=place.shards)
-    with place.enough_memory():
+    with place.computing():
         frames = place.take(X).T[None]
         return predict(frames, known, np.random.default_rng(0), weights)
 

@@ -39,7 +39,7 @@ def fit(
 ) -> EncodedFrames:
     """Fit a TLNMF to validated frames, and return their encoding."""
     place = ComputeDevice("X", X, estimator.device, estimator.engine)
-    with place.enough_memory():
+    with place.computing():
         return fit_here(estimator, place.take(X), place, weights, first_frames, activations)
 
 

@@ -7,13 +7,14 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, ParamSpec
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Device
 from phinmf.arrays import lazy
 from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.precision import full_precision
 from phinmf.arrays.streams import is_stream
 from phinmf.engines.device import memory
 from phinmf.engines.device.memory import free_memory
@@ -65,10 +66,11 @@ class ComputeDevice:
         return dataclasses.replace(state, Phi=self.back(state.Phi), W=self.back(state.W))
 
     @contextmanager
-    def enough_memory(self) -> Iterator[None]:
-        """Say what is needed when a device has not enough."""
+    def computing(self) -> Iterator[None]:
+        """Multiply tensors in full precision; if memory runs out, say how much is needed."""
         try:
-            yield
+            with full_precision if self.device is not None else nullcontext():
+                yield
         except RuntimeError as error:  # PyTorch has its own, of this kind
             if type(error).__name__ != "OutOfMemoryError":
                 raise
@@ -178,7 +180,7 @@ def computed_on_device(function: Callable[P, Result]) -> Callable[P, Result]:
         check_same_device("Y", Y, given)
         frames = Y if arrays.is_tensor(Y) else checks.frames(Y)
         place = ComputeDevice("Y", frames, device, given.get("engine", "auto"))
-        with place.enough_memory():
+        with place.computing():
             given["Y"], given["device"] = place.take(place.given), place.shards
             callback = checks.function("callback", given.get("callback"))
             if callback is not None:

@@ -109,7 +109,7 @@ def learn_stream(
 ) -> Result:
     """Learn from all frames of a stream, in one pass."""
     blocks = Blocks(stream, device)
-    with blocks.place.enough_memory():
+    with blocks.place.computing():
         learner = Learner(make_fit(blocks.example))
         advise(blocks.first, learner.fit.options, more_come=True)
         watch = watching(learner, blocks.place, callback, max_time, verbose)

@@ -71,7 +71,7 @@ def learn(
             )
     size = size._replace(N=Y.shape[2])
     place = ComputeDevice("frames", Y, options.device)
-    with place.enough_memory():
+    with place.computing():
         seen = None
         if callback is not None:
             seen = lambda state: callback(place.for_callback(state))  # noqa: E731
