@@ -78,7 +78,7 @@ def learn_transform(
         solver=solver, init=init, divergence=divergence, sparsity=0.0, n_atoms=n_atoms, floor=floor,
         anneal=anneal, n_iter_nmf=0, n_iter_transform=n_iter_transform, nmf_exponent=1.0,
         max_iter=max_iter, max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
-        device=device, for_nmf=False,
+        for_nmf=False,
     )  # fmt: skip
     problem = TransformProblem.of(Y, V_hat, options)
     advise(problem.data.frames, problem.options, channels=True)

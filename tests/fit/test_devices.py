@@ -150,7 +150,8 @@ def test_too_little_memory(monkeypatch):
     monkeypatch.setattr(devices, "free_memory", lambda device: 2**27)
     words = (
         r"cpu has too little memory: . of shape \(\d+, \d+\) needs about 0.17 GiB, and 0.12 GiB are"
-        r" free now; pass float32 rather than float64, fewer frames at a time, or device='cpu'"
+        r" free now; learn fewer atoms \(n_atoms\), pass float32 rather than float64, or compute"
+        r" on the CPU \(device='cpu'\)"
     )
     for fit in (
         lambda: tl_nmf(given, 2),

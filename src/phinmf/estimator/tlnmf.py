@@ -67,7 +67,6 @@ class TLNMF(
         As in `tl_nmf`.
     checkpoint, checkpoint_every, resume
         As in `tl_nmf`; with several restarts each has its own file, ``….0``, ``….1`` and so on.
-        Restarts of a batch on tensors agree up to rounding if some had ended before.
     engine : str
         As in `tl_nmf`.
     device : str, optional

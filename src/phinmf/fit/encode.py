@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Device, Mask
+from phinmf._types import AnyArray, Array, Mask
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
@@ -54,7 +54,6 @@ def encode(
     links: Mask | None = None,
     engine: str = "auto",
     n_threads: int | None = None,
-    device: Device = None,
 ) -> EncodedFrames:
     """Find the activations of frames Y (C, M, N), given Φ, W and the scale they were learned at.
 
@@ -83,13 +82,12 @@ def encode(
         found = encode(
             Y[:, :, heard], Phi, W, scale=scale, penalty=penalty, floor=floor,
             divergence=divergence, weights=some, links=follow, engine=engine, n_threads=n_threads,
-            device=device,
         )  # fmt: skip
         H[:, heard] = found.H
         return found._replace(H=H).times(weight_unit)
     unit = at_unit_power(Y, scale, float(known.largest.max()))
     columns, s = normalise(arrays.cast(W, np.float64))
-    with engine_for(engine, unit, divergence, n_threads, weights, links, device) as held:
+    with engine_for(engine, unit, divergence, n_threads, weights, links) as held:
         held.rotate(Phi)
         held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], penalty))
         held.converge_activations(columns, penalty, floor, TOLERANCE, MAX_UPDATES)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from numpy.typing import ArrayLike
 
 from phinmf import checks
-from phinmf._types import Device
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import (
     Options,
@@ -35,7 +34,6 @@ class FitOptions:
     engine: str
     n_threads: int | None
     default_anneal: bool  #: whether `anneal` was left to the solver
-    device: Device = None  #: where shards of frames compute that are not moved there as a whole
 
     def __post_init__(self) -> None:
         checks.known("engine", self.engine, ["auto", *ENGINES])
@@ -52,11 +50,6 @@ class FitOptions:
             )
         if self.n_threads is not None:
             object.__setattr__(self, "n_threads", checks.count("n_threads", self.n_threads, 1))
-
-    @property
-    def device_here(self) -> Device:
-        """The device on which frames in NumPy's memory are computed with by this process."""
-        return None if self.engine == "dask" else self.device
 
     @property
     def begins_coarse(self) -> bool:
@@ -98,7 +91,6 @@ def fit_options(
     tol: float = Options.tol,
     engine: str = "auto",
     n_threads: int | None = None,
-    device: Device = None,
     for_nmf: bool = True,
 ) -> FitOptions:
     """Turn the arguments of `tl_nmf` into options: names become what they name.
@@ -122,7 +114,7 @@ def fit_options(
     algorithm = replace(algorithm, nmf_exponent=exponent)
     return FitOptions(
         algorithm, measure, init_of(init), checked_atoms(n_atoms), engine, n_threads,
-        anneal is None, device,
+        anneal is None,
     )  # fmt: skip
 
 

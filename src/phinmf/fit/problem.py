@@ -19,7 +19,6 @@ from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.single import Single
 from phinmf.algorithm.subspace import Subspace
-from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.fit import power
 from phinmf.fit.automatic import counted, is_auto
@@ -106,9 +105,8 @@ class Problem:
         data, options = self.data, self.options
         penalty = options.algorithm.penalty
         with engine_for(
-            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links,
-            options.device,
-        ) as engine:  # fmt: skip
+            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
+        ) as engine:
             model = Model(engine, penalty, kept=self.given.kept)
             group = Single(model, options.algorithm, self.subspace)
             restart = self.restart(random_state, callback, engine.powers())
@@ -243,7 +241,6 @@ def problem_of(
     data = data_of(
         Y, options.algorithm, sample_weight=sample_weight, frame_mask=frame_mask,
         first_frames=first_frames, may_merge=H is None,
-        device=None if is_lazy(Y) else options.device_here,
     )  # fmt: skip
     M, n_used = data.Y.shape[1], data.n_used
     if is_auto(n_components):

@@ -75,7 +75,7 @@ def learn(
         seen = None
         if callback is not None:
             seen = lambda state: callback(place.for_callback(state))  # noqa: E731
-        fits = Fits.of(place.take(Y), options, rng, seen, place.shards)
+        fits = Fits.of(place.take(Y), options, rng, seen)
         if options.n_components == AUTO:
             fits = fits.counted(budget.left())
             size = size._replace(K=fits.n_components)
