@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from phinmf import checks
 from phinmf._types import AnyArray, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.restart import Callback
 from phinmf.arrays.streams import is_stream
 from phinmf.audio.frames import refuse_rate
 from phinmf.divergences import Divergence

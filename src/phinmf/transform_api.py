@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Device, RandomState
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.restart import Callback
 from phinmf.divergences import Divergence
 from phinmf.fit import devices
 from phinmf.fit.advice import advise

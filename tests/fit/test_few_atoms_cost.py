@@ -9,7 +9,7 @@ from tensor_problems import tensor
 
 import phinmf
 from phinmf import TLNMF, learn_transform, tl_nmf
-from phinmf.algorithm.single import Single
+from phinmf.algorithm.run import Run
 from phinmf.engines.array import ArrayEngine, ArrayObjective
 from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.inits import covariance as klt
@@ -57,14 +57,14 @@ def inside_the_loop(monkeypatch, wholes):
             spy(owner, name)
 
     def between(name, then):
-        whole = getattr(Single, name)
+        whole = getattr(Run, name)
 
         def noted(self, *args):
             found = whole(self, *args)
             then()
             return found
 
-        monkeypatch.setattr(Single, name, noted)
+        monkeypatch.setattr(Run, name, noted)
 
     between("open", lambda: on.append(1))
     between("measure", on.clear)
@@ -76,7 +76,7 @@ def inside_the_loop(monkeypatch, wholes):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_nothing_in_the_loop_has_more_rows_than_atoms(monkeypatch, solver, engine, anneal):
     Y = sound()
-    with inside_the_loop(monkeypatch, Single) as sizes:
+    with inside_the_loop(monkeypatch, Run) as sizes:
         tl_nmf(Y, solver=solver, engine=engine, anneal=anneal, **HOW)
     assert {name for name, _ in sizes} >= {"nmf_pass"}
     assert len({name for name, _ in sizes}) >= 3
@@ -88,7 +88,7 @@ def test_nothing_in_the_loop_has_more_rows_than_atoms(monkeypatch, solver, engin
 
 def test_the_transform_alone_has_no_more_rows_either(monkeypatch):
     Y = sound()[0]
-    with inside_the_loop(monkeypatch, Single) as sizes:
+    with inside_the_loop(monkeypatch, Run) as sizes:
         learn_transform(Y, np.ones_like(Y), n_atoms=P, max_iter=6, tol=0)
     assert max(size for _, size in sizes) == P
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_array
 from phinmf import arrays, checks
 from phinmf._types import Array, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.restart import Callback
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence
 from phinmf.estimator import encoding, fitting, model_file, validation

@@ -14,17 +14,17 @@ from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Components, Fixed, RandomState
 from phinmf.algorithm.alternate import Outcome, alternate
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
-from phinmf.algorithm.group import Callback, Group, Restart
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
-from phinmf.algorithm.single import Single
+from phinmf.algorithm.restart import Callback, Restart
+from phinmf.algorithm.run import Run
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.fit import power
 from phinmf.fit.automatic import counted, is_auto
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.data import Data, data_of
-from phinmf.fit.description import Seed, description, seed_of
+from phinmf.fit.description import description, seed_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
 from phinmf.fit.given import GivenFactors, given_factors
@@ -61,66 +61,58 @@ class Problem:
     ) -> list[Result]:
         """Run one restart for each random state, in `jobs` threads or one after the other.
 
-        `began` is called with the number of a restart when it begins,
-        `ended` with its number and its result.
+        `began` is called with the number of a restart when it begins, `ended` with its number and
+        its result.
         """
-        n, files = len(random_states), files or Files()
-        seeds = [seed_of(state) if files.used else None for state in random_states]
-        told = [in_units(callback, self.data.unit, self.data.scale) for callback in callbacks]
-        began = began or (lambda number: None)
-        ended = ended or (lambda number, result: None)
-        problem = self
-        if jobs > 1 and self.options.n_threads is None:
-            n_threads = max(1, available() // jobs)
-            problem = replace(self, options=replace(self.options, n_threads=n_threads))
-        if jobs > 1:
-            problem.share()
+        n, files, data = len(random_states), files or Files(), self.data
+        callbacks = [in_units(callback, data.unit, data.scale) for callback in callbacks]
+        problem = self.in_threads(jobs) if jobs > 1 else self
 
         def one(number: int, stopped: Callable[[], bool]) -> Result:
-            began(number)
-            callback = told[number] if jobs == 1 else stopping_with(told[number], stopped)
+            if began is not None:
+                began(number)
+            callback = callbacks[number]
+            if jobs > 1:
+                callback = stopping_with(callback, stopped)
             own = files.of_restart(number, n)
-            outcome = problem._alone(random_states[number], callback, own, seeds[number])
-            result = problem.result(outcome)
-            ended(number, result)
+            result = problem.result(problem.fit(random_states[number], callback, own))
+            if ended is not None:
+                ended(number, result)
             return result
 
         return in_threads(one, n, jobs) if jobs > 1 else in_turn(one, n)
 
-    def share(self) -> None:
-        """Compute what restarts in threads have in common, so that not each of them does."""
-        with single_threaded_blas:
-            _ = self.schedule
-            if not self.options.init.draws:
-                _ = self.common_start
+    def in_threads(self, jobs: int) -> Problem:
+        """The same for restarts in threads: these share the processors and their common start."""
+        problem = self
+        if self.options.n_threads is None:
+            n_threads = max(1, available() // jobs)
+            problem = replace(self, options=replace(self.options, n_threads=n_threads))
+        with single_threaded_blas:  # computed here, so that not each of them does it
+            _ = problem.schedule
+            if not problem.options.init.draws:
+                _ = problem.common_start
+        return problem
 
-    def _alone(
-        self,
-        random_state: RandomState,
-        callback: Callback | None,
-        files: Files,
-        seed: Seed,
-    ) -> Outcome:
-        """Run one restart by itself, on any engine."""
+    def fit(self, random_state: RandomState, callback: Callback | None, files: Files) -> Outcome:
+        """Run Algorithm 1 from one start."""
         data, options = self.data, self.options
-        penalty = options.algorithm.penalty
+        seed = seed_of(random_state) if files.used else None
         with engine_for(
             options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
         ) as engine:
-            model = Model(engine, penalty, kept=self.given.kept)
-            group = Single(model, options.algorithm, self.subspace)
+            model = Model(engine, options.algorithm.penalty, kept=self.given.kept)
+            run = Run(model, options.algorithm, self.subspace)
             restart = self.restart(random_state, callback, engine.powers())
-            return self.run(group, [self.with_files(restart, files, seed, group)])[0]
-
-    def run(self, group: Group, restarts: Sequence[Restart]) -> list[Outcome]:
-        """Run Algorithm 1."""
-        options = self.options.algorithm
-        return alternate(group, restarts, options, self.schedule)
+            if files.used:
+                known = description(options, data, self.given, self.n_components, seed)
+                restart = files.attach(restart, known, run, self.schedule)
+            return alternate(run, restart, self.schedule)
 
     def restart(
         self, random_state: RandomState, callback: Callback | None, powers: Array
     ) -> Restart:
-        """What one restart is asked to do, given the power of each frame."""
+        """Where one restart begins, given the power (N,) of each frame."""
         rng_Phi, rng_W, rng_frames = spawn(random_state, 3)
         return Restart(self.start(rng_Phi, rng_W, powers), rng_frames, callback)
 
@@ -193,14 +185,6 @@ class Problem:
         number = None if self.few_atoms is None else self.few_atoms.number
         coarse = self.subspace if self.begins_coarse else None
         return self.data.schedule(self.options.algorithm, coarse, number)
-
-    def with_files(self, restart: Restart, files: Files, seed: Seed, group: Group) -> Restart:
-        """Let a restart keep checkpoints, and continue from one."""
-        if not files.used:
-            return restart
-        options, data = self.options, self.data
-        known = description(options, data, self.given, self.n_components, seed)
-        return files.attach(restart, known, group, self.schedule, options.algorithm.max_iter)
 
     def result(self, outcome: Outcome) -> Result:
         """The result in the units of what was given, and for all of its frames."""

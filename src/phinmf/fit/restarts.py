@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 
-from phinmf.algorithm.group import Callback
+from phinmf.algorithm.restart import Callback
 from phinmf.result import Result, State, Status
 from phinmf.warn import pinned
 

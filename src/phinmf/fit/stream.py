@@ -10,7 +10,7 @@ from typing import Any
 
 from phinmf import arrays
 from phinmf._types import Array, Device
-from phinmf.algorithm.group import Callback
+from phinmf.algorithm.restart import Callback
 from phinmf.fit.advice import advise
 from phinmf.fit.blocks import Blocks, with_sound
 from phinmf.fit.checkpoint import Files

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices, RandomState
 from phinmf.algorithm.alternate import alternate
-from phinmf.algorithm.group import Callback, Restart
 from phinmf.algorithm.model import Iterate, Model
-from phinmf.algorithm.single import Single
+from phinmf.algorithm.restart import Callback, Restart
+from phinmf.algorithm.run import Run
 from phinmf.fit import power
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
@@ -69,9 +69,8 @@ class TransformProblem:
         subspace, number = (None, None) if few is None else (few.subspace, few.number)
         with engine_for(options.engine, Y, options.divergence, n_threads) as engine:
             model = Model(engine, penalty, self.V_hat[self.order])
-            group = Single(model, options.algorithm, subspace)
-            schedule = data.schedule(options.algorithm, n_atoms=number)
-            (outcome,) = alternate(group, [restart], options.algorithm, schedule)
+            run = Run(model, options.algorithm, subspace)
+            outcome = alternate(run, restart, data.schedule(options.algorithm, n_atoms=number))
         result = replace(result_of(outcome, options.algorithm, data.scale), W=None, H=None)
         result = result if few is None else few.noted(result)
         return replace(result, Phi=result.Phi[self.place])

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from phinmf import arrays
 from phinmf._types import AnyArray, Array
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.group import Callback
+from phinmf.algorithm.restart import Callback
 from phinmf.algorithm.subspace import Subspace
 from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of

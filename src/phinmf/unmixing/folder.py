@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from phinmf.algorithm.group import Callback
+from phinmf.algorithm.restart import Callback
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt, Sound
 from phinmf.audio.many_files import lazy_frames

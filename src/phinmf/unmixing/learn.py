@@ -8,7 +8,7 @@ import numpy as np
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices
-from phinmf.algorithm.group import Callback
+from phinmf.algorithm.restart import Callback
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.audio.sources import Source
 from phinmf.fit.automatic import AUTO
