@@ -13,7 +13,6 @@ from tensor_problems import host, tensor, torch
 import phinmf
 from phinmf import PAPER, TLNMF, arrays, learn_transform, tl_nmf
 from phinmf.audio.example import example
-from phinmf.divergences import DIVERGENCES
 from phinmf.engines import array as array_engine
 from phinmf.engines.array import ArrayEngine
 from phinmf.solvers import SOLVERS
@@ -53,17 +52,12 @@ def objectives_agree(a, b, rel=1e-3, device="cpu"):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("solver", [*SOLVERS, None])
-@pytest.mark.parametrize("divergence", DIVERGENCES)
-def test_every_solver_makes_the_same_steps(sound, solver, divergence, dtype, device):
+def test_every_solver_makes_the_same_steps(sound, solver, dtype, device):
     """At a high floor: near 1e-8 rounding decides which sign pattern a run ends in."""
     how = {"floor": 1e-2, "anneal": False, "max_iter": 12, "tol": 0, "random_state": 0}
     # from a random start rounding chooses between equal turns of Jacobi
     how["init"] = "dct" if solver == "jacobi" else "random"
-    a, b = both(
-        lambda Y: tl_nmf(Y, 5, solver=solver, divergence=divergence, **how),
-        sound.astype(dtype),
-        device=device,
-    )
+    a, b = both(lambda Y: tl_nmf(Y, 5, solver=solver, **how), sound.astype(dtype), device=device)
     objectives_agree(a, b, device=device)
     if dtype == np.float64 and solver != "jacobi":
         assert np.allclose(b.history.objective, a.history.objective, rtol=1e-9)
@@ -80,10 +74,10 @@ def test_the_default_ends_at_the_same_objective(dtype, device):
         for seed in range(4)
     ]
     for a, b in fits:
-        objectives_agree(a, b, rel=1e-2, device=device)
+        objectives_agree(a, b, rel=5e-3, device=device)
         assert b.history.frames[0] < Y.shape[1]
     means = np.mean([[a.objective, b.objective] for a, b in fits], axis=0)
-    assert means[1] == pytest.approx(means[0], rel=3e-3)
+    assert means[1] == pytest.approx(means[0], rel=1e-3)
 
 
 def test_channels_weights_masks_and_given_factors_agree(sound, rng):
