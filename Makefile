@@ -7,7 +7,7 @@ OLDEST := tests/estimator/test_estimator.py tests/estimator/test_model_file.py t
 	tests/unmixing tests/release tests/studio/test_flow.py tests/studio/test_guard.py tests/studio/test_uploads.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-all test-gpu test-oldest lint format bench docs paper paper-quick dist clean
+.PHONY: help demo test test-all test-oldest lint format bench docs paper paper-quick dist clean
 
 help:  ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,15 +21,10 @@ test: $(VENV)/.test  ## Run the tests that need nothing but Python, in three min
 # PyTorch is installed by hand, because the right build depends on the machine.
 test-all: $(VENV)/.test-all  ## Run all tests, in 12 minutes; they need PyTorch, Chromium and chromedriver
 	$(BIN)/python -c 'import torch'
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not gpu' --no-skip
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m '' --no-skip
 
-test-gpu: $(VENV)/.test-all  ## Install PyTorch and run the tests that need a CUDA device
-	$(PIP) --editable '.[gpu,dask]'
-	$(BIN)/python -m pytest -m gpu tests/gpu
-
-# The test tools of the oldest scikit-learn need that variable.
 test-oldest: $(VENV)-oldest/.test  ## Test with the oldest supported versions, except of Dask and PyTorch
-	SCIPY_ARRAY_API=1 $(VENV)-oldest/bin/python -m pytest $(OLDEST)
+	$(VENV)-oldest/bin/python -m pytest $(OLDEST)
 
 lint: $(VENV)/.lint  ## Run the linters and the type checker
 	$(BIN)/ruff check .

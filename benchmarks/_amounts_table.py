@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from _common import RESULTS, read_csv
+from _common import read_csv
 
 PASS = "tl_nmf(stream, 10)"
 LARGER = (1764 / 440) ** 2 * 2  #: products of 44.1 kHz stereo, compared with 11,025 Hz mono
@@ -19,9 +19,7 @@ def duration(seconds: float) -> str:
 
 
 def place(described: str) -> str:
-    """The processor or the GPU of the first line of a results file, in few words."""
-    if "NVIDIA" in described:
-        return "one " + described.split(";")[0]
+    """The processor of the first line of a results file, in few words."""
     cores = re.search(r"\d+ cores?", described)
     return cores[0] if cores else described
 
@@ -40,15 +38,10 @@ def sound_of(minutes: str) -> str:
 def table() -> list[dict[str, str]]:
     """Return all lines: what was measured, and what follows from it."""
     rows = []
-    for name in ("amounts_cpu", "amounts_gpu"):
-        if not (RESULTS / f"{name}.csv").exists():
-            continue
-        described, found = read_csv(name)
-        for one in found:
-            rows.append(
-                row(sound_of(one["minutes"]), one["call"], place(described),
-                    float(one["seconds"]), "measured")
-            )  # fmt: skip
+    described, found = read_csv("amounts_cpu")
+    for one in found:
+        sound, seconds = sound_of(one["minutes"]), float(one["seconds"])
+        rows.append(row(sound, one["call"], place(described), seconds, "measured"))
     described, hours = read_csv("online_hours")
     last = hours[-1]
     ten = float(last["processor_seconds"]) * 10 / float(last["hours"])

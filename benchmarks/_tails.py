@@ -17,17 +17,18 @@ import numpy as np
 
 from phinmf.algorithm import alternate
 from phinmf.algorithm.annealing import Phase
-from phinmf.algorithm.group import Measured
 from phinmf.algorithm.model import Iterate, Model
-from phinmf.algorithm.single import Single
+from phinmf.algorithm.run import Run
 from phinmf.algorithm.subspace import scaled
 from phinmf.engines.base import OutOfTime
 from phinmf.engines.blocked.engine import BlockedEngine
 from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
+from phinmf.result import Row
+from phinmf.solvers import Descent
 
 
-class AsTheyAre(Single):
+class AsTheyAre(Run):
     """The NMF steps see all M rows of X; the transform is learned on the first P of them."""
 
     R: np.ndarray | None = None  #: what the NMF steps see of the other rows, (C, N, M - P)
@@ -41,7 +42,7 @@ class AsTheyAre(Single):
         if self.stage != before:
             P, M = len(self.last.Phi), self.shape[1]
             W, H = scaled(self.subspace.with_rows(self.last, M), self.last.H, False)
-            self.here.engine.set_activations(H)
+            self.model.engine.set_activations(H)
             self.last = Iterate(self.last.Phi, W[:P], H)
             rows = self.whole.subset(self.sample, self.stage.dtype, self.subspace.basis[P:])
             self.R, self.W_of_R = self.seen(rows.engine.shard.Y), self.shared(W[P:])
@@ -60,32 +61,36 @@ class AsTheyAre(Single):
 
     def seeing(self) -> Model:
         """The model of all rows that are seen."""
-        here = self.here.engine
+        here = self.model.engine
         X = np.concatenate([here.shard.Y @ self.last.Phi.T, self.R], axis=2).transpose(0, 2, 1)
         engine = BlockedEngine(X, here.divergence, weights=here.weights, workers=here.workers)
         engine.set_activations(here.activations())
-        return Model(engine, self.here.penalty)
+        return Model(engine, self.model.penalty)
 
-    def nmf(self, n_iter: int, out_of_time: OutOfTime) -> None:
-        """Update H and all rows of W."""
+    def nmf(self, n_iter: int, out_of_time: OutOfTime) -> np.ndarray:
+        """Update H and all rows of W; return those of the atoms that are learned."""
         model, P, gamma = self.seeing(), len(self.last.W), self.options.nmf_exponent
         W = np.concatenate([self.last.W, self.W_of_R])
         W = model.nmf(W, self.phase.floor, gamma, n_iter, out_of_time)
-        self.here.engine.set_activations(model.engine.activations())
-        self.W, self.W_of_R = W[:P], W[P:]
+        self.model.engine.set_activations(model.engine.activations())
+        self.W_of_R = W[P:]
+        return W[:P]
 
-    def measure(self) -> list[Measured]:
+    def measure(self, W: np.ndarray, step: Descent, evaluations: int) -> Row:
         """Add the cost of the other rows: without it the objective could rise."""
-        (found,), model = super().measure(), self.seeing()
-        W = np.concatenate([self.W, self.W_of_R])
+        row, model = super().measure(W, step, evaluations), self.seeing()
+        W = np.concatenate([W, self.W_of_R])
         divergence, penalty = model.costs(W, self.phase.floor)
         target = model.cost(W, self.options.floor)
-        return [found._replace(divergence=divergence, penalty=penalty, target_objective=target)]
+        return row._replace(
+            objective=divergence + penalty, divergence=divergence, penalty=penalty,
+            target_objective=target,
+        )  # fmt: skip
 
-    def iterate(self, number: int) -> Iterate:
+    def iterate(self) -> Iterate:
         """Return all rows of Φ and W."""
         self.subspace = replace(self.subspace, W=self.all_rows())
-        return super().iterate(number)
+        return super().iterate()
 
 
 class Pooled(AsTheyAre):
@@ -111,8 +116,8 @@ class Pooled(AsTheyAre):
         return np.concatenate([self.last.W, share[:, None] * self.W_of_R])
 
 
-WAYS: dict[str, type[Single]] = {
-    "left out, added at the end (the package)": Single,
+WAYS: dict[str, type[Run]] = {
+    "left out, added at the end (the package)": Run,
     "as they are": AsTheyAre,
     "pooled": Pooled,
 }
@@ -128,18 +133,18 @@ class Learned:
 
 
 def learned(
-    Y: np.ndarray, way: type[Single], last_steps: Sequence[int], seed: int, **how: Any
+    Y: np.ndarray, way: type[Run], last_steps: Sequence[int], seed: int, **how: Any
 ) -> Learned:
     """Learn with one of the ways, then make NMF steps on all rows at the target floor."""
     problem = problem_of(Y, 10, fit_options(**how))
     options, data = problem.options.algorithm, problem.data
     with BlockedEngine(data.Y, problem.options.divergence, None, data.weights) as engine:
         model, made = Model(engine, options.penalty), min(last_steps)
-        group = way(model, options, problem.subspace)
+        run = way(model, options, problem.subspace)
         restart = problem.restart(seed, None, engine.powers())
         with patch.object(alternate, "LAST_STEPS_OF_FEW", made):
             before = time.process_time()
-            (outcome,) = problem.run(group, [restart])
+            outcome = alternate.alternate(run, restart, problem.schedule)
             processor = time.process_time() - before
         W, objectives = model.restore(outcome.last, options.floor).W, {}
         for steps in sorted(last_steps):

@@ -1,8 +1,7 @@
 """10 minutes and 10 hours of 44.1 kHz stereo, M = 1764: what a whole fit takes.
 
-``amounts.py cpu --minutes 10`` and ``amounts.py gpu --minutes 10 600`` measure on this machine;
-``amounts.py table`` puts what was measured and what follows from it into one table. The frames
-are in the memory of the host: 600 minutes are 25 GB, and as much again at unit power.
+``amounts.py`` measures on this machine; ``amounts.py table`` puts what was measured and what
+follows from it into one table.
 """
 
 from __future__ import annotations
@@ -18,10 +17,7 @@ from _stereo_sound import StereoSound
 import phinmf
 
 K = 10
-WAYS = {
-    "cpu": {"tl_nmf(Y, 10)": {}, "tl_nmf(Y, 10, n_atoms=0.999)": {"n_atoms": 0.999}},
-    "gpu": {"tl_nmf(Y, 10, device='cuda')": {"device": "cuda"}},
-}
+WAYS = {"tl_nmf(Y, 10)": {}, "tl_nmf(Y, 10, n_atoms=0.999)": {"n_atoms": 0.999}}
 
 
 def measured(minutes: float, Y: np.ndarray, call: str, how: dict) -> dict:
@@ -41,45 +37,27 @@ def measured(minutes: float, Y: np.ndarray, call: str, how: dict) -> dict:
         "objective": f"{result.objective / (Y.shape[1] * Y.shape[2]):.3f}",
         "frames_gigabytes": f"{Y.nbytes / 1e9:.3g}",
         "host_gigabytes": f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.3g}",
-        "device_gigabytes": device_memory(),
     }
     print(row, flush=True)
     return row
 
 
-def device_memory() -> str:
-    """Return the largest number of gigabytes that was in use on the GPU, if there is one."""
-    try:
-        import torch
-    except ImportError:
-        return ""
-    return f"{torch.cuda.max_memory_allocated() / 1e9:.3g}" if torch.cuda.is_available() else ""
-
-
-def device_name() -> str:
-    """Return the GPU and the version of PyTorch."""
-    import torch
-
-    return f"{torch.cuda.get_device_name()}; torch {torch.__version__}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("where", nargs="?", choices=[*WAYS, "table"], default="cpu")
+    parser.add_argument("what", nargs="?", choices=["measure", "table"], default="measure")
     parser.add_argument("--minutes", type=float, nargs="+", default=[10.0])
     options = parser.parse_args()
     print(machine())
-    if options.where == "table":
+    if options.what == "table":
         print(write_csv("amounts", table()))
         return
     rows = []
     for minutes in options.minutes:
         Y, seconds = timed(StereoSound(minutes).frames)
         print(f"{minutes:g} minutes, frames {Y.shape}, made in {seconds:.1f} s", flush=True)
-        for call, how in WAYS[options.where].items():
+        for call, how in WAYS.items():
             rows.append(measured(minutes, Y, call, how))
-            device = device_name() if options.where == "gpu" else ""
-            print(write_csv(f"amounts_{options.where}", rows, device))
+            print(write_csv("amounts_cpu", rows))
 
 
 if __name__ == "__main__":

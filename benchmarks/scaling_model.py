@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import csv
 import math
-from collections.abc import Callable
 from contextlib import ExitStack
 
 import dask.array as da
@@ -85,44 +84,6 @@ def fitted(rows: list[dict]) -> np.ndarray:
     return found / scale
 
 
-def gpu_rows(M: int, N: int, C: int, travels: Callable[[int], float], rest: float) -> list[dict]:
-    """GPUs, from the outer iteration of shards that `benchmarks/gpu_stream.py` measured on one.
-
-    Eight do not hold the frames: these stream from the memory of the host. In 72 they fit, with
-    room for the pieces that are computed.
-    """
-    with (RESULTS / "gpu_stream.csv").open() as file:
-        device = file.readline().removeprefix("# ").split(";")[0]
-        found = {row["way"]: row for row in csv.DictReader(file) if int(row["M"]) == M}
-    rows = []
-    for n, way, where in (
-        (8, "streamed, a quarter", "frames from the memory of the host"),
-        (72, "resident shard", "frames on the GPUs"),
-    ):
-        share = N * C / n / int(found[way]["N"])
-        compute, link = (share * float(found[way][key]) for key in ("outer_s", "link_s"))
-        frames = 4 * M * C * N / n / 1e9
-        parts = {"frames": compute, "network": travels(n), "rest": rest}
-        total = sum(parts.values())
-        rows.append(
-            {
-                "cluster": f"{n} × {device}, {where}",
-                "frames_s": f"{compute:.3g}" + (f", the link {link:.2g}" if link else ""),
-                "algebra_s": "in frames",
-                "packing_s": "in rest",
-                "network_s": f"{parts['network']:.2g}",
-                "rest_s": f"{rest:.2g}",
-                "iteration_s": f"{total:.3g}",
-                "hours_for_40": f"{40 * total / 3600:.2g}",
-                "bottleneck": max(parts, key=parts.get),
-                "memory_per_worker": f"{2 * frames:.0f} GB of the host"
-                if link
-                else f"{3 * frames:.0f} GB",
-            }
-        )
-    return rows
-
-
 def forecast(constants: np.ndarray) -> list[dict]:
     """1,000 hours of 44.1 kHz stereo, M = 1764, on clusters that were not measured."""
     M, C, hours = 1764, 2, 1000
@@ -158,7 +119,7 @@ def forecast(constants: np.ndarray) -> list[dict]:
         how = "along a tree of workers" if tree else "the client sends to each"
         compute = work / (64 * cores * share)
         rows.append(row(f"64 CPU nodes of {cores} cores, {how}", compute, 64, tree))
-    return rows + gpu_rows(M, N, C, travels, e)
+    return rows
 
 
 def main() -> None:

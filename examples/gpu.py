@@ -2,8 +2,8 @@
 A GPU, if there is one
 ======================
 
-``device="cuda"`` is all that changes; the restarts are then one batch. Without a GPU the
-processor does the same. A seed is the same start on both: starts are drawn on the host.
+``device="cuda"`` is all that changes. Without a GPU the processor does the same. A seed is the same
+start on both: starts are drawn on the host.
 """
 
 import time

@@ -1,6 +1,5 @@
 import os
 import re
-import shutil
 from pathlib import Path
 
 import hypothesis
@@ -8,9 +7,6 @@ import numpy as np
 import pytest
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # for checks of scikit-learn; read when SciPy is imported
-if not shutil.which("nvidia-smi"):
-    os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported: its kernels run anywhere
-
 hypothesis.settings.register_profile("phinmf", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("phinmf")
 
@@ -19,8 +15,8 @@ def pytest_addoption(parser):
     parser.addoption("--no-skip", action="store_true", help="what would be skipped fails")
 
 
-#: A module all of whose tests are `full`, or need a GPU.
-FULL = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.(full|gpu)\b", re.M)
+#: A module all of whose tests are `full`.
+FULL = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.full\b", re.M)
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -31,7 +27,7 @@ def pytest_ignore_collect(collection_path, config):
 
 
 #: Parameters of tests that need PyTorch or Dask.
-NEEDS_MORE = {"dask", "tensor", "tensors", "array on tensors", "by_tensors", "batch", "streamed"}
+NEEDS_MORE = {"dask", "tensor", "tensors", "array on tensors", "by_tensors"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

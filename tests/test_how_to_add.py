@@ -71,7 +71,7 @@ class Logarithmic(Penalty):
     weight: float
 
     def cost(self, totals):
-        return self.weight * namespace(totals).sum(namespace(totals).log(1 + totals), axis=-1)
+        return self.weight * namespace(totals).sum(namespace(totals).log(1 + totals))
 
     def rates(self, totals):
         return self.weight / (1 + totals)

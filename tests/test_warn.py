@@ -6,7 +6,6 @@ import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,27 +81,6 @@ def test_unmix(monkeypatch):
     monkeypatch.setattr("phinmf.unmixing.fits.early_stops", contextlib.nullcontext)
     y = np.random.default_rng(0).standard_normal(800)
     found, expected = locations(lambda: unmix(y, 8000, 2, window=16, seed=0, max_time=0.01))
-    assert found == expected
-
-
-@pytest.mark.full
-def test_tensors(monkeypatch):
-    """Both that a fit has not converged, and that a compiled function is not used."""
-    torch = pytest.importorskip("torch")
-    operations = pytest.importorskip("phinmf.tensors.operations")
-    trial_run = pytest.importorskip("phinmf.tensors.trial_run")
-    wrong = replace(operations.plain(), take=None)  # cannot be called
-    monkeypatch.setattr(trial_run, "_trusted", {})
-    monkeypatch.setattr(trial_run, "_replaced", set())
-    monkeypatch.setattr(trial_run.Questions, "enough_frames", lambda self: 48)
-    monkeypatch.setattr(operations, "fused", lambda many: wrong)
-    monkeypatch.setattr(trial_run, "best", trial_run.trusted)
-    found, expected = locations(lambda: tl_nmf(torch.from_numpy(Y), 2, **HOW))
-    assert found == expected
-    trial_run._trusted.clear()
-    trial_run._replaced.clear()
-    model, X = TLNMF(2, n_init=2, **HOW), torch.from_numpy(Y.T)
-    found, expected = locations(lambda: model.fit(X), RuntimeWarning)
     assert found == expected
 
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from phinmf import checks
 from phinmf._types import AnyArray, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.restart import Callback
 from phinmf.arrays.streams import is_stream
 from phinmf.audio.frames import refuse_rate
 from phinmf.divergences import Divergence, DivergenceName
@@ -199,18 +199,12 @@ def tl_nmf(
         How frames are held: "blocked" is the fast one, "array" its readable reference, "dask" on
         the workers of the current ``distributed.Client``, or within the memory that
         ``dask.config.set({"phinmf.memory": "2GB"})`` allows; with the bits of "blocked".
-        For tensors, "array" is the readable one, and "auto" a faster batch where that is possible:
-        with L-BFGS (along the exponential), a floor, H not fixed, and a divergence and a penalty
-        that the kernels know.
+        Tensors are computed with by "array".
     device : str, optional
         Where to compute: "cuda", "cuda:1" or another device of PyTorch; by default where Y is. Y
         may be a tensor: Φ, W and H are then tensors on its device. An array of NumPy is moved to
-        the device once, and the result is one of NumPy; if it does not fit there, it stays in
-        memory and streams through the device (the environment variable PHINMF_GPU_MEMORY limits
-        the memory for frames, as 20GB; the default is 0.8 of what is free). A dask array without
-        a ``distributed.Client`` streams as well. With one, each worker that has a GPU uses it;
-        "cuda" asks that there is at least one, and "cpu" uses none. Random starts are drawn on
-        the host: a seed means the same start everywhere.
+        the device once, and the result is one of NumPy. A dask array is computed on processors.
+        Random starts are drawn on the host: a seed means the same start everywhere.
     n_threads : int, optional
         Threads of the blocked engine; all available by default. The result does not depend on it.
 
@@ -235,7 +229,6 @@ def tl_nmf(
         smoothness=smoothness, n_atoms=n_atoms, floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf,
         n_iter_transform=n_iter_transform, nmf_exponent=nmf_exponent, max_iter=max_iter,
         max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
-        device=None if is_stream(Y) else device,
     )  # fmt: skip
     files = Files(checkpoint, checkpoint_every, resume)
     checks.function("callback", callback)

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Device, RandomState
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.restart import Callback
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
 from phinmf.fit import devices
@@ -79,7 +79,7 @@ def learn_transform(
         solver=solver, init=init, divergence=divergence, sparsity=0.0, n_atoms=n_atoms, floor=floor,
         anneal=anneal, n_iter_nmf=0, n_iter_transform=n_iter_transform, nmf_exponent=1.0,
         max_iter=max_iter, max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
-        device=device, for_nmf=False,
+        for_nmf=False,
     )  # fmt: skip
     problem = TransformProblem.of(Y, V_hat, options)
     advise(problem.data.frames, problem.options, channels=True)

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
 from phinmf._types import Components, Device, RandomState
-from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import DEFAULT_SPARSITY
+from phinmf.algorithm.restart import Callback
 from phinmf.audio.frames import whole_signal
 from phinmf.audio.sources import ArraySource
 from phinmf.fit.automatic import AUTO

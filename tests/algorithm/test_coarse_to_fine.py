@@ -5,7 +5,6 @@ import pytest
 from few_atoms import LIKELIHOODS, check_falling, same_bits, sound
 from fuzz.formulas import check_fit
 from hostile import nothing_changes
-from problems import notes
 from tensor_problems import host, tensor
 
 import phinmf
@@ -179,17 +178,6 @@ def test_a_tiny_time_limit(max_time, n_atoms, give):
     check_fit(Y, r, {})
 
 
-@pytest.mark.full
-def test_restarts_of_a_batch_grow_together():
-    """All of them change the number of atoms at the same time."""
-    Y = tensor(notes(24, 1200))
-    fits = phinmf.TLNMF(2, n_init=3, max_iter=12, tol=0, random_state=1, init="random").fit(Y.T)
-    assert len(fits.objectives_) == 3
-    assert fits.history_.atoms[0] < 24
-    assert fits.n_atoms_ == fits.history_.atoms[-1] == 24
-    assert fits.energy_ == 1
-
-
 def test_without_nmf_steps():
     """W has columns of sum 1 also if no step makes them so."""
     Y = sound()
@@ -231,25 +219,6 @@ def test_memory_of_lbfgs_grows(M, rng):
         assert np.array_equal(wide[:3, :3], before)
         assert not wide[3:].any()
     assert rho == 1 / (s @ y)
-
-
-@pytest.mark.full
-def test_memory_of_a_batch_grows_and_is_forgotten():
-    torch = pytest.importorskip("torch")
-    from phinmf.tensors.memory import Memory, grown
-
-    memory = Memory(2, 3, 4, torch.float64, torch.device("cpu"))
-    memory.S.copy_(torch.randn(2, 3, 16, generator=torch.Generator().manual_seed(0)))
-    of = memory.of([0, 1])
-    more = grown(of, 6)
-    assert torch.equal(more["S"].view(2, 3, 6, 6)[..., :4, :4], of["S"].view(2, 3, 4, 4))
-    assert more["S"].view(2, 3, 6, 6)[..., 4:, :].abs().sum() == 0
-    assert more["inverse"].shape == (2, 36)
-    assert grown(of, 4) is of
-    assert grown(of, 3)["S"].abs().sum() == 0
-    wide = Memory(2, 3, 6, torch.float64, torch.device("cpu"))
-    wide.take_over(more)
-    assert torch.equal(wide.S, more["S"])
 
 
 def test_a_run_is_the_same_twice():

@@ -11,7 +11,7 @@ from problems import notes
 
 import phinmf
 from phinmf import TLNMF, Status
-from phinmf.algorithm.single import Single
+from phinmf.algorithm.run import Run
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.blocked.engine import BlockedEngine
 from phinmf.engines.blocked.objective import BlockedObjective
@@ -24,8 +24,8 @@ WHERE = {  # what is interrupted
     "a line search": (BlockedObjective, "at"),
     "the move to its result": (BlockedObjective, "move"),
     "a new stage": (BlockedEngine, "subset"),
-    "Φ made orthogonal again": (phinmf.algorithm.single, "polish"),
-    "the start of an iteration": (Single, "update"),
+    "Φ made orthogonal again": (phinmf.algorithm.run, "polish"),
+    "the start of an iteration": (Run, "update"),
     "the end of an iteration": (phinmf.algorithm.alternate, "reason_to_stop"),
 }
 

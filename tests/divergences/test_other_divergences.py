@@ -12,8 +12,6 @@ from phinmf import TLNMF, Divergence, learn_transform, tl_nmf
 from phinmf.divergences import Family, Gaussian, ItakuraSaito, is_compiled
 from phinmf.engines import ENGINES
 from phinmf.fit.encode import encode
-from phinmf.fit.options import fit_options
-from phinmf.fit.problem import problem_of
 from phinmf.penalties import Sparse
 
 #: a floor at which rounding is not amplified
@@ -114,10 +112,6 @@ def test_tensors_go_the_readable_way():
     r = tl_nmf(tensor(Y), 3, divergence=HALF, **HOW)
     readable = tl_nmf(Y, 3, divergence=HALF, engine="array", **HOW)
     assert r.objective == pytest.approx(readable.objective, rel=1e-6)
-    for d in (Declared(0, Family.GAUSSIAN), Declared(1.0, Family.ITAKURA_SAITO)):
-        assert problem_of(tensor(Y), 3, fit_options(divergence=d)).fits_a_batch
-    for d in (HALF, Tilted(), Declared(0.5, Family.GAUSSIAN)):
-        assert not problem_of(tensor(Y), 3, fit_options(divergence=d)).fits_a_batch
 
 
 def half(self, v, v_hat, eps):

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tensor_problems import needs_torch
 
-from phinmf.arrays import copied, is_tensor, to_numpy, with_separate_channels
+from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.blocked.compiled_shard import CompiledShard
@@ -25,25 +24,6 @@ from phinmf.linalg.manifold import random_orthogonal
 C, M, N, K = 2, 6, 1100, 3  # four blocks
 EPS = 1e-3
 
-
-def tensors(Y, stretch, workers):
-    """Return a shard on the processor, in pieces that are no multiple of its blocks."""
-    needs_torch()
-    from phinmf.engines.device.resident import TensorShard
-
-    return TensorShard(Y, stretch, "cpu", entries=168 * C * M)
-
-
-def streams(Y, stretch, workers):
-    """Return a shard some of whose frames stream to the processor."""
-    needs_torch()
-    from streamed_shards import visible
-
-    return visible(Y, stretch, workers)
-
-
-#: every kind of shard that computes, made from frames (C, n, M), a stretch and threads
-SHARDS = {"compiled": CompiledShard, "tensors": tensors, "streamed": streams}
 
 METHODS = [name for name in vars(Shard) if name in Shard.__abstractmethods__]
 
@@ -64,9 +44,9 @@ class Numbers:
         weights = self.weights[frames]
         return Stretch(N, blocks, DIVERGENCES["itakura-saito"], weights, False, links)
 
-    def shard(self, kind=CompiledShard):
+    def shard(self):
         blocks = slice(0, len(blocks_of(N)))
-        return kind(self.Y, self.stretch(blocks), Workers(1))
+        return CompiledShard(self.Y, self.stretch(blocks), Workers(1))
 
     def transform(self):
         return random_orthogonal(M, self.rng)
@@ -119,9 +99,9 @@ def make(shard, call):
     return getattr(shard, call.name)(*call.arguments(slice(None)))
 
 
-def with_all_state(numbers, kind=CompiledShard):
+def with_all_state(numbers):
     """A shard that holds something of everything."""
-    shard = numbers.shard(kind)
+    shard = numbers.shard()
     first = ("rotate", "energies", "set_activations", "keep_activations")
     for name in (*first, "set_model", "at", "nmf_pass"):
         make(shard, numbers.calls(name)[0])
@@ -134,16 +114,16 @@ def snapshot(shard):
     held = {name: x for name, x in vars(shard).items() if x is None or is_array(x)}
     held |= {name: getattr(shard, name) for name in STATE}
     held = {name: x for name, x in held.items() if name not in getattr(shard, "stands_for", ())}
-    return {name: None if x is None else np.array(to_numpy(x)) for name, x in held.items()}
+    return {name: None if x is None else np.array(x) for name, x in held.items()}
 
 
 def is_array(x):
-    return isinstance(x, np.ndarray) or is_tensor(x)
+    return isinstance(x, np.ndarray)
 
 
 def spoil(shard, state):
     """Replace an array by one without any information."""
-    spoilt = copied(getattr(shard, state))
+    spoilt = getattr(shard, state).copy()
     spoilt[...] = np.nan
     setattr(shard, state, spoilt)
 
@@ -182,7 +162,7 @@ def same(a, b):
 
 
 def as_array(x):
-    return None if x is None else to_numpy(x)
+    return x
 
 
 def test_every_method_of_the_contract_declares_what_it_reads_and_changes():
@@ -206,12 +186,11 @@ def test_a_declaration_of_unknown_state_is_refused():
         access(reads="X Z")
 
 
-@pytest.mark.parametrize("kind", SHARDS)
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_changes_what_it_declares_and_nothing_else(kind, name):
+def test_a_method_changes_what_it_declares_and_nothing_else(name):
     changed = set()
     for call in Numbers(1).calls(name):
-        shard = with_all_state(Numbers(), SHARDS[kind])
+        shard = with_all_state(Numbers())
         before = snapshot(shard)
         answer = make(shard, call)
         changed |= differing(before, snapshot(shard))
@@ -222,13 +201,12 @@ def test_a_method_changes_what_it_declares_and_nothing_else(kind, name):
     assert changed == ACCESS[name].changes
 
 
-@pytest.mark.parametrize("kind", SHARDS)
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_depends_on_what_it_declares_and_nothing_else(kind, name):
+def test_a_method_depends_on_what_it_declares_and_nothing_else(name):
     for number in range(len(Numbers(1).calls(name))):
         outcomes = []
         for spoilt in (set(), STATE - ACCESS[name].reads):
-            shard = with_all_state(Numbers(), SHARDS[kind])
+            shard = with_all_state(Numbers())
             for state in spoilt:
                 spoil(shard, state)
             answer = make(shard, Numbers(1).calls(name)[number])
@@ -236,10 +214,9 @@ def test_a_method_depends_on_what_it_declares_and_nothing_else(kind, name):
         assert same(*outcomes)
 
 
-@pytest.mark.parametrize("kind", SHARDS)
 @pytest.mark.parametrize("name", [n for n in METHODS if ACCESS[n].restored_by])
-def test_what_a_method_returns_restores_the_state_that_it_reads(kind, name):
-    shard = with_all_state(Numbers(), SHARDS[kind])
+def test_what_a_method_returns_restores_the_state_that_it_reads(name):
+    shard = with_all_state(Numbers())
     before, answer = snapshot(shard), make(shard, Numbers().calls(name)[0])
     for state in ACCESS[name].reads:
         spoil(shard, state)

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from phinmf.engines.blocked.summation import (
     Node,
     Tree,
-    nodes_within,
-    shared_out,
     stretches_of,
     total,
 )
@@ -79,30 +77,3 @@ def test_read_only_sums_are_not_changed():
     (alone,) = total(1, [Node(0, 1, [fixed[0]])])
     alone += 1
     assert fixed[0].tolist() == [1, 1]
-
-
-@given(
-    shares=st.lists(st.sampled_from([1, 4, 256]), min_size=1, max_size=6),
-    more=st.integers(0, 60),
-)
-def test_unequal_shares_are_made_of_nodes(shares, more):
-    """A shard adds up its largest nodes at once; together they are those of the whole tree."""
-    n = len(shares) + more
-    stretches = shared_out(n, shares)
-    assert len(stretches) == len(shares)
-    assert (stretches[0].start, stretches[-1].stop) == (0, n)
-    assert all(a.stop == b.start for a, b in itertools.pairwise(stretches))
-    assert all(s.stop > s.start for s in stretches)
-    rng = np.random.default_rng(n)
-    blocks, sent = leaves(n, rng), []
-    for stretch in stretches:
-        tree = Tree(n)
-        for block in blocks[stretch]:
-            tree.add(Node(block.first, block.end, [block.sums[1]]))
-        assert nodes_within(n, stretch) == [slice(x.first, x.end) for x in tree.nodes]
-        sent += tree.nodes
-    assert total(n, sent) == [by_halves(blocks)[1]]
-
-
-def test_larger_shares_get_more_blocks():
-    assert [s.stop - s.start for s in shared_out(1000, [256, 4, 4, 256])] == [491, 9, 9, 491]

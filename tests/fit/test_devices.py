@@ -147,11 +147,11 @@ def test_too_little_memory(monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate ...")
 
     monkeypatch.setattr(ArrayEngine, "rotate", rotate)
-    monkeypatch.setattr("phinmf.tensors.batch.Batch.rotate", lambda self: rotate(self, None))
     monkeypatch.setattr(devices, "free_memory", lambda device: 2**27)
     words = (
         r"cpu has too little memory: . of shape \(\d+, \d+\) needs about 0.17 GiB, and 0.12 GiB are"
-        r" free now; pass float32 rather than float64, fewer frames at a time, or device='cpu'"
+        r" free now; learn fewer atoms \(n_atoms\), pass float32 rather than float64, or compute"
+        r" on the CPU \(device='cpu'\)"
     )
     for fit in (
         lambda: tl_nmf(given, 2),
@@ -169,7 +169,6 @@ def test_other_errors_of_pytorch_are_not_said_to_be_of_memory(monkeypatch):
         raise RuntimeError("something else")
 
     monkeypatch.setattr(ArrayEngine, "rotate", rotate)
-    monkeypatch.setattr("phinmf.tensors.batch.Batch.rotate", lambda self: rotate(self, None))
     with pytest.raises(RuntimeError, match="something else"):
         tl_nmf(given, 2)
 

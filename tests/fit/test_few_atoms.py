@@ -18,16 +18,14 @@ from phinmf.solvers import SOLVERS
 pytestmark = pytest.mark.usefixtures("always_coarse")
 
 HOW = {"n_components": 2, "max_iter": 7, "tol": 0, "random_state": 0}
-#: engines by name, and tensors: as a batch and by the readable engine
-ENGINES = [*engines_here(), "batch", "array on tensors"]
+#: engines by name, and tensors
+ENGINES = [*engines_here(), "tensors"]
 
 
 def fitted(Y, engine, **how):
     """The same fit on an engine of `ENGINES`."""
-    if engine == "batch":
+    if engine == "tensors":
         return tl_nmf(tensor(Y), **HOW | how)
-    if engine == "array on tensors":
-        return tl_nmf(tensor(Y), engine="array", **HOW | how)
     return tl_nmf(Y, engine=engine, **HOW | how)
 
 
@@ -57,7 +55,7 @@ def test_channels_weights_and_masks(engine, C, dtype):
         check_few(r, Y, P, {}, np.where(mask, 0, weights))
 
 
-@pytest.mark.parametrize("engine", ["blocked", "batch"])
+@pytest.mark.parametrize("engine", ["blocked", "tensors"])
 @pytest.mark.parametrize("P", [1, 2, 23])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_one_atom_and_nearly_all(engine, solver, P):
@@ -101,7 +99,7 @@ def test_threads_give_the_same_bits(dtype, n_threads):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("init", INITS)
-@pytest.mark.parametrize("engine", ["blocked", "batch"])
+@pytest.mark.parametrize("engine", ["blocked", "tensors"])
 def test_every_init_starts_inside_the_subspace(init, engine, dtype):
     Y = sound(dtype=dtype)
     start = fitted(Y, engine, init=init, n_atoms=6, max_iter=0)
@@ -112,7 +110,7 @@ def test_every_init_starts_inside_the_subspace(init, engine, dtype):
     assert r.history.start == pytest.approx(start.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize("engine", ["blocked", "batch"])
+@pytest.mark.parametrize("engine", ["blocked", "tensors"])
 def test_single_precision_on_the_way_leaves_the_other_atoms_as_they_are(engine):
     """Where `tol` allows it, a run in double precision converges in single precision."""
     Y, seen = sound(M=40, n=80_000), []
@@ -224,13 +222,13 @@ def test_a_given_start_is_kept_as_far_as_the_subspace_allows():
 
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)
-@pytest.mark.parametrize("engine", ["blocked", "batch"])
+@pytest.mark.parametrize("engine", ["blocked", "tensors"])
 def test_few_atoms_are_not_compared_with_a_start_over_all_of_them(divergence, engine):
     """The weak rows of a good start cost less than nothing with the Gaussian likelihood."""
     Y = sound()
     before = tl_nmf(Y, n_atoms=6, divergence=divergence, **HOW | {"max_iter": 40})
     start = {"init": before.Phi, "W": before.W, "H": before.H}
-    if engine == "batch":
+    if engine == "tensors":
         start = {name: tensor(value) for name, value in start.items()}
     r = fitted(Y, engine, n_atoms=6, anneal=False, divergence=divergence, **start)
     assert r.n_iter == HOW["max_iter"]

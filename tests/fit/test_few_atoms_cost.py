@@ -9,7 +9,7 @@ from tensor_problems import tensor
 
 import phinmf
 from phinmf import TLNMF, learn_transform, tl_nmf
-from phinmf.algorithm.single import Single
+from phinmf.algorithm.run import Run
 from phinmf.engines.array import ArrayEngine, ArrayObjective
 from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.inits import covariance as klt
@@ -57,14 +57,14 @@ def inside_the_loop(monkeypatch, wholes):
             spy(owner, name)
 
     def between(name, then):
-        whole = getattr(Single, name)
+        whole = getattr(Run, name)
 
         def noted(self, *args):
             found = whole(self, *args)
             then()
             return found
 
-        monkeypatch.setattr(Single, name, noted)
+        monkeypatch.setattr(Run, name, noted)
 
     between("open", lambda: on.append(1))
     between("measure", on.clear)
@@ -76,7 +76,7 @@ def inside_the_loop(monkeypatch, wholes):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_nothing_in_the_loop_has_more_rows_than_atoms(monkeypatch, solver, engine, anneal):
     Y = sound()
-    with inside_the_loop(monkeypatch, Single) as sizes:
+    with inside_the_loop(monkeypatch, Run) as sizes:
         tl_nmf(Y, solver=solver, engine=engine, anneal=anneal, **HOW)
     assert {name for name, _ in sizes} >= {"nmf_pass"}
     assert len({name for name, _ in sizes}) >= 3
@@ -88,33 +88,9 @@ def test_nothing_in_the_loop_has_more_rows_than_atoms(monkeypatch, solver, engin
 
 def test_the_transform_alone_has_no_more_rows_either(monkeypatch):
     Y = sound()[0]
-    with inside_the_loop(monkeypatch, Single) as sizes:
+    with inside_the_loop(monkeypatch, Run) as sizes:
         learn_transform(Y, np.ones_like(Y), n_atoms=P, max_iter=6, tol=0)
     assert max(size for _, size in sizes) == P
-
-
-@pytest.mark.full
-def test_a_batch_has_no_more_rows_than_atoms(monkeypatch):
-    torch = pytest.importorskip("torch")
-    from phinmf.tensors.batch import Batch
-
-    seen = []
-    for name in ("nmf_step", "begin", "trial", "trial_of", "accept", "refresh", "aim"):
-        whole = getattr(Batch, name)
-
-        def noted(self, *args, whole=whole, name=name):
-            seen.append((name, self.shape[2], len(self.Phi[0]), self.X.shape[-2]))
-            return whole(self, *args)
-
-        monkeypatch.setattr(Batch, name, noted)
-    torch.set_num_threads(1)
-    tl_nmf(tensor(sound()), **HOW)
-    assert {rows for name, *sizes in seen if name != "nmf_step" for rows in sizes} <= set(
-        range(P + 1)
-    )
-    large = [name for name, *sizes in seen if max(sizes) > P]
-    assert set(large) == {"nmf_step"}  # the last ones, which all rows get
-    assert len(large) <= 2 * phinmf.algorithm.alternate.LAST_STEPS_OF_FEW
 
 
 def test_the_gradient_that_is_returned_is_small(monkeypatch):

@@ -7,7 +7,7 @@ from tensor_problems import tensor
 
 import phinmf
 from phinmf import TLNMF, Status, tl_nmf
-from phinmf.algorithm.single import Single
+from phinmf.algorithm.run import Run
 from phinmf.fit import outcome, weights
 from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
@@ -26,7 +26,7 @@ def test_a_run_without_a_seed_is_resumed_again_and_again(tmp_path, give):
 
 
 def test_an_interrupt_in_the_last_steps_keeps_the_result(monkeypatch):
-    finish, calls = Single.finish, []
+    finish, calls = Run.finish, []
 
     def interrupted(self, *args):
         calls.append(0)
@@ -34,7 +34,7 @@ def test_an_interrupt_in_the_last_steps_keeps_the_result(monkeypatch):
             raise KeyboardInterrupt
         return finish(self, *args)
 
-    monkeypatch.setattr(Single, "finish", interrupted)
+    monkeypatch.setattr(Run, "finish", interrupted)
     r = tl_nmf(Y, 3, random_state=0, max_iter=8, tol=0)
     assert r.status is Status.INTERRUPTED
     monkeypatch.undo()
@@ -42,7 +42,7 @@ def test_an_interrupt_in_the_last_steps_keeps_the_result(monkeypatch):
 
 
 def test_an_interrupt_before_a_later_restart_begins_keeps_the_earlier_ones(monkeypatch):
-    begin, calls = Single.begin, []
+    begin, calls = Run.begin, []
 
     def interrupted(self, *args):
         calls.append(0)
@@ -50,7 +50,7 @@ def test_an_interrupt_before_a_later_restart_begins_keeps_the_earlier_ones(monke
             raise KeyboardInterrupt
         return begin(self, *args)
 
-    monkeypatch.setattr(Single, "begin", interrupted)
+    monkeypatch.setattr(Run, "begin", interrupted)
     model = TLNMF(3, n_init=4, random_state=0, max_iter=3, tol=0).fit(Y.T)
     assert len(model.objectives_) == 2
 

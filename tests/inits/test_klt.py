@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from problems import notes
-from tensor_problems import tensor
 
 import phinmf
 from phinmf.analysis import karhunen_loeve
@@ -71,13 +70,3 @@ def test_on_dask_frames():
         lazy = phinmf.tl_nmf(da.from_array(Y, chunks=(-1, chunk)), 2, **how)
         assert np.array_equal(lazy.Phi, here.Phi)
         assert lazy.objective == here.objective
-
-
-@pytest.mark.full
-def test_the_covariance_of_an_array_can_be_summed_on_a_device(rng):
-    tensor(np.zeros(1))  # skips without PyTorch
-    Y, weights = rng.standard_normal((2, 12, 3000)), rng.integers(1, 4, 3000).astype(float)
-    for w in (None, weights):
-        here, there = covariance(Y, w), covariance(Y, w, "cpu")
-        assert isinstance(there, np.ndarray)
-        np.testing.assert_allclose(there, here, rtol=1e-12, atol=1e-12 * np.abs(here).max())

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
-from tensor_problems import needs_torch
 
 from phinmf.arrays.threads import Workers
-from phinmf.linalg.algebra import Algebra, DeviceAlgebra
+from phinmf.linalg.algebra import Algebra
 from phinmf.linalg.manifold import skew
 
 
@@ -30,24 +29,3 @@ def test_product(shape, rng):
     assert np.allclose(C, A @ B)
     with Workers(1) as alone:
         assert np.array_equal(C, Algebra(alone).product(A, B))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_on_a_device(dtype, rng):
-    """Arrays of NumPy in and out, in the same precision, whatever their layout."""
-    needs_torch()
-    here, there = Algebra(), DeviceAlgebra("cpu")
-    A, B = (rng.standard_normal((2, 40, 40)) / 40).astype(dtype)
-    S = np.eye(40, dtype=dtype) - (A - A.T)
-    for name, args in {
-        "product": (A.T, B[::-1]),
-        "inverse": (S,),
-        "exponential": (A - A.T,),
-    }.items():
-        found, expected = (getattr(algebra, name)(*args) for algebra in (there, here))
-        assert isinstance(found, np.ndarray)
-        assert found.dtype == dtype
-        assert found.flags.writeable
-        tolerance = 1e-12 if dtype == np.float64 else 1e-5
-        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)

@@ -34,28 +34,28 @@ def nmf_step(
 
 
 def pressure_on(W: Array, activation: Array, penalty: Penalty) -> Array:
-    """Return (…, K), the derivative of a penalty by each row of W, given H1 (…, K)."""
-    totals = activation * namespace(W).sum(W, axis=-2)
+    """Return (K,), the derivative of a penalty by each row of W, given H1 (K,)."""
+    totals = activation * namespace(W).sum(W, axis=0)
     return penalty.rates(totals) * activation
 
 
 def updated_dictionary(
     W: Array, sums: DictionarySums, pressure: Array, gamma: float, free: Array | None
 ) -> Array:
-    """Return W∘[PHᵀ/(QHᵀ+pressure)]^γ in free columns; the penalty gives `pressure` (…, K)."""
-    denominator = sums.denominator + pressure[..., None, :]
+    """Return W∘[PHᵀ/(QHᵀ+pressure)]^γ in free columns; the penalty gives `pressure` (K,)."""
+    denominator = sums.denominator + pressure
     updated = multiply(W, sums.numerator, denominator, gamma)
     return updated if free is None else namespace(W).where(free, updated, W)
 
 
 def normalise(W: Array, free: Array | None = None) -> tuple[Array, Array]:
     """Return W with columns of sum 1, and the factors s by which H is scaled to keep WH."""
-    xp, s = namespace(W), W.sum(axis=-2)
+    xp, s = namespace(W), W.sum(axis=0)
     kept = s == 0  # a column of zeros is not changed
     if free is not None:
         kept = kept | xp.logical_not(free)
     s = xp.where(kept, xp.ones_like(s), s)
-    return W / s[..., None, :], s
+    return W / s, s
 
 
 def free_columns(W: Array, kept: Indices | None) -> Array | None:
@@ -69,14 +69,13 @@ def free_columns(W: Array, kept: Indices | None) -> Array | None:
 
 
 def flat_activations(powers: Array, M: int, K: int, penalty: Penalty) -> Array:
-    """Return the flat start of H (…, K, N): the best constant model of each frame.
+    """Return the flat start of H (K, N): the best constant model of each frame.
 
     It is a view of N numbers, and sent to shards as these.
     """
     xp = namespace(powers)
     level = penalty.flat_level(powers) * (M / max(K, 1))
-    shared = (*powers.shape[:-1], K, powers.shape[-1])
-    flat: Array = xp.broadcast_to(level[..., None, :], shared)
+    flat: Array = xp.broadcast_to(level, (K, len(powers)))
     return flat
 
 

@@ -12,7 +12,7 @@ PACKAGES = (
     "soxr", "matplotlib", "pillow", "rich",
 )  # fmt: skip
 EXTRAS = {
-    "torch": "gpu", "triton": "gpu", "dask": "dask", "distributed": "dask", "starlette": "studio",
+    "torch": "gpu", "dask": "dask", "distributed": "dask", "starlette": "studio",
     "uvicorn": "studio",
 }  # fmt: skip
 

@@ -1,13 +1,11 @@
-"""The sums over frames in readable form: pure functions for one problem or a batch of them.
+"""The sums over frames in readable form, as pure functions.
 
-The last axes are channels, atoms and frames; any axes before them count the problems of a batch:
-
-====================  =================  =========================================================
-X                     (…, C, M, N)       coefficients ΦY
-V, v̂                  (…, M, N)          power, and its model [WH] + ε
-W, H                  (…, M, K), (…, K, N)
-weights               (N,) or (…, N)     float64: how many frames each frame stands for
-====================  =================  =========================================================
+========  ==============  =================================================
+X         (C, M, N)       coefficients ΦY
+V, v̂      (M, N)          power, and its model [WH] + ε
+W, H      (M, K), (K, N)
+weights   (N,)            float64: how many frames each frame stands for
+========  ==============  =================================================
 
 Where entries are multiplied by the weights, None stands for weights of 1 and saves the product.
 The engines for speed are tested against these functions, through the array engine that uses them.
@@ -26,8 +24,8 @@ from phinmf.penalties.smooth import Pull
 
 
 def mean_over_channels(A: Array) -> Array:
-    """Return the mean over the channels of (…, C, M, N); of one channel, that channel itself."""
-    return A[..., 0, :, :] if A.shape[-3] == 1 else namespace(A).mean(A, axis=-3)
+    """Return the mean over the channels of (C, M, N); of one channel, that channel itself."""
+    return A[0] if len(A) == 1 else namespace(A).mean(A, axis=0)
 
 
 def power(X: Array) -> Array:
@@ -36,45 +34,44 @@ def power(X: Array) -> Array:
 
 
 def weighted(entries: Array, weights: Array | None) -> Array:
-    """Multiply the entries of (…, M, N) by the weight of their frame, in their own precision."""
-    return entries if weights is None else entries * cast(weights, dtype_of(entries))[..., None, :]
+    """Multiply the entries of (M, N) by the weight of their frame, in their own precision."""
+    return entries if weights is None else entries * cast(weights, dtype_of(entries))
 
 
 def frame_losses(divergence: Divergence, V: Array, v_hat: Array, eps: float) -> Array:
-    """(…, N): Σ_m f(x_mn), what each frame costs, in double precision."""
+    """(N,): Σ_m f(x_mn), what each frame costs, in double precision."""
     xp = namespace(V)
-    return xp.sum(divergence.value(V, v_hat, eps), axis=-2, dtype=xp.float64)
+    return xp.sum(divergence.value(V, v_hat, eps), axis=0, dtype=xp.float64)
 
 
 def relative_costs(
     divergence: Divergence, V: Array, W: Array, H: Array, rate: float, eps: float
 ) -> Array:
-    """(…, N): the cost of each frame with its penalty, divided by how costs grow with its power."""
+    """(N,): the cost of each frame with its penalty, divided by how costs grow with its power."""
     xp = namespace(V)
-    costs = frame_losses(divergence, V, W @ H + eps, eps) + rate * xp.sum(H, axis=-2)
-    return costs / (xp.mean(V, axis=-2) + eps) ** divergence.degree
+    costs = frame_losses(divergence, V, W @ H + eps, eps) + rate * xp.sum(H, axis=0)
+    return costs / (xp.mean(V, axis=0) + eps) ** divergence.degree
 
 
 def loss(divergence: Divergence, V: Array, v_hat: Array, eps: float, weights: Array) -> Array:
-    """(…,): L(Φ) of (3), the weighted sum of f over all entries, in double precision."""
-    losses = frame_losses(divergence, V, v_hat, eps)
-    return losses @ weights if weights.ndim == 1 else namespace(V).sum(losses * weights, axis=-1)
+    """L(Φ) of (3), the weighted sum of f over all entries, in double precision."""
+    return frame_losses(divergence, V, v_hat, eps) @ weights
 
 
 def slopes(
     divergence: Divergence, X: Array, V: Array, v_hat: Array, eps: float, weights: Array | None
 ) -> Array:
-    """(…, C, M, N): f'(x), weighted."""
-    return weighted(divergence.slope(V, v_hat, eps), weights)[..., None, :, :] * X
+    """(C, M, N): f'(x), weighted."""
+    return weighted(divergence.slope(V, v_hat, eps), weights) * X
 
 
 def gradient(f_prime: Array, X: Array) -> Array:
-    """(…, M, M): G_ij = Σ_n f'(x_in) x_jn of (8), mean over channels."""
+    """(M, M): G_ij = Σ_n f'(x_in) x_jn of (8), mean over channels."""
     return mean_over_channels(f_prime @ X.mT)
 
 
 def curvature(second: Array, V: Array, weights: Array | None) -> Array:
-    """(…, M, M): Σ_n s_in x²_jn; s = f'' for the diagonal of (9), s = its bound b for h of (12)."""
+    """(M, M): Σ_n s_in x²_jn; s = f'' for the diagonal of (9), s = its bound b for h of (12)."""
     return weighted(second, weights) @ V.mT
 
 
@@ -105,7 +102,7 @@ def dictionary_sums(
     """PHᵀ, QHᵀ and H1 of §2.2, weighted: what the update of W needs."""
     P, Q = divergence.nmf_split(V, W @ H + eps, eps)
     H = weighted(H, weights)
-    return DictionarySums(P @ H.mT, Q @ H.mT, namespace(H).sum(H, axis=-1))
+    return DictionarySums(P @ H.mT, Q @ H.mT, namespace(H).sum(H, axis=1))
 
 
 def pair_losses(

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf._types import AnyArray, Array
-from phinmf.arrays.lazy import dask, is_lazy
-from phinmf.engines.remote.devices import visible_gpus
+from phinmf.arrays.lazy import dask
 from phinmf.fit.data import links_between
-from phinmf.fit.devices import ComputeDevice, device_of_shards
+from phinmf.fit.devices import ComputeDevice, check_processor
 from phinmf.fit.encode import EncodedFrames, encode
 from phinmf.fit.engine import divergence_of
 from phinmf.fit.options import penalty_for
@@ -32,7 +30,7 @@ def encoded(
     """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
     engine = engine or estimator.engine
     place = ComputeDevice("X", X, estimator.device, engine)
-    with place.enough_memory():
+    with place.computing():
         found = encode(
             place.take(X).T[None],
             estimator.transform_matrix_,
@@ -45,7 +43,6 @@ def encoded(
             links=links_between(first_frames, len(X)),
             engine=engine,
             n_threads=n_threads or estimator.n_threads,
-            device=place.shards,
         )
         return found_back(found, place)
 
@@ -64,9 +61,7 @@ def learned(estimator: Any) -> Learned:
 def predicted(estimator: Any, X: AnyArray, weights: Array | None) -> Prediction:
     """Predict coefficients of frames from other coefficients, always cut into the same parts."""
     place, known = ComputeDevice("X", X, estimator.device, estimator.engine), learned(estimator)
-    if not is_lazy(X) and estimator.engine != "dask":
-        known = replace(known, device=place.shards)
-    with place.enough_memory():
+    with place.computing():
         frames = place.take(X).T[None]
         return predict(frames, known, np.random.default_rng(0), weights)
 
@@ -78,7 +73,7 @@ def found_back(found: EncodedFrames, place: ComputeDevice) -> EncodedFrames:
 
 def encoded_lazily(estimator: Any, X: AnyArray) -> Any:
     """Return the activations of a dask array as a dask array, computed chunk by chunk on demand."""
-    device_of_shards(estimator.device)  # raises if this process has none and no workers
+    check_processor("X", estimator.device)
     K = estimator.n_components_
     fitted = copy.copy(estimator)  # so that a later fit does not change it
     fitted.callback = None  # it may not be possible to send it to a worker
@@ -89,13 +84,7 @@ def encoded_lazily(estimator: Any, X: AnyArray) -> Any:
 
 
 def activations_of_rows(X: Array, estimator: Any) -> Array:
-    """Return the activations of a chunk, by default on one thread: dask runs chunks in parallel.
-
-    A worker without a GPU computes on its processor.
-    """
-    if str(estimator.device) == "cuda" and not visible_gpus():
-        estimator = copy.copy(estimator)
-        estimator.device = None
+    """Return the activations of a chunk, by default on one thread: dask runs chunks in parallel."""
     return encoded(estimator, X, engine="auto", n_threads=estimator.n_threads or 1).H.T
 
 

@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Components, Device
+from phinmf._types import AnyArray, Array, Components
 from phinmf.algorithm.annealing import Anneal
 from phinmf.estimator import encoding
 from phinmf.estimator.callbacks import Task, with_callbacks
@@ -39,7 +39,7 @@ def fit(
 ) -> EncodedFrames:
     """Fit a TLNMF to validated frames, and return their encoding."""
     place = ComputeDevice("X", X, estimator.device, estimator.engine)
-    with place.enough_memory():
+    with place.computing():
         return fit_here(estimator, place.take(X), place, weights, first_frames, activations)
 
 
@@ -53,7 +53,7 @@ def fit_here(
 ) -> EncodedFrames:
     """Fit to frames that are on the device, and move what is learned to where `X` was given."""
     n_init = checks.count("n_init", estimator.n_init, 1)
-    problem = problem_for(estimator, X, weights, first_frames, activations, place.shards)
+    problem = problem_for(estimator, X, weights, first_frames, activations)
     advise(problem.data.frames, problem.options)
     task = Task.of_fit(estimator, place.given, n_init)
     results = restarts(estimator, problem, task, place)
@@ -95,11 +95,10 @@ def problem_for(
     weights: Array | None,
     first_frames: ArrayLike | None,
     activations: ArrayLike | None,
-    device: Device,
 ) -> Problem:
     """Return the problem of a fit to these frames, which all restarts share."""
     K = number_for(estimator, activations)
-    options = replace(options_of(estimator), device=device)
+    options = options_of(estimator)
     if K == AUTO:
         return problem_of(
             X.T, K, options, fixed=estimator.fixed, sample_weight=weights,
@@ -115,9 +114,7 @@ def problem_for(
         W = estimator.components_
         H = encoding.encoded(estimator, X, first_frames=first_frames).H
         options = options_of(estimator, False if estimator.anneal is None else None)
-        options = replace(
-            options, device=device, init=GivenTransform(arrays.like(estimator.transform_matrix_, X))
-        )
+        options = replace(options, init=GivenTransform(arrays.like(estimator.transform_matrix_, X)))
     if activations is not None:
         H = arrays.like(checks.factor("activations", activations, (len(X), K), np.float64).T, X)
     return problem_of(

@@ -137,7 +137,7 @@ def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) ->
     check_same_device("X", frames, {**others, "init": estimator.init})
     known = weights.checked(sample_weight, None, len(frames), may_be_zero=True)
     place = ComputeDevice("X", frames, estimator.device)
-    with place.enough_memory():
+    with place.computing():
         Y = place.take(frames).T[None]
         if before is None:
             refuse_transposed(Y, sample_weight)

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_array
 from phinmf import arrays, checks
 from phinmf._types import Array, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.group import Callback
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.restart import Callback
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
@@ -70,7 +70,6 @@ class TLNMF(
         As in `tl_nmf`.
     checkpoint, checkpoint_every, resume
         As in `tl_nmf`; with several restarts each has its own file, ``….0``, ``….1`` and so on.
-        Restarts of a batch on tensors agree up to rounding if some had ended before.
     engine : str
         As in `tl_nmf`.
     device : str, optional

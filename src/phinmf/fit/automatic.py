@@ -22,11 +22,11 @@ from phinmf import arrays, checks
 from phinmf._types import Array, Components, Fixed
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.elimination import Count, eliminate
-from phinmf.algorithm.group import Restart
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.algorithm.options import Options
-from phinmf.algorithm.single import Single
+from phinmf.algorithm.restart import Restart
+from phinmf.algorithm.run import Run
 from phinmf.arrays.cluster_tasks import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
@@ -121,8 +121,7 @@ def over_complete_path(data: Data, how: Options, n_threads: int | None) -> list[
         W, _ = normalise(rng.exponential(size=(M, K)).astype(np.float32))
         H = flat_activations(engine.powers(), M, K, how.penalty)
         restart = Restart(Iterate(identity, W, H), rng)
-        schedule = data.schedule(how)
-        (outcome,) = alternate(Single(model, how), [restart], how, schedule)
+        outcome = alternate(Run(model, how), restart, data.schedule(how))
         if outcome.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         last = outcome.last

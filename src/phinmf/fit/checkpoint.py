@@ -16,8 +16,9 @@ import numpy as np
 
 from phinmf import arrays, checks, storage
 from phinmf.algorithm.annealing import Schedule
-from phinmf.algorithm.group import Group, Keeper, Restart, Snapshot
 from phinmf.algorithm.model import Iterate
+from phinmf.algorithm.restart import CheckpointWriter, Restart, Snapshot
+from phinmf.algorithm.run import Run
 from phinmf.algorithm.stopping import rounding
 from phinmf.fit.stored_run import snapshot_of
 
@@ -67,21 +68,20 @@ class Files:
         self,
         restart: Restart,
         known: Description,
-        group: Group,
+        run: Run,
         schedule: Schedule,
-        max_iter: int,
     ) -> Restart:
-        """Let a restart keep checkpoints, and find where it continues instead of at its start."""
-        keep = None
+        """Let a restart write checkpoints, and find where it continues instead of at its start."""
         if self.checkpoint is not None:
             check_place(self.checkpoint)
-            keep = FileKeeper(self.checkpoint, self.every, known)
+            writer = FileWriter(self.checkpoint, self.every, known)
+            restart = dataclasses.replace(restart, checkpoint=writer)
         source = self.source
         if source is None:
-            return dataclasses.replace(restart, keep=keep)
-        resumed = read(source, known, restart.start, group, schedule)
-        check_length(source, resumed, max_iter)
-        return dataclasses.replace(restart, start=resumed.start, keep=keep, resumed=resumed)
+            return restart
+        resumed = read(source, known, restart.start, run, schedule)
+        check_length(source, resumed, run.options.max_iter)
+        return dataclasses.replace(restart, start=resumed.start, resumed=resumed)
 
     @property
     def source(self) -> File | None:
@@ -92,7 +92,7 @@ class Files:
         return path if self.resume and path is not None and found(path) else None
 
 
-class FileKeeper(Keeper):
+class FileWriter(CheckpointWriter):
     """Writes a checkpoint when `every` seconds have passed since the last one."""
 
     def __init__(self, path: File, every: float, known: Description) -> None:
@@ -131,14 +131,12 @@ def write(path: File, snapshot: Snapshot, known: Description) -> None:
     storage.write(path, "checkpoint", header, parts, keep_previous=True)
 
 
-def read(
-    path: File, known: Description, start: Iterate, group: Group, schedule: Schedule
-) -> Snapshot:
+def read(path: File, known: Description, start: Iterate, run: Run, schedule: Schedule) -> Snapshot:
     """Read a checkpoint of the same problem; if it is damaged, the previous one."""
     stored = read_same(path, known)
     try:
-        snapshot = snapshot_of(stored, start, group, schedule)
-        check_start(snapshot, group)
+        snapshot = snapshot_of(stored, start, run, schedule)
+        check_start(snapshot, run)
         return snapshot
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         why = storage.shortened(str(error))
@@ -190,13 +188,12 @@ def check_length(path: File, snapshot: Snapshot, max_iter: int) -> None:
         )
 
 
-def check_start(snapshot: Snapshot, group: Group) -> None:
+def check_start(snapshot: Snapshot, run: Run) -> None:
     """Raise unless the objective at the start is that of the history: no result may be worse."""
     said = snapshot.history.start
     with np.errstate(all="ignore"):
-        (start,) = group.finish([snapshot.start], 0)
-    cost = start.objective
-    if not abs(cost - said) <= rounding(said, group.shape, group.dtype):
+        cost = run.finish(snapshot.start, 0).objective
+    if not abs(cost - said) <= rounding(said, run.shape, run.dtype):
         raise ValueError(f"its start has objective {cost:.6g}, but its history says {said:.6g}")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Device, Indices, Mask
+from phinmf._types import AnyArray, Array, Indices, Mask
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.subspace import Subspace
@@ -39,7 +39,6 @@ class Data:
     used: Indices | slice  #: which of the given frames have a weight
     columns: Indices | slice  #: of Y, for each of those frames
     links: Mask | None  #: (n,): whether each frame of the fit follows the one before; None: all do
-    device: Device = None  #: where sums over the frames of an array of NumPy are computed, if named
 
     @property
     def n_used(self) -> int:
@@ -50,11 +49,11 @@ class Data:
     def weighted(self) -> Frames:
         """The frames of the fit and their weights, as an init sees them."""
         if isinstance(self.columns, slice):
-            return Frames(self.Y, self.weights, device=self.device)
+            return Frames(self.Y, self.weights)
         weights, _ = in_own_unit(self.frame_weights)
         weights = None if weights is None else weights[self.used]
         in_time = Frames(arrays.take_frames(self.Y, self.columns), weights)
-        return Frames(self.Y, self.weights, in_time, self.device)
+        return Frames(self.Y, self.weights, in_time)
 
     @once
     def digest(self) -> str:
@@ -85,7 +84,6 @@ def data_of(
     frame_mask: ArrayLike | None = None,
     first_frames: ArrayLike | None = None,
     may_merge: bool = True,
-    device: Device = None,
 ) -> Data:
     """Check frames and weights, leave out frames of weight 0, and scale the rest to unit power."""
     frames = checks.frames(Y)
@@ -120,7 +118,7 @@ def data_of(
         Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
     Y, scale = power.unit_power(Y, weights, known)
     return Data(
-        frames, frame_weights, frame_links, unit, Y, scale, weights, used, columns, links, device
+        frames, frame_weights, frame_links, unit, Y, scale, weights, used, columns, links
     )  # fmt: skip
 
 

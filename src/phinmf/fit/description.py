@@ -31,7 +31,7 @@ def seed_of(random_state: RandomState) -> Seed:
 
 
 def description(
-    options: FitOptions, data: Data, given: GivenFactors, K: int, seed: Seed, in_batch: bool
+    options: FitOptions, data: Data, given: GivenFactors, K: int, seed: Seed
 ) -> dict[str, Any]:
     """What a checkpoint must agree with, in values for JSON.
 
@@ -58,7 +58,6 @@ def description(
         "n_atoms": options.n_atoms,
         "W": label(given.W) if given.W.shape[1] else None,
         "H": None if given.H_as_given is None else label(given.H_as_given),
-        "engine": "a batch of tensors" if in_batch else "one restart",
     }
 
 

@@ -7,16 +7,14 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, ParamSpec
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Device
-from phinmf.arrays import lazy
 from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.precision import full_precision
 from phinmf.arrays.streams import is_stream
-from phinmf.engines.device import memory
-from phinmf.engines.device.memory import free_memory
 from phinmf.result import Result, State
 
 P = ParamSpec("P")
@@ -29,19 +27,12 @@ class ComputeDevice:
         self.name = name
         self.given = given
         self.device: Any = None  #: where the frames are moved to; None: they stay in NumPy's memory
-        self.shards: Device = None  #: where shards of frames that stay compute, if that is named
-        known = None if device is None else str(device)
         if is_lazy(given) or (engine == "dask" and not arrays.is_tensor(given)):
-            self.shards = device_of_shards(device)
+            check_processor(name, device)
         elif arrays.is_tensor(given):
             self.device = given.device if device is None else torch_device(device)
-        elif known not in (None, "cpu"):  # without PyTorch, NumPy computes on the processor
-            there = torch_device(device)
-            itemsize = arrays.dtype_of(given).itemsize
-            if engine == "auto" and needed(given.shape, itemsize) > memory.limit(there):
-                self.shards = there
-            else:
-                self.device = there
+        elif device is not None and str(device) != "cpu":  # for which NumPy needs no PyTorch
+            self.device = torch_device(device)
 
     @property
     def away(self) -> bool:
@@ -65,10 +56,11 @@ class ComputeDevice:
         return dataclasses.replace(state, Phi=self.back(state.Phi), W=self.back(state.W))
 
     @contextmanager
-    def enough_memory(self) -> Iterator[None]:
-        """Say what is needed when a device has not enough."""
+    def computing(self) -> Iterator[None]:
+        """Multiply tensors in full precision; if memory runs out, say how much is needed."""
         try:
-            yield
+            with full_precision if self.device is not None else nullcontext():
+                yield
         except RuntimeError as error:  # PyTorch has its own, of this kind
             if type(error).__name__ != "OutOfMemoryError":
                 raise
@@ -76,14 +68,13 @@ class ComputeDevice:
 
     def memory_message(self) -> str:
         """How much is needed, how much is free, and what to do."""
-        shape, device = tuple(self.given.shape), self.device or self.shards
+        shape, free = tuple(self.given.shape), free_memory(self.device)
         itemsize = 4 if str(self.given.dtype).endswith("float32") else 8
-        free = None if isinstance(device, str) else free_memory(device)  # of a worker: unknown
         have = "" if free is None else f", and {size(free)} are free now"
         return (
-            f"{device} has too little memory: {self.name} of shape {shape} needs about"
-            f" {size(needed(shape, itemsize))}{have}; pass float32 rather than float64, fewer"
-            " frames at a time, or device='cpu'"
+            f"{self.device} has too little memory: {self.name} of shape {shape} needs about"
+            f" {size(needed(shape, itemsize))}{have}; learn fewer atoms (n_atoms), pass float32"
+            " rather than float64, or compute on the CPU (device='cpu')"
         )
 
 
@@ -99,19 +90,23 @@ def size(n: int) -> str:
     return f"{n / 2**30:.2g} GiB" if n < 100 * 2**30 else f"{n / 2**30:.0f} GiB"
 
 
-def device_of_shards(device: Device) -> Device:
-    """The device on which shards compute: one of this process, or a kind of those of workers."""
-    if device is None or str(device) == "cpu":
-        return device
-    if lazy.current_client() is None:
-        return torch_device(device)
-    name = str(device)
-    if name.split(":")[0] not in ("cpu", "cuda"):
+def free_memory(device: Any) -> int | None:
+    """Bytes that are free on a device, where PyTorch can say it."""
+    if device.type != "cuda":
+        return None
+    cuda: Any = importlib.import_module("torch").cuda
+    unused = cuda.memory_reserved(device) - cuda.memory_allocated(device)
+    return int(cuda.mem_get_info(device)[0] + unused)
+
+
+def check_processor(name: str, device: Device) -> None:
+    """Raise if another device is named for frames that dask holds."""
+    if device is not None and str(device) != "cpu":
         raise ValueError(
-            f"device is {name!r}, but workers of a Dask cluster compute on 'cuda' or 'cpu': use one"
-            " of these"
+            f"device is {str(device)!r}, but with dask {name} is computed with on processors, other"
+            " devices are not supported yet: leave device out, or pass an array of NumPy or a"
+            " tensor with engine='auto'"
         )
-    return name
 
 
 def torch_device(device: Device) -> Any:
@@ -178,8 +173,8 @@ def computed_on_device(function: Callable[P, Result]) -> Callable[P, Result]:
         check_same_device("Y", Y, given)
         frames = Y if arrays.is_tensor(Y) else checks.frames(Y)
         place = ComputeDevice("Y", frames, device, given.get("engine", "auto"))
-        with place.enough_memory():
-            given["Y"], given["device"] = place.take(place.given), place.shards
+        with place.computing():
+            given["Y"] = place.take(place.given)
             callback = checks.function("callback", given.get("callback"))
             if callback is not None:
                 given["callback"] = lambda state: callback(place.for_callback(state))

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from phinmf import arrays, checks, penalties
-from phinmf._types import AnyArray, Array, Device, Mask
+from phinmf import arrays, checks
+from phinmf._types import AnyArray, Array, Mask
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
-from phinmf.divergences import Divergence, is_compiled
+from phinmf.divergences import Divergence
 from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among
 from phinmf.engines.converging import CHECK_EVERY
@@ -54,7 +54,6 @@ def encode(
     links: Mask | None = None,
     engine: str = "auto",
     n_threads: int | None = None,
-    device: Device = None,
 ) -> EncodedFrames:
     """Find the activations of frames Y (C, M, N), given Φ, W and the scale they were learned at.
 
@@ -83,22 +82,15 @@ def encode(
         found = encode(
             Y[:, :, heard], Phi, W, scale=scale, penalty=penalty, floor=floor,
             divergence=divergence, weights=some, links=follow, engine=engine, n_threads=n_threads,
-            device=device,
         )  # fmt: skip
         H[:, heard] = found.H
         return found._replace(H=H).times(weight_unit)
     unit = at_unit_power(Y, scale, float(known.largest.max()))
     columns, s = normalise(arrays.cast(W, np.float64))
-    with engine_for(engine, unit, divergence, n_threads, weights, links, device) as held:
+    with engine_for(engine, unit, divergence, n_threads, weights, links) as held:
         held.rotate(Phi)
         held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], penalty))
-        compiled = is_compiled(divergence) and penalties.is_linear(penalty) and floor > 0
-        if compiled and engine == "auto" and arrays.is_tensor(Y) and Y.device.type != "cpu":
-            from phinmf.tensors.converging import converge  # needs PyTorch, which is there
-
-            converge(held, columns, penalty, floor, TOLERANCE, MAX_UPDATES)
-        else:
-            held.converge_activations(columns, penalty, floor, TOLERANCE, MAX_UPDATES)
+        held.converge_activations(columns, penalty, floor, TOLERANCE, MAX_UPDATES)
         model, W = Model(held, penalty), arrays.cast(columns, dtype)
         if penalty.smoothness:
             converge_smoothly(model, W, floor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Device, Mask
+from phinmf._types import AnyArray, Array, Mask
 from phinmf.arrays.lazy import is_lazy
 from phinmf.divergences import COMPILED, DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
@@ -16,12 +16,8 @@ def engine_for(
     n_threads: int | None,
     weights: Array | None = None,
     links: Mask | None = None,
-    device: Device = None,
 ) -> Engine:
-    """Return the engine of this name on these frames; "auto" is the first that serves them.
-
-    If a device is named, shards of the frames compute there, with any divergence.
-    """
+    """Return the engine of this name on these frames; "auto" is the first that serves them."""
     lazy = is_lazy(Y)
     if lazy and name != "auto" and not ENGINES[name].dask_arrays:
         raise ValueError(
@@ -41,9 +37,7 @@ def engine_for(
             if (kind.tensors or not tensors) and (kind.dask_arrays or not lazy)
         ]
         name = next((n for n in able if ENGINES[n].supports(divergence)), able[0])
-        name = name if device is None else able[0]
-    in_tensors = device is not None and name == "blocked"
-    if not in_tensors and not ENGINES[name].supports(divergence):
+    if not ENGINES[name].supports(divergence):
         instead = "engine='auto', which takes the readable one"
         if lazy:
             instead = "Y.compute() if it fits into memory, which the readable engine takes"
@@ -52,8 +46,7 @@ def engine_for(
         raise ValueError(
             f"engine {name!r} does not compute this divergence, only {compiled}: use {instead}"
         )
-    where = {} if device is None else {"device": device}
-    return ENGINES[name](Y, divergence, n_threads, weights, links, **where)
+    return ENGINES[name](Y, divergence, n_threads, weights, links)
 
 
 def divergence_of(given: str | Divergence, for_nmf: bool = True) -> Divergence:

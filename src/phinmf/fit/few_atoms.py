@@ -70,7 +70,7 @@ def leading_of(data: Data, n_atoms: int | float) -> Subspace:
         P = n_atoms if isinstance(n_atoms, int) else atoms_holding(n_atoms, powers, total)
         return P if len(powers) >= P else None
 
-    return Subspace(*karhunen_loeve(data.Y, data.weights, enough, data.device))
+    return Subspace(*karhunen_loeve(data.Y, data.weights, enough))
 
 
 def checked_atoms(n_atoms: Any) -> int | float | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from numpy.typing import ArrayLike
 
 from phinmf import checks
-from phinmf._types import Device
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import (
     Options,
@@ -34,7 +33,6 @@ class FitOptions:
     n_atoms: int | float | None  #: how many are learned, or the share of the energy they hold
     engine: EngineName
     n_threads: int | None
-    device: Device = None  #: where shards of frames compute that are not moved there as a whole
 
     def __post_init__(self) -> None:
         checks.known("engine", self.engine, ["auto", *ENGINES])
@@ -51,11 +49,6 @@ class FitOptions:
             )
         if self.n_threads is not None:
             object.__setattr__(self, "n_threads", checks.count("n_threads", self.n_threads, 1))
-
-    @property
-    def device_here(self) -> Device:
-        """The device on which frames in NumPy's memory are computed with by this process."""
-        return None if self.engine == "dask" else self.device
 
     @property
     def begins_coarse(self) -> bool:
@@ -95,7 +88,6 @@ def fit_options(
     tol: float = Options.tol,
     engine: EngineName = "auto",
     n_threads: int | None = None,
-    device: Device = None,
     for_nmf: bool = True,
 ) -> FitOptions:
     """Turn the arguments of `tl_nmf` into options: names become what they name.
@@ -117,9 +109,7 @@ def fit_options(
     )
     exponent = min(algorithm.nmf_exponent, measure.max_exponent)
     algorithm = replace(algorithm, nmf_exponent=exponent)
-    return FitOptions(
-        algorithm, measure, init_of(init), checked_atoms(n_atoms), engine, n_threads, device
-    )
+    return FitOptions(algorithm, measure, init_of(init), checked_atoms(n_atoms), engine, n_threads)
 
 
 def penalty_for(

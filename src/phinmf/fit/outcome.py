@@ -75,7 +75,6 @@ def with_left_out_frames(result: Result, data: Data, options: FitOptions) -> Res
         links=links_among(others, data.frame_links),
         engine=options.engine,
         n_threads=options.n_threads,
-        device=options.device,
     )
     H[:, arrays.indices(others, H)] = found.H
     return replace(result, H=H)

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phinmf import arrays
-from phinmf._types import AnyArray, Array, Device, Indices
+from phinmf._types import AnyArray, Array, Indices
 from phinmf.arrays import cluster_tasks, lazy
 from phinmf.arrays.levels import levels
 from phinmf.arrays.threads import single_threaded_blas
@@ -56,7 +56,6 @@ class Learned:
     penalty: Penalty
     engine: str = "auto"
     n_threads: int | None = None
-    device: Device = None  #: where frames in NumPy's memory are moved to, some at a time
 
 
 class Prediction(NamedTuple):
@@ -126,14 +125,10 @@ def predict(
 def asked(question: Question, Y: AnyArray, weights: Array) -> Array:
     """Return the losses of all frames, summed over stretches of them."""
     N = Y.shape[2]
-    length, device = N if arrays.is_tensor(Y) else FRAMES, question.learned.device
+    length = N if arrays.is_tensor(Y) else FRAMES
     cuts = [slice(i, i + length) for i in range(0, N, length)]
     if not lazy.is_lazy(Y):
-
-        def there(cut: slice) -> Array:
-            return Y[:, :, cut] if device is None else arrays.on_device(Y[:, :, cut], device)
-
-        return np.sum([question.losses(there(cut), weights[cut]) for cut in cuts], axis=0)
+        return np.sum([question.losses(Y[:, :, cut], weights[cut]) for cut in cuts], axis=0)
     delayed, learned = lazy.dask().delayed, question.learned
     learned = replace(learned, n_threads=learned.n_threads or 1)  # dask runs stretches in parallel
     shared, losses = delayed(replace(question, learned=learned)), delayed(Question.losses)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from phinmf.algorithm.group import Callback
+from phinmf.algorithm.restart import Callback
 from phinmf.result import Result, State
 
 

@@ -10,37 +10,33 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import arrays, checks, penalties
+from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Components, Fixed, RandomState
 from phinmf.algorithm.alternate import Outcome, alternate
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
-from phinmf.algorithm.group import Callback, Group, Restart
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
-from phinmf.algorithm.single import Single
+from phinmf.algorithm.restart import Callback, Restart
+from phinmf.algorithm.run import Run
 from phinmf.algorithm.subspace import Subspace
-from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import available, single_threaded_blas
-from phinmf.divergences import compiled_family, is_compiled
-from phinmf.engines.device.memory import free_memory
 from phinmf.fit import power
 from phinmf.fit.automatic import counted, is_auto
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.data import Data, data_of
-from phinmf.fit.description import Seed, description, seed_of
+from phinmf.fit.description import description, seed_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
 from phinmf.fit.given import GivenFactors, given_factors
 from phinmf.fit.options import FitOptions
 from phinmf.fit.outcome import result_of, with_left_out_frames
-from phinmf.fit.restarts import equally_far, in_threads, in_turn, stopping_with
+from phinmf.fit.restarts import in_threads, in_turn, stopping_with
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
 from phinmf.once import once
-from phinmf.result import Result, Status, Terms
+from phinmf.result import Result, Terms
 
 COARSE_PAYS = SINGLE_PAYS  #: minimum number of samples for which a coarse beginning saves time
-LEAST_FLOOR_OF_BATCH = 1e-60  #: its kernels multiply four ratios of a power to the floor
 
 
 @dataclass(frozen=True)
@@ -62,135 +58,60 @@ class Problem:
         began: Callable[[int], object] | None = None,
         ended: Callable[[int, Result], object] | None = None,
     ) -> list[Result]:
-        """Run one restart for each random state.
+        """Run one restart for each random state, in `jobs` threads or one after the other.
 
-        On tensors they are one batch where that is possible; else they run in `jobs` threads, or
-        one after the other. `began` is called with the number of a restart when it begins,
-        `ended` with its number and its result.
+        `began` is called with the number of a restart when it begins, `ended` with its number and
+        its result.
         """
-        n, files = len(random_states), files or Files()
-        seeds = [seed_of(state) if files.used else None for state in random_states]
-        told = [in_units(callback, self.data.unit, self.data.scale) for callback in callbacks]
-        began = began or (lambda number: None)
-        ended = ended or (lambda number, result: None)
-        if self.fits_a_batch:
-            return self._in_batches(random_states, told, seeds, files, began, ended)
-        problem = self
-        if jobs > 1 and self.options.n_threads is None:
-            n_threads = max(1, available() // jobs)
-            problem = replace(self, options=replace(self.options, n_threads=n_threads))
-        if jobs > 1:
-            problem.share()
+        n, files, data = len(random_states), files or Files(), self.data
+        callbacks = [in_units(callback, data.unit, data.scale) for callback in callbacks]
+        problem = self.in_threads(jobs) if jobs > 1 else self
 
         def one(number: int, stopped: Callable[[], bool]) -> Result:
-            began(number)
-            callback = told[number] if jobs == 1 else stopping_with(told[number], stopped)
+            if began is not None:
+                began(number)
+            callback = callbacks[number]
+            if jobs > 1:
+                callback = stopping_with(callback, stopped)
             own = files.of_restart(number, n)
-            outcome = problem._alone(random_states[number], callback, own, seeds[number])
-            result = problem.result(outcome)
-            ended(number, result)
+            result = problem.result(problem.fit(random_states[number], callback, own))
+            if ended is not None:
+                ended(number, result)
             return result
 
         return in_threads(one, n, jobs) if jobs > 1 else in_turn(one, n)
 
-    def share(self) -> None:
-        """Compute what restarts in threads have in common, so that not each of them does."""
-        with single_threaded_blas:
-            _ = self.schedule
-            if not self.options.init.draws:
-                _ = self.common_start
+    def in_threads(self, jobs: int) -> Problem:
+        """The same for restarts in threads: these share the processors and their common start."""
+        problem = self
+        if self.options.n_threads is None:
+            n_threads = max(1, available() // jobs)
+            problem = replace(self, options=replace(self.options, n_threads=n_threads))
+        with single_threaded_blas:  # computed here, so that not each of them does it
+            _ = problem.schedule
+            if not problem.options.init.draws:
+                _ = problem.common_start
+        return problem
 
-    @property
-    def fits_a_batch(self) -> bool:
-        """Whether restarts can run as a batch of tensors, with steps along the exponential."""
-        solver = self.options.algorithm.solver
-        return bool(
-            self.options.engine == "auto"
-            and arrays.is_tensor(self.data.Y)
-            and solver is not None
-            and solver.fits_a_batch
-            and self.given.kept.H is None
-            and is_compiled(self.options.divergence)
-            and penalties.is_linear(self.options.algorithm.penalty)
-            and self.options.algorithm.floor >= LEAST_FLOOR_OF_BATCH
-        )
-
-    def _alone(
-        self,
-        random_state: RandomState,
-        callback: Callback | None,
-        files: Files,
-        seed: Seed,
-    ) -> Outcome:
-        """Run one restart by itself, on any engine."""
+    def fit(self, random_state: RandomState, callback: Callback | None, files: Files) -> Outcome:
+        """Run Algorithm 1 from one start."""
         data, options = self.data, self.options
-        penalty = options.algorithm.penalty
+        seed = seed_of(random_state) if files.used else None
         with engine_for(
-            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links,
-            options.device,
-        ) as engine:  # fmt: skip
-            model = Model(engine, penalty, kept=self.given.kept)
-            group = Single(model, options.algorithm, self.subspace)
+            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
+        ) as engine:
+            model = Model(engine, options.algorithm.penalty, kept=self.given.kept)
+            run = Run(model, options.algorithm, self.subspace)
             restart = self.restart(random_state, callback, engine.powers())
-            return self.run(group, [self.with_files(restart, files, seed, group)])[0]
-
-    def _in_batches(
-        self,
-        random_states: Sequence[RandomState],
-        callbacks: Sequence[Callback | None],
-        seeds: Sequence[Seed],
-        files: Files,
-        began: Callable[[int], object],
-        ended: Callable[[int, Result], object],
-    ) -> list[Result]:
-        """Run restarts on tensors, as many at a time as the device has memory for."""
-        # these need PyTorch, which is there if Y is a tensor
-        from phinmf.tensors.frames import BatchFrames
-        from phinmf.tensors.group import BatchGroup
-        from phinmf.tensors.operations import current
-
-        Y, n, options = self.data.Y, len(random_states), self.options
-        family = compiled_family(options.divergence)
-        assert family is not None
-        frames = BatchFrames.of(Y, self.data.weights, family, self.given.kept.columns)
-        powers = arrays.namespace(Y).mean(Y * Y, axis=(0, 1))
-        most = frames.restarts_within(free_memory(Y.device), self.n_components)
-        results: dict[int, Result] = {}
-
-        def group() -> BatchGroup:
-            return BatchGroup(frames, options.algorithm, self.n_components, self.subspace)
-
-        def begin(number: int) -> Restart:
-            began(number)
-            return self.restart(random_states[number], callbacks[number], powers)
-
-        for first in range(0, n, most):
-            numbers = range(first, min(first + most, n))
-            with current(Y.device):
-                restarts = {
-                    i: self.with_files(begin(i), files.of_restart(i, n), seeds[i], group())
-                    for i in numbers
-                }
-                for some in equally_far(restarts):
-                    outcomes = self.run(group(), [restarts[i] for i in some])
-                    for i, outcome in zip(some, outcomes, strict=True):
-                        results[i] = self.result(outcome)
-                        ended(i, results[i])
-                    if any(outcome.status is Status.INTERRUPTED for outcome in outcomes):
-                        break
-            if any(result.status is Status.INTERRUPTED for result in results.values()):
-                break
-        return [results[number] for number in sorted(results)]
-
-    def run(self, group: Group, restarts: Sequence[Restart]) -> list[Outcome]:
-        """Run Algorithm 1."""
-        options = self.options.algorithm
-        return alternate(group, restarts, options, self.schedule)
+            if files.used:
+                known = description(options, data, self.given, self.n_components, seed)
+                restart = files.attach(restart, known, run, self.schedule)
+            return alternate(run, restart, self.schedule)
 
     def restart(
         self, random_state: RandomState, callback: Callback | None, powers: Array
     ) -> Restart:
-        """What one restart is asked to do, given the power of each frame."""
+        """Where one restart begins, given the power (N,) of each frame."""
         rng_Phi, rng_W, rng_frames = spawn(random_state, 3)
         return Restart(self.start(rng_Phi, rng_W, powers), rng_frames, callback)
 
@@ -264,16 +185,6 @@ class Problem:
         coarse = self.subspace if self.begins_coarse else None
         return self.data.schedule(self.options.algorithm, coarse, number)
 
-    def with_files(self, restart: Restart, files: Files, seed: Seed, group: Group) -> Restart:
-        """Let a restart keep checkpoints, and continue from one."""
-        if not files.used:
-            return restart
-        options, data = self.options, self.data
-        known = description(
-            options, data, self.given, self.n_components, seed, in_batch=self.fits_a_batch
-        )
-        return files.attach(restart, known, group, self.schedule, options.algorithm.max_iter)
-
     def result(self, outcome: Outcome) -> Result:
         """The result in the units of what was given, and for all of its frames."""
         data, given, options = self.data, self.given, self.options
@@ -313,7 +224,6 @@ def problem_of(
     data = data_of(
         Y, options.algorithm, sample_weight=sample_weight, frame_mask=frame_mask,
         first_frames=first_frames, may_merge=H is None,
-        device=None if is_lazy(Y) else options.device_here,
     )  # fmt: skip
     M, n_used = data.Y.shape[1], data.n_used
     if is_auto(n_components):

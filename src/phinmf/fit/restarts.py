@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 
-from phinmf.algorithm.group import Callback, Restart
+from phinmf.algorithm.restart import Callback
 from phinmf.result import Result, State, Status
 from phinmf.warn import pinned
 
@@ -57,12 +57,3 @@ def stopping_with(callback: Callback | None, stopped: Callable[[], bool]) -> Cal
         return None if callback is None else callback(state)
 
     return seen
-
-
-def equally_far(restarts: Mapping[int, Restart]) -> list[list[int]]:
-    """Numbers of restarts that have made the same number of outer iterations, in the same stage."""
-    found: dict[object, list[int]] = {}
-    for number, restart in restarts.items():
-        at = restart.resumed
-        found.setdefault(at and (len(at.history), at.position.stage), []).append(number)
-    return list(found.values())

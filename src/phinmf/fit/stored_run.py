@@ -1,4 +1,4 @@
-"""A snapshot of a restart, read from a file; every number is checked before it is used."""
+"""A snapshot of a fit, read from a file; every number is checked before it is used."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import Indices, Precision
 from phinmf.algorithm.annealing import Schedule
-from phinmf.algorithm.group import Group, Position, Snapshot, Stage
 from phinmf.algorithm.model import Iterate, Sample
+from phinmf.algorithm.restart import Position, Snapshot, Stage
+from phinmf.algorithm.run import Run
 from phinmf.result import History
 from phinmf.storage import Stored, shown
 from phinmf.stored_values import array, is_number, orthogonal
 
 
-def snapshot_of(stored: Stored, start: Iterate, group: Group, schedule: Schedule) -> Snapshot:
-    """Return the snapshot of a restart that has this start; its arrays are like those of the start.
+def snapshot_of(stored: Stored, start: Iterate, run: Run, schedule: Schedule) -> Snapshot:
+    """Return the snapshot of a fit that has this start; its arrays are like those of the start.
 
-    `group` and `schedule` are those of the run that is resumed.
+    `run` and `schedule` are those of the fit that is resumed.
     """
     N, M = start.H.shape[1], len(start.Phi)
     history = History.from_json(stored.header.get("history"), N, M)
@@ -34,14 +35,14 @@ def snapshot_of(stored: Stored, start: Iterate, group: Group, schedule: Schedule
             raise ValueError(f"its sample has {shown(n_frames)} frames")
         frames = sample_frames(stored, n_frames, N)
         weights = array(stored, "sample_weights", frames.shape, np.float64, lambda w: w > 0)
-        if not math.isclose(weights.sum(), group.total_weight, rel_tol=1e-6):
+        if not math.isclose(weights.sum(), run.total_weight, rel_tol=1e-6):
             raise ValueError("its sample_weights do not add up to those of all frames")
         sample, n_used = Sample(frames, weights), len(frames)
     n_atoms = stored.header.get("n_atoms")
     whole = is_number(n_atoms, 1) and isinstance(n_atoms, int)
     if not ((n_atoms is None or whole) and schedule.allows(n_atoms)):
         raise ValueError(f"it learns {shown(n_atoms)} atoms")
-    if not group.fits(memory_of(stored), n_atoms or M):
+    if not run.fits(memory_of(stored), n_atoms or M):
         raise ValueError("its memory is not one of this solver")
     dtype = arrays.dtype_of(start.Phi)
     found = stored.arrays.get("last_Phi", np.zeros(0)).dtype

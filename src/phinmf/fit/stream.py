@@ -10,7 +10,7 @@ from typing import Any
 
 from phinmf import arrays
 from phinmf._types import Array, Device
-from phinmf.algorithm.group import Callback
+from phinmf.algorithm.restart import Callback
 from phinmf.fit.advice import advise, transposed
 from phinmf.fit.blocks import Blocks, with_sound
 from phinmf.fit.checkpoint import Files
@@ -110,7 +110,7 @@ def learn_stream(
 ) -> Result:
     """Learn from all frames of a stream, in one pass."""
     blocks = Blocks(stream, device)
-    with blocks.place.enough_memory():
+    with blocks.place.computing():
         learner = Learner(make_fit(blocks.example))
         if what := transposed(blocks.first):
             warn(f"{what}: pass the transpose of each block", UserWarning)

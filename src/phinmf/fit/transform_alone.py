@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices, RandomState
 from phinmf.algorithm.alternate import alternate
-from phinmf.algorithm.group import Callback, Restart
 from phinmf.algorithm.model import Iterate, Model
-from phinmf.algorithm.single import Single
-from phinmf.arrays.lazy import is_lazy
+from phinmf.algorithm.restart import Callback, Restart
+from phinmf.algorithm.run import Run
 from phinmf.fit import power
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
@@ -37,8 +36,8 @@ class TransformProblem:
     @classmethod
     def of(cls, Y: AnyArray, V_hat: ArrayLike, options: FitOptions) -> TransformProblem:
         """Check the arguments of `learn_transform`."""
-        device, floor = None if is_lazy(Y) else options.device_here, options.algorithm.floor
-        data = data_of(Y, options.algorithm, may_merge=False, device=device)
+        floor = options.algorithm.floor
+        data = data_of(Y, options.algorithm, may_merge=False)
         _, M, N = data.Y.shape
         model = checks.factor("V_hat", V_hat, (M, N), np.float64)
         unit = arrays.like(model, data.Y) / data.scale**2
@@ -68,12 +67,10 @@ class TransformProblem:
         restart = Restart(Iterate(Phi, *factors), rng_frames, seen)
         penalty, n_threads = options.algorithm.penalty, options.n_threads
         subspace, number = (None, None) if few is None else (few.subspace, few.number)
-        where = {"device": options.device}
-        with engine_for(options.engine, Y, options.divergence, n_threads, **where) as engine:
+        with engine_for(options.engine, Y, options.divergence, n_threads) as engine:
             model = Model(engine, penalty, self.V_hat[self.order])
-            group = Single(model, options.algorithm, subspace)
-            schedule = data.schedule(options.algorithm, n_atoms=number)
-            (outcome,) = alternate(group, [restart], options.algorithm, schedule)
+            run = Run(model, options.algorithm, subspace)
+            outcome = alternate(run, restart, data.schedule(options.algorithm, n_atoms=number))
         result = replace(result_of(outcome, options.algorithm, data.scale), W=None, H=None)
         result = result if few is None else few.noted(result)
         return replace(result, Phi=result.Phi[self.place])

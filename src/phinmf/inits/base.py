@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import AnyArray, Array, Device
+from phinmf._types import AnyArray, Array
 from phinmf.inits.covariance import karhunen_loeve
 from phinmf.once import once
 
@@ -22,7 +22,6 @@ class Frames:
     weights: Array | None = None  #: (N,), on the host: how often each frame counts; None is 1
     #: the same frames in the order of time; None: these already are
     in_time: Frames | None = field(default=None, repr=False)
-    device: Device = None  #: where sums over the frames of an array of NumPy are computed, if named
 
     @property
     def M(self) -> int:
@@ -32,7 +31,7 @@ class Frames:
     @once
     def karhunen_loeve(self) -> tuple[Array, Array]:
         """The eigenvectors of the covariance as rows, strongest first, and their mean powers."""
-        return karhunen_loeve(self.Y, self.weights, device=self.device)
+        return karhunen_loeve(self.Y, self.weights)
 
 
 class Init(ABC):

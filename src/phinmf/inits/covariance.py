@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phinmf._types import AnyArray, Array, Device
+from phinmf._types import AnyArray, Array
 from phinmf.arrays import (
     cast,
     cluster_tasks,
@@ -18,8 +18,6 @@ from phinmf.arrays import (
     lazy,
     like,
     namespace,
-    on_device,
-    to_numpy,
 )
 from phinmf.arrays.ahead import computed_ahead
 from phinmf.arrays.lazy import is_lazy
@@ -31,19 +29,18 @@ from phinmf.linalg.leading import Enough
 
 
 def karhunen_loeve(
-    Y: AnyArray, weights: Array | None, enough: Enough | None = None, device: Device = None
+    Y: AnyArray, weights: Array | None, enough: Enough | None = None
 ) -> tuple[Array, Array]:
     """Return the eigenvectors of the covariance as rows, strongest first, and their mean powers.
 
     An eigenvector has no sign of its own: here its first entry of at least half the largest
     absolute value is positive. (The largest itself would be a bad choice, because many
     eigenvectors of audio are nearly symmetric and have it twice.) If `enough` says how many are
-    needed, the others may be any orthonormal basis of the rest. The covariance of an array of NumPy
-    is summed on a device of PyTorch if one is named.
+    needed, the others may be any orthonormal basis of the rest.
     """
     # with one BLAS thread the results do not depend on the number of threads
     with nullcontext() if is_tensor(Y) else single_threaded_blas:
-        rows, powers = eigenvectors(Y, weights, enough, device)
+        rows, powers = eigenvectors(Y, weights, enough)
     xp = namespace(rows)
     sizes = xp.abs(rows)
     large = sizes >= xp.max(sizes, axis=1, keepdims=True) / 2
@@ -52,9 +49,7 @@ def karhunen_loeve(
     return rows * signs, powers
 
 
-def eigenvectors(
-    Y: AnyArray, weights: Array | None, enough: Enough | None, device: Device
-) -> tuple[Array, Array]:
+def eigenvectors(Y: AnyArray, weights: Array | None, enough: Enough | None) -> tuple[Array, Array]:
     """Return the same with any signs, in the way that takes the fewest operations."""
     C, M, N = Y.shape
     total_weight = N if weights is None else float(weights.sum())
@@ -63,13 +58,13 @@ def eigenvectors(
         share = 1 / total_weight if weights is None else like(weights / total_weight, columns)
         columns = columns * share**0.5
         return leading.of_few_columns(namespace(columns).concat(list(columns), axis=1))
-    A = covariance(Y, weights, device) / total_weight
+    A = covariance(Y, weights) / total_weight
     return leading.all_of_them(A) if enough is None else leading.leading(A, enough)
 
 
-def covariance(Y: AnyArray, weights: Array | None, device: Device = None) -> Array:
+def covariance(Y: AnyArray, weights: Array | None) -> Array:
     """Σ_n w_n Σ_c y_cn y_cnᵀ / C in double precision, in one pass over the frames."""
-    return covariances(Y, [Stretch(0, Y.shape[2], weights)], device)[0]
+    return covariances(Y, [Stretch(0, Y.shape[2], weights)])[0]
 
 
 class Stretch(NamedTuple):
@@ -80,19 +75,18 @@ class Stretch(NamedTuple):
     weights: Array | None  #: (end - first,), on the host; None is 1
 
 
-def covariances(Y: AnyArray, stretches: Sequence[Stretch], device: Device = None) -> list[Array]:
+def covariances(Y: AnyArray, stretches: Sequence[Stretch]) -> list[Array]:
     """Σ_n w_n Σ_c y_cn y_cnᵀ / C of each stretch in double precision, in one pass over the frames.
 
     The blocks and the order of their sums depend on the lengths of the stretches alone, so the
     chunks of a dask array change no bits. Such an array is summed where its chunks are: one matrix
     for each stretch comes back. A power of two that all weights of a stretch have in common changes
-    no bits either, though roots are taken. Blocks of an array of NumPy are copied to a device if
-    one is named.
+    no bits either, though roots are taken.
     """
     product = lazy.dask().delayed(_products) if is_lazy(Y) else _products
 
     def of_array(frames: slice) -> list[Any]:
-        return [Y[:, :, frames] if device is None else on_device(Y[:, :, frames], device)]
+        return [Y[:, :, frames]]
 
     cut = _parts_of_chunks(Y) if is_lazy(Y) else of_array
     units = [_unit(stretch.weights) for stretch in stretches]
@@ -107,8 +101,7 @@ def covariances(Y: AnyArray, stretches: Sequence[Stretch], device: Device = None
             return Node(i, i + 1, [product(cut(frames), w)])
 
         n_threads = 1 if is_lazy(Y) else threads_for(Y)
-        A = total(len(blocks), computed_ahead(node, range(len(blocks)), n_threads))[0]
-        return A if is_lazy(Y) or is_tensor(Y) else to_numpy(A)
+        return total(len(blocks), computed_ahead(node, range(len(blocks)), n_threads))[0]
 
     found = [summed(*each) for each in zip(stretches, units, strict=True)]
     if is_lazy(Y):

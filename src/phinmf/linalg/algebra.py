@@ -1,4 +1,4 @@
-"""Products, inverses and exponentials of M×M matrices, on the threads or device of an engine."""
+"""Products, inverses and exponentials of M×M matrices, on the threads of an engine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg.lapack import get_lapack_funcs
 
-from phinmf._types import Array, Device
-from phinmf.arrays import is_tensor, namespace, on_device, to_numpy
-from phinmf.arrays.precision import full_precision
+from phinmf._types import Array
+from phinmf.arrays import is_tensor, namespace
 from phinmf.arrays.threads import Workers
 
 PIECE = 192  #: number of rows of a product that one worker computes at a time
@@ -72,7 +71,7 @@ class Algebra:
 
 
 class TensorAlgebra(Algebra):
-    """The same for a tensor or a batch of them, on their device."""
+    """The same for tensors, on their device."""
 
     def product(self, A: Array, B: Array) -> Array:
         """Return AB."""
@@ -85,32 +84,6 @@ class TensorAlgebra(Algebra):
     def exponential(self, A: Array) -> Array:
         """Return exp(A)."""
         return namespace(A).linalg.matrix_exp(A)
-
-
-class DeviceAlgebra(Algebra):
-    """The same for arrays of NumPy, which are copied to a device of PyTorch and back."""
-
-    def __init__(self, device: Device) -> None:
-        super().__init__()
-        self.device = device
-
-    def product(self, A: Array, B: Array) -> Array:
-        """Return AB."""
-        return self._there("product", A, B)
-
-    def inverse(self, A: Array) -> Array:
-        """Return A⁻¹."""
-        return self._there("inverse", A)
-
-    def exponential(self, A: Array) -> Array:
-        """Return exp(A)."""
-        return self._there("exponential", A)
-
-    def _there(self, name: str, *matrices: Array) -> Array:
-        """Call a method of the algebra of tensors."""
-        with full_precision:
-            found = getattr(OF_TENSORS, name)(*(on_device(A, self.device) for A in matrices))
-            return np.asarray(to_numpy(found))
 
 
 PLAIN, OF_TENSORS = Algebra(), TensorAlgebra()

@@ -32,6 +32,6 @@ def is_linear(penalty: Penalty) -> bool:
     if not penalty.linear or penalty.smoothness:
         return False
     totals = np.array([0.0, 1e-3, 0.7, 40.0])
-    rates, costs = penalty.rates(totals), penalty.cost(totals[:, None])
+    rates, costs = penalty.rates(totals), [penalty.cost(t) for t in totals[:, None]]
     same = np.allclose(rates, penalty.frame_rate, rtol=1e-12, atol=0)
     return same and np.allclose(costs, penalty.frame_rate * totals, rtol=1e-12, atol=0)

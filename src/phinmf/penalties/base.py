@@ -23,8 +23,8 @@ class Penalty(ABC):
     weight : float
         Its weight at unit power; 0 switches it off.
     linear : bool
-        Whether its derivative is `frame_rate` for every component and whatever the totals. Then a
-        batch of restarts on tensors can compute it; the declaration is verified.
+        Whether its derivative is `frame_rate` for every component and whatever the totals. Then an
+        engine need not compute these, and a stream of frames can be learned from; it is verified.
     smoothness : float
         Weight of the differences between the activations of neighbouring frames (`smooth.py`).
     """
@@ -35,11 +35,11 @@ class Penalty(ABC):
 
     @abstractmethod
     def cost(self, totals: Array) -> Array:
-        """Return (…,), the penalty of totals (…, K), without that of differences."""
+        """Return the penalty of totals (K,), without that of differences."""
 
     @abstractmethod
     def rates(self, totals: Array) -> Array:
-        """Return (…, K), the derivative of `cost` by each total."""
+        """Return (K,), the derivative of `cost` by each total."""
 
     @property
     def frame_rate(self) -> float:

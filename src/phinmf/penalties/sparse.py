@@ -29,7 +29,7 @@ class Sparse(Penalty):
 
     def cost(self, totals: Array) -> Array:
         """Return μ Σ_k ‖w_k‖₁ ‖h_k‖₁."""
-        return self.weight * namespace(totals).sum(totals, axis=-1)
+        return self.weight * namespace(totals).sum(totals)
 
     def rates(self, totals: Array) -> Array:
         """Return μ for every component."""

@@ -68,11 +68,6 @@ class Solver(ABC):
 
     anneals_by_default: ClassVar[bool] = False
 
-    @property
-    def fits_a_batch(self) -> bool:
-        """Whether a batch of restarts on tensors can take the steps of this solver."""
-        return False
-
     @abstractmethod
     def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
         """Make at most `n_iter` steps from Φ; the loss never rises.

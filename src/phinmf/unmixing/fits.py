@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from phinmf import arrays
-from phinmf._types import AnyArray, Array, Device
+from phinmf._types import AnyArray, Array
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.group import Callback
+from phinmf.algorithm.restart import Callback
 from phinmf.algorithm.subspace import Subspace
-from phinmf.arrays.lazy import is_lazy
 from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.few_atoms import FewAtoms
@@ -50,7 +49,6 @@ class Fits:
     seed: int
     n_components: int
     callback: Callback | None = None
-    device: Device = None  #: where shards of frames compute that are not moved there as a whole
 
     @classmethod
     def of(
@@ -59,18 +57,15 @@ class Fits:
         options: UnmixOptions,
         rng: np.random.Generator,
         callback: Callback | None = None,
-        device: Device = None,
     ) -> Fits:
         """Scale frames (C, M, N) to unit power, and choose the atoms that are learned."""
         how = fit_options(sparsity=options.sparsity).algorithm
-        there = None if is_lazy(Y) else device
-        # later fits start from the H of all frames
-        data = data_of(Y, how, may_merge=False, device=there)
+        data = data_of(Y, how, may_merge=False)  # later fits start from the H of all frames
         seed = int(rng.integers(2**63))
         drawn = np.random.default_rng(seed)
         start = init_of(options.init).start(data.weighted, drawn, np.float64)
         Phi, few = strongest(arrays.like(start, data.Y), data.Y, options)
-        return cls(options, data, few, Phi, seed, options.likely_components, callback, device)
+        return cls(options, data, few, Phi, seed, options.likely_components, callback)
 
     def counted(self, max_time: float | None = None) -> Fits:
         """The same with as many components as the frames have, counted in the DCT."""
@@ -107,9 +102,7 @@ class Fits:
         o, data, K = self.options, self.data, self.n_components
         Phi, W, H = (self.Phi, None, None) if before is None else (before.Phi, before.W, before.H)
         init = KnownTransform(Phi)
-        asked = fit_options(
-            init=init, sparsity=o.sparsity, n_threads=o.n_threads, device=self.device, **how
-        )
+        asked = fit_options(init=init, sparsity=o.sparsity, n_threads=o.n_threads, **how)
         return Problem(data, given_factors(W, H, None, K, data), K, asked)
 
     def solved(self, problem: Problem) -> Result:

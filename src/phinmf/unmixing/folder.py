@@ -13,7 +13,7 @@ import numpy as np
 import soundfile
 
 import phinmf
-from phinmf.algorithm.group import Callback
+from phinmf.algorithm.restart import Callback
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt, Sound
 from phinmf.audio.many_files import lazy_frames

@@ -8,7 +8,7 @@ import numpy as np
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices
-from phinmf.algorithm.group import Callback
+from phinmf.algorithm.restart import Callback
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.audio.sources import Source
 from phinmf.fit.automatic import AUTO
@@ -72,11 +72,11 @@ def learn(
             )
     size = size._replace(N=Y.shape[2])
     place = ComputeDevice("frames", Y, options.device)
-    with place.enough_memory():
+    with place.computing():
         seen = None
         if callback is not None:
             seen = lambda state: callback(place.for_callback(state))  # noqa: E731
-        fits = Fits.of(place.take(Y), options, rng, seen, place.shards)
+        fits = Fits.of(place.take(Y), options, rng, seen)
         if options.n_components == AUTO:
             fits = fits.counted(budget.left())
             size = size._replace(K=fits.n_components)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phinmf.algorithm.group import Callback
+from phinmf.algorithm.restart import Callback
 from phinmf.audio.sources import Source
 from phinmf.fit.printed import say
 from phinmf.result import State

@@ -26,7 +26,7 @@ from phinmf.engines.converging import CHECK_EVERY
 from phinmf.linalg.multiplicative import LEAST
 
 
-class CompiledShard(TwoPoints[Array], SmoothShard):
+class CompiledShard(TwoPoints, SmoothShard):
     """Frames, activations and a trial point as arrays of NumPy."""
 
     def __init__(

@@ -14,19 +14,19 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array, Device, Indices, Mask, Precision
-from phinmf.arrays import cast, dtype_of, is_tensor, with_separate_channels
+from phinmf._types import Array, Indices, Mask, Precision
+from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums, Engine, Objective, links_among, links_of
-from phinmf.engines.blocked.making import make_shard
+from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.engines.blocked.objective import BlockedObjective
 from phinmf.engines.blocked.shard import Shard, SmoothStep
 from phinmf.engines.blocked.shards import LocalShards, Shards
 from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
-from phinmf.engines.blocked.summation import blocks_of, shared_out, stretches_of
+from phinmf.engines.blocked.summation import blocks_of, stretches_of
 from phinmf.engines.held import Activations, HeldActivations
-from phinmf.linalg.algebra import Algebra, DeviceAlgebra
+from phinmf.linalg.algebra import Algebra
 from phinmf.penalties import Penalty, is_linear
 
 Reference: TypeAlias = weakref.ref[HeldActivations] | None
@@ -51,12 +51,8 @@ class ShardedEngine(Engine):
         links: Mask | None,
         workers: Workers,
         atoms: Array | None = None,
-        device: Device = None,
     ) -> None:
-        """Hold frames of this shape, or their products with atoms (P, M).
-
-        If a device is named, shards in this process compute there, and so does the algebra.
-        """
+        """Hold frames of this shape, or their products with atoms (P, M)."""
         C, M, N = shape
         self.shape, self.dtype = (C, M if atoms is None else len(atoms), N), dtype
         self.atoms = atoms
@@ -64,8 +60,7 @@ class ShardedEngine(Engine):
         self.weights = np.ones(shape[2]) if weights is None else weights
         self.links = links_of(self.weights, links)
         self.workers = workers
-        self.device = device
-        self.algebra = Algebra(workers) if device is None else DeviceAlgebra(device)
+        self.algebra = Algebra(workers)
         self.n_blocks = len(blocks_of(shape[2]))
         self._now: Reference = None  #: stands for H as it is
         self._kept: Reference = None  #: stands for what the shards keep
@@ -76,11 +71,8 @@ class ShardedEngine(Engine):
     def shards(self) -> Shards:
         """The shards of all frames."""
 
-    def stretches(self, wanted: int, shares: list[int] | None = None) -> list[Stretch]:
-        """Cut all blocks into as many stretches, or into fewer if there are not so many blocks.
-
-        They are of nearly equal length, or in proportion to the shares.
-        """
+    def stretches(self, wanted: int) -> list[Stretch]:
+        """Cut all blocks into as many stretches, or into fewer if there are not so many blocks."""
         N, equal = self.shape[2], bool((self.weights == self.weights[0]).all())
         links = np.append(self.links, False)  # nothing follows the last frame
 
@@ -89,10 +81,7 @@ class ShardedEngine(Engine):
             own, around = self.weights[frames], links[frames.start : frames.stop + 1]
             return Stretch(N, blocks, self.divergence, own, equal, around, self.atoms)
 
-        cut = stretches_of(self.n_blocks, wanted)
-        if shares is not None and len(cut) == wanted:
-            cut = shared_out(self.n_blocks, shares)
-        return [one(blocks) for blocks in cut]
+        return [one(blocks) for blocks in stretches_of(self.n_blocks, wanted)]
 
     def __enter__(self) -> ShardedEngine:
         self.workers.__enter__()
@@ -214,15 +203,13 @@ class BlockedEngine(ShardedEngine):
         links: Mask | None = None,
         workers: Workers | None = None,
         atoms: Array | None = None,
-        device: Device = None,
     ) -> None:
-        """Hold frames, or their products with atoms; frames for a device may be there already."""
+        """Hold frames, or their products with atoms."""
         workers = workers or Workers(n_threads)
-        shape, dtype = tuple(Y.shape), dtype_of(Y)
-        super().__init__(shape, dtype, divergence, weights, links, workers, atoms, device)
+        super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms)
         (stretch,) = self.stretches(1)
-        rows = Y.mT if is_tensor(Y) else with_separate_channels(Y.transpose(0, 2, 1))
-        self.shard = make_shard(rows, stretch, workers, device)
+        rows = with_separate_channels(Y.transpose(0, 2, 1))
+        self.shard = CompiledShard(stretch.held(rows, workers), stretch, workers)
         self.Y = rows if atoms is None else None  #: frames (C, N, M) for subsets
         self._shards = LocalShards(self.shard, self.n_blocks)
 
@@ -235,8 +222,5 @@ class BlockedEngine(ShardedEngine):
     ) -> BlockedEngine:
         assert self.Y is not None, "only an engine of whole frames has subsets"
         links = links_among(frames, self.links)
-        everything = isinstance(frames, slice) and frames == slice(None)
-        there = self.shard.frames_on_device() if everything else None
-        rows = self.Y[:, frames] if there is None else there
-        how = self.workers, atoms, self.device
-        return BlockedEngine(cast(rows, dtype).mT, self.divergence, None, weights, links, *how)
+        Y = self.Y[:, frames].astype(dtype, copy=False).transpose(0, 2, 1)
+        return BlockedEngine(Y, self.divergence, None, weights, links, self.workers, atoms)

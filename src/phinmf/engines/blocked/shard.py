@@ -1,8 +1,7 @@
 """The contract of a shard: a stretch of blocks of frames and its state.
 
 An engine calls the same method on every shard and puts the results together, so a shard may be
-anywhere: in this process, on a worker of a cluster, on disk. Each way to compute with frames is a
-subclass: compiled kernels, tensors on a device (`device/`), frames that stream to it.
+anywhere: in this process, on a worker of a cluster, on disk.
 
 Each method declares next to it which state it reads and which it changes. Nothing else is needed
 to know which calls bring a lost shard back (`remote/journal.py`), and which calls need frames in
@@ -84,10 +83,6 @@ class Shard(ABC):
     kept: Array  #: (n, K): earlier activations, to go back to
     V_hat: Array | None  #: (n, M): a given model of the power
     trial: Array | None  #: (C, n, M): TX of the last T that was evaluated, until X changes
-
-    def frames_on_device(self) -> Array | None:
-        """Return Y (C, n, M) as a tensor if it is on a device; only callers in this process ask."""
-        return None
 
     # the transform
 

@@ -8,7 +8,7 @@ and the bits are those of one machine that holds all blocks.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -106,29 +106,3 @@ def stretches_of(n: int, wanted: int) -> list[slice]:
     wanted = min(wanted, nodes)
     picked = [edges[nodes * i // wanted] for i in range(wanted + 1)]
     return [slice(a, b) for a, b in itertools.pairwise(picked)]
-
-
-def shared_out(n: int, shares: Sequence[int]) -> list[slice]:
-    """Cut n blocks into stretches: one block for each share, the others in proportion to shares.
-
-    There are at least as many blocks as shares.
-    """
-    others = (n - len(shares)) * np.cumsum(shares) / sum(shares)
-    ends = np.arange(1, len(shares) + 1) + np.rint(others).astype(int)
-    return [slice(a, b) for a, b in itertools.pairwise([0, *ends.tolist()])]
-
-
-def nodes_within(n: int, blocks: slice) -> list[slice]:
-    """Return the largest nodes of the tree over n blocks that cover some consecutive blocks."""
-    found: list[slice] = []
-
-    def visit(first: int, end: int) -> None:
-        if blocks.start <= first and end <= blocks.stop:
-            found.append(slice(first, end))
-        elif first < blocks.stop and blocks.start < end:
-            middle = (first + end) // 2
-            visit(first, middle)
-            visit(middle, end)
-
-    visit(0, n)
-    return found

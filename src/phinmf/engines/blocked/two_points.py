@@ -1,33 +1,27 @@
-"""Frames in memory, in the current transform and at a trial point."""
+"""Array in memory, in the current transform and at a trial point."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Generic, TypeVar
 
 from phinmf._types import Array
 from phinmf.engines.blocked.shard import Shard
 
-Frames = TypeVar("Frames", bound=Any)  #: an array or a tensor
 
-
-class TwoPoints(Shard, Generic[Frames]):
+class TwoPoints(Shard):
     """The methods of a shard that change X, which is computed in the memory of the trial point."""
 
-    Y: Frames
-    X: Frames
-    trial: Frames | None
     may_overwrite_Y: bool  #: its memory serves as that of a trial point, once X is another array
 
     @abstractmethod
-    def room(self) -> Frames:
+    def room(self) -> Array:
         """Return memory for a transform of all frames."""
 
     @abstractmethod
-    def multiply(self, T: Array, source: Frames, target: Frames) -> None:
+    def multiply(self, T: Array, source: Array, target: Array) -> None:
         """Write T applied to every frame of `source` to `target`."""
 
-    def hold(self, Y: Frames, overwrite: bool = False) -> None:
+    def hold(self, Y: Array, overwrite: bool = False) -> None:
         """Take frames as Y and X; if they may be overwritten, their memory is used again."""
         self.Y = self.X = Y
         self.trial = None
@@ -46,7 +40,7 @@ class TwoPoints(Shard, Generic[Frames]):
         assert self.trial is not None
         self.make_trial_X()
 
-    def room_for_trial(self) -> Frames:
+    def room_for_trial(self) -> Array:
         """Return the memory of the trial point, with whatever is in it."""
         if self.trial is None:
             self.trial = self.room()

@@ -11,7 +11,7 @@ import numpy as np
 from phinmf._types import Array, Precision
 from phinmf.arrays import lazy
 from phinmf.arrays.threads import Workers
-from phinmf.engines.blocked.making import make_shard
+from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.engines.blocked.shard import Shard, SmoothStep
 from phinmf.engines.blocked.stretch import Stretch
 from phinmf.engines.remote.message import Failure, Place, Step
@@ -33,16 +33,11 @@ class ShardActor:
         dtype: Precision,
         n_threads: int,
         stretch: Stretch,
-        device: str | None = None,
-        users: int = 1,
     ) -> None:
-        """Make a shard of pieces of frames, on a device of the worker if one is named.
-
-        So many workers use that device. If `parts` is None, the client sends the frames later.
-        """
+        """Make a shard of pieces of frames; if `parts` is None, the client sends them later."""
         self.workers = Workers(n_threads)  # open only during a message: a lost worker of a cluster
         # in threads is never told to close, and BLAS would keep to one thread in that process
-        self.shape, self.dtype, self.where = shape, dtype, (device, users)
+        self.shape, self.dtype = shape, dtype
         self.stretch = replace(
             stretch, weights=own_copy(stretch.weights), links=own_copy(stretch.links)
         )
@@ -53,7 +48,8 @@ class ShardActor:
     def hold(self, parts: list[Array]) -> None:
         """Make the shard of pieces of frames."""
         Y = joined(parts, self.shape, self.dtype)
-        self.shard = make_shard(Y, self.stretch, self.workers, *self.where)
+        held = self.stretch.held(Y, self.workers)
+        self.shard = CompiledShard(held, self.stretch, self.workers)
 
     def ask(self, number: int, steps: Sequence[Step]) -> Any:
         """Make the calls of a message, once, and return what the last one returns.

@@ -29,7 +29,6 @@ from phinmf.engines.blocked.stretch import Stretch
 from phinmf.engines.remote import tree
 from phinmf.engines.remote.actor import ShardActor
 from phinmf.engines.remote.connection import check_workers
-from phinmf.engines.remote.devices import WorkerDevices
 from phinmf.engines.remote.journal import Journal
 from phinmf.engines.remote.message import Message, Step
 from phinmf.engines.remote.post import Post
@@ -49,10 +48,9 @@ class ClusterShards(Shards):
         dtype: Precision,
         stretches: list[Stretch],
         n_blocks: int,
-        devices: WorkerDevices,
     ) -> None:
         super().__init__(n_blocks)
-        self.watch, self.devices = watch, devices
+        self.watch = watch
         self.client = watch.client
         self.source = source
         self.dtype = dtype
@@ -168,7 +166,7 @@ class ClusterShards(Shards):
         shape = C, frames.stop - frames.start, M
         return self.client.submit(
             ShardActor, parts, shape, self.dtype, self.threads[self.at[i]], self.stretches[i],
-            *self.devices.at(self.at[i]), actor=True, workers=where, pure=False,
+            actor=True, workers=where, pure=False,
         )  # fmt: skip
 
     def _finish(self, i: int, others: Sequence[str] = ()) -> None:
@@ -203,7 +201,6 @@ class ClusterShards(Shards):
         """Make a lost shard on the worker that has the fewest shards."""
         gone, self.actors[i] = self.at[i], None  # the scheduler would wait for its worker
         self.threads = self.watch.ready()
-        self.devices.look()
         # it may have come back, or only seemed lost
         others = self.threads.keys() - {gone} or set(self.threads)
         self.at[i] = min(others, key=lambda address: (self.at.count(address), address))

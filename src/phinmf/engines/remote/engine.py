@@ -2,8 +2,7 @@
 
 The shards compute what the blocked engine does, in the same order, so the bits are the same. With
 a `distributed.Client` they are on its workers. Without one they are in this process: one shard in
-memory if there is room for it, otherwise several that take turns, with scratch files. If a device
-is named, the one shard in this process computes there, and frames stream to it if they must.
+memory if there is room for it, otherwise several that take turns, with scratch files.
 """
 
 from __future__ import annotations
@@ -15,24 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import AnyArray, Array, Device, Indices, Mask
+from phinmf._types import AnyArray, Array, Indices, Mask
 from phinmf.arrays import cluster_tasks, cluster_watch, lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.base import links_among
+from phinmf.engines.blocked.compiled_shard import CompiledShard
 from phinmf.engines.blocked.engine import BlockedEngine, ShardedEngine
-from phinmf.engines.blocked.making import make_reading_shard, make_shard
 from phinmf.engines.blocked.shards import LocalShards, Shards
 from phinmf.engines.remote import cluster, disk, memory
 from phinmf.engines.remote.connection import check_workers
-from phinmf.engines.remote.devices import WorkerDevices
 from phinmf.engines.remote.source import load
 
 #: Arrays as large as the frames that a fit in memory may come to hold: in double precision Y, X
 #: and a trial point, and while these are at rest Y, X and a trial point in single precision.
 MAX_ARRAYS = 4.5
-#: The same if shards compute on another device: Y in both precisions, and X of what travels.
-MAX_ARRAYS_BESIDE = 2.5
 
 
 class DaskEngine(ShardedEngine):
@@ -49,14 +45,10 @@ class DaskEngine(ShardedEngine):
         links: Mask | None = None,
         workers: Workers | None = None,
         atoms: Array | None = None,
-        device: Device = None,
     ) -> None:
         lazy.dask()
         workers = workers or Workers(n_threads)
-        local = lazy.current_client() is None and str(device) != "cpu"
-        here = device if local else None  # the workers of a cluster have devices of their own
-        super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms, here)
-        self.wanted = device  #: by the caller; on a cluster, a kind of device of the workers
+        super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms)
         self.source = Y
         self._shards: Shards | None = None
 
@@ -81,31 +73,20 @@ class DaskEngine(ShardedEngine):
         few, links = np.arange(self.shape[2])[frames], links_among(frames, self.links)
         if len(few) == self.shape[2]:
             Y = self.source.astype(dtype)
-            return DaskEngine(
-                Y, self.divergence, None, weights, links, self.workers, atoms, self.wanted
-            )
+            return DaskEngine(Y, self.divergence, None, weights, links, self.workers, atoms)
         sample = self.source[:, :, few]
         if lazy.is_lazy(sample):
             sample = cluster_tasks.in_memory(sample)
         return BlockedEngine(
-            sample.astype(dtype), self.divergence, None, weights, links, self.workers, atoms,
-            self.device,
-        )  # fmt: skip
+            sample.astype(dtype), self.divergence, None, weights, links, self.workers, atoms
+        )
 
     def _on_cluster(self, client: Any) -> Shards:
         """Make one shard for each worker of a cluster."""
         watch = cluster_watch.Watch(client)
         check_workers(watch)
-        devices, threads = WorkerDevices(watch, self.wanted), watch.ready()
-        stretches = self.stretches(len(threads), devices.shares(threads))
-        return cluster.ClusterShards(
-            watch, self.source, self.dtype, stretches, self.n_blocks, devices
-        )
-
-    def _held(self, frames: slice) -> Array:
-        """Read what is held of some frames."""
-        Y = load(self.source, frames, self.dtype)
-        return Y if self.atoms is None else np.matmul(Y, self.atoms.T.astype(self.dtype))
+        stretches = self.stretches(len(watch.ready()))
+        return cluster.ClusterShards(watch, self.source, self.dtype, stretches, self.n_blocks)
 
     def _in_process(self) -> Shards:
         """Make shards in this process, as large as the memory allows."""
@@ -114,16 +95,10 @@ class DaskEngine(ShardedEngine):
         whole = 0  # bytes of the frames that atoms are multiplied with
         if self.atoms is not None:
             whole = math.prod(self.source.shape) * self.dtype.itemsize
-        arrays = MAX_ARRAYS if self.device is None else MAX_ARRAYS_BESIDE
-        (stretch,) = self.stretches(1)
-        if arrays * size + whole <= budget:
-            Y = load(self.source, slice(0, N), self.dtype)
-            return LocalShards(make_shard(Y, stretch, self.workers, self.device), self.n_blocks)
-        if self.device is not None:
-            shard = make_reading_shard(
-                self._held, (C, N, M), self.dtype, stretch, self.workers, self.device
-            )
-            return LocalShards(shard, self.n_blocks)
+        if MAX_ARRAYS * size + whole <= budget:
+            (stretch,) = self.stretches(1)
+            Y = stretch.held(load(self.source, slice(0, N), self.dtype), self.workers)
+            return LocalShards(CompiledShard(Y, stretch, self.workers), self.n_blocks)
         needed = disk.ARRAYS * size + whole
         stretches = self.stretches(2 ** max(0, math.ceil(math.log2(needed / budget))))
         return disk.DiskShards(

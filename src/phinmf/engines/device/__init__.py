@@ -1,1 +1,0 @@
-"""Shards as tensors of PyTorch, on a GPU or another device: resident there, or streaming to it."""
