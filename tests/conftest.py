@@ -15,6 +15,8 @@ def pytest_addoption(parser):
     parser.addoption("--no-skip", action="store_true", help="what would be skipped fails")
 
 
+#: The folder of the paper's recordings, which are not part of the project.
+DATA = Path(os.environ.get("PHINMF_DATA", Path(__file__).parents[1] / "data"))
 #: A module all of whose tests are `full`.
 FULL = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.full\b", re.M)
 
@@ -31,10 +33,19 @@ NEEDS_MORE = {"dask", "tensor", "tensors", "array on tensors", "by_tensors"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     for item in items:
         if hasattr(item, "callspec") and NEEDS_MORE & set(item.callspec.id.split("-")):
             item.add_marker(pytest.mark.full)
+    if not DATA.exists() and "PHINMF_DATA" not in os.environ:
+        without = [item for item in items if "data_folder" in item.fixturenames]
+        config.hook.pytest_deselected(items=without)
+        items[:] = [item for item in items if item not in without]
+
+
+def pytest_report_header():
+    """Say whether the tests of the paper's recordings run."""
+    return f"recordings: {DATA if DATA.exists() else 'none, their tests are left out'}"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -62,12 +73,10 @@ def rng():
 
 @pytest.fixture(scope="session")
 def data_folder():
-    """The recordings, which are not part of the project: $PHINMF_DATA or data/."""
-    folder = Path(os.environ.get("PHINMF_DATA", Path(__file__).parents[1] / "data"))
+    """The folder of the recordings."""
     for name in ("armstrong.wav", "authors_armstrong.csv"):
-        if not (folder / name).exists():
-            pytest.skip(f"{name} is not in {folder}: set PHINMF_DATA to its folder")
-    return folder
+        assert (DATA / name).exists(), f"set PHINMF_DATA to the folder of {name}"
+    return DATA
 
 
 @pytest.fixture(scope="module")
