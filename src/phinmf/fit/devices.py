@@ -14,7 +14,6 @@ from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Device
 from phinmf.arrays import lazy
 from phinmf.arrays.lazy import is_lazy
-from phinmf.arrays.streams import is_stream
 from phinmf.engines.device import memory
 from phinmf.engines.device.memory import free_memory
 from phinmf.result import Result, State
@@ -170,8 +169,6 @@ def computed_on_device(function: Callable[P, Result]) -> Callable[P, Result]:
     def wrapper(*args: P.args, **how: P.kwargs) -> Result:
         bound = signature.bind(*args, **how)
         given = bound.arguments
-        if is_stream(given["Y"]):  # its blocks are moved one by one
-            return function(*args, **how)
         Y, device = given["Y"], given.pop("device", None)
         if device is None and not any(map(arrays.is_tensor, given.values())):
             return function(*args, **how)

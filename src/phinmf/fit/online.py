@@ -11,11 +11,13 @@ that were not seen, and one block alone has too few frames for the M²/2 numbers
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from phinmf import arrays
+from phinmf import arrays, penalties
 from phinmf._types import Array, Components, Indices
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import Kept, activate, normalise
@@ -23,14 +25,14 @@ from phinmf.algorithm.statistics import Exponents, FadingSums, learn_dictionary
 from phinmf.algorithm.window import Window, keys_for
 from phinmf.engines import Engine
 from phinmf.fit.automatic import AUTO
-from phinmf.fit.blocks import Block
-from phinmf.fit.description import Seed
+from phinmf.fit.blocks import Block, Waiting, with_sound
 from phinmf.fit.engine import engine_for
 from phinmf.fit.options import FitOptions
 from phinmf.fit.power import at_scale
 from phinmf.fit.problem import problem_of
 from phinmf.inits.given import KnownTransform
-from phinmf.result import Result, Row, Status
+from phinmf.linalg.manifold import exactly_orthogonal
+from phinmf.result import History, Result, Row, State, Status
 from phinmf.warn import early_stops
 
 BLOCKS_TO_BEGIN = 2  #: in the window when the first fit begins
@@ -39,6 +41,7 @@ RENEWED = 0.5  #: share of the window that is new when it is fitted again
 AGAIN_FROM, AGAIN_LENGTH = 1e-2, 24  #: highest floor and longest schedule of these fits
 ENCODING_STEPS = 10  #: updates of the activations of a new block before it is measured
 DICTIONARY_STEPS = 2  #: updates of W on a new block
+HISTORY = 10_000  #: number of steps that a history holds: the last ones
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,6 @@ class OnlineFit:
     W: Array  #: (M, n): the first columns at the start, as given
     keeps_Phi: bool = False
     columns: Indices | None = None  #: of W that stay
-    random_state: Seed = None  #: as given, for a checkpoint
 
     def step(self, at: Progress, block: Block) -> tuple[Progress, Row | None]:
         """Learn from a block with sound; return a row of the history, except before the first fit.
@@ -225,3 +227,101 @@ def again(options: FitOptions, Phi: Array) -> FitOptions:
         start, length = min(anneal.start, AGAIN_FROM), min(anneal.length, AGAIN_LENGTH)
         algorithm = replace(algorithm, anneal=replace(anneal, start=start, length=length))
     return replace(options, algorithm=algorithm, init=KnownTransform(Phi))
+
+
+def prepared(options: FitOptions, keeps_Phi: bool) -> FitOptions:
+    """The options of fits on a window: a limit on the time would make their bits depend on it."""
+    algorithm, penalty = options.algorithm, options.algorithm.penalty
+    needs_all = {
+        f"n_atoms is {options.n_atoms}": options.n_atoms is not None,
+        f"smoothness is {penalty.smoothness:g}": bool(penalty.smoothness),
+        f"penalty is {penalty!r}": not penalties.is_linear(penalty),
+        "floor is 0": algorithm.floor == 0,
+        "engine is 'dask'": options.engine == "dask",
+    }
+    for what, needed in needs_all.items():
+        if needed:
+            raise ValueError(f"{what}, which needs all frames at once: use fit, or the default")
+    options = options.keeping_Phi() if keeps_Phi else options
+    return replace(options, algorithm=replace(options.algorithm, max_time=None))
+
+
+@dataclass
+class Learner:
+    """What was learned from the frames so far, and the frames that wait until they fill a block."""
+
+    fit: OnlineFit
+    example: Array  #: (1, M, 1): frames of later calls are converted to its type and device
+    lasting: tuple[str, ...]  #: parameters that must not change any more, as texts
+    at: Progress = field(default_factory=Progress)
+    history: History = field(default_factory=lambda: History(0.0))
+    seconds: float = 0.0  #: spent on learning; waiting for frames does not count
+    waiting: Waiting = field(default_factory=Waiting)  #: less than a block
+    n_seen: int = 0  #: number of frames that were given
+    n_tried: int = 0  #: the same at the last fit that had fewer frames than a first fit needs
+
+    @property
+    def continues_fit(self) -> bool:
+        """Whether it starts from what `fit` has learned, which is kept until the first step."""
+        return isinstance(self.fit.options.init, KnownTransform)
+
+    def copied(self) -> Learner:
+        """A copy that can learn without changing this one."""
+        waiting = Waiting()
+        waiting.parts = list(self.waiting.parts)
+        return replace(self, history=self.history.copied(), waiting=waiting)
+
+    def feed(self, Y: Array, weights: Array | None, watch: Callable[[Learner], object]) -> bool:
+        """Learn from frames (C, M, n) as far as they fill blocks; return whether they do."""
+        self.waiting.put(Y, weights)
+        self.n_seen += Y.shape[2]
+        stepped = False
+        while self.waiting.n_frames >= self.fit.block_size:
+            if self.learn(*self.waiting.take(self.fit.block_size)):
+                stepped = True
+                watch(self)
+        return stepped
+
+    def learn(self, Y: Array, weights: Array | None = None) -> bool:
+        """Learn from a block (C, M, n); return whether the history has a new row."""
+        block = with_sound(Y, weights)
+        return block is not None and self.noted(lambda: self.fit.step(self.at, block))
+
+    def with_all_frames(self) -> Learner | None:
+        """A learner that has also learned from the frames that wait; None if there is no sound."""
+        ahead = self.copied()
+        if ahead.waiting.n_frames:
+            ahead.learn(*ahead.waiting.take(ahead.waiting.n_frames))
+        if ahead.at.window is None:
+            return None
+        if ahead.at.learned is None:
+            ahead.noted(lambda: ahead.fit.begun(ahead.at))
+        return ahead
+
+    def noted(self, step: Callable[[], tuple[Progress, Row | None]]) -> bool:
+        """Make a step, and add its row to the history, which holds the last ones."""
+        start = time.perf_counter()
+        self.at, row = step()
+        self.seconds += time.perf_counter() - start
+        if row is None:
+            return False
+        if not len(self.history):
+            self.history.start = row.objective
+        self.history.rows.append(row._replace(seconds=self.seconds))
+        del self.history.rows[:-HISTORY]
+        return True
+
+    @property
+    def factors(self) -> tuple[Array, Array]:
+        """Φ and W, in the precision of the frames; columns that stay are as they were given."""
+        learned, columns = self.at.learned, self.fit.columns
+        assert learned is not None
+        W, dtype = arrays.copied(learned.W), arrays.dtype_of(self.example)
+        if columns is not None:
+            W[:, columns] = self.fit.W[:, columns]
+        return exactly_orthogonal(learned.Phi, dtype), arrays.cast(W, dtype)
+
+    def state(self) -> State:
+        """The argument of a callback."""
+        objective = self.history[-1].objective
+        return State(self.at.step, objective, self.history, *self.factors, self.at.scale)
