@@ -71,8 +71,8 @@ def tones(seed: int) -> Split:
 
 def change(seed: int) -> Split:
     """A melody whose key changes halfway; frames of the second key are held out."""
-    first, _ = sound(melody([(0, 4, 7, 11)], 150, seed), 128)
-    second, out = sound(melody([(1, 3, 6, 10)], 150, seed + 10), 128)
+    first, _ = sound(melody([(0, 4, 7, 11)], 200, seed), 128)
+    second, out = sound(melody([(1, 3, 6, 10)], 200, seed + 10), 128)
     return np.concatenate([first, second], axis=1), out
 
 

@@ -134,30 +134,3 @@ def test_blocks_one_by_one_are_not_frames():
             tl_nmf(wrong, 2)
         with pytest.raises(TypeError, match="partial_fit"):
             model().fit(wrong)
-
-
-def test_after_a_fit_the_sums_stand_for_all_frames_that_count():
-    Y = frames(N=2 * BLOCK)
-    at = learned([Y], forget_factor=0.5)._learner.at  # just fitted, on a window of both blocks
-    assert at.learned.fitted_at == at.step == 2
-    assert at.count / M == pytest.approx(1.5 * BLOCK)  # frames, of which older ones count less
-    with_both = learned([Y], forget_factor=1.0)._learner.at
-    ratio = at.learned.sums.activation.sum() / with_both.learned.sums.activation.sum()
-    unit = (with_both.scale / at.scale) ** 2  # activations are at unit power
-    assert ratio == pytest.approx(0.75 * unit, rel=0.05)
-
-
-def test_sums_are_converted_when_the_scale_changes():
-    """A loud block makes the unit of power larger: what was summed before counts in the new one.
-
-    Kullback–Leibler updates keep the sum of the power of a frame.
-    """
-    Y = frames(N=3 * BLOCK)
-    Y[:, 2 * BLOCK :] *= 30
-    how = {"divergence": "kullback-leibler", "sparsity": 0.0, "forget_factor": 1.0}
-    found = learned([Y[:, : 2 * BLOCK]], **how)
-    before = found._learner.at
-    after = found.partial_fit(Y[:, 2 * BLOCK :].T)._learner.at
-    assert after.learned.fitted_at == before.learned.fitted_at  # the sums were not made anew
-    total = np.sum(Y**2) / after.scale**2
-    assert after.learned.sums.activation.sum() == pytest.approx(total, rel=0.02)

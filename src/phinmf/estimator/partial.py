@@ -106,7 +106,7 @@ def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) ->
         Y = converted("X", Y, learner.example)
         stepped = learner.feed(Y, frame_weights, watching(estimator, place))
         source = learner if stepped else None
-        few = learner.at.learned is None and not learner.continues_fit
+        few = learner.at.learned is None and not learner.fit.continues_fit
         if few and learner.n_seen >= 2 * learner.n_tried:
             source = learner.with_all_frames()
             learner.n_tried = 0 if source is None else learner.n_seen

@@ -9,7 +9,6 @@ import numpy as np
 
 from phinmf import arrays
 from phinmf._types import Array
-from phinmf.algorithm.statistics import Exponents, FadingSums
 from phinmf.algorithm.window import Window
 from phinmf.estimator import fitting
 from phinmf.estimator.partial import lasting, online_fit
@@ -22,7 +21,6 @@ from phinmf.storage import Stored, shown
 from phinmf.stored_values import array, is_number, orthogonal
 
 PREFIX = "stream_"
-SUMS = ("numerator", "denominator", "activation")
 NUMBERS = ("step", "n_frames", "evaluations", "clock", "energy", "count", "divergence", "penalty")
 COUNTS = ("step", "n_frames", "evaluations", "fitted_at", "n_seen", "n_tried", "seed")
 
@@ -38,9 +36,8 @@ def packed(model: Any) -> Stored:
     if at.window is not None:
         parts |= {f"window_{name}": value for name, value in vars(at.window).items()}
     if at.learned is not None:
-        fitted_at, sums = at.learned.fitted_at, at.learned.sums
+        fitted_at = at.learned.fitted_at
         parts |= {"Phi": at.learned.Phi, "W": at.learned.W}
-        parts |= {name: getattr(sums, name) for name in SUMS}
     elif isinstance(init, (GivenTransform, KnownTransform)):
         parts["init"] = init.Phi
     elif not isinstance(model.init, str):
@@ -63,7 +60,7 @@ def packed(model: Any) -> Stored:
         "columns": None if fit.columns is None else arrays.to_numpy(fit.columns).tolist(),
         "keeps_Phi": fit.keeps_Phi,
         "dtype": arrays.dtype_of(learner.example).name,
-        "continues": learner.continues_fit,
+        "continues": learner.fit.continues_fit,
     }
     return Stored(header, {PREFIX + name: arrays.to_numpy(a) for name, a in parts.items()})
 
@@ -108,12 +105,8 @@ def restored(model: Any, header: dict[str, Any], parts: dict[str, Any]) -> Learn
         )  # fmt: skip
         at = replace(at, window=window)
     if K := length("W"):
-        sums = FadingSums(
-            numbers("numerator", M, K, least=0), numbers("denominator", M, K, least=0),
-            numbers("activation", K, least=0), Exponents.of(fit.options.divergence),
-        )  # fmt: skip
         Phi, W = orthogonal(stored, "Phi", M, dtype), numbers("W", M, K, least=0)
-        at = replace(at, learned=Learned(Phi, W, sums, header["fitted_at"]))
+        at = replace(at, learned=Learned(Phi, W, header["fitted_at"]))
     learner = Learner(fit, np.zeros((1, M, 1), dtype), lasting(model), at)
     learner.history = History.from_json(header["history"])
     learner.seconds = float(header["seconds"])
