@@ -86,6 +86,7 @@ gaussian = {"divergence": "gaussian"}
 KINDS: dict[str, tuple[Callable[[int], Split], int, dict[str, Any]]] = {
     "hidden transform, M = 16": (partial(hidden, 16, 3, 4000), 3, {}),
     "hidden transform, M = 16, Gaussian": (partial(hidden, 16, 3, 4000), 3, gaussian),
+    "hidden transform, M = 32": (partial(hidden, 32, 4, 6000), 4, {}),
     "hidden transform, M = 64": (partial(hidden, 64, 5, 10_000), 5, {}),
     "hidden transform, M = 64, Gaussian": (partial(hidden, 64, 5, 10_000), 5, gaussian),
     "tones": (tones, 8, {}),

@@ -1,11 +1,9 @@
 """Learning from frames that arrive in blocks, in constant memory.
 
 A window holds a random sample of the frames seen so far, in which recent ones prevail. When it has
-its first frames, and again whenever half of it is new, an annealed fit on the window finds Φ and W.
-It starts anew: a fit that continued would stay near the first minimum, which few frames chose. The
-components are then put in the order of those before. In between, blocks are only measured. (Updates
-of W from every block, and steps of the solver on the window, did not raise the score of frames that
-were not seen.)
+its first frames, and again whenever a quarter of it is new, an annealed fit on the window finds Φ
+and W, from what was known. In between, blocks are only measured. (Updates of W from every block,
+and steps of the solver on the window, did not raise the score of frames that were not seen.)
 """
 
 from __future__ import annotations
@@ -36,8 +34,8 @@ from phinmf.warn import early_stops
 BLOCKS_TO_BEGIN = 2  #: in the window when the first fit begins
 BLOCKS_IN_WINDOW = 32  #: at most
 LIFETIMES = 1.6  #: length of the window, as a multiple of 1/(1-forget_factor) blocks
-RENEWED = 0.5  #: share of the window that is new when it is fitted again
-AGAIN_FROM, AGAIN_LENGTH = 1e-2, 24  #: highest floor and longest schedule after `fit`
+RENEWED = 0.25  #: share of the window that is new when it is fitted again
+AGAIN_FROM, AGAIN_LENGTH = 1e-2, 24  #: highest floor and longest schedule of these fits
 ENCODING_STEPS = 10  #: updates of the activations of a new block before it is measured
 HISTORY = 10_000  #: number of steps that a history holds: the last ones
 
@@ -153,15 +151,12 @@ class OnlineFit:
 
     def fitted(self, at: Progress) -> tuple[Progress, Result]:
         """Fit the window with Algorithm 1."""
-        window, last, options, W = at.window, at.learned, self.options, self.W
+        window, options, W = at.window, self.options, self.W
         assert window is not None
         n_components: Components = self.n_components
-        if last is not None:
-            n_components = last.W.shape[1]
-            if self.continues_fit:
-                options, W = again(options, last.Phi), last.W
-            elif options.algorithm.solver is None:
-                options = replace(options, init=KnownTransform(last.Phi))
+        if at.learned is not None:
+            options, W = again(options, at.learned.Phi), at.learned.W
+            n_components = W.shape[1]
         problem = problem_of(
             window.Y,
             n_components,
@@ -176,26 +171,7 @@ class OnlineFit:
             raise KeyboardInterrupt
         assert result.W is not None
         W, _ = normalise(arrays.cast(result.W, np.float64))
-        if last is not None:
-            W = W[:, self.order(last, result.Phi, W)]
         return replace(at, learned=Learned(result.Phi, W, at.step)), result
-
-    def order(self, last: Learned, Phi: Array, W: Array) -> Indices:
-        """Return an order of the columns of W in which each is most like the one that was there.
-
-        Component w of Φ has frames of covariance Φᵀ diag(w) Φ; the inner products of these are
-        compared. Columns that stay as given stay where they are.
-        """
-        from scipy.optimize import linear_sum_assignment  # slow to import
-
-        change = arrays.cast(last.Phi, np.float64) @ arrays.cast(Phi, np.float64).T
-        alike = arrays.to_numpy(last.W.T @ change**2 @ W)
-        alike /= np.maximum(np.linalg.norm(arrays.to_numpy(W), axis=0), 1e-300)
-        if self.columns is not None:
-            kept = arrays.to_numpy(self.columns)
-            alike[kept, :], alike[:, kept] = -1, -1
-            alike[kept, kept] = 1e6
-        return arrays.indices(linear_sum_assignment(-alike)[1], W)
 
     def recorded(
         self,
