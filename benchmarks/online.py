@@ -24,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
 from phinmf.analysis import split_frames
+from phinmf.audio.example import example
 from phinmf.linalg.manifold import random_orthogonal
 
 SEEDS = 0, 1
@@ -45,11 +46,6 @@ def sound(y: np.ndarray, M: int) -> Split:
     Y = phinmf.to_frames(y, M)
     learn, out = split_frames(Y.shape[1], 0.2)
     return Y[:, learn], Y[:, out]
-
-
-def example(seed: int, M: int = 128) -> Split:
-    """The built-in example."""
-    return sound(phinmf.audio.example.example().mixture, M)
 
 
 def melody(keys: list[tuple[int, ...]], notes: int, seed: int) -> np.ndarray:
@@ -76,24 +72,18 @@ def change(seed: int) -> Split:
     return np.concatenate([first, second], axis=1), out
 
 
-def armstrong(seed: int) -> Split:
-    """The paper's recording."""
-    return sound(samples()[0].astype(np.float32), 256)
-
-
 gaussian = {"divergence": "gaussian"}
 #: Frames by seed, number of components, and other parameters.
 KINDS: dict[str, tuple[Callable[[int], Split], int, dict[str, Any]]] = {
-    "hidden transform, M = 16": (partial(hidden, 16, 3, 4000), 3, {}),
-    "hidden transform, M = 16, Gaussian": (partial(hidden, 16, 3, 4000), 3, gaussian),
-    "hidden transform, M = 32": (partial(hidden, 32, 4, 6000), 4, {}),
-    "hidden transform, M = 64": (partial(hidden, 64, 5, 10_000), 5, {}),
-    "hidden transform, M = 64, Gaussian": (partial(hidden, 64, 5, 10_000), 5, gaussian),
+    "hidden transform": (partial(hidden, 16, 3, 4000), 3, {}),
+    "hidden transform, Gaussian": (partial(hidden, 16, 3, 4000), 3, gaussian),
+    "larger hidden transform": (partial(hidden, 64, 5, 10_000), 5, {}),
+    "larger hidden transform, Gaussian": (partial(hidden, 64, 5, 10_000), 5, gaussian),
     "tones": (tones, 8, {}),
     "tones, Gaussian": (tones, 8, gaussian),
     "tones, the key changes, Gaussian": (change, 8, gaussian),
-    "built-in example, Gaussian": (example, 8, gaussian),
-    "paper's recording, Gaussian": (armstrong, 10, gaussian),
+    "built-in example, Gaussian": (lambda seed: sound(example().mixture, 128), 8, gaussian),
+    "paper's recording, Gaussian": (lambda seed: sound(samples()[0], 256), 10, gaussian),
 }
 
 
@@ -102,9 +92,7 @@ def main(chosen: list[str]) -> None:
     print(machine())
     rows = []
     for kind, (frames, K, how) in KINDS.items():
-        for seed in SEEDS:
-            if chosen and kind not in chosen:
-                continue
+        for seed in SEEDS if kind in chosen or not chosen else ():
             learn, out = (Y.T for Y in frames(seed))
             scores, seconds = {}, {}
             for name, more in {"dct": {"solver": None}, "all": {}, "stream": {}}.items():
@@ -118,12 +106,11 @@ def main(chosen: list[str]) -> None:
                 seconds[name], scores[name] = time.process_time() - start, model.score(out)
             share = (scores["stream"] - scores["dct"]) / (scores["all"] - scores["dct"])
             row = {"frames": kind, "seed": seed, "M": learn.shape[1], "n_frames": len(learn)}
-            row |= {name: f"{score:.3f}" for name, score in scores.items()}
+            row |= {name: f"{score:.2f}" for name, score in scores.items()}
             row |= {"share": f"{share:.2f}"}
-            row |= {f"{name}_seconds": f"{seconds[name]:.1f}" for name in ("all", "stream")}
-            rows.append(row)
-            print(row, flush=True)
-            write_csv("online", rows)
+            rows.append(row | {f"{name}_seconds": f"{seconds[name]:.1f}" for name in seconds})
+            print(rows[-1], flush=True)
+    write_csv("online", rows)
 
 
 if __name__ == "__main__":

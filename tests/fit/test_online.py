@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streams import BLOCK, M, cut, frames, learned, model, same
 
-from phinmf import Beta, tl_nmf
+from phinmf import TLNMF, Beta, tl_nmf
 from phinmf.analysis import held_out
 from phinmf.linalg.manifold import dct
 
@@ -32,6 +32,18 @@ def test_the_result_does_not_depend_on_how_frames_are_cut(dtype):
     same(whole, learned(same_memory()))
     assert whole.transform_matrix_.dtype == whole.components_.dtype == dtype
     assert whole.objective_ == pytest.approx(whole.history_.objective.sum())
+
+
+@pytest.mark.parametrize("seed", [40, 41])  # not among those of benchmarks/online.py
+def test_one_pass_keeps_most_of_what_a_fit_to_all_frames_gains(seed):
+    Y, unseen = np.split(frames(N=120 * BLOCK, seed=seed), [100 * BLOCK], axis=1)
+    fixed = TLNMF(2, random_state=seed, solver=None).fit(Y.T).score(unseen.T)
+    whole = TLNMF(2, random_state=seed).fit(Y.T).score(unseen.T)
+    found = TLNMF(2, random_state=seed)
+    for block in cut(Y, 100):
+        found.partial_fit(block.T)
+    assert whole > fixed + 0.05
+    assert found.score(unseen.T) - fixed >= 0.7 * (whole - fixed)
 
 
 def test_changed_frames_are_followed_and_the_more_so_the_more_is_forgotten():
