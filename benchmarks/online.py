@@ -82,7 +82,9 @@ KINDS: dict[str, tuple[Callable[[int], Split], int, dict[str, Any]]] = {
     "tones": (tones, 8, {}),
     "tones, Gaussian": (tones, 8, gaussian),
     "tones, the key changes, Gaussian": (change, 8, gaussian),
+    "built-in example": (lambda seed: sound(example().mixture, 128), 8, {}),
     "built-in example, Gaussian": (lambda seed: sound(example().mixture, 128), 8, gaussian),
+    "paper's recording": (lambda seed: sound(samples()[0], 256), 10, {}),
     "paper's recording, Gaussian": (lambda seed: sound(samples()[0], 256), 10, gaussian),
 }
 
@@ -104,10 +106,11 @@ def main(chosen: list[str]) -> None:
                 else:
                     model.fit(learn)
                 seconds[name], scores[name] = time.process_time() - start, model.score(out)
-            share = (scores["stream"] - scores["dct"]) / (scores["all"] - scores["dct"])
+            gain = scores["all"] - scores["dct"]
+            share = f"{(scores['stream'] - scores['dct']) / gain:.2f}" if gain > 0 else "no gain"
             row = {"frames": kind, "seed": seed, "M": learn.shape[1], "n_frames": len(learn)}
             row |= {name: f"{score:.2f}" for name, score in scores.items()}
-            row |= {"share": f"{share:.2f}"}
+            row |= {"share": share}
             rows.append(row | {f"{name}_seconds": f"{seconds[name]:.1f}" for name in seconds})
             print(rows[-1], flush=True)
     write_csv("online", rows)

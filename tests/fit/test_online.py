@@ -10,7 +10,7 @@ from streams import BLOCK, M, cut, frames, learned, model, same
 
 from phinmf import TLNMF, Beta, tl_nmf
 from phinmf.analysis import held_out
-from phinmf.linalg.manifold import dct
+from phinmf.linalg.manifold import dct, random_orthogonal
 
 
 def cost(found, Y):
@@ -34,16 +34,20 @@ def test_the_result_does_not_depend_on_how_frames_are_cut(dtype):
     assert whole.objective_ == pytest.approx(whole.history_.objective.sum())
 
 
-@pytest.mark.parametrize("seed", [40, 41])  # not among those of benchmarks/online.py
-def test_one_pass_keeps_most_of_what_a_fit_to_all_frames_gains(seed):
-    Y, unseen = np.split(frames(N=120 * BLOCK, seed=seed), [100 * BLOCK], axis=1)
-    fixed = TLNMF(2, random_state=seed, solver=None).fit(Y.T).score(unseen.T)
-    whole = TLNMF(2, random_state=seed).fit(Y.T).score(unseen.T)
-    found = TLNMF(2, random_state=seed)
-    for block in cut(Y, 100):
-        found.partial_fit(block.T)
-    assert whole > fixed + 0.05
-    assert found.score(unseen.T) - fixed >= 0.7 * (whole - fixed)
+def test_one_pass_keeps_most_of_what_a_fit_to_all_frames_gains():
+    """On frames of a hidden transform, of a seed by which nothing was chosen."""
+    seed, M, K, N = 22, 32, 4, 6000
+    rng = np.random.default_rng(seed)
+    W, H = rng.exponential(size=(M, K)) ** 3, rng.exponential(size=(K, N)) ** 2
+    X = rng.standard_normal((M, N)) * np.sqrt(W @ H / (W @ H).mean() + 1e-3)
+    frames, unseen = np.split(X.T @ random_orthogonal(M, rng), [4800])
+    fixed = TLNMF(K, random_state=seed, solver=None).fit(frames).score(unseen)
+    whole = TLNMF(K, random_state=seed).fit(frames).score(unseen)
+    found = TLNMF(K, random_state=seed)
+    for block in np.split(frames, 48):
+        found.partial_fit(block)
+    assert whole > fixed + 0.2
+    assert found.score(unseen) - fixed >= 0.7 * (whole - fixed)
 
 
 def test_changed_frames_are_followed_and_the_more_so_the_more_is_forgotten():
