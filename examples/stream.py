@@ -2,9 +2,8 @@
 Learning from a stream
 ======================
 
-A microphone never ends, so ``TLNMF.partial_fit`` learns from frames as they arrive, in constant
-memory. Each block is measured before anything is learned from it. Halfway the melody changes its
-key.
+``TLNMF.partial_fit`` learns from a microphone that never ends, in constant memory, and measures
+each block before anything is learned from it. Halfway the melody changes its key.
 """
 
 import matplotlib.pyplot as plt
