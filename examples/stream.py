@@ -29,9 +29,8 @@ for Y in phinmf.stream_frames(microphone(), M):  # frames, as the sound arrives
     model.partial_fit(Y.T)
 cost = model.history_.objective / (M * 2 * M)  # per entry of each block
 seconds = (np.arange(len(cost)) + 2) * M**2 / SAMPLE_RATE  # at the end; the first has two blocks
-change = int(np.searchsorted(seconds, 30))
+change = np.searchsorted(seconds, 30)
 before, then, end = np.median(cost[change - 5 : change]), cost[change:].max(), np.median(cost[-5:])
-print(f"{model.n_steps_} steps, {model.n_frames_seen_} frames.")
 print(f"Objective per entry before the change: {before:.2f}, then {then:.2f}, in the end {end:.2f}")
 figure, ax = plt.subplots(figsize=(9, 3.5), layout="constrained")
 ax.plot(seconds, cost, marker="o")
