@@ -6,9 +6,6 @@ import re
 
 from _common import read_csv
 
-PASS = "tl_nmf(stream, 10)"
-LARGER = (1764 / 440) ** 2 * 2  #: products of 44.1 kHz stereo, compared with 11,025 Hz mono
-
 
 def duration(seconds: float) -> str:
     """Seconds, minutes or hours, with two digits."""
@@ -42,15 +39,6 @@ def table() -> list[dict[str, str]]:
     for one in found:
         sound, seconds = sound_of(one["minutes"]), float(one["seconds"])
         rows.append(row(sound, one["call"], place(described), seconds, "measured"))
-    described, hours = read_csv("online_hours")
-    last = hours[-1]
-    ten = float(last["processor_seconds"]) * 10 / float(last["hours"])
-    here = place(described)
-    small = "10 hours of 11,025 Hz mono, M = 440"
-    rows.append(row(small, PASS, here, float(last["seconds"]), "measured"))
-    each = ten * LARGER / 2  # two cores, one second of processor time each
-    rows.append(row("10 hours", PASS, here, each, "forecast: 32 times as many products"))
-    rows.append(row("1000 hours", PASS, here, 100 * each, "forecast: 100 times that"))
     _, clusters = read_csv("scaling_forecast")
     for one in clusters:
         seconds = 3600 * float(one["hours_for_40"])

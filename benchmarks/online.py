@@ -1,214 +1,119 @@
-"""Learning from a stream in one pass, beside fits that have all frames.
+"""One pass over frames that arrive, beside a fit that has all of them at once.
 
-What is compared is the objective per entry of frames that were not learned from: stretches of the
-same recording, whose activations are found with Φ and W fixed, at one scale for all contestants.
+What is compared is `TLNMF.score` on frames that neither has seen. The share
 
-    python benchmarks/online.py [pass] [hours] [change] [sklearn]
+    (score of one pass - score of the DCT) / (score of all at once - score of the DCT)
+
+is how much is kept of what learning the transform gains; the DCT is plain NMF of all frames in it.
+
+    python benchmarks/online.py [kind …]
 """
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
 import warnings
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
-from _common import machine, recording, write_csv
-from _long_sound import Heard, LongSound, piece
+from _common import machine, samples, write_csv
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
 from phinmf.analysis import split_frames
-from phinmf.fit.encode import encode
-from phinmf.linalg.manifold import dct
-from phinmf.penalties import Sparse
-from phinmf.result import Result
+from phinmf.audio.example import example
+from phinmf.linalg.manifold import random_orthogonal
 
-M, K = 440, 10
-FLOOR = 1e-8
-HELD_OUT = 0.2  # of the frames
-SPARSITIES = 0.0, 10.0, 150.0
 SEEDS = 0, 1
-#: The settings of the method (sizes, schedules, forget factor) were chosen on these pieces …
-CHOSEN_ON = {"the paper's recording": None, "knolls": "knolls", "knalgan theme": "knalgan_theme"}
-#: … and then only measured on these.
-FRESH = {"vengeful": "vengeful", "suspense": "suspense"}
-PIECES = CHOSEN_ON | FRESH
-HOURS = 10.0
+CALL = 100  #: frames in each call of partial_fit
+Split = tuple[np.ndarray, np.ndarray]  #: frames to learn from and frames to hold out, (M, n)
 
 
-class Frames(NamedTuple):
-    """Frames to learn from, and frames that are held out."""
-
-    learn: np.ndarray
-    out: np.ndarray
-
-
-@cache
-def frames_of(name: str) -> Frames:
-    """The frames of a piece, M samples at 11,025 Hz, in single precision."""
-    known = PIECES[name]
-    Y = recording() if known is None else phinmf.to_frames(piece(known), M)
-    Y = Y.astype(np.float32)
-    learn, out = split_frames(Y.shape[1], HELD_OUT)
-    return Frames(Y[:, learn], Y[:, out])
+def hidden(M: int, K: int, N: int, seed: int) -> Split:
+    """Gaussian frames whose power is WH in a random orthogonal transform."""
+    rng = np.random.default_rng(seed)
+    W, H = rng.exponential(size=(M, K)) ** 3, rng.exponential(size=(K, N)) ** 2
+    X = rng.standard_normal((M, N)) * np.sqrt(W @ H / (W @ H).mean() + 1e-3)
+    Y = random_orthogonal(M, rng).T @ X
+    return Y[:, : N * 4 // 5], Y[:, N * 4 // 5 :]
 
 
-def in_blocks(Y: np.ndarray, n: int = 1000) -> Iterator[np.ndarray]:
-    """Frames as a stream."""
-    return (Y[:, a : a + n] for a in range(0, Y.shape[1], n))
+def sound(y: np.ndarray, M: int) -> Split:
+    """Frames of a sound, a fifth of them held out in stretches."""
+    Y = phinmf.to_frames(y, M)
+    learn, out = split_frames(Y.shape[1], 0.2)
+    return Y[:, learn], Y[:, out]
 
 
-def cost(Y: np.ndarray, found: Result, scale: float, sparsity: float) -> float:
-    """Objective per entry of frames that were not learned from."""
-    assert found.W is not None
-    seen = encode(
-        Y[None], found.Phi, found.W, scale=scale, penalty=Sparse(sparsity), floor=FLOOR
-    )  # fmt: skip
-    return (seen.divergence + seen.penalty) / Y.size
+def melody(keys: list[tuple[int, ...]], notes: int, seed: int) -> np.ndarray:
+    """Decaying tones of five harmonics, 0.3 s each at 8 kHz, in one key after the other."""
+    rng, t = np.random.default_rng(seed), np.arange(2400) / 8000
+    played = []
+    for key in keys:
+        for _ in range(notes):
+            hertz = 220 * 2 ** (rng.choice(key) / 12 + rng.integers(2))
+            tone = sum(np.sin(2 * np.pi * hertz * h * t + h) / h for h in range(1, 6))
+            played.append(np.exp(-4 * t) * tone + 0.003 * rng.standard_normal(len(t)))
+    return np.concatenate(played)
 
 
-class Timed(NamedTuple):
-    """A result, and the processor time that it took."""
-
-    result: Result
-    seconds: float
+def tones(seed: int) -> Split:
+    """A melody in one key."""
+    return sound(melody([(0, 4, 7, 11)], 200, seed), 128)
 
 
-def timed(Y: Any, **how: Any) -> Timed:
-    """Fit frames or a stream."""
-    gc.collect()
-    start = time.process_time()
-    return Timed(phinmf.tl_nmf(Y, K, **how), time.process_time() - start)
+def change(seed: int) -> Split:
+    """A melody whose key changes halfway; frames of the second key are held out."""
+    first, _ = sound(melody([(0, 4, 7, 11)], 200, seed), 128)
+    second, out = sound(melody([(1, 3, 6, 10)], 200, seed + 10), 128)
+    return np.concatenate([first, second], axis=1), out
 
 
-def one_pass() -> None:
-    """One pass over a piece, beside a fit that has all of its frames."""
-    rows = []
-    for name in PIECES:
-        Y, out = frames_of(name)
-        for sparsity in SPARSITIES:
-            found: dict[str, list[Timed]] = {"batch": [], "stream": []}
-            for seed in SEEDS:
-                how = {"sparsity": sparsity, "random_state": seed}
-                found["batch"].append(timed(Y, **how))
-                found["stream"].append(timed(in_blocks(Y), **how))
-            scale = found["batch"][0].result.scale
-            costs = {
-                kind: [cost(out, fit.result, scale, sparsity) for fit in fits]
-                for kind, fits in found.items()
-            }
-            batch = float(np.mean(costs["batch"]))
-            seconds = {kind: np.mean([f.seconds for f in fits]) for kind, fits in found.items()}
-            rows.append(
-                {
-                    "sound": name,
-                    "chosen_on": "yes" if name in CHOSEN_ON else "no",
-                    "frames": Y.shape[1],
-                    "sparsity": f"{sparsity:g}",
-                    "batch": f"{batch:.3f}",
-                    "stream": f"{np.mean(costs['stream']):.3f}",
-                    "more": f"{100 * (np.mean(costs['stream']) / batch - 1):+.1f} %",
-                    "worst": f"{100 * (max(costs['stream']) / batch - 1):+.1f} %",
-                    "batch_seconds": f"{seconds['batch']:.1f}",
-                    "stream_seconds": f"{seconds['stream']:.1f}",
-                }
-            )
-            print(rows[-1], flush=True)
-            write_csv("online", rows)
+gaussian = {"divergence": "gaussian"}
+#: Frames by seed, number of components, and other parameters.
+KINDS: dict[str, tuple[Callable[[int], Split], int, dict[str, Any]]] = {
+    "hidden transform": (partial(hidden, 16, 3, 4000), 3, {}),
+    "hidden transform, Gaussian": (partial(hidden, 16, 3, 4000), 3, gaussian),
+    "larger hidden transform": (partial(hidden, 64, 5, 10_000), 5, {}),
+    "larger hidden transform, Gaussian": (partial(hidden, 64, 5, 10_000), 5, gaussian),
+    "tones": (tones, 8, {}),
+    "tones, Gaussian": (tones, 8, gaussian),
+    "tones, the key changes, Gaussian": (change, 8, gaussian),
+    "built-in example": (lambda seed: sound(example().mixture, 128), 8, {}),
+    "built-in example, Gaussian": (lambda seed: sound(example().mixture, 128), 8, gaussian),
+    "paper's recording": (lambda seed: sound(samples()[0], 256), 10, {}),
+    "paper's recording, Gaussian": (lambda seed: sound(samples()[0], 256), 10, gaussian),
+}
 
 
-def hours() -> None:
-    """One pass over many hours: memory and time against what was heard."""
-    sound, heard = LongSound(), Heard()
-    stream = phinmf.stream_frames(heard.listening(sound.pieces(HOURS)), M)
-    phinmf.tl_nmf(stream, K, random_state=0, callback=heard.learned)
-    if heard.entries:  # since the last row
-        heard.note()
-
-
-def change() -> None:
-    """A piece and then another one: how well frames of the second are fitted."""
-    (first, _), (second, out) = frames_of("knolls"), frames_of("knalgan theme")
-    second = second[:, : len(first.T) * 3 // 4]
-    how = {"sparsity": 10.0, "random_state": 0}
-    batch = timed(second, **how).result
-    goal = cost(out, batch, batch.scale, 10.0)
-    rows = []
-
-    def note(what: str, found: Result) -> None:
-        value = cost(out, found, batch.scale, 10.0)
-        more = f"{100 * (value / goal - 1):+.1f} %"
-        rows.append({"learned": what, "objective": f"{value:.3f}", "more": more})
-        print(rows[-1], flush=True)
-        write_csv("online_change", rows)
-
-    note("all frames of the second piece at once", batch)
-    note("all frames of the first piece at once", timed(first, **how).result)
-    both = np.concatenate([first, second], axis=1)
-    for factor in (1.0, 0.95, 0.8):
-        found = timed(in_blocks(both), forget_factor=factor, **how).result
-        note(f"a stream of both, forget_factor={factor:g}", found)
-
-
-def sklearn() -> None:
-    """NMF in the fixed DCT, one pass, beside MiniBatchNMF of scikit-learn on the same blocks."""
-    from sklearn.decomposition import MiniBatchNMF
-
-    rows = []
-    for name in CHOSEN_ON:
-        Y, out = frames_of(name)
-        Phi = dct(M, np.float32)
-        V = ((Phi @ Y) ** 2).T
-        V += np.float32(FLOOR * V.mean())
-        how = {"sparsity": 0.0, "solver": None, "anneal": False, "random_state": 0}
-        scale = float(np.sqrt(np.mean(Y.astype(np.float64) ** 2)))
-        found = {
-            "tl_nmf, all frames at once": timed(Y, **how),
-            "tl_nmf, a stream": timed(in_blocks(Y, 2 * M), **how),
-        }
-        for factor in (0.7, 0.95):
-            model = MiniBatchNMF(
-                K, beta_loss="itakura-saito", batch_size=2 * M, forget_factor=factor,
-                init="random", random_state=0,
-            )  # fmt: skip
-            start = time.process_time()
-            for a in range(0, len(V), 2 * M):
-                model.partial_fit(V[a : a + 2 * M])
-            seconds = time.process_time() - start
-            W = model.components_.T / model.components_.sum(axis=1)
-            like = found["tl_nmf, a stream"].result
-            learned = replace(like, W=W.astype(np.float32))
-            found[f"MiniBatchNMF, forget_factor={factor:g}"] = Timed(learned, seconds)
-        for method, (result, seconds) in found.items():
-            value = cost(out, result, scale, 0.0)
-            rows.append(
-                {
-                    "sound": name,
-                    "method": method,
-                    "objective": f"{value:.3f}",
-                    "seconds": f"{seconds:.1f}",
-                }
-            )
-            print(rows[-1], flush=True)
-        write_csv("online_sklearn", rows)
-
-
-STEPS: dict[str, Any] = {
-    "pass": one_pass, "hours": hours, "change": change, "sklearn": sklearn,
-}  # fmt: skip
-
-
-def main(names: list[str]) -> None:
+def main(chosen: list[str]) -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine())
-    for name in names or STEPS:
-        STEPS[name]()
+    rows = []
+    for kind, (frames, K, how) in KINDS.items():
+        for seed in SEEDS if kind in chosen or not chosen else ():
+            learn, out = (Y.T for Y in frames(seed))
+            scores, seconds = {}, {}
+            for name, more in {"dct": {"solver": None}, "all": {}, "stream": {}}.items():
+                model = phinmf.TLNMF(K, random_state=seed, **how, **more)
+                start = time.process_time()
+                if name == "stream":
+                    for at in range(0, len(learn), CALL):
+                        model.partial_fit(learn[at : at + CALL])
+                else:
+                    model.fit(learn)
+                seconds[name], scores[name] = time.process_time() - start, model.score(out)
+            gain = scores["all"] - scores["dct"]
+            share = f"{(scores['stream'] - scores['dct']) / gain:.2f}" if gain > 0 else "no gain"
+            row = {"frames": kind, "seed": seed, "M": learn.shape[1], "n_frames": len(learn)}
+            row |= {name: f"{score:.2f}" for name, score in scores.items()}
+            row |= {"share": share}
+            rows.append(row | {f"{name}_seconds": f"{seconds[name]:.1f}" for name in seconds})
+            print(rows[-1], flush=True)
+    write_csv("online", rows)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 Learning from a stream
 ======================
 
-A microphone never ends, so ``tl_nmf`` reads a stream once, block by block, in constant memory. Each
-block is measured before anything is learned from it. Halfway the melody changes its key.
+``TLNMF.partial_fit`` learns from a microphone that never ends, in constant memory, and measures
+each block before anything is learned from it. Halfway the melody changes its key.
 """
 
 import matplotlib.pyplot as plt
@@ -24,13 +24,13 @@ def microphone():
             yield np.exp(-4 * t) * np.sum(harmonics, axis=0) + 0.003 * rng.standard_normal(2400)
 
 
-stream = phinmf.stream_frames(microphone(), M)  # frames, as the sound arrives
-result = phinmf.tl_nmf(stream, n_components=8, forget_factor=0.8, random_state=0)
-cost = result.history.objective[:-1] / (M * 2 * M)  # per entry; the last block is not full
+model = phinmf.TLNMF(n_components=8, forget_factor=0.8, random_state=0)
+for Y in phinmf.stream_frames(microphone(), M):  # frames, as the sound arrives
+    model.partial_fit(Y.T)
+cost = model.history_.objective / (M * 2 * M)  # per entry of each block
 seconds = (np.arange(len(cost)) + 2) * M**2 / SAMPLE_RATE  # at the end; the first has two blocks
-change = int(np.searchsorted(seconds, 30))
+change = np.searchsorted(seconds, 30)
 before, then, end = np.median(cost[change - 5 : change]), cost[change:].max(), np.median(cost[-5:])
-print(f"{result.n_iter} steps; it {result.status.value}.")
 print(f"Objective per entry before the change: {before:.2f}, then {then:.2f}, in the end {end:.2f}")
 figure, ax = plt.subplots(figsize=(9, 3.5), layout="constrained")
 ax.plot(seconds, cost, marker="o")

@@ -1,8 +1,8 @@
-"""Small streams of frames with known components."""
+"""Frames with known components, and models that learn from them block by block."""
 
 import numpy as np
 
-from phinmf import Anneal, tl_nmf
+from phinmf import TLNMF, Anneal
 from phinmf.linalg.manifold import random_orthogonal
 
 M = 12  #: samples of a frame
@@ -23,28 +23,28 @@ def cut(Y, size=17):
         yield Y[..., a : a + size]
 
 
-def cut_at_random(Y, seed=0):
-    """Yield frames in blocks of any size, also without frames."""
-    rng, a = np.random.default_rng(seed), 0
-    while a < Y.shape[-1]:
-        n = int(rng.integers(0, 60))
-        yield Y[..., a : a + n]
-        a += n
-
-
 #: options of fits that take little time
 SHORT = {"random_state": 0, "max_iter": 12, "tol": 0, "anneal": Anneal(length=8)}
 
 
-def learned(stream, **how):
-    """Learn two components from a stream."""
-    return tl_nmf(stream, **{"n_components": 2, **SHORT, **how})
+def model(**how):
+    """An estimator of two components that is fitted quickly."""
+    return TLNMF(2, **{**SHORT, **how})
+
+
+def learned(blocks, **how):
+    """A model that has learned from blocks (M, n)."""
+    found = model(**how)
+    for Y in blocks:
+        found.partial_fit(Y.T)
+    return found
 
 
 def same(a, b):
-    """Two passes have the same bits."""
-    assert np.array_equal(a.Phi, b.Phi)
-    assert np.array_equal(a.W, b.W)
-    assert (a.objective, a.scale, a.floor) == (b.objective, b.scale, b.floor)
-    kept = [row._replace(seconds=0.0, gradient=0.0) for row in a.history]
-    assert kept == [row._replace(seconds=0.0, gradient=0.0) for row in b.history]
+    """Two models have the same bits."""
+    assert np.array_equal(a.transform_matrix_, b.transform_matrix_)
+    assert np.array_equal(a.components_, b.components_)
+    for name in ("scale_", "floor_", "objective_", "n_steps_", "n_frames_seen_"):
+        assert getattr(a, name) == getattr(b, name)
+    rows = [row._replace(seconds=0.0, gradient=0.0) for row in a.history_]
+    assert rows == [row._replace(seconds=0.0, gradient=0.0) for row in b.history_]

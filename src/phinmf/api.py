@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -13,18 +12,15 @@ from phinmf._types import AnyArray, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.restart import Callback
-from phinmf.arrays.streams import is_stream
 from phinmf.audio.frames import refuse_rate
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
 from phinmf.fit import devices
 from phinmf.fit.advice import advise, refuse_transposed
 from phinmf.fit.checkpoint import Files
-from phinmf.fit.online_options import FORGET_FACTOR, online_fit, refuse_arrays_of_all_frames
 from phinmf.fit.options import fit_options
 from phinmf.fit.printed import print_end, printed
 from phinmf.fit.problem import problem_of
-from phinmf.fit.stream import learn_stream
 from phinmf.inits import Init, InitName
 from phinmf.penalties import Penalty, PenaltyName
 from phinmf.result import Result
@@ -69,8 +65,6 @@ def tl_nmf(
     sample_weight: ArrayLike | None = None,
     frame_mask: ArrayLike | None = None,
     first_frames: ArrayLike | None = None,
-    forget_factor: float = FORGET_FACTOR,
-    block_size: int | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
     verbose: bool = False,
@@ -89,12 +83,11 @@ def tl_nmf(
 
     Parameters
     ----------
-    Y : array of shape (M, N) or (C, M, N), or an iterator of such arrays
+    Y : array of shape (M, N) or (C, M, N)
         Frames, as made by `to_frames`: M samples each, N of them, on C channels that share Φ,
         W and H. float32 and float64 are kept, other numbers are converted to float64. A dask
-        array, chunked along frames, is fitted where it is; `frames_from_files` makes one. A
-        generator or any other iterable that is no array (nor a list) is a stream of blocks of
-        frames, of any number each: it is read once, in constant memory; `stream_frames` makes one.
+        array, chunked along frames, is fitted where it is; `frames_from_files` makes one.
+        `TLNMF.partial_fit` learns from frames that arrive block by block.
     n_components : int or "auto"
         Number K of components, at most min(M, N) unless W is given. "auto" counts them first: a
         short fit with many components comes before, and those that the others can replace are
@@ -173,19 +166,12 @@ def tl_nmf(
     first_frames : array of int, optional
         Frames that begin a recording: activations are not smooth across them, nor across frames
         that are left out.
-    forget_factor : float
-        Only for a stream: how much earlier frames count after each block, > 0 and ≤ 1. With 0.95
-        a frame counts half after 14 blocks; with 1 all frames count the same.
-    block_size : int, optional
-        Only for a stream: number of frames in each step, by default 2M. A sample of six blocks is
-        kept in memory. The result does not depend on how the stream itself is cut.
     random_state : None, int, RandomState or Generator
         Seed of the random parts of the start.
     callback : callable, optional
         Called with a `State` after each outer iteration; stops the run by returning True.
     verbose : bool
-        Print a line to standard error after each outer iteration (of a stream, after each step),
-        and why the run stopped.
+        Print a line to standard error after each outer iteration, and why the run stopped.
     checkpoint : path, optional
         File to keep the state of the run in; the one before it is kept as ``….previous``.
     checkpoint_every : float
@@ -194,7 +180,7 @@ def tl_nmf(
     resume : path or bool
         Continue from a checkpoint of a run with the same frames, options, start and random
         state: the result has the same bits as without the interruption. True means `checkpoint`
-        itself, if it exists. A stream is given again from its beginning; what was seen is skipped.
+        itself, if it exists.
     engine : {"auto", "blocked", "array", "dask"}
         How frames are held: "blocked" is the fast one, "array" its readable reference, "dask" on
         the workers of the current ``distributed.Client``, or within the memory that
@@ -212,9 +198,7 @@ def tl_nmf(
     -------
     Result
         Φ, W, H, the objective, the history, and why the run stopped. Ctrl-C returns the best
-        result so far. Of a stream H is None (`TLNMF.transform` finds activations), the history has
-        a row for each step, and the objective is the sum of these: the cost of each block before
-        it was learned from, with the scale at that time.
+        result so far.
 
     Examples
     --------
@@ -233,18 +217,6 @@ def tl_nmf(
     files = Files(checkpoint, checkpoint_every, resume)
     checks.function("callback", callback)
     refuse_rate("Y", Y)
-    if is_stream(Y):
-        refuse_arrays_of_all_frames(
-            H=H, sample_weight=sample_weight, frame_mask=frame_mask, first_frames=first_frames
-        )
-        make_fit = partial(
-            online_fit, n_components=n_components, options=options, W=W, fixed=fixed,
-            forget_factor=forget_factor, block_size=block_size, random_state=random_state,
-        )  # fmt: skip
-        return learn_stream(
-            Y, make_fit, files=files, callback=callback, max_time=max_time, device=device,
-            verbose=verbose,
-        )  # fmt: skip
     Y = checks.frames(Y)
     refuse_transposed(Y, sample_weight)
     problem = problem_of(

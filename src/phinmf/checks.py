@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -58,8 +58,17 @@ def real_array(name: str, given: ArrayLike) -> Array:
 
 
 def variable(name: str) -> str:
-    """Return what code may call an argument: "block" for "block 1 of the stream"."""
+    """Return what code may call an argument: "piece" for "piece 1 of the sound"."""
     return name.split()[0]
+
+
+def refuse_iterator(name: str, given: Any) -> None:
+    """Raise if blocks of frames are given one by one in place of all of them."""
+    if isinstance(given, Iterator):
+        raise TypeError(
+            f"{name} is a {type(given).__name__}, but one array of frames is needed: learn from"
+            " blocks that arrive one by one with TLNMF.partial_fit"
+        )
 
 
 def refuse_path(name: str, given: Any, advice: str) -> None:
@@ -118,8 +127,7 @@ def numbers(name: str, given: ArrayLike) -> Array:
         if "inhomogeneous" not in str(error):
             raise
         raise ValueError(
-            f"{name} holds arrays of different shapes, but one array is needed: for a stream of"
-            f" blocks of frames pass iter({name})"
+            f"{name} holds arrays of different shapes, but one array is needed"
         ) from None
 
 
@@ -138,8 +146,8 @@ def tensor(name: str, given: Any) -> Any:
 
 def frames(Y: AnyArray) -> Any:
     """Return frames of shape (C, M, N); a dask array stays one, its values are looked at later."""
-    advice = "those of phinmf.frames_from_files, or of phinmf.stream_frames for a long recording"
-    refuse_path("Y", Y, f"frames are needed: pass {advice}")
+    refuse_iterator("Y", Y)
+    refuse_path("Y", Y, "frames are needed: pass those of phinmf.frames_from_files")
     refuse_complex("Y", Y)
     array = lazy_array("Y", Y) if is_lazy(Y) else real_array("Y", Y)
     if array.ndim not in (2, 3):

@@ -156,8 +156,6 @@ def test_transposed_frames_that_are_meant_so_are_fitted():
     assert said(lambda: phinmf.TLNMF(1, **SHORT).partial_fit(turned.T, sample_weight=1)) == []
     with pytest.raises(ValueError, match="sample_weight=1"):
         phinmf.TLNMF(1, **SHORT).partial_fit(turned.T)
-    (text,) = said(lambda: phinmf.tl_nmf(iter([turned]), 1, **SHORT))
-    assert "pass the transpose of each block" in text
 
 
 @pytest.mark.full
@@ -198,24 +196,20 @@ def test_other_frames_are_not_taken_for_transposed_ones(kind, M, N, rng):
     assert not overlap_by_half(turned(frames))
 
 
-def learned_from(name, Y):
-    """Learn from frames as they come from a stream, or in parts."""
-    if name == "stream":
-        return phinmf.tl_nmf(iter([Y, Y]), 2, **SHORT)
-    model = phinmf.TLNMF(2, **SHORT)
-    return [model.partial_fit(Y.T) for _ in range(2)]
+def test_the_first_frames_of_partial_fit_get_advice_once():
+    def learn(Y):
+        model = phinmf.TLNMF(2, **SHORT)
+        for _ in range(2):
+            model.partial_fit(Y.T)
 
-
-@pytest.mark.parametrize("name", ["stream", "partial_fit"])
-def test_the_first_block_of_a_stream_gets_advice_once(name):
-    (text,) = said(lambda: learned_from(name, POWER))
+    (text,) = said(lambda: learn(POWER))
     assert "no sample of the frames is negative, as if they were a spectrogram" in text
-    assert said(lambda: learned_from(name, Y)) == []
+    assert said(lambda: learn(Y)) == []
 
 
-def test_a_stream_may_begin_with_few_long_frames(monkeypatch):
+def test_partial_fit_may_begin_with_few_long_frames(monkeypatch):
     monkeypatch.setattr("phinmf.fit.advice.MANY_SAMPLES", 16)
-    assert said(lambda: phinmf.tl_nmf(iter([Y[:, :2], Y]), 2, **SHORT)) == []
+    assert said(lambda: phinmf.TLNMF(2, **SHORT).partial_fit(Y[:, :2].T)) == []
 
 
 @pytest.mark.parametrize("channels", [1, 2, 5])
@@ -249,7 +243,7 @@ MISTAKES = [
     (lambda: phinmf.tl_nmf(SOUND, 2), r"Y has 1 dimensions, but .*: phinmf.to_frames makes them"),
     (lambda: phinmf.tl_nmf("a.wav", 2), "Y names the file .a.wav., but frames .*frames_from_files"),
     (lambda: phinmf.tl_nmf(["a.wav", "b.wav"], 2), "Y names the file 'a.wav', .*frames_from_files"),
-    (lambda: phinmf.tl_nmf(Path("a.wav"), 2), "Y names the file 'a.wav', .*phinmf.stream_frames"),
+    (lambda: phinmf.tl_nmf(Path("a.wav"), 2), "Y names the file 'a.wav', .*frames_from_files"),
     (lambda: phinmf.tl_nmf(np.fft.rfft(Y, axis=0), 2), "as an STFT is, but frames .*to_frames"),
     (lambda: phinmf.TLNMF(2).fit(np.fft.rfft(Y, axis=0)), "X is complex, as an STFT is.*to_frames"),
     (lambda: phinmf.tl_nmf(Y, "12"), "n_components is '12', but a whole number is needed"),
@@ -284,11 +278,8 @@ MISTAKES = [
         lambda: list(phinmf.stream_frames([STEREO], 16)),
         r"piece 1 .* 500 channels, .*pass piece\.T$",
     ),
-    (lambda: phinmf.tl_nmf(iter([Y + 0j]), 2), "block 1 of the stream is complex, as an STFT is"),
-    (lambda: phinmf.tl_nmf(iter(["a.wav"]), 2), "block 1 .* file 'a.wav', .*phinmf.stream_frames"),
     (lambda: phinmf.tl_nmf(csr_matrix(Y), 2), r"Y is sparse, but .*: pass Y\.toarray\(\)"),
     (lambda: phinmf.tl_nmf(masked(Y), 2), r"Y has 3 masked values, .*Y\.filled\(0\), and frame_m"),
-    (lambda: phinmf.tl_nmf(iter([masked(Y)]), 2), r"block 1 .* 3 masked .* block\.filled\(0\)"),
     (lambda: phinmf.tl_nmf((Y + 0j).tolist(), 2), "Y is complex, as an STFT is, but frames"),
     (lambda: phinmf.tl_nmf(DataFrame(Y + 0j), 2), "Y is complex, as an STFT is, but frames"),
     (lambda: phinmf.tl_nmf((SOUND, 8000), 2), "Y is a tuple of a sound and its sampling rate"),
@@ -308,8 +299,6 @@ MISTAKES = [
     (lambda: phinmf.TLNMF(2).fit((SOUND, 8000)), "X is a tuple of a sound and its sampling rate"),
     (lambda: phinmf.TLNMF(2).fit("a.wav"), "X names the file 'a.wav', but frames .*, transposed"),
     (lambda: phinmf.TLNMF(2).fit(masked(Y.T)), "X has 3 masked values"),
-    (lambda: phinmf.TLNMF(2).fit(iter([Y.T])), "X is a stream, but .* partial_fit .*, or tl_nmf"),
-    (lambda: phinmf.TLNMF(2).partial_fit(iter([Y.T])), "X is a stream, .* partial_fit with each"),
 ]
 
 

@@ -31,11 +31,10 @@ RESULTS = {
     "two samples": lambda: phinmf.tl_nmf(Y[:2].astype(np.float32), 2, **SHORT),
     "few atoms": lambda: phinmf.tl_nmf(Y, 2, n_atoms=3, **SHORT),
     "no iterations": lambda: phinmf.tl_nmf(Y, 2, **SHORT | {"max_iter": 0}),
-    "stream": lambda: phinmf.tl_nmf(iter([Y, Y, Y]), 2, block_size=16, **SHORT),
     "learn_transform": alone,
     "learn_transform, no iterations": lambda: alone(max_iter=0),
 }
-PANELS = {"stream": 3, "learn_transform": 2, "learn_transform, no iterations": 2}
+PANELS = {"learn_transform": 2, "learn_transform, no iterations": 2}
 
 
 def assert_drawn(figure):
@@ -147,8 +146,6 @@ def test_the_summary_escapes_texts_and_survives_odd_histories():
 def test_the_summary_says_what_a_fit_costs_per_entry():
     result = phinmf.tl_nmf(Y, 2, **SHORT)
     assert f"{result.objective / Y.size:.6g}" in result._repr_html_()
-    stream = phinmf.tl_nmf(iter([Y]), 2, **SHORT)
-    assert f"{stream.objective / Y.size:.6g}" in stream._repr_html_()
     transform = alone()
     assert f"{transform.objective / Y.size:.6g}" in transform._repr_html_()
 

@@ -24,8 +24,7 @@ def stream_frames(
     """Yield the frames of sound as it arrives, those that `to_frames` makes of the whole.
 
     Only the samples of the last frame are kept in memory, so the sound may be hours long, or never
-    end. `tl_nmf` learns from what is yielded, and so does `TLNMF.partial_fit` from the transpose of
-    frames of one channel.
+    end. `TLNMF.partial_fit` learns from the transpose of frames of one channel.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from phinmf import storage
 from phinmf.algorithm.annealing import Anneal
 from phinmf.arrays import to_numpy
 from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName
-from phinmf.estimator import saved_stream
+from phinmf.estimator import saved_learner
 from phinmf.fit.checkpoint import File
 from phinmf.fit.engine import divergence_of
 from phinmf.linalg.manifold import orthogonality_error
@@ -61,9 +61,9 @@ def save(model: Any, path: File) -> None:
                      "scikit-learn": sklearn.__version__},
     }  # fmt: skip
     arrays = {name: to_numpy(getattr(model, name)) for name in ARRAYS}
-    stream, parts = saved_stream.packed(model)
-    if stream:
-        header["stream"], arrays = stream, arrays | parts
+    learner, parts = saved_learner.packed(model)
+    if learner:
+        header["stream"], arrays = learner, arrays | parts
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in_"] = model.feature_names_in_.astype(str)
     storage.write(path, "model", header, arrays)
@@ -102,9 +102,9 @@ def load(
                 raise ValueError("it does not have one name for each feature")
             model.feature_names_in_ = names.astype(object)
         if "stream" in header:
-            model._stream = saved_stream.restored(model, header["stream"], arrays)
-            model.n_steps_ = model._stream.learner.at.step
-            model.n_frames_seen_ = model._stream.n_seen
+            model._learner = saved_learner.restored(model, header["stream"], arrays)
+            model.n_steps_ = model._learner.at.step
+            model.n_frames_seen_ = model._learner.n_seen
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         why = storage.shortened(str(error))
         raise ValueError(f"{path} does not hold a usable model ({why})") from error

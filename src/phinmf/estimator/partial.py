@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,89 +12,50 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted as check_attributes
 
 from phinmf import arrays, checks
-from phinmf._types import Array
+from phinmf._types import Array, Components, Indices, RandomState
 from phinmf.arrays.lazy import is_lazy
 from phinmf.estimator import fitting, validation
 from phinmf.fit import weights
 from phinmf.fit.advice import advise, refuse_transposed
-from phinmf.fit.blocks import Waiting, converted
+from phinmf.fit.automatic import AUTO, checked_components
+from phinmf.fit.blocks import converted
 from phinmf.fit.description import label
 from phinmf.fit.devices import ComputeDevice, check_same_device
 from phinmf.fit.engine import divergence_of
-from phinmf.fit.online import again
-from phinmf.fit.online_options import (
-    checked_forget_factor,
-    checked_size,
-    online_fit,
-    prepared,
-)
-from phinmf.fit.stream import Learner, print_step
+from phinmf.fit.given import fixed_parts
+from phinmf.fit.online import Learner, OnlineFit, again, prepared
+from phinmf.fit.printed import say
+from phinmf.inits import Init
 from phinmf.inits.given import KnownTransform
-from phinmf.result import Status
 from phinmf.result.terms import divergence_label
 
-
-@dataclass
-class EstimatorStream:
-    """What an estimator keeps between two calls of `partial_fit`."""
-
-    learner: Learner
-    example: Array  #: (1, M, 1): frames of later calls are converted to its type and device
-    waiting: Waiting = field(default_factory=Waiting)  #: less than a block
-    n_seen: int = 0  #: number of frames that were given
-    n_tried: int = 0  #: the same at the last fit that had fewer frames than a first fit needs
-    lasting: tuple[str, ...] = ()  #: parameters that must not change any more, as texts
-
-    @property
-    def continues_fit(self) -> bool:
-        """Whether it starts from what `fit` has learned, which is kept until the first step."""
-        return isinstance(self.learner.fit.options.init, KnownTransform)
-
-    def copied(self) -> EstimatorStream:
-        """A copy that can learn without changing this one."""
-        learner = replace(self.learner, history=self.learner.history.copied())
-        waiting = Waiting()
-        waiting.parts = list(self.waiting.parts)
-        return replace(self, learner=learner, waiting=waiting)
-
-    def feed(self, Y: Array, known: Array | None, watch: Callable[[Learner], object]) -> bool:
-        """Learn from frames (C, M, n) as far as they fill blocks; return whether they do."""
-        self.waiting.put(Y, known)
-        self.n_seen += Y.shape[2]
-        stepped = False
-        while self.waiting.n_frames >= self.learner.fit.block_size:
-            if self.learner.learn(*self.waiting.take(self.learner.fit.block_size)):
-                stepped = True
-                watch(self.learner)
-        return stepped
-
-    def with_all_frames(self) -> Learner | None:
-        """A learner that has also learned from the frames that wait; None if there is no sound."""
-        ahead = self.copied()
-        if ahead.waiting.n_frames:
-            ahead.learner.learn(*ahead.waiting.take(ahead.waiting.n_frames))
-        if ahead.learner.at.window is None:
-            return None
-        ahead.learner.complete()
-        return ahead.learner
+FORGET_FACTOR = 0.95  #: default
+BLOCK = 2  #: default size of a block, as a multiple of M
+STOP_REASON = "learned from all blocks so far: partial_fit continues with more frames"
 
 
 class PartialFitMixin:
     """The method `partial_fit` of an estimator."""
 
-    _stream: EstimatorStream | None = None  #: what the next call continues from
+    _learner: Learner | None = None  #: what the next call continues from
 
     def partial_fit(
         self, X: ArrayLike, y: Any = None, *, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from some more frames, in constant memory, as from a stream in `tl_nmf`.
+        """Learn from some more frames, in constant memory.
 
-        Steps are made when `block_size` frames have arrived; frames that do not fill a block wait
+        A step is made when `block_size` frames have arrived; frames that do not fill a block wait
         for the next call, so that the result does not depend on how frames are divided among calls.
+        A sample of the frames so far is kept, in which recent ones prevail. The transform and the
+        components are fitted to it when it has its first blocks, and again whenever enough of it is
+        new; in between, components are learned from every block.
+
         If `fit` was called before, its transform and components are the start, and are kept until
-        the first step. The objective, the history and `reconstruction_err_` are sums over steps,
-        as `tl_nmf` explains. `verbose` prints a line after each step. `n_init`, `warm_start`,
-        `max_time`, `checkpoint` and `resume` have no effect here, nor has what a callback returns.
+        the first step. The history has a row for each step, the last 10,000 at most: what a block
+        costs before anything is learned from it. The objective and `reconstruction_err_` are sums
+        over steps. `verbose` prints a line after each step. `n_init`, `warm_start`, `max_time`,
+        `checkpoint` and `resume` have no effect here, nor has what a callback returns: to stop and
+        continue later, `save` and `load` the model.
 
         Parameters
         ----------
@@ -109,9 +70,9 @@ class PartialFitMixin:
             learn_more(self, X, sample_weight)
         return self
 
-    def _forget_stream(self) -> None:
+    def _forget_learner(self) -> None:
         """Begin anew with the next call of `partial_fit`."""
-        self._stream = None
+        self._learner = None
         for name in ("n_steps_", "n_frames_seen_"):
             vars(self).pop(name, None)
 
@@ -121,11 +82,11 @@ class PartialFitMixin:
 
 def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
     """Learn from frames (n_frames, M), and set the attributes of the estimator."""
-    before: EstimatorStream | None = estimator._stream
+    before: Learner | None = estimator._learner
     if np.ndim(X) == 3:
         raise ValueError(
             "X has three dimensions, but partial_fit takes the frames of one channel, of shape"
-            " (n_frames, n_features): pass the frames of all channels to tl_nmf as a stream"
+            " (n_frames, n_features): pass all frames of several channels to tl_nmf"
         )
     frames = validation.validated(estimator, X, reset=before is None and not is_fitted(estimator))
     if is_lazy(frames):
@@ -135,25 +96,25 @@ def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) ->
         )
     others = {"sample_weight": sample_weight, "components": estimator.components}
     check_same_device("X", frames, {**others, "init": estimator.init})
-    known = weights.checked(sample_weight, None, len(frames), may_be_zero=True)
+    frame_weights = weights.checked(sample_weight, None, len(frames), may_be_zero=True)
     place = ComputeDevice("X", frames, estimator.device)
     with place.computing():
         Y = place.take(frames).T[None]
         if before is None:
             refuse_transposed(Y, sample_weight)
-        stream = begun(estimator, Y) if before is None else continued(estimator, before)
-        Y = converted("X", Y, stream.example)
-        stepped = stream.feed(Y, known, watching(estimator, place))
-        learner = stream.learner if stepped else None
-        few = stream.learner.at.learned is None and not stream.continues_fit
-        if few and stream.n_seen >= 2 * stream.n_tried:
-            learner = stream.with_all_frames()
-            stream.n_tried = 0 if learner is None else stream.n_seen
-        if learner is not None:
-            set_attributes(estimator, learner, place)
-    estimator._stream = stream
-    estimator.n_frames_seen_ = stream.n_seen
-    estimator.n_steps_ = stream.learner.at.step
+        learner = begun(estimator, Y) if before is None else continued(estimator, before)
+        Y = converted("X", Y, learner.example)
+        stepped = learner.feed(Y, frame_weights, watching(estimator, place))
+        source = learner if stepped else None
+        few = learner.at.learned is None and not learner.fit.continues_fit
+        if few and learner.n_seen >= 2 * learner.n_tried:
+            source = learner.with_all_frames()
+            learner.n_tried = 0 if source is None else learner.n_seen
+        if source is not None:
+            set_attributes(estimator, source, place)
+    estimator._learner = learner
+    estimator.n_frames_seen_ = learner.n_seen
+    estimator.n_steps_ = learner.at.step
 
 
 def is_fitted(estimator: Any) -> bool:
@@ -163,65 +124,96 @@ def is_fitted(estimator: Any) -> bool:
 
 def check_is_fitted(estimator: Any) -> None:
     """Raise if nothing was learned; say so if only silence has arrived."""
-    stream: EstimatorStream | None = estimator._stream
-    if stream is not None and not is_fitted(estimator):
+    learner: Learner | None = estimator._learner
+    if learner is not None and not is_fitted(estimator):
         raise NotFittedError(
-            f"this {type(estimator).__name__} has learned nothing from {stream.n_seen} frames: all"
+            f"this {type(estimator).__name__} has learned nothing from {learner.n_seen} frames: all"
             " were silent or of weight 0; call partial_fit with frames that hold sound"
         )
     check_attributes(estimator)
 
 
-def begun(estimator: Any, Y: Array) -> EstimatorStream:
-    """Begin with the first frames, from what `fit` has learned before if it was called."""
-    e = estimator
-    W: ArrayLike | None = None
+def begun(estimator: Any, Y: Array) -> Learner:
+    """Begin with the first frames (1, M, n), from what `fit` has learned if it was called."""
+    e, M, options = estimator, Y.shape[1], fitting.options_of(estimator)
+    K = checked_components(e.n_components)
+    W = arrays.zeros((M, 0), Y, np.float64)
     if e.components is not None:
-        W = arrays.to_numpy(checks.real_array("components", e.components)).T
-    elif e.n_components != "auto":
-        W = np.zeros((Y.shape[1], 0))  # not None: then K may be larger than M
-    fit = online_fit(
-        Y, e.n_components, fitting.options_of(e), W=W, fixed=e.fixed,
-        forget_factor=e.forget_factor, block_size=e.block_size, random_state=e.random_state,
-    )  # fmt: skip
+        shape = checks.real_array("components", e.components).shape
+        n = shape[0] if shape else 1
+        n = n if K == AUTO else min(n, K)
+        W = arrays.like(checks.factor("components", e.components, (n, M), np.float64), Y).T
+    keeps_Phi, columns, _ = fixed_parts(e.fixed, W.shape[1], has_H=False)
+    kept = None if columns is None else arrays.indices(columns, Y)
+    seed, first = drawn_seed(e.random_state), arrays.copied(Y[:, :, :1])
+    fit = online_fit(e, K, options.init, seed, W, keeps_Phi or M == 1, kept)
     advise(Y, fit.options, more_come=True)
     if is_fitted(e):
-        known = arrays.like(e.components_.T, Y, np.float64)
-        options = again(fit.options, arrays.like(e.transform_matrix_, Y))
-        fit = replace(fit, options=options, n_components=e.n_components_, W=known)
-    return EstimatorStream(Learner(fit), arrays.copied(Y[:, :, :1]), lasting=lasting(e))
+        init = KnownTransform(arrays.like(e.transform_matrix_, Y))
+        W = arrays.like(e.components_.T, Y, np.float64)
+        fit = online_fit(e, e.n_components_, init, seed, W, fit.keeps_Phi, kept)
+    return Learner(fit, first, lasting(e))
 
 
-def lasting(estimator: Any) -> tuple[str, ...]:
-    """Return the parameters that what was learned depends on, as texts."""
-    e, given = estimator, estimator.components
-    components = None if given is None else label(arrays.to_numpy(given))
-    divergence = divergence_label(divergence_of(e.divergence))
-    values = {"n_components": e.n_components, "divergence": divergence, "fixed": e.fixed}
-    return tuple(f"{name}={v!r}" for name, v in (values | {"components": components}).items())
-
-
-def continued(estimator: Any, before: EstimatorStream) -> EstimatorStream:
+def continued(estimator: Any, before: Learner) -> Learner:
     """Continue with the parameters that the estimator has now, except for its init."""
-    stream, e = before.copied(), estimator
-    for was, now in zip(stream.lasting, lasting(e), strict=True):
+    for was, now in zip(before.lasting, lasting(estimator), strict=True):
         if was != now:
             raise ValueError(
                 f"{now}, but partial_fit began with {was}, on which all that was learned depends:"
                 " set it back, or begin again with fit or a clone"
             )
-    fit = stream.learner.fit
-    init = fit.options.init
-    options = prepared(fitting.options_of(e), fit.keeps_Phi)
-    stream.learner.fit = replace(
-        fit,
-        options=again(options, init.Phi)
-        if isinstance(init, KnownTransform)
-        else replace(options, init=init),
-        block_size=checked_size(e.block_size, len(fit.W)),
-        forget_factor=checked_forget_factor(e.forget_factor),
+    learner, fit = before.copied(), before.fit
+    learner.fit = online_fit(
+        estimator, fit.n_components, fit.options.init, fit.seed, fit.W, fit.keeps_Phi, fit.columns
     )
-    return stream
+    return learner
+
+
+def online_fit(
+    estimator: Any,
+    n_components: Components,
+    init: Init,
+    seed: int,
+    W: Array,
+    keeps_Phi: bool,
+    columns: Indices | None,
+) -> OnlineFit:
+    """Return a fit with the parameters that the estimator has now, as far as they may change."""
+    e = estimator
+    options = prepared(fitting.options_of(e), keeps_Phi)
+    if isinstance(init, KnownTransform):
+        options = again(options, init.Phi)
+    block_size = BLOCK * len(W)
+    if e.block_size is not None:
+        block_size = checks.count("block_size", e.block_size, 1)
+    return OnlineFit(
+        options=replace(options, init=init),
+        n_components=n_components,
+        block_size=block_size,
+        forget_factor=checks.number("forget_factor", e.forget_factor, 0, strict=True, most=1),
+        seed=seed,
+        W=W,
+        keeps_Phi=keeps_Phi,
+        columns=columns,
+    )
+
+
+def drawn_seed(random_state: RandomState) -> int:
+    """Return a whole number that stands for a random state."""
+    generator = checks.generator(random_state)
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(generator.integers(2**32))
+
+
+def lasting(estimator: Any) -> tuple[str, ...]:
+    """Return the parameters that what was learned depends on, as texts."""
+    e = estimator
+    components = None if e.components is None else label(arrays.to_numpy(e.components))
+    divergence = divergence_label(divergence_of(e.divergence))
+    values = {"n_components": e.n_components, "divergence": divergence, "fixed": e.fixed}
+    return tuple(f"{name}={v!r}" for name, v in (values | {"components": components}).items())
 
 
 def watching(estimator: Any, place: ComputeDevice) -> Callable[[Learner], object]:
@@ -230,7 +222,11 @@ def watching(estimator: Any, place: ComputeDevice) -> Callable[[Learner], object
 
     def watch(learner: Learner) -> None:
         if estimator.verbose:
-            print_step("TLNMF", learner)
+            row = learner.history[-1]
+            say(
+                f"TLNMF: step {learner.at.step}, {learner.at.n_frames} frames, objective per entry"
+                f" {row.objective / (row.frames * row.atoms):.4g}, {row.seconds:.1f} s"
+            )
         if callback is not None:
             callback(place.for_callback(learner.state()))
 
@@ -238,24 +234,19 @@ def watching(estimator: Any, place: ComputeDevice) -> Callable[[Learner], object
 
 
 def set_attributes(estimator: Any, learner: Learner, place: ComputeDevice) -> None:
-    """Set what `fit` sets, as far as a stream has it."""
-    at, result = learner.at, learner.result(Status.STREAM_ENDED)
+    """Set what `fit` sets, as far as frames that are gone leave it known."""
+    at, (Phi, W) = learner.at, learner.factors
     assert at.window is not None
-    assert result.W is not None
-    named = fitting.attributes(
-        estimator, place.back(result.Phi), place.back(result.W), result.scale
-    )
-    for name, value in named.items():
+    learned = fitting.attributes(estimator, place.back(Phi), place.back(W), at.scale)
+    for name, value in learned.items():
         setattr(estimator, name, value)
-    estimator.n_iter_ = result.n_iter
-    estimator.history_ = result.history
-    estimator.stop_reason_ = result.status.value
-    estimator.converged_ = False
-    estimator.n_atoms_, estimator.energy_ = result.n_atoms, 1.0
-    estimator.objectives_ = np.array([result.objective])
-    estimator.reconstruction_err_ = result.divergence
-    estimator.objective_ = result.objective
-    X = result.Phi @ at.window.Y[0]
+    estimator.n_iter_, estimator.history_ = len(learner.history), learner.history
+    estimator.stop_reason_, estimator.converged_ = STOP_REASON, False
+    estimator.n_atoms_, estimator.energy_ = len(Phi), 1.0
+    estimator.reconstruction_err_ = at.divergence
+    estimator.objective_ = at.divergence + at.penalty
+    estimator.objectives_ = np.array([estimator.objective_])
+    X = Phi @ at.window.Y[0]
     energies = arrays.namespace(X).sum(arrays.cast(X, np.float64) ** 2, axis=1)
     share = energies / float(energies.sum())
     estimator.atom_energies_ = place.back(share * at.energy)

@@ -19,11 +19,10 @@ from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
 from phinmf.estimator import encoding, fitting, model_file, validation
 from phinmf.estimator.callbacks import CallbackSupportMixin
-from phinmf.estimator.partial import PartialFitMixin, check_is_fitted
+from phinmf.estimator.partial import FORGET_FACTOR, PartialFitMixin, check_is_fitted
 from phinmf.fit import devices, weights
 from phinmf.fit.advice import refuse_transposed
 from phinmf.fit.checkpoint import File, Files
-from phinmf.fit.online_options import FORGET_FACTOR
 from phinmf.inits import Init, InitName
 from phinmf.penalties import Penalty, PenaltyName
 from phinmf.result import History
@@ -60,8 +59,11 @@ class TLNMF(
         ``{"W": [0, 1]}``), "H" (the activations given to `fit`).
     warm_start : bool
         Whether `fit` starts where the last one ended; then it anneals only if `anneal` is set.
-    forget_factor, block_size
-        Of `partial_fit`, as for a stream in `tl_nmf`.
+    forget_factor : float
+        Of `partial_fit`: how much earlier frames count after each block, > 0 and ≤ 1. With 0.95 a
+        frame counts half after 14 blocks; with 1 all frames count the same.
+    block_size : int, optional
+        Of `partial_fit`: number of frames in each step, by default 2M. Memory grows with it.
     n_init : int
         Number of restarts; the one with the lowest objective is kept.
     n_jobs : int, optional
@@ -269,7 +271,7 @@ class TLNMF(
             Activations, as `transform` returns them.
         """
         with validation.all_or_nothing(self):
-            self._forget_stream()
+            self._forget_learner()
             frames = validation.validated(self, X)
             others: dict[str, object] = {
                 "sample_weight": sample_weight,

@@ -13,7 +13,6 @@ from phinmf import arrays, checks
 from phinmf._types import AnyArray
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.lazy import rows as lazy_rows
-from phinmf.arrays.streams import is_stream
 from phinmf.audio.frames import refuse_rate
 
 
@@ -31,11 +30,7 @@ def all_or_nothing(estimator: object) -> Iterator[None]:
 
 def validated(estimator: Any, X: AnyArray, reset: bool = True) -> Any:
     """Validate frames as scikit-learn does; a tensor or a dask array stays where it is."""
-    if is_stream(X):
-        raise TypeError(
-            "X is a stream, but an array of frames is needed: call partial_fit with each block of"
-            " shape (n_frames, n_features), or tl_nmf with the stream"
-        )
+    checks.refuse_iterator("X", X)
     refuse_rate("X", X)
     checks.refuse_path("X", X, "frames are needed: pass those of phinmf.to_frames, transposed")
     checks.refuse_complex("X", X)

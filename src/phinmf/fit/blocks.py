@@ -1,18 +1,15 @@
-"""Frames of a stream in blocks of one size, however they were cut when they arrived."""
+"""Frames in blocks of one size, however they were cut when they arrived."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from phinmf import arrays, checks
-from phinmf._types import Array, Device
+from phinmf import arrays
+from phinmf._types import Array
 from phinmf.arrays.levels import levels
 from phinmf.fit import power
-from phinmf.fit.devices import ComputeDevice
 
 
 @dataclass(frozen=True)
@@ -98,59 +95,3 @@ class Waiting:
         Y = taken[0][0] if len(taken) == 1 else xp.concat([part for part, _ in taken], axis=2)
         weights = np.concatenate([w for _, w in taken])
         return Y, None if (weights == 1).all() else weights
-
-
-class Blocks:
-    """The frames of a stream, checked, in blocks of one size."""
-
-    def __init__(self, stream: Iterable[Any], device: Device = None) -> None:
-        self.arriving = iter(stream)
-        self.number = 0  #: of blocks that arrived
-        first = self.next_given()
-        if first is None:
-            raise ValueError("the stream has no frames: there is nothing to learn from")
-        example = arrays.copied(first[:, :, :1])  # of its shape and type, and where it is
-        self.place = ComputeDevice("a frame of the stream", example, device)
-        self.example = self.place.take(example)  #: the same where it is computed with
-        self.waiting = Waiting()
-        self.waiting.put(self.taken(first))
-
-    @property
-    def first(self) -> Array:
-        """The first frames that wait (C, M, n): before any are taken, the first block."""
-        return self.waiting.parts[0][0]
-
-    def taken(self, Y: Array) -> Array:
-        """A copy of a block where it is computed with: its owner may use the memory again."""
-        return converted(f"block {self.number} of the stream", Y, self.example)
-
-    def next_given(self) -> Any:
-        """The next block that has frames, (C, M, n), as it was given; None at the end."""
-        for given in self.arriving:
-            self.number += 1
-            name = f"block {self.number} of the stream"
-            checks.refuse_path(
-                name, given, "frames are needed: pass phinmf.stream_frames(files, M)"
-            )
-            checks.refuse_complex(name, given)
-            Y = checks.real_array(name, given)
-            if Y.ndim not in (2, 3) or 0 in Y.shape[:-1]:
-                raise ValueError(
-                    f"{name} has shape {tuple(Y.shape)}, but frames of shape (M, n) or (C, M, n)"
-                    " are needed"
-                )
-            if Y.shape[-1]:
-                return Y if Y.ndim == 3 else Y[None]
-        return None
-
-    def take(self, size: int) -> Array | None:
-        """The next frames, so many; fewer at the end of the stream, and None after it."""
-        C, M = self.example.shape[:2]
-        while self.waiting.n_frames < size and (Y := self.next_given()) is not None:
-            if tuple(Y.shape[:2]) != (C, M):
-                raise ValueError(
-                    f"block {self.number} of the stream has frames of {Y.shape[1]} samples on"
-                    f" {Y.shape[0]} channels, but the first block of {M} on {C}"
-                )
-            self.waiting.put(self.taken(Y))
-        return self.waiting.take(size)[0] if self.waiting.n_frames else None

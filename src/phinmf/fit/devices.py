@@ -14,7 +14,6 @@ from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Device
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.precision import full_precision
-from phinmf.arrays.streams import is_stream
 from phinmf.result import Result, State
 
 P = ParamSpec("P")
@@ -165,8 +164,6 @@ def computed_on_device(function: Callable[P, Result]) -> Callable[P, Result]:
     def wrapper(*args: P.args, **how: P.kwargs) -> Result:
         bound = signature.bind(*args, **how)
         given = bound.arguments
-        if is_stream(given["Y"]):  # its blocks are moved one by one
-            return function(*args, **how)
         Y, device = given["Y"], given.pop("device", None)
         if device is None and not any(map(arrays.is_tensor, given.values())):
             return function(*args, **how)

@@ -10,7 +10,6 @@ import numpy as np
 from phinmf import arrays, checks
 from phinmf.result import plots
 from phinmf.result.atoms import periods, strongest
-from phinmf.result.history import cost_curve
 from phinmf.result.record import Record
 from phinmf.result.summary import entries
 
@@ -56,11 +55,7 @@ def new_axes(n: int) -> Sequence[Axes]:
 
 
 def cost(result: Record, ax: Axes, rate: float | None) -> None:
-    """Draw the best objective so far per entry; for a stream, the objective of each block."""
-    if result.is_of_stream:
-        ax.plot(result.history.seconds, cost_curve(result.history, True), color=plots.BLUE, lw=1)
-        ax.set(xlabel="seconds", ylabel="objective per entry of each block")
-        return
+    """Draw the best objective so far, per entry."""
     n = entries(result)
     plots.plot_best(ax, result.history, n or 1.0, color=plots.BLUE)
     if n is not None:

@@ -18,9 +18,9 @@ from phinmf.stored_values import is_number
 class Row(NamedTuple):
     """Measurements of one outer iteration.
 
-    For a stream, of one step: what its block costs before anything is learned from it, at the
-    target floor. The other columns are those of the last iteration of the fit on the window; if the
-    step made none, there are no steps, and the gradient is NaN.
+    In `TLNMF.partial_fit`, of one step: what its block costs before anything is learned from it, at
+    the target floor. The other columns are those of the last iteration of the fit on the window; if
+    the step made none, there are no steps, and the gradient is NaN.
     """
 
     #: C at the floor in use: divergence + penalty. It may rise while the floor falls, because the
@@ -45,7 +45,7 @@ class Row(NamedTuple):
 class History:
     """One row per outer iteration; every field of `Row` is also a column: ``history.objective``.
 
-    Of a stream, one row per step, the last 10,000 at most.
+    Of `TLNMF.partial_fit`, one row per step, the last 10,000 at most.
     """
 
     def __init__(self, start: float) -> None:
@@ -122,17 +122,6 @@ class History:
     def __repr__(self) -> str:
         end = f", objective {self.start:.6g} → {self.rows[-1].objective:.6g}" if self.rows else ""
         return f"<History: {len(self)} outer iterations{end}>"
-
-
-def cost_curve(history: History, of_stream: bool) -> Array:
-    """Return what to draw: the best objective so far; for a stream, that of each block per entry.
-
-    The blocks of a stream differ, so that the best one says nothing of the others.
-    """
-    if not of_stream:
-        return history.best_so_far
-    costs: Array = history.objective / (history.frames * history.atoms)
-    return costs
 
 
 def belongs(name: str, value: Any) -> bool:

@@ -38,11 +38,6 @@ class Record:
         """Number of outer iterations made."""
         return len(self.history)
 
-    @property
-    def is_of_stream(self) -> bool:
-        """Whether the frames came as a stream, so that their activations are not kept."""
-        return self.W is not None and self.H is None
-
     def __repr__(self) -> str:
         M, K = len(self.Phi), None if self.W is None else self.W.shape[1]
         size = f"M={M}" if K is None else f"M={M}, K={K}"

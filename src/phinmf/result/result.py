@@ -35,10 +35,9 @@ class Result(Record):
     W : (M, K) array or None
         Spectral patterns, columns summing to 1.
     H : (K, N) array or None
-        Activations, in the units of Y²; None for a stream.
+        Activations, in the units of Y²; None from `learn_transform`.
     objective : float
         C(Φ, W, H) at the target floor, with Y scaled to unit power. Divide by M·N for "per entry".
-        For a stream, the sum over its steps (`Row`).
     divergence, penalty : float
         The two terms of the objective.
     terms : Terms or None
@@ -103,10 +102,9 @@ class Result(Record):
         True
         """
         if self.W is None or self.H is None:
-            what = "of a stream" if self.W is not None else "of learn_transform"
             raise ValueError(
-                f"this result is one {what}, which has no activations: find them with TLNMF, or"
-                " take a recording apart with phinmf.unmix"
+                "this result is one of learn_transform, which has no activations: find them with"
+                " TLNMF, or take a recording apart with phinmf.unmix"
             )
         if is_lazy(Y):
             raise ValueError(
@@ -234,8 +232,8 @@ class Result(Record):
     ) -> Figure:
         """Draw the cost, the strongest atoms, the patterns W and the activations H.
 
-        What a result does not have is not drawn: activations of a stream, or factors of
-        `learn_transform`. Levels are in decibels, from the loudest to 60 dB below it.
+        What a result does not have is not drawn: factors of `learn_transform`. Levels are in
+        decibels, from the loudest to 60 dB below it.
 
         Parameters
         ----------

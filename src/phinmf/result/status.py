@@ -11,7 +11,6 @@ class Status(Enum):
     SMALL_DECREASE = "converged: the objective decreased by less than tol, relative to its value"
     SMALL_GRADIENT = "converged: the relative gradient of the transform fell below tol"
     LINE_SEARCH = "stopped: the line search found no lower point along the search direction"
-    STREAM_ENDED = "finished: the stream ended"
     MAX_ITER = "stopped: max_iter outer iterations were made"
     MAX_TIME = "stopped: max_time seconds had passed"
     CALLBACK = "stopped: the callback asked for it"

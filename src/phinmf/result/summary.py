@@ -9,7 +9,6 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import Array
 from phinmf.result.atoms import strongest
-from phinmf.result.history import cost_curve
 from phinmf.result.plots import pitch
 from phinmf.result.record import Record
 
@@ -30,12 +29,11 @@ def html(result: Record) -> str:
     if result.terms is not None:
         rows["terms"] = f"{result.terms.divergence!r}, {result.terms.penalty!r}"
     cells = "".join(row(name, escape(text)) for name, text in rows.items())
-    curve = cost_curve(result.history, result.is_of_stream)
-    named = "cost of each block" if result.is_of_stream else "best cost so far"
+    named = "best cost so far"
     return (
         '<table style="border-collapse:collapse;color:inherit;background:none">'
         f'<caption style="text-align:left;color:inherit"><b>phinmf Result</b></caption>{cells}'
-        f"{row(named, sparkline(curve, named))}</table>"
+        f"{row(named, sparkline(result.history.best_so_far, named))}</table>"
     )
 
 
@@ -62,19 +60,16 @@ def sizes(result: Record) -> str:
 
 def per_entry(result: Record) -> str:
     """Return the objective divided by the number of entries of ΦY, if that is known."""
-    history = result.history
-    if result.is_of_stream and len(history):
-        return f"{history.objective.sum() / (history.frames * history.atoms).sum():.6g}"
     n = entries(result)
     return "unknown" if n is None else f"{result.objective / n:.6g}"
 
 
 def entries(result: Record) -> int | None:
-    """Return the number of entries of ΦY; None if it is not known, or if there was a stream."""
+    """Return the number of entries of ΦY; None if it is not known."""
     M, history = len(result.Phi), result.history
     if result.H is not None:
         return M * int(result.H.shape[1])
-    if result.is_of_stream or not len(history):
+    if not len(history):
         return None
     if history[-1].floor * result.scale**2 > 1.001 * result.floor:
         return None  # the run ended while the floor was high: its last step may be of a sample
