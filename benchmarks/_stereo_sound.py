@@ -9,7 +9,7 @@ import soxr
 
 import phinmf
 from phinmf.arrays import room_for_frames
-from phinmf.arrays.ahead import computed_ahead
+from phinmf.arrays.parallel_map import parallel_map
 from phinmf.audio.example import example
 from phinmf.audio.frames import frame_count
 
@@ -61,6 +61,6 @@ class StereoSound:
             Y = phinmf.to_frames(self.samples(begin, end), M)
             rows[:, :, some] = Y[:, :, min(first, 1) :][:, :, : some.stop - some.start]
 
-        for _ in computed_ahead(fill, range(0, self.n_frames, CHUNK // hop)):
+        for _ in parallel_map(fill, range(0, self.n_frames, CHUNK // hop)):
             pass
         return rows

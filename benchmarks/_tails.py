@@ -21,7 +21,7 @@ from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.run import Run
 from phinmf.algorithm.subspace import scaled
 from phinmf.engines.base import OutOfTime
-from phinmf.engines.blocked.engine import BlockedEngine
+from phinmf.engines.compiled.engine import CompiledEngine
 from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
 from phinmf.result import Row
@@ -63,7 +63,7 @@ class AsTheyAre(Run):
         """The model of all rows that are seen."""
         here = self.model.engine
         X = np.concatenate([here.shard.Y @ self.last.Phi.T, self.R], axis=2).transpose(0, 2, 1)
-        engine = BlockedEngine(X, here.divergence, weights=here.weights, workers=here.workers)
+        engine = CompiledEngine(X, here.divergence, weights=here.weights, workers=here.workers)
         engine.set_activations(here.activations())
         return Model(engine, self.model.penalty)
 
@@ -138,7 +138,7 @@ def learned(
     """Learn with one of the ways, then make NMF steps on all rows at the target floor."""
     problem = problem_of(Y, 10, fit_options(**how))
     options, data = problem.options.algorithm, problem.data
-    with BlockedEngine(data.Y, problem.options.divergence, None, data.weights) as engine:
+    with CompiledEngine(data.Y, problem.options.divergence, None, data.weights) as engine:
         model, made = Model(engine, options.penalty), min(last_steps)
         run = way(model, options, problem.subspace)
         restart = problem.restart(seed, None, engine.powers())

@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from phinmf.algorithm.nmf import flat_activations, nmf_step
 from phinmf.divergences import DIVERGENCES
-from phinmf.engines.blocked.engine import BlockedEngine
-from phinmf.fit import power
+from phinmf.engines.compiled.engine import CompiledEngine
+from phinmf.fit import scaling
 from phinmf.linalg.manifold import Cayley, random_orthogonal, skew
 from phinmf.penalties import Sparse
 
@@ -27,8 +27,8 @@ SIZES = ((128, 20000), (256, 10000), (440, 5418), (882, 4000), (1764, 4000), (20
 def measure(M: int, N: int, dtype: type, threads: int, repeats: int) -> dict:
     """Medians over rounds in which every candidate is timed once."""
     rng = np.random.default_rng(0)
-    Y, _ = power.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
-    engine = BlockedEngine(Y, DIVERGENCES["itakura-saito"], threads)
+    Y, _ = scaling.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
+    engine = CompiledEngine(Y, DIVERGENCES["itakura-saito"], threads)
     W = rng.random((M, K)).astype(dtype)
     W /= W.sum(axis=0)
     T = random_orthogonal(M, rng, dtype)
@@ -80,9 +80,9 @@ def nmf_to_sklearn(dtype: type, repeats: int = 5) -> float:
     """One NMF step compared with one iteration of scikit-learn's, for the size of the recording."""
     rng = np.random.default_rng(0)
     M, N = 440, 5418
-    Y, _ = power.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
+    Y, _ = scaling.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
     W = np.full((M, K), 1 / M, dtype)
-    engine, theirs = BlockedEngine(Y, DIVERGENCES["itakura-saito"], 2), sklearn_nmf(Y[0], K)
+    engine, theirs = CompiledEngine(Y, DIVERGENCES["itakura-saito"], 2), sklearn_nmf(Y[0], K)
     ratios = []
     for _ in range(repeats):
         time.sleep(0.1)

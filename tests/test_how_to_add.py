@@ -60,7 +60,7 @@ def test_a_divergence(monkeypatch):
         contracts.test_fit("lbfgs", "toy", engine, np.float64)
         contracts.test_engine_contract(engine, "toy", 3, 6, 17)
     contracts.test_nmf_steps_with_a_penalty_never_raise_the_objective("sparse", 1.0, "toy")
-    for name in ("blocked", "dask"):
+    for name in ("compiled", "dask"):
         assert not ENGINES[name].supports(DIVERGENCES["toy"])
 
 
@@ -137,7 +137,7 @@ def test_a_solver(monkeypatch):
     by_name = phinmf.tl_nmf(notes(), solver="toy", **HOW)
     assert by_name.objective == phinmf.tl_nmf(notes(), solver=Gradient(), **HOW).objective
     assert by_name.objective < phinmf.tl_nmf(notes(), solver=None, **HOW).objective
-    for engine in ("blocked", "array", "array on tensors")[: 1 + len(KINDS)]:
+    for engine in ("compiled", "array", "array on tensors")[: 1 + len(KINDS)]:
         contracts.test_solver_contract("toy", 8, engine)
         contracts.test_a_solver_that_cannot_descend_says_so("toy", engine)
         contracts.test_fit("toy", "itakura-saito", engine, np.float64)

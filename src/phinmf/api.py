@@ -19,8 +19,8 @@ from phinmf.fit import devices
 from phinmf.fit.advice import advise, refuse_transposed
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.options import fit_options
-from phinmf.fit.printed import print_end, printed
 from phinmf.fit.problem import problem_of
+from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import Init, InitName
 from phinmf.penalties import Penalty, PenaltyName
 from phinmf.result import Result
@@ -181,10 +181,10 @@ def tl_nmf(
         Continue from a checkpoint of a run with the same frames, options, start and random
         state: the result has the same bits as without the interruption. True means `checkpoint`
         itself, if it exists.
-    engine : {"auto", "blocked", "array", "dask"}
-        How frames are held: "blocked" is the fast one, "array" its readable reference, "dask" on
+    engine : {"auto", "compiled", "array", "dask"}
+        How frames are held: "compiled" is the fast one, "array" its readable reference, "dask" on
         the workers of the current ``distributed.Client``, or within the memory that
-        ``dask.config.set({"phinmf.memory": "2GB"})`` allows; with the bits of "blocked".
+        ``dask.config.set({"phinmf.memory": "2GB"})`` allows; with the bits of "compiled".
         Tensors are computed with by "array".
     device : str, optional
         Where to compute: "cuda", "cuda:1" or another device of PyTorch; by default where Y is. Y
@@ -192,7 +192,7 @@ def tl_nmf(
         the device once, and the result is one of NumPy. A dask array is computed on processors.
         Random starts are drawn on the host: a seed means the same start everywhere.
     n_threads : int, optional
-        Threads of the blocked engine; all available by default. The result does not depend on it.
+        Threads of the compiled engine; all available by default. The result does not depend on it.
 
     Returns
     -------

@@ -15,8 +15,8 @@ from phinmf.engines import EngineName
 from phinmf.fit import devices
 from phinmf.fit.advice import advise
 from phinmf.fit.options import fit_options
-from phinmf.fit.printed import print_end, printed
 from phinmf.fit.transform_alone import TransformProblem
+from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import Init, InitName
 from phinmf.result import Result
 from phinmf.solvers import Solver, SolverName

@@ -96,7 +96,7 @@ def test_it_grows_on_frames_in_single_precision_too():
 
 
 @pytest.mark.parametrize("solver", [s for s in phinmf.solvers.SOLVERS if s != "lbfgs"])
-@pytest.mark.parametrize("engine", ["array", "blocked"])
+@pytest.mark.parametrize("engine", ["array", "compiled"])
 def test_every_solver_that_is_annealed_begins_coarse(solver, engine):
     Y = sound()
     r = tl_nmf(Y, solver=solver, engine=engine, anneal=True, max_iter=10, **HOW)
@@ -196,7 +196,7 @@ def test_the_solver_forgets_its_pairs_when_the_floor_jumps(monkeypatch):
         return forget(self, memory)
 
     monkeypatch.setattr(LBFGS, "forget", noted)
-    tl_nmf(sound(), max_iter=12, engine="blocked", **HOW | {"anneal": Anneal(coarse=0)})
+    tl_nmf(sound(), max_iter=12, engine="compiled", **HOW | {"anneal": Anneal(coarse=0)})
     assert calls == [True]
 
 

@@ -13,17 +13,17 @@ import phinmf
 from phinmf import TLNMF, Status
 from phinmf.algorithm.run import Run
 from phinmf.engines.array import ArrayEngine
-from phinmf.engines.blocked.engine import BlockedEngine
-from phinmf.engines.blocked.objective import BlockedObjective
+from phinmf.engines.compiled.engine import CompiledEngine
+from phinmf.engines.compiled.objective import CompiledObjective
 from phinmf.linalg.manifold import orthogonality_error
 
 WHY = "stopped: interrupted"
 WHERE = {  # what is interrupted
-    "H and the sums for W": (BlockedEngine, "nmf_pass"),
-    "between W and the scale of H": (BlockedEngine, "scale_activations"),
-    "a line search": (BlockedObjective, "at"),
-    "the move to its result": (BlockedObjective, "move"),
-    "a new stage": (BlockedEngine, "subset"),
+    "H and the sums for W": (CompiledEngine, "nmf_pass"),
+    "between W and the scale of H": (CompiledEngine, "scale_activations"),
+    "a line search": (CompiledObjective, "at"),
+    "the move to its result": (CompiledObjective, "move"),
+    "a new stage": (CompiledEngine, "subset"),
     "Φ made orthogonal again": (phinmf.algorithm.run, "polish"),
     "the start of an iteration": (Run, "update"),
     "the end of an iteration": (phinmf.algorithm.alternate, "reason_to_stop"),

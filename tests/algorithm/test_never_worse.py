@@ -11,7 +11,7 @@ import phinmf
 from phinmf import Status, tl_nmf
 from phinmf.algorithm import nmf as readable_nmf
 from phinmf.engines.array import ArrayEngine
-from phinmf.engines.blocked.objective import BlockedObjective
+from phinmf.engines.compiled.objective import CompiledObjective
 
 HOW = {"sparsity": 5.0, "random_state": 0}
 ANNEALED = pytest.mark.parametrize("anneal", [True, False])
@@ -43,7 +43,7 @@ def test_a_faulty_nmf_step_returns_the_start(monkeypatch, anneal):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("engine", ["array", "blocked"])
+@pytest.mark.parametrize("engine", ["array", "compiled"])
 @pytest.mark.parametrize("solver", ["lbfgs", None])
 @pytest.mark.parametrize("good", [0, 14])
 def test_nan_ends_the_run_at_the_last_good_iterate(monkeypatch, good, solver, engine):
@@ -117,4 +117,4 @@ def test_max_time_ends_an_outer_iteration_of_many_slow_steps(monkeypatch, solver
 
 
 def test_objectives_of_the_blocked_engine_have_no_time_limit_by_default():
-    assert BlockedObjective.out_of_time() is False
+    assert CompiledObjective.out_of_time() is False

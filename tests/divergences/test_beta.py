@@ -93,7 +93,7 @@ def test_an_nmf_step_never_raises_the_cost(beta, share, mu):
 
 @pytest.mark.parametrize(
     ("beta", "engine"),
-    [(b, e) for b in BETAS for e in ("array", "blocked") if ENGINES[e].supports(Beta(b))],
+    [(b, e) for b in BETAS for e in ("array", "compiled") if ENGINES[e].supports(Beta(b))],
 )
 def test_a_transform_step_never_raises_the_loss(beta, engine):
     for seed in range(5):
@@ -117,9 +117,9 @@ def test_compiled_and_readable_fits_agree(beta):
     Y = np.random.default_rng(0).standard_normal((12, 90))
     Y[:, 5] = 0
     how = {"divergence": Beta(beta), "floor": 1e-2, "max_iter": 5, "tol": 0, "random_state": 0}
-    fast, slow = (phinmf.tl_nmf(Y, 3, engine=engine, **how) for engine in ("blocked", "array"))
+    fast, slow = (phinmf.tl_nmf(Y, 3, engine=engine, **how) for engine in ("compiled", "array"))
     assert fast.objective == pytest.approx(slow.objective, rel=1e-8)
-    models = [phinmf.TLNMF(3, engine=engine, **how).fit(Y.T) for engine in ("blocked", "array")]
+    models = [phinmf.TLNMF(3, engine=engine, **how).fit(Y.T) for engine in ("compiled", "array")]
     fast, slow = (model.transform(Y.T) for model in models)
     np.testing.assert_allclose(fast, slow, rtol=1e-4, atol=1e-6)
 
@@ -157,7 +157,7 @@ def test_levels_that_differ_by_180_decibels(beta, dtype):
         assert not H[~Y.any(axis=0)].any()
 
 
-@pytest.mark.parametrize("engine", ["array", "blocked"])
+@pytest.mark.parametrize("engine", ["array", "compiled"])
 def test_a_power_of_zero_is_no_nan(engine):
     """Without a floor, 0 log 0 and 0² log 0 are 0."""
     Y = np.array([[[0.0, 1.0, 2.0], [1.0, 0.0, 0.0]]])

@@ -38,7 +38,7 @@ def frames(N=6000):
 
 @pytest.fixture(scope="module")
 def expected():
-    return tl_nmf(frames(), engine="blocked", **HOW)
+    return tl_nmf(frames(), engine="compiled", **HOW)
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def test_a_paused_worker_gets_no_frames(expected):
 
 
 def test_an_error_of_a_shard_is_raised_in_the_client(client):
-    p = Problem(3, M=12, N=3000, engine="blocked")
+    p = Problem(3, M=12, N=3000, engine="compiled")
     with DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence) as engine:
         engine.rotate(p.Phi)
         engine.rotate(p.Phi[:, :5])  # sent with the next call that returns something
@@ -265,7 +265,7 @@ def test_a_shard_is_made_again_on_a_worker_that_only_seemed_lost(expected, monke
 
 def test_a_trial_point_that_is_lost_with_its_worker_is_computed_again():
     """The worker is lost between the evaluation of T and the move to TX."""
-    p = Problem(3, M=12, N=3000, engine="blocked")
+    p = Problem(3, M=12, N=3000, engine="compiled")
     T = random_orthogonal(12, p.rng)
     expected = p.objective
     expected.move(T)

@@ -1,4 +1,4 @@
-"""The dask engine: the bits of the blocked engine, wherever the frames are."""
+"""The dask engine: the bits of the compiled engine, wherever the frames are."""
 
 import itertools
 
@@ -55,10 +55,10 @@ def place(request):
     ("C", "dtype", "weighted"),
     [*itertools.product((1, 2), (np.float32, np.float64), (False, True))],
 )
-def test_same_bits_as_blocked(place, C, dtype, weighted):
+def test_same_bits_as_compiled(place, C, dtype, weighted):
     Y = frames(C=C, N=6000, dtype=dtype)
     weights = np.arange(Y.shape[2]) % 3 if weighted else None
-    expected = tl_nmf(Y, engine="blocked", sample_weight=weights, **HOW)
+    expected = tl_nmf(Y, engine="compiled", sample_weight=weights, **HOW)
     assert expected.history.frames[0] < expected.history.frames[-1]
     chunked = da.from_array(Y, chunks=(1, -1, 333))
     same(tl_nmf(chunked, sample_weight=weights, **HOW), expected)
@@ -69,7 +69,7 @@ def test_any_chunks_give_the_same_bits(place, chunks):
     Y = frames(dtype=np.float32)
     how = HOW | {"max_iter": 3}
     found = tl_nmf(da.from_array(Y, chunks=(-1, -1, chunks)), **how)
-    same(found, tl_nmf(Y, engine="blocked", **how))
+    same(found, tl_nmf(Y, engine="compiled", **how))
 
 
 @pytest.mark.parametrize("solver", ["quasi-newton", "jacobi", "projected-gradient", None])
@@ -153,7 +153,7 @@ def test_a_given_model(place):
 
 def test_any_number_of_workers_gives_the_same_bits(two_workers):
     Y = frames(N=6000, dtype=np.float32)
-    expected = tl_nmf(Y, engine="blocked", **HOW)
+    expected = tl_nmf(Y, engine="compiled", **HOW)
     for n in (1, 3):
         with cluster(n, processes=False):
             same(tl_nmf(da.from_array(Y, chunks=(-1, -1, 700)), **HOW), expected)
@@ -162,8 +162,8 @@ def test_any_number_of_workers_gives_the_same_bits(two_workers):
 def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(place, tmp_path):
     Y = frames(dtype=np.float32)
     how = HOW | {"max_iter": 12, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
-    tl_nmf(Y, engine="blocked", callback=lambda state: state.iteration == 7, **how)
-    expected = tl_nmf(Y, engine="blocked", **HOW | {"max_iter": 12})
+    tl_nmf(Y, engine="compiled", callback=lambda state: state.iteration == 7, **how)
+    expected = tl_nmf(Y, engine="compiled", **HOW | {"max_iter": 12})
     chunked = da.from_array(Y, chunks=(-1, -1, 777))
     same(tl_nmf(chunked, resume=True, **how), expected)
     with pytest.raises(ValueError, match="another run: its frames"):
@@ -172,7 +172,7 @@ def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(place, tmp_path
 
 def test_a_move_to_what_was_not_the_last_trial(place):
     """Both engines get the same calls, also some that the algorithm never makes."""
-    p = Problem(3, M=12, N=3000, engine="blocked")
+    p = Problem(3, M=12, N=3000, engine="compiled")
     other = DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence)
     T, S = random_orthogonal(12, p.rng), random_orthogonal(12, p.rng)
     answers = []

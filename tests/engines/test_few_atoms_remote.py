@@ -6,8 +6,8 @@ from clusters import cluster, needs_dask
 from few_atoms import check_few, same_bits, sound
 
 from phinmf import tl_nmf
-from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
-from phinmf.engines.blocked.summation import blocks_of
+from phinmf.engines.compiled.stretch import Stretch, frames_in_blocks
+from phinmf.engines.compiled.summation import blocks_of
 
 needs_dask()
 import dask
@@ -35,7 +35,7 @@ def expected():
     for name, n_atoms in CASES:
         Y = FRAMES[name]
         how = HOW | {"n_atoms": n_atoms, "sample_weight": weights_of(Y)}
-        found[name, n_atoms] = tl_nmf(Y, engine="blocked", n_threads=1, **how)
+        found[name, n_atoms] = tl_nmf(Y, engine="compiled", n_threads=1, **how)
     return found
 
 
@@ -78,7 +78,7 @@ def test_on_disk(case, expected, monkeypatch, tmp_path):
 def test_threads(case, expected, n_threads):
     Y = FRAMES[case[0]]
     how = HOW | {"n_atoms": case[1], "sample_weight": weights_of(Y)}
-    assert same_bits(tl_nmf(Y, engine="blocked", n_threads=n_threads, **how), expected[case])
+    assert same_bits(tl_nmf(Y, engine="compiled", n_threads=n_threads, **how), expected[case])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

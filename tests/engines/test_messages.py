@@ -8,10 +8,10 @@ from hostile import blas_threads
 from phinmf import Status, tl_nmf
 from phinmf.arrays.cluster_watch import Watch
 from phinmf.divergences import DIVERGENCES
-from phinmf.engines.blocked.shard import ACCESS
-from phinmf.engines.blocked.shards import Call
-from phinmf.engines.blocked.stretch import Stretch
-from phinmf.engines.blocked.summation import blocks_of
+from phinmf.engines.compiled.shard import ACCESS
+from phinmf.engines.compiled.shards import Call
+from phinmf.engines.compiled.stretch import Stretch
+from phinmf.engines.compiled.summation import blocks_of
 from phinmf.engines.remote.journal import MOST_CALLS, Journal, size
 
 needs_dask()
@@ -70,7 +70,7 @@ def test_no_activations_travel_and_few_messages(place, made):
         seen.append((made[-1].post.travelled.copy(), made[-1].post.messages.copy()))
 
     found = tl_nmf(lazily(), callback=look, **HOW)
-    same(found, tl_nmf(frames(), engine="blocked", **HOW))
+    same(found, tl_nmf(frames(), engine="compiled", **HOW))
     assert len(made) == 1
     (before, messages), (after, more) = seen[0], seen[-1]
     assert after["activations"] == after["kept_activations"] == 0
@@ -89,7 +89,7 @@ def test_checkpoints_and_callbacks_change_nothing(place, made, tmp_path):
     how = HOW | {"checkpoint": tmp_path / "c", "checkpoint_every": 0}
     tl_nmf(lazily(), callback=lambda state: state.iteration == 6, **how)
     assert made[-1].post.travelled["activations"] == 2 * N * K * 8  # a checkpoint and the result
-    same(tl_nmf(lazily(), resume=True, **how), tl_nmf(frames(), engine="blocked", **HOW))
+    same(tl_nmf(lazily(), resume=True, **how), tl_nmf(frames(), engine="compiled", **HOW))
 
 
 def test_memory_is_freed_at_once(place, made):
@@ -124,7 +124,7 @@ def test_an_interrupted_message_leaves_the_last_complete_iterate(place, call, mo
     assert len(count) > call
     assert found.status is Status.INTERRUPTED
     made = len(found.history)
-    same(found, tl_nmf(frames(), engine="blocked", **HOW | {"max_iter": made}))
+    same(found, tl_nmf(frames(), engine="compiled", **HOW | {"max_iter": made}))
 
 
 def test_a_copy_of_the_activations_is_fetched_when_it_is_smaller_than_the_journal(
@@ -133,7 +133,7 @@ def test_a_copy_of_the_activations_is_fetched_when_it_is_smaller_than_the_journa
     monkeypatch.setattr("phinmf.engines.remote.journal.MOST_CALLS", 12)
     fetched = []
     how = HOW | {"callback": lambda state: fetched.append(made[-1].post.travelled["activations"])}
-    same(tl_nmf(lazily(), **how), tl_nmf(frames(), engine="blocked", **HOW))
+    same(tl_nmf(lazily(), **how), tl_nmf(frames(), engine="compiled", **HOW))
     copies = [n // (N * K * 8) for n in np.diff(fetched)]
     assert set(copies) == {0, 1}
     assert sum(copies) >= 2

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import DIVERGENCES
-from phinmf.engines.blocked.compiled_shard import CompiledShard
-from phinmf.engines.blocked.shard import ACCESS, LASTING, STATE, Shard, SmoothStep, access
-from phinmf.engines.blocked.shards import Call, LocalShards
-from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
-from phinmf.engines.blocked.summation import blocks_of, stretches_of
+from phinmf.engines.compiled.compiled_shard import CompiledShard
+from phinmf.engines.compiled.shard import ACCESS, LASTING, STATE, Shard, SmoothStep, access
+from phinmf.engines.compiled.shards import Call, LocalShards
+from phinmf.engines.compiled.stretch import Stretch, frames_in_blocks
+from phinmf.engines.compiled.summation import blocks_of, stretches_of
 from phinmf.engines.remote.disk import DiskShards
 from phinmf.engines.remote.journal import Journal
 from phinmf.linalg.manifold import random_orthogonal

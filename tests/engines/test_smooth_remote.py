@@ -29,12 +29,12 @@ HOW = {
 
 @pytest.fixture(scope="module")
 def expected():
-    return tl_nmf(Y, engine="blocked", n_threads=1, **HOW)
+    return tl_nmf(Y, engine="compiled", n_threads=1, **HOW)
 
 
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_threads(expected, n_threads):
-    assert same_bits(tl_nmf(Y, engine="blocked", n_threads=n_threads, **HOW), expected)
+    assert same_bits(tl_nmf(Y, engine="compiled", n_threads=n_threads, **HOW), expected)
 
 
 def test_the_readable_engine_agrees(expected):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phinmf.engines.blocked.summation import (
+from phinmf.engines.compiled.summation import (
     Node,
     Tree,
     stretches_of,

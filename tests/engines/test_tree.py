@@ -10,7 +10,7 @@ import pytest
 from clusters import cluster, growing_noise, needs_dask, same, worker_process
 
 from phinmf import Status, tl_nmf
-from phinmf.engines.blocked.summation import Node, stretches_of, total
+from phinmf.engines.compiled.summation import Node, stretches_of, total
 from phinmf.engines.remote.tree import added, pays_from, right_halves
 
 needs_dask()
@@ -35,7 +35,7 @@ def lazily():
 
 @functools.cache
 def expected(**how):
-    return tl_nmf(frames(), engine="blocked", **HOW | how)
+    return tl_nmf(frames(), engine="compiled", **HOW | how)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_fit_is_tl_nmf_of_the_transpose(X):
     assert np.allclose(model.atom_energies_, energies)
 
 
-@pytest.mark.parametrize("engine", ["array", "blocked"])
+@pytest.mark.parametrize("engine", ["array", "compiled"])
 def test_the_bits_do_not_depend_on_how_frames_are_held(X, engine):
     by_row, by_column = np.ascontiguousarray(X), np.asfortranarray(X)
     first, second = (TLNMF(engine=engine, **QUICK) for _ in range(2))
@@ -73,7 +73,7 @@ def test_the_bits_do_not_depend_on_how_frames_are_held(X, engine):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("divergence", DIVERGENCES)
-@pytest.mark.parametrize("engine", ["array", "blocked"])
+@pytest.mark.parametrize("engine", ["array", "compiled"])
 def test_activations_of_a_frame_do_not_depend_on_other_frames(X, dtype, divergence, engine):
     X = X.astype(dtype)
     model = TLNMF(divergence=divergence, engine=engine, **QUICK)
@@ -113,10 +113,10 @@ def test_the_error_is_that_of_the_activations_of_transform(X):
 
 
 def test_both_engines_converge_to_the_same_activations(X):
-    blocked = TLNMF(engine="blocked", **QUICK).fit(X)
-    array = clone(blocked).set_params(engine="array")
-    array.__dict__.update({k: v for k, v in vars(blocked).items() if k.endswith("_")})
-    assert np.allclose(array.transform(X), blocked.transform(X), rtol=1e-8, atol=1e-12)
+    compiled = TLNMF(engine="compiled", **QUICK).fit(X)
+    array = clone(compiled).set_params(engine="array")
+    array.__dict__.update({k: v for k, v in vars(compiled).items() if k.endswith("_")})
+    assert np.allclose(array.transform(X), compiled.transform(X), rtol=1e-8, atol=1e-12)
 
 
 def test_restarts_keep_the_best(X):

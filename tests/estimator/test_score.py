@@ -95,7 +95,7 @@ def test_scikit_learn_passes_weights_on():
     assert found["test_score"][1] == expected
 
 
-@pytest.mark.parametrize("engine", ["array", "blocked", "dask"])
+@pytest.mark.parametrize("engine", ["array", "compiled", "dask"])
 def test_every_engine_finds_the_same_score(engine):
     if engine == "dask":
         needs_dask()

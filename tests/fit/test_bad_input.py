@@ -39,7 +39,7 @@ BAD_PARAMETERS = [
     ({"solver": 3}, "solver is 3, which is not known"),
     ({"init": "fourier"}, "init is 'fourier'.*choose one of 'dct', 'random'"),
     ({"divergence": "hellinger"}, "divergence is 'hellinger'.*'itakura-saito', 'gaussian'"),
-    ({"engine": "abacus"}, "engine is 'abacus'.*'auto', 'blocked', 'array'"),
+    ({"engine": "abacus"}, "engine is 'abacus'.*'auto', 'compiled', 'array'"),
     ({"init": np.eye(3)}, r"init has shape \(3, 3\).*length 8 has shape \(8, 8\)"),
     ({"init": np.tile([1e300, -1e300], (8, 4))}, "init is not orthogonal"),
     ({"init": 2 * np.eye(8)}, r"init is not orthogonal: \|ΦΦᵀ - I\| reaches 3, but at most"),

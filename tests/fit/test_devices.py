@@ -82,9 +82,9 @@ def test_tensors_on_different_devices():
 
 def test_an_engine_that_knows_no_tensors():
     for fit in (
-        lambda: tl_nmf(tensor(Y), 2, engine="blocked"),
-        lambda: learn_transform(tensor(Y), Y**2, engine="blocked"),
-        lambda: TLNMF(2, engine="blocked").fit(tensor(Y.T)),
+        lambda: tl_nmf(tensor(Y), 2, engine="compiled"),
+        lambda: learn_transform(tensor(Y), Y**2, engine="compiled"),
+        lambda: TLNMF(2, engine="compiled").fit(tensor(Y.T)),
         lambda: tl_nmf(tensor(Y), 2, engine="dask"),
     ):
         with pytest.raises(ValueError, match="engine is '.*', which computes with NumPy"):

@@ -55,7 +55,7 @@ def test_channels_weights_and_masks(engine, C, dtype):
         check_few(r, Y, P, {}, np.where(mask, 0, weights))
 
 
-@pytest.mark.parametrize("engine", ["blocked", "tensors"])
+@pytest.mark.parametrize("engine", ["compiled", "tensors"])
 @pytest.mark.parametrize("P", [1, 2, 23])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_one_atom_and_nearly_all(engine, solver, P):
@@ -99,7 +99,7 @@ def test_threads_give_the_same_bits(dtype, n_threads):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("init", INITS)
-@pytest.mark.parametrize("engine", ["blocked", "tensors"])
+@pytest.mark.parametrize("engine", ["compiled", "tensors"])
 def test_every_init_starts_inside_the_subspace(init, engine, dtype):
     Y = sound(dtype=dtype)
     start = fitted(Y, engine, init=init, n_atoms=6, max_iter=0)
@@ -110,7 +110,7 @@ def test_every_init_starts_inside_the_subspace(init, engine, dtype):
     assert r.history.start == pytest.approx(start.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize("engine", ["blocked", "tensors"])
+@pytest.mark.parametrize("engine", ["compiled", "tensors"])
 def test_single_precision_on_the_way_leaves_the_other_atoms_as_they_are(engine):
     """Where `tol` allows it, a run in double precision converges in single precision."""
     Y, seen = sound(M=40, n=80_000), []
@@ -222,7 +222,7 @@ def test_a_given_start_is_kept_as_far_as_the_subspace_allows():
 
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)
-@pytest.mark.parametrize("engine", ["blocked", "tensors"])
+@pytest.mark.parametrize("engine", ["compiled", "tensors"])
 def test_few_atoms_are_not_compared_with_a_start_over_all_of_them(divergence, engine):
     """The weak rows of a good start cost less than nothing with the Gaussian likelihood."""
     Y = sound()

@@ -56,7 +56,7 @@ def test_the_checkpoints_above_are_in_different_stages():
     assert len({atoms[t] for t in (4, 9, 14, 19)}) > 2
 
 
-@pytest.mark.parametrize("engine", ["array", "blocked", "dask"])
+@pytest.mark.parametrize("engine", ["array", "compiled", "dask"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_and_engine_resumes(tmp_path, solver, engine):
     path = tmp_path / "run.npz"

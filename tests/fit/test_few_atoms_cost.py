@@ -11,7 +11,7 @@ import phinmf
 from phinmf import TLNMF, learn_transform, tl_nmf
 from phinmf.algorithm.run import Run
 from phinmf.engines.array import ArrayEngine, ArrayObjective
-from phinmf.engines.blocked.compiled_shard import CompiledShard
+from phinmf.engines.compiled.compiled_shard import CompiledShard
 from phinmf.inits import covariance as klt
 from phinmf.linalg.algebra import Algebra
 from phinmf.solvers import SOLVERS
@@ -72,7 +72,7 @@ def inside_the_loop(monkeypatch, wholes):
 
 
 @pytest.mark.parametrize("anneal", [True, False])
-@pytest.mark.parametrize("engine", ["array", "blocked"])
+@pytest.mark.parametrize("engine", ["array", "compiled"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_nothing_in_the_loop_has_more_rows_than_atoms(monkeypatch, solver, engine, anneal):
     Y = sound()
@@ -172,5 +172,5 @@ def test_cost_grows_with_the_atoms_not_with_the_window(monkeypatch):
     for M in (24, 48, 96):
         Y = sound(M=M, n=100 * M)
         entries.clear()
-        tl_nmf(Y, engine="blocked", **HOW)
+        tl_nmf(Y, engine="compiled", **HOW)
         assert max(entries) == P * Y.shape[2]

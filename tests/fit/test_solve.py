@@ -8,7 +8,7 @@ from tensor_problems import tensor
 import phinmf
 from phinmf import TLNMF, Status, tl_nmf
 from phinmf.algorithm.run import Run
-from phinmf.fit import outcome, weights
+from phinmf.fit import finalize, weights
 from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
 
@@ -66,9 +66,9 @@ def test_histories_are_scaled_to_the_unit_of_weights_only_for_a_callback(monkeyp
 
 
 def test_frames_that_were_left_out_are_encoded_on_the_threads_of_a_job(monkeypatch):
-    encode, threads = outcome.encode, []
+    encode, threads = finalize.encode, []
     monkeypatch.setattr(
-        outcome, "encode", lambda *a, **how: threads.append(how["n_threads"]) or encode(*a, **how)
+        finalize, "encode", lambda *a, **how: threads.append(how["n_threads"]) or encode(*a, **how)
     )
     monkeypatch.setattr("phinmf.fit.problem.available", lambda: 4)
     mask = np.arange(Y.shape[1]) % 3 == 0

@@ -121,7 +121,7 @@ def one(kind: str, source: str, delay: float, share: float, tree: float) -> str:
     from phinmf import tl_nmf
 
     Y = frames()
-    expected = tl_nmf(Y, engine="blocked", **HOW)
+    expected = tl_nmf(Y, engine="compiled", **HOW)
     dask.config.set({"phinmf.timeout": f"{LIMIT}s", "distributed.comm.timeouts.connect": "5s"})
     dask.config.set({"phinmf.tree": int(tree)})
     cluster = Cluster()

@@ -12,7 +12,7 @@ from phinmf.solvers import SOLVERS
 OPTIONS = {
     "solver": [*SOLVERS, None],
     "divergence": ["itakura-saito", "gaussian"],
-    "engine": ["auto", "auto", "array", "blocked"],
+    "engine": ["auto", "auto", "array", "compiled"],
     "init": ["dct", "random"],
     "sparsity": [0.0, 0.01, 10.0, 150.0, 1e4],
     "anneal": [None, None, True, False],

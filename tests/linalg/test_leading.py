@@ -95,6 +95,6 @@ def test_few_frames_have_the_eigenvectors_of_their_covariance(kind, C, weighted,
 def test_few_frames_of_a_dask_array_give_the_same_bits(n_atoms):
     da = pytest.importorskip("dask.array")
     Y = sound(M=24)[0][:, 30:41]
-    here = tl_nmf(Y, n_atoms=n_atoms, engine="blocked", **HOW)
+    here = tl_nmf(Y, n_atoms=n_atoms, engine="compiled", **HOW)
     there = tl_nmf(da.from_array(Y, chunks=(-1, 4)), n_atoms=n_atoms, **HOW)
     assert same_bits(here, there)

@@ -79,14 +79,14 @@ def test_the_update_is_the_root_of_fevotte(rng):
     gamma=st.sampled_from([0.5, 0.8, 1.0]),
     smoothness=st.sampled_from([1e-3, 1.0, 300.0]),
     mu=st.sampled_from([0.0, 5.0]),
-    name=st.sampled_from(["array", "blocked", "tensors"] if torch else ["array", "blocked"]),
+    name=st.sampled_from(["array", "compiled", "tensors"] if torch else ["array", "compiled"]),
 )
 def test_nmf_steps_never_raise_the_objective(seed, N, C, divergence, gamma, smoothness, mu, name):
     rng = np.random.default_rng(seed)
     Y = rng.standard_normal((C, 5, N)) * (rng.random(N) > 0.2)
     weights, links = rng.integers(0, 3, N).astype(float), rng.random(N) > 0.3
     measure = phinmf.divergences.DIVERGENCES.get(divergence, divergence)
-    if name == "blocked" and not ENGINES[name].supports(measure):
+    if name == "compiled" and not ENGINES[name].supports(measure):
         return
     on_tensors = name == "tensors"
     give = tensor if on_tensors else np.asarray
@@ -123,7 +123,7 @@ def test_blocks_agree_with_the_readable_engine(N, dtype, rng):
     weights, links = rng.integers(0, 3, N).astype(float), rng.random(N) > 0.1
     W, H = rng.dirichlet(np.ones(6), 3).T.astype(dtype), rng.exponential(size=(3, N)).astype(dtype)
     penalty = Smooth(Sparse(0.3), 4.0)
-    engines = [engine(name, Y, weights=weights, links=links) for name in ("array", "blocked")]
+    engines = [engine(name, Y, weights=weights, links=links) for name in ("array", "compiled")]
     found = []
     for here in engines:
         here.set_activations(H)

@@ -14,8 +14,8 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import cluster_tasks, lazy
-from phinmf.arrays.ahead import computed_ahead
 from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.parallel_map import parallel_map
 
 FRAMES = 1024  #: that are processed at a time
 THREADS_PAY = 2**22  #: minimum number of samples in memory for which threads save time
@@ -46,7 +46,7 @@ def each(
     """
     if not is_lazy(Y):
         stretches = stretches or short_stretches(Y.shape[2])
-        return list(computed_ahead(lambda s: function(Y[:, :, s]), stretches, threads_for(Y)))
+        return list(parallel_map(lambda s: function(Y[:, :, s]), stretches, threads_for(Y)))
     if stretches is None:
         ends = np.cumsum(Y.chunks[2])
         stretches = [slice(b - n, b) for n, b in zip(Y.chunks[2], ends.tolist(), strict=True)]

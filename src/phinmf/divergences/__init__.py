@@ -59,7 +59,7 @@ def compiled_family(divergence: Divergence) -> Family | None:
 
 
 def is_compiled(divergence: Divergence) -> bool:
-    """Whether the kernels of the blocked engine and of the tensors compute this divergence."""
+    """Whether the kernels of the compiled engine and of the tensors compute this divergence."""
     return compiled_family(divergence) is not None
 
 

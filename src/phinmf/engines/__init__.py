@@ -7,15 +7,15 @@ from typing import Literal, TypeAlias
 
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
-from phinmf.engines.blocked.engine import BlockedEngine
+from phinmf.engines.compiled.engine import CompiledEngine
 from phinmf.engines.remote.engine import DaskEngine
 
 #: Names that the argument ``engine`` accepts.
 ENGINES: dict[str, type[Engine]] = {
-    "blocked": BlockedEngine,
+    "compiled": CompiledEngine,
     "array": ArrayEngine,
     "dask": DaskEngine,
 }
-EngineName: TypeAlias = Literal["auto", "blocked", "array", "dask"]
+EngineName: TypeAlias = Literal["auto", "compiled", "array", "dask"]
 
 __all__ = ["ENGINES", "DictionarySums", "Engine", "Evaluation", "Objective"]

@@ -20,11 +20,11 @@ from phinmf.fit.automatic import AUTO, MANY, checked_components
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames
-from phinmf.fit.given import fixed_parts
+from phinmf.fit.initial_factors import fixed_parts
 from phinmf.fit.options import FitOptions, fit_options
-from phinmf.fit.printed import print_end, printed
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
+from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import GivenTransform
 from phinmf.result import Result, State
 

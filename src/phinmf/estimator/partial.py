@@ -22,9 +22,9 @@ from phinmf.fit.blocks import converted
 from phinmf.fit.description import label
 from phinmf.fit.devices import ComputeDevice, check_same_device
 from phinmf.fit.engine import divergence_of
-from phinmf.fit.given import fixed_parts
+from phinmf.fit.initial_factors import fixed_parts
 from phinmf.fit.online import Learner, OnlineFit, again, prepared
-from phinmf.fit.printed import say
+from phinmf.fit.verbose import say
 from phinmf.inits import Init
 from phinmf.inits.given import KnownTransform
 from phinmf.result.terms import divergence_label

@@ -33,7 +33,7 @@ from phinmf.arrays.levels import levels
 from phinmf.divergences import Gaussian
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
-from phinmf.fit.given import fixed_parts
+from phinmf.fit.initial_factors import fixed_parts
 from phinmf.fit.options import FitOptions
 from phinmf.inits import KLT, Frames
 from phinmf.penalties import Sparse

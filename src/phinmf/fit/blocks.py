@@ -9,7 +9,7 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import Array
 from phinmf.arrays.levels import levels
-from phinmf.fit import power
+from phinmf.fit import scaling
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Block:
 
     def check_scale(self, scale: float) -> None:
         """Raise if powers of frames of this root mean square cannot be computed."""
-        largest = power.largest_power(dtype := arrays.dtype_of(self.Y))
+        largest = scaling.largest_power(dtype := arrays.dtype_of(self.Y))
         if not 1 / largest < scale < largest:
             raise ValueError(
                 f"the frames have root mean square {scale:.3g}, whose square leaves the range of"

@@ -18,7 +18,7 @@ from phinmf.arrays.cluster_tasks import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
 from phinmf.engines.base import links_among
-from phinmf.fit import power
+from phinmf.fit import scaling
 from phinmf.fit.digest import digest_of_frames
 from phinmf.fit.weights import checked, in_own_unit
 from phinmf.inits import Frames
@@ -92,7 +92,7 @@ def data_of(
     frame_weights = checked(sample_weight, frame_mask, frames.shape[2])
     floor = options.floor
     penalty = options.penalty
-    power.check_range(
+    scaling.check_range(
         arrays.dtype_of(frames),
         sparsity=penalty.weight,
         smoothness=penalty.smoothness,
@@ -109,14 +109,14 @@ def data_of(
     known = levels(Y)
     if not isinstance(used, slice) and known.silent.all():
         raise ValueError("the frames that are not masked are all zero: nothing can be learned")
-    power.check_floor(floor, power.check_audible(known), arrays.dtype_of(Y))
+    scaling.check_floor(floor, scaling.check_audible(known), arrays.dtype_of(Y))
     if may_merge and not options.penalty.smoothness and math.prod(Y.shape) < SINGLE_PAYS:
         few = in_memory(Y) if is_lazy(Y) else Y
         few, weights, columns = merge(few, weights)
         links = None  # frames are in another order
         known = levels(few)
         Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
-    Y, scale = power.unit_power(Y, weights, known)
+    Y, scale = scaling.unit_power(Y, weights, known)
     return Data(
         frames, frame_weights, frame_links, unit, Y, scale, weights, used, columns, links
     )  # fmt: skip

@@ -11,7 +11,7 @@ from phinmf import checks, inits
 from phinmf._types import Array, RandomState
 from phinmf.fit.data import Data
 from phinmf.fit.digest import digest
-from phinmf.fit.given import GivenFactors
+from phinmf.fit.initial_factors import GivenFactors
 from phinmf.fit.options import FitOptions
 from phinmf.inits import Init
 from phinmf.penalties import Penalty

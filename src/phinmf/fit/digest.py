@@ -9,7 +9,7 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import AnyArray, Array
 from phinmf.arrays.levels import each
-from phinmf.engines.blocked.summation import blocks_of
+from phinmf.engines.compiled.summation import blocks_of
 
 
 def digest(*given: Array | None) -> str:

@@ -15,7 +15,7 @@ from phinmf.divergences import Divergence
 from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among
 from phinmf.engines.converging import CHECK_EVERY
-from phinmf.fit import power
+from phinmf.fit import scaling
 from phinmf.fit.engine import divergence_of, engine_for
 from phinmf.fit.weights import in_own_unit
 from phinmf.penalties import Penalty
@@ -66,7 +66,7 @@ def encode(
     checks.known("engine", engine, ["auto", *ENGINES])
     weights, weight_unit = in_own_unit(weights)
     dtype = arrays.dtype_of(Y)
-    power.check_range(dtype, sparsity=penalty.weight, floor=floor)
+    scaling.check_range(dtype, sparsity=penalty.weight, floor=floor)
     Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
     known = levels(Y)
     if known.bad:

@@ -24,8 +24,8 @@ from phinmf.fit.automatic import AUTO
 from phinmf.fit.blocks import Block, Waiting, with_sound
 from phinmf.fit.engine import engine_for
 from phinmf.fit.options import FitOptions
-from phinmf.fit.power import at_scale
 from phinmf.fit.problem import problem_of
+from phinmf.fit.scaling import at_scale
 from phinmf.inits.given import KnownTransform
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History, Result, Row, State, Status

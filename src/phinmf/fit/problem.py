@@ -20,16 +20,16 @@ from phinmf.algorithm.restart import Callback, Restart
 from phinmf.algorithm.run import Run
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
-from phinmf.fit import power
+from phinmf.fit import scaling
 from phinmf.fit.automatic import counted, is_auto
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import description, seed_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
-from phinmf.fit.given import GivenFactors, given_factors
+from phinmf.fit.finalize import result_of, with_left_out_frames
+from phinmf.fit.initial_factors import GivenFactors, given_factors
 from phinmf.fit.options import FitOptions
-from phinmf.fit.outcome import result_of, with_left_out_frames
 from phinmf.fit.restarts import in_threads, in_turn, stopping_with
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
@@ -123,7 +123,7 @@ class Problem:
         Phi, mixing = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_start
         if options.floor == 0:
             learned = options.solver is not None
-            power.check_entries(Phi, arrays.take_frames(data.Y, data.columns), learned)
+            scaling.check_entries(Phi, arrays.take_frames(data.Y, data.columns), learned)
         start = Iterate(Phi, *self.given.start(powers, options.penalty, rng_W))
         if mixing is not None:
             n = self.given.W.shape[1]

@@ -13,12 +13,12 @@ from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.restart import Callback, Restart
 from phinmf.algorithm.run import Run
-from phinmf.fit import power
+from phinmf.fit import scaling
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length
+from phinmf.fit.finalize import result_of
 from phinmf.fit.options import FitOptions
-from phinmf.fit.outcome import result_of
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units
 from phinmf.once import once
@@ -61,7 +61,7 @@ class TransformProblem:
         if few is not None:
             Phi = few.nearest(Phi[self.order])
         if floor == 0:
-            power.check_entries(Phi, Y, learned=True)
+            scaling.check_entries(Phi, Y, learned=True)
         factors = arrays.zeros((Y.shape[1], 0), Y), arrays.zeros((0, Y.shape[2]), Y)
         seen = in_units(self.in_rows_of_the_model(callback), data.unit, data.scale)
         restart = Restart(Iterate(Phi, *factors), rng_frames, seen)

@@ -19,11 +19,11 @@ from phinmf.arrays import (
     like,
     namespace,
 )
-from phinmf.arrays.ahead import computed_ahead
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import threads_for
+from phinmf.arrays.parallel_map import parallel_map
 from phinmf.arrays.threads import single_threaded_blas
-from phinmf.engines.blocked.summation import Node, blocks_of, total
+from phinmf.engines.compiled.summation import Node, blocks_of, total
 from phinmf.linalg import leading
 from phinmf.linalg.leading import Enough
 
@@ -101,7 +101,7 @@ def covariances(Y: AnyArray, stretches: Sequence[Stretch]) -> list[Array]:
             return Node(i, i + 1, [product(cut(frames), w)])
 
         n_threads = 1 if is_lazy(Y) else threads_for(Y)
-        return total(len(blocks), computed_ahead(node, range(len(blocks)), n_threads))[0]
+        return total(len(blocks), parallel_map(node, range(len(blocks)), n_threads))[0]
 
     found = [summed(*each) for each in zip(stretches, units, strict=True)]
     if is_lazy(Y):

@@ -8,7 +8,7 @@ import numpy as np
 
 from phinmf._types import Array
 from phinmf.analysis import atom_frequencies
-from phinmf.arrays.ahead import computed_ahead
+from phinmf.arrays.parallel_map import parallel_map
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.linalg.manifold import dct
 from phinmf.result import History
@@ -136,7 +136,7 @@ def transformed(report: Report) -> Transformed:
     def peaks_of(atoms: Array) -> Array:
         return atom_frequencies(atoms, report.sample_rate).peak
 
-    peaks = list(computed_ahead(peaks_of, few))
+    peaks = list(parallel_map(peaks_of, few))
     learned = not np.allclose(report.Phi, dct(len(report.Phi)), atol=1e-4)
     return Transformed(Y, power, np.concatenate(peaks), learned)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.arrays.ahead import computed_ahead
+from phinmf.arrays.parallel_map import parallel_map
 from phinmf.report.contents import Report, shortened
 from phinmf.unmixing.preview import SECONDS
 
@@ -86,7 +86,7 @@ def _all_encoded(report: Report, where: slice, gain: float, coding: Coding) -> l
         exact = (samples[where] * gain).astype(np.float32)  # which the encoder computes with
         return encoded(exact, report.sample_rate, coding)
 
-    return list(computed_ahead(one, report.sounds))
+    return list(parallel_map(one, report.sounds))
 
 
 def encoded(samples: Array, sample_rate: int, coding: Coding) -> bytes:

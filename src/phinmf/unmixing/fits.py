@@ -21,7 +21,7 @@ from phinmf.algorithm.subspace import Subspace
 from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.few_atoms import FewAtoms
-from phinmf.fit.given import given_factors
+from phinmf.fit.initial_factors import given_factors
 from phinmf.fit.options import fit_options
 from phinmf.fit.problem import Problem
 from phinmf.inits import KnownTransform, init_of

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import Array
-from phinmf.arrays.ahead import computed_ahead
+from phinmf.arrays.parallel_map import parallel_map
 from phinmf.audio.frames import window
 from phinmf.audio.sources import Source, in_blocks_of
 from phinmf.result.masks import component_rows
@@ -111,7 +111,7 @@ class Separator:
         zeros = hop  # before the signal
         carry: Array | float = 0.0  # what the frames before add to the first half
         halves = self._halves(in_blocks_of(frames * hop, counted()))
-        for done in computed_ahead(self._separated, halves, self.n_threads):
+        for done in parallel_map(self._separated, halves, self.n_threads):
             self.activations.append(done.H)
             done.parts[:, 0] += carry
             carry = done.parts[:, -1]

@@ -11,9 +11,9 @@ import numpy as np
 from phinmf._types import Array, Precision
 from phinmf.arrays import lazy
 from phinmf.arrays.threads import Workers
-from phinmf.engines.blocked.compiled_shard import CompiledShard
-from phinmf.engines.blocked.shard import Shard, SmoothStep
-from phinmf.engines.blocked.stretch import Stretch
+from phinmf.engines.compiled.compiled_shard import CompiledShard
+from phinmf.engines.compiled.shard import Shard, SmoothStep
+from phinmf.engines.compiled.stretch import Stretch
 from phinmf.engines.remote.message import Failure, Place, Step
 from phinmf.engines.remote.source import joined
 from phinmf.engines.remote.tree import relayed

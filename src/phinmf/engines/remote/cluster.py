@@ -23,9 +23,9 @@ from phinmf._types import Precision
 from phinmf.arrays import cluster_tasks, cluster_watch
 from phinmf.arrays.cluster_watch import ClusterWorkers, Lost, Watch
 from phinmf.arrays.lazy import is_lazy
-from phinmf.engines.blocked.shard import Shard
-from phinmf.engines.blocked.shards import Call, Shards
-from phinmf.engines.blocked.stretch import Stretch
+from phinmf.engines.compiled.shard import Shard
+from phinmf.engines.compiled.shards import Call, Shards
+from phinmf.engines.compiled.stretch import Stretch
 from phinmf.engines.remote import tree
 from phinmf.engines.remote.actor import ShardActor
 from phinmf.engines.remote.connection import check_workers

@@ -21,10 +21,10 @@ import numpy as np
 from phinmf._types import Array, Precision
 from phinmf.arrays import room_for_frames
 from phinmf.arrays.threads import Workers
-from phinmf.engines.blocked.compiled_shard import CompiledShard
-from phinmf.engines.blocked.scratch import Scratch
-from phinmf.engines.blocked.shards import Call, Shards
-from phinmf.engines.blocked.stretch import Stretch
+from phinmf.engines.compiled.compiled_shard import CompiledShard
+from phinmf.engines.compiled.scratch import Scratch
+from phinmf.engines.compiled.shards import Call, Shards
+from phinmf.engines.compiled.stretch import Stretch
 from phinmf.engines.remote.journal import Journal
 
 #: Arrays as large as a shard that are in memory at the same time: X, a trial point, and what is

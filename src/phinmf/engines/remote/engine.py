@@ -1,6 +1,6 @@
 """Frames on the workers of a Dask cluster, or on disk: more than one machine, more than memory.
 
-The shards compute what the blocked engine does, in the same order, so the bits are the same. With
+The shards compute what the compiled engine does, in the same order, so the bits are the same. With
 a `distributed.Client` they are on its workers. Without one they are in this process: one shard in
 memory if there is room for it, otherwise several that take turns, with scratch files.
 """
@@ -19,9 +19,9 @@ from phinmf.arrays import cluster_tasks, cluster_watch, lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.base import links_among
-from phinmf.engines.blocked.compiled_shard import CompiledShard
-from phinmf.engines.blocked.engine import BlockedEngine, ShardedEngine
-from phinmf.engines.blocked.shards import LocalShards, Shards
+from phinmf.engines.compiled.compiled_shard import CompiledShard
+from phinmf.engines.compiled.engine import CompiledEngine, ShardedEngine
+from phinmf.engines.compiled.shards import LocalShards, Shards
 from phinmf.engines.remote import cluster, disk, memory
 from phinmf.engines.remote.connection import check_workers
 from phinmf.engines.remote.source import load
@@ -77,7 +77,7 @@ class DaskEngine(ShardedEngine):
         sample = self.source[:, :, few]
         if lazy.is_lazy(sample):
             sample = cluster_tasks.in_memory(sample)
-        return BlockedEngine(
+        return CompiledEngine(
             sample.astype(dtype), self.divergence, None, weights, links, self.workers, atoms
         )
 

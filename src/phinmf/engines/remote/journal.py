@@ -1,6 +1,6 @@
 """The calls that lead to the present state of a shard, so that they can be made again.
 
-Which calls matter follows from what methods declare (`blocked/shard.py: access`). Of older calls
+Which calls matter follows from what methods declare (`compiled/shard.py: access`). Of older calls
 only those are kept that the state still depends on: a rotation makes the moves before it
 superfluous, new activations all updates of the old ones.
 """
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from phinmf.engines.blocked.shard import LASTING, Shard
-from phinmf.engines.blocked.shards import Call
+from phinmf.engines.compiled.shard import LASTING, Shard
+from phinmf.engines.compiled.shards import Call
 
 MOST_CALLS = 200  #: that a copy of the activations would replace
 

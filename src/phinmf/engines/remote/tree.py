@@ -2,7 +2,7 @@
 
 The head of some consecutive shards forwards the message to the head of their right half, and goes
 on with the left half until it is alone. Then it makes the calls itself, and adds up its nodes of
-the fixed binary tree (`blocked/summation.py`) and those that come back, as far as that is possible:
+the fixed binary tree (`summation.py`) and those that come back, as far as that is possible:
 the bits are those of one machine. Nobody waits in the thread that computes.
 """
 
@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from phinmf.arrays import lazy
-from phinmf.engines.blocked.shards import Call
-from phinmf.engines.blocked.summation import Node, Tree
+from phinmf.engines.compiled.shards import Call
+from phinmf.engines.compiled.summation import Node, Tree
 from phinmf.engines.remote.message import Failure, Message, Place, Step
 from phinmf.engines.remote.post import execute, packed
 

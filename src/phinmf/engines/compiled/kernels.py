@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import AnyArray
-from phinmf.engines.blocked.compiling import compiled, inlined
-from phinmf.engines.blocked.entries import (
+from phinmf.engines.compiled.compiling import compiled, inlined
+from phinmf.engines.compiled.entries import (
     GAUSSIAN,
     ITAKURA_SAITO,
     KULLBACK_LEIBLER,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import AnyArray
-from phinmf.engines.blocked.compiling import compiled
-from phinmf.engines.blocked.nmf_kernels import PIECE, split
+from phinmf.engines.compiled.compiling import compiled
+from phinmf.engines.compiled.nmf_kernels import PIECE, split
 
 
 @cache

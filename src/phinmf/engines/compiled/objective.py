@@ -8,12 +8,12 @@ import numpy as np
 
 from phinmf._types import Array, Indices
 from phinmf.engines.base import Evaluation, Objective
-from phinmf.engines.blocked.shard import Shard
-from phinmf.engines.blocked.shards import Shards
+from phinmf.engines.compiled.shard import Shard
+from phinmf.engines.compiled.shards import Shards
 from phinmf.linalg.algebra import Algebra
 
 
-class BlockedObjective(Objective):
+class CompiledObjective(Objective):
     """The model of the power is WH, or without W a given (N, M) array V̂."""
 
     def __init__(

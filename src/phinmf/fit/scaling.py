@@ -10,9 +10,9 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import dtype_of, namespace
-from phinmf.arrays.ahead import computed_ahead
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import Levels, each, levels, short_stretches, threads_for
+from phinmf.arrays.parallel_map import parallel_map
 
 QUIETEST = 1e-30  #: power of a frame, relative to the mean, below which it needs a floor
 
@@ -110,7 +110,7 @@ def at_scale(Y: Array, exponent: int, rms: float, n_threads: int | None = 1) -> 
         some = np.ldexp(Y[:, :, frames], -exponent, out=result[:, :, frames])
         some /= divisor
 
-    for _ in computed_ahead(scale, short_stretches(N), n_threads):
+    for _ in parallel_map(scale, short_stretches(N), n_threads):
         pass
     return result
 

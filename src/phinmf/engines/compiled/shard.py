@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from phinmf._types import Array, Indices
-from phinmf.engines.blocked.summation import Node
+from phinmf.engines.compiled.summation import Node
 
 Nodes = list[Node]  #: partial sums over the blocks of a shard
 Method = TypeVar("Method", bound=Callable[..., Any])

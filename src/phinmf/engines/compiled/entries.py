@@ -11,7 +11,7 @@ import numpy as np
 
 from phinmf.divergences.base import Family
 from phinmf.divergences.beta import LEAST_POSITIVE
-from phinmf.engines.blocked.compiling import compiled, inlined
+from phinmf.engines.compiled.compiling import compiled, inlined
 
 # Numba takes numbers as constants, but not the members of an enumeration
 GAUSSIAN, ITAKURA_SAITO = int(Family.GAUSSIAN), int(Family.ITAKURA_SAITO)

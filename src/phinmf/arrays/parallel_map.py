@@ -13,7 +13,7 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 
 
-def computed_ahead(
+def parallel_map(
     work: Callable[[In], Out], items: Iterable[In], n_threads: int | None = None
 ) -> Iterator[Out]:
     """Yield what `work` returns for each item, in the order of the items.

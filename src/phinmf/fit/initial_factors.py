@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Array, Fixed, Indices, Precision
 from phinmf.algorithm.nmf import Kept, flat_activations, normalise
-from phinmf.fit import power
+from phinmf.fit import scaling
 from phinmf.fit.data import Data
 from phinmf.penalties import Penalty
 from phinmf.result import Result
@@ -59,7 +59,7 @@ class GivenFactors:
         """The factors in the precision of the data, if powers can be computed from them in it."""
         xp = arrays.namespace(W)
         w, h = float(xp.max(xp.sum(W, axis=0))), float(xp.max(H))
-        if not all(value < power.largest_power(self.dtype) for value in (w, h, w * h)):
+        if not all(value < scaling.largest_power(self.dtype) for value in (w, h, w * h)):
             raise ValueError(
                 f"the given W and H have columns of sum up to {w:.3g} and activations up to {h:.3g}"
                 f" times the mean power of the frames, which leaves the range of {self.dtype}:"
@@ -99,7 +99,7 @@ def given_factors(
     keeps_Phi, kept_columns, keeps_H = fixed_parts(fixed, columns.shape[1], H is not None)
     if kept_columns is not None:
         kept_columns = arrays.indices(kept_columns, data.Y)
-        power.check_kept_columns(columns[:, kept_columns], data.scale, arrays.dtype_of(data.Y))
+        scaling.check_kept_columns(columns[:, kept_columns], data.scale, arrays.dtype_of(data.Y))
     kept = Kept(kept_columns, unit if keeps_H else None)
     shape = (M, data.Y.shape[2], K)
     return GivenFactors(shape, arrays.dtype_of(data.Y), columns, unit, activations, keeps_Phi, kept)

@@ -19,12 +19,12 @@ from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.base import DictionarySums, Engine, Objective, links_among, links_of
-from phinmf.engines.blocked.compiled_shard import CompiledShard
-from phinmf.engines.blocked.objective import BlockedObjective
-from phinmf.engines.blocked.shard import Shard, SmoothStep
-from phinmf.engines.blocked.shards import LocalShards, Shards
-from phinmf.engines.blocked.stretch import Stretch, frames_in_blocks
-from phinmf.engines.blocked.summation import blocks_of, stretches_of
+from phinmf.engines.compiled.compiled_shard import CompiledShard
+from phinmf.engines.compiled.objective import CompiledObjective
+from phinmf.engines.compiled.shard import Shard, SmoothStep
+from phinmf.engines.compiled.shards import LocalShards, Shards
+from phinmf.engines.compiled.stretch import Stretch, frames_in_blocks
+from phinmf.engines.compiled.summation import blocks_of, stretches_of
 from phinmf.engines.held import Activations, HeldActivations
 from phinmf.linalg.algebra import Algebra
 from phinmf.penalties import Penalty, is_linear
@@ -185,13 +185,13 @@ class ShardedEngine(Engine):
         self.shards.ask(Shard.converge_activations, W, penalty.frame_rate, eps, tol, max_updates)
 
     def objective(self, W: Array, eps: float) -> Objective:
-        return BlockedObjective(self.shards, self.algebra, self.shape[0], eps, W=W)
+        return CompiledObjective(self.shards, self.algebra, self.shape[0], eps, W=W)
 
     def objective_of(self, V_hat: Array, eps: float) -> Objective:
-        return BlockedObjective(self.shards, self.algebra, self.shape[0], eps, V_hat=V_hat.T)
+        return CompiledObjective(self.shards, self.algebra, self.shape[0], eps, V_hat=V_hat.T)
 
 
-class BlockedEngine(ShardedEngine):
+class CompiledEngine(ShardedEngine):
     """All frames in one shard, in this process."""
 
     def __init__(
@@ -219,8 +219,8 @@ class BlockedEngine(ShardedEngine):
 
     def subset(
         self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
-    ) -> BlockedEngine:
+    ) -> CompiledEngine:
         assert self.Y is not None, "only an engine of whole frames has subsets"
         links = links_among(frames, self.links)
         Y = self.Y[:, frames].astype(dtype, copy=False).transpose(0, 2, 1)
-        return BlockedEngine(Y, self.divergence, None, weights, links, self.workers, atoms)
+        return CompiledEngine(Y, self.divergence, None, weights, links, self.workers, atoms)

@@ -6,7 +6,7 @@ import time
 import pytest
 import threadpoolctl
 
-from phinmf.arrays.ahead import computed_ahead
+from phinmf.arrays.parallel_map import parallel_map
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, None])
@@ -22,7 +22,7 @@ def test_results_come_in_order_and_few_of_them_wait(n):
         time.sleep(0.002 * (i % 3 == 0))
         return i * i
 
-    for done, result in enumerate(computed_ahead(slower_first, items(), n)):
+    for done, result in enumerate(parallel_map(slower_first, items(), n)):
         assert result == done * done
         assert len(begun) <= done + 2 + (n or 64)
     assert done == 39
@@ -30,7 +30,7 @@ def test_results_come_in_order_and_few_of_them_wait(n):
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_an_error_is_raised_when_its_item_is_due(n):
-    results = computed_ahead(lambda i: 1 / i, [2, 1, 0, 1], n)
+    results = parallel_map(lambda i: 1 / i, [2, 1, 0, 1], n)
     assert [next(results), next(results)] == [0.5, 1.0]
     with pytest.raises(ZeroDivisionError):
         next(results)
@@ -42,7 +42,7 @@ def test_a_caller_that_leaves_leaves_no_threads_and_no_limit_of_blas():
         return [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
 
     before = blas()
-    results = computed_ahead(lambda i: i, range(100), 3)
+    results = parallel_map(lambda i: i, range(100), 3)
     next(results)
     results.close()
     assert alive() == []

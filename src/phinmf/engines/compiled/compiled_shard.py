@@ -16,12 +16,12 @@ from phinmf._types import Array, Indices, Precision
 from phinmf.arrays import copied, levels, room_for_frames
 from phinmf.arrays.threads import Workers, no_fork
 from phinmf.divergences import compiled_family
-from phinmf.engines.blocked.scratch import Scratch
-from phinmf.engines.blocked.shard import Nodes
-from phinmf.engines.blocked.smooth_shard import SmoothShard
-from phinmf.engines.blocked.stretch import Stretch
-from phinmf.engines.blocked.summation import Node, Tree, blocks_of
-from phinmf.engines.blocked.two_points import TwoPoints
+from phinmf.engines.compiled.scratch import Scratch
+from phinmf.engines.compiled.shard import Nodes
+from phinmf.engines.compiled.smooth_shard import SmoothShard
+from phinmf.engines.compiled.stretch import Stretch
+from phinmf.engines.compiled.summation import Node, Tree, blocks_of
+from phinmf.engines.compiled.two_points import TwoPoints
 from phinmf.engines.converging import CHECK_EVERY
 from phinmf.linalg.multiplicative import LEAST
 
@@ -46,9 +46,9 @@ class CompiledShard(TwoPoints, SmoothShard):
         self.scratch = scratch or Scratch(self.dtype)
         with no_fork:
             # imported late: importing Numba is slow
-            self.kernels = importlib.import_module("phinmf.engines.blocked.kernels")
-            self.updates = importlib.import_module("phinmf.engines.blocked.nmf_kernels")
-            self.smoothing = importlib.import_module("phinmf.engines.blocked.smooth_kernels")
+            self.kernels = importlib.import_module("phinmf.engines.compiled.kernels")
+            self.updates = importlib.import_module("phinmf.engines.compiled.nmf_kernels")
+            self.smoothing = importlib.import_module("phinmf.engines.compiled.smooth_kernels")
         self.H = self.kept = np.zeros((len(stretch.weights), 0), self.dtype)
         self.V_hat = None
         self.hold(Y)

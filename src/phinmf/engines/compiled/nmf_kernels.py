@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import AnyArray
-from phinmf.engines.blocked.compiling import compiled, inlined, reassociated
-from phinmf.engines.blocked.entries import (
+from phinmf.engines.compiled.compiling import compiled, inlined, reassociated
+from phinmf.engines.compiled.entries import (
     EUCLIDEAN,
     KULLBACK_LEIBLER,
     cost,
     numerator_and_denominator,
 )
-from phinmf.engines.blocked.kernels import frame_power
+from phinmf.engines.compiled.kernels import frame_power
 
 PIECE = 128  #: frames that are computed at a time, so that they stay in the cache
 

@@ -10,7 +10,7 @@ from phinmf._types import Array, Mask
 from phinmf.arrays import room_for_frames
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
-from phinmf.engines.blocked.summation import blocks_of
+from phinmf.engines.compiled.summation import blocks_of
 
 
 @dataclass(frozen=True)

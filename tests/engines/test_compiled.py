@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from problems import SUPPORTED, Problem, notes, seeds
 
 import phinmf
-from phinmf.engines.blocked.summation import MAX_FRAMES, blocks_of
+from phinmf.engines.compiled.summation import MAX_FRAMES, blocks_of
 from phinmf.linalg.manifold import random_orthogonal
 from phinmf.penalties import Sparse
 
 
 def both(dtype, **how):
     """The same problem in both engines."""
-    pair = [Problem(engine=name, dtype=dtype, **how) for name in ("array", "blocked")]
+    pair = [Problem(engine=name, dtype=dtype, **how) for name in ("array", "compiled")]
     return [(p, p.objective) for p in pair]
 
 
@@ -32,10 +32,10 @@ def close(a, b, tolerance):
     C=st.integers(1, 3),
     K=st.integers(1, 5),
     eps=st.sampled_from([1e-8, 1e-3, 1e-1]),
-    divergence=st.sampled_from(sorted(d for d, engine in SUPPORTED if engine == "blocked")),
+    divergence=st.sampled_from(sorted(d for d, engine in SUPPORTED if engine == "compiled")),
     dtype=st.sampled_from([np.float32, np.float64]),
 )
-def test_blocked_is_array(dtype, **how):
+def test_compiled_is_array(dtype, **how):
     tolerance = 1e-10 if dtype == np.float64 else 1e-4
     (slow, a), (fast, b) = both(dtype, **how)
     T = random_orthogonal(how["M"], slow.rng, dtype)
@@ -179,9 +179,9 @@ def test_an_interrupt_in_a_threaded_pass_waits_for_the_workers():
 
 
 def test_an_interrupt_in_the_middle_of_an_evaluation(monkeypatch):
-    from phinmf.engines.blocked.objective import BlockedObjective
+    from phinmf.engines.compiled.objective import CompiledObjective
 
-    calls, at = [], BlockedObjective.at
+    calls, at = [], CompiledObjective.at
 
     def interrupted(self, T=None):
         calls.append(1)
@@ -189,7 +189,7 @@ def test_an_interrupt_in_the_middle_of_an_evaluation(monkeypatch):
             raise KeyboardInterrupt
         return at(self, T)
 
-    monkeypatch.setattr(BlockedObjective, "at", interrupted)
+    monkeypatch.setattr(CompiledObjective, "at", interrupted)
     r = phinmf.tl_nmf(long_recording(), 3, random_state=0)
     assert r.status is phinmf.Status.INTERRUPTED
     assert r.objective <= r.history.start
@@ -199,7 +199,7 @@ def test_the_first_compilation_is_announced_once(monkeypatch, caplog, tmp_path):
     """Not what comes from the disk, nor what the caller compiles."""
     import numba
 
-    from phinmf.engines.blocked.compiling import announcement, compiled
+    from phinmf.engines.compiled.compiling import announcement, compiled
 
     def fresh():
         def one(x):

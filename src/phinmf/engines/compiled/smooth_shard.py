@@ -10,7 +10,7 @@ import numpy as np
 
 from phinmf._types import Array, Mask, Precision
 from phinmf.arrays.threads import Workers
-from phinmf.engines.blocked.shard import Nodes, Shard, SmoothStep
+from phinmf.engines.compiled.shard import Nodes, Shard, SmoothStep
 from phinmf.linalg.multiplicative import LEAST
 
 
