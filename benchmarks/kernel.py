@@ -52,7 +52,7 @@ def measure(M: int, N: int, dtype: type, threads: int, repeats: int) -> dict:
             engine.set_activations(flat_activations(engine.powers(), M, K, PENALTY))
             objective = engine.objective(W, EPS)
             for name, work in {
-                "evaluation": lambda: objective.at(T),  # noqa: B023
+                "evaluation": lambda: objective.evaluate(T),  # noqa: B023
                 "bound": objective.bound,
                 "retraction": lambda: Cayley.point(E, 1.0, engine.algebra),
                 "nmf": lambda: nmf_step(engine, W, PENALTY, EPS, 1.0),

@@ -265,18 +265,18 @@ def test_every_public_function_starts_from_an_init(name):
 def test_solver_contract(name, M, engine):
     problem = Problem(7, M=M, N=30, engine=engine)
     objective = problem.objective
-    before = objective.at()
+    before = objective.evaluate()
     step = SOLVERS[name]().update(problem.give(problem.Phi), objective, 4)
     assert issubclass(SOLVERS[name], Solver)
     assert isinstance(step, Descent)
     assert step.loss < before.loss
     assert len(step.steps) <= 4
     assert objective.evaluations > 1
-    here = objective.at()  # the engine stands where the solver says
+    here = objective.evaluate()  # the engine stands where the solver says
     assert here.loss == pytest.approx(step.loss, rel=1e-12)
     assert np.allclose(host(here.G), host(step.G))
     problem.engine.rotate(step.Phi)
-    assert objective.at().loss == pytest.approx(step.loss, rel=1e-10)
+    assert objective.evaluate().loss == pytest.approx(step.loss, rel=1e-10)
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -313,17 +313,17 @@ def test_engine_contract(engine, divergence, C, M, N):
     T, other = random_orthogonal(M, p.rng), random_orthogonal(M, p.rng)
     there, elsewhere = p.give(T), p.give(other)
     for given, at in ((None, X), (elsewhere, other @ X), (there, T @ X)):
-        loss, G = objective.at(given)
+        loss, G = objective.evaluate(given)
         assert loss == pytest.approx(expected(at)[0], rel=1e-12)
         assert np.allclose(host(G), expected(at)[1], rtol=1e-10, atol=1e-10)
     assert np.allclose(host(objective.bound()), p.divergence.bound(v, v_hat, eps) @ v.T)
     assert np.allclose(host(objective.curvature()), p.divergence.curvature(v, v_hat, eps) @ v.T)
     objective.move(there)  # the last one evaluated
-    assert objective.at().loss == pytest.approx(expected(T @ X)[0], rel=1e-12)
+    assert objective.evaluate().loss == pytest.approx(expected(T @ X)[0], rel=1e-12)
     objective.move(elsewhere)  # not evaluated at all
-    assert objective.at().loss == pytest.approx(expected(other @ T @ X)[0], rel=1e-12)
+    assert objective.evaluate().loss == pytest.approx(expected(other @ T @ X)[0], rel=1e-12)
     fixed = p.engine.objective_of(p.give(v_hat - eps), eps)
-    assert fixed.at().loss == pytest.approx(objective.at().loss, rel=1e-12)
+    assert fixed.evaluate().loss == pytest.approx(objective.evaluate().loss, rel=1e-12)
     p.engine.rotate(p.give(p.Phi))
     sums = p.engine.nmf_pass(p.give(p.W), Sparse(0.5), eps, 1.0)
     P, Q = p.divergence.nmf_split(v, v_hat, eps)

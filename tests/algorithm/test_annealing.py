@@ -12,7 +12,7 @@ SHAPE = (1, 100, 5000)
 
 
 def floors(schedule, n, seconds=0.0):
-    return [schedule.at(t, seconds).floor for t in range(n)]
+    return [schedule.phase(t, seconds).floor for t in range(n)]
 
 
 def test_floors_fall_to_the_knee_and_then_to_the_target():
@@ -22,7 +22,7 @@ def test_floors_fall_to_the_knee_and_then_to_the_target():
     assert (np.diff(falling) < 0).all()
     assert Anneal().knee < falling[-1] < 10 * Anneal().knee
     assert floors(schedule, 60)[50:] == [1e-10] * 10
-    phases = [schedule.at(t, 0.0) for t in range(60)]
+    phases = [schedule.phase(t, 0.0) for t in range(60)]
     assert [s.at_target for s in phases] == [False] * 50 + [True] * 10
     assert [s.single for s in phases] == [True] * 50 + [False] * 10
     assert all(s.high == (s.floor > Anneal().all_frames) for s in phases)
@@ -36,22 +36,22 @@ def test_a_schedule_of_shape_1_is_geometric():
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 10, 39])
 def test_a_short_run_compresses_the_schedule(max_iter):
     schedule = Schedule(Anneal(), 1e-8, SHAPE, max_iter, None)
-    last = schedule.at(max_iter - 1, 0.0)
+    last = schedule.phase(max_iter - 1, 0.0)
     assert last.at_target or max_iter == 1
-    assert schedule.at(0, 0.0).floor == Anneal().start
+    assert schedule.phase(0, 0.0).floor == Anneal().start
 
 
 def test_a_time_limit_compresses_the_schedule():
     schedule = Schedule(Anneal(), 1e-8, SHAPE, 1000, 10.0)
-    assert schedule.at(0, 0.0).floor == Anneal().start
-    assert schedule.at(1, 5.0).floor < schedule.at(1, 2.0).floor < Anneal().start
-    assert schedule.at(1, 7.01).at_target
+    assert schedule.phase(0, 0.0).floor == Anneal().start
+    assert schedule.phase(1, 5.0).floor < schedule.phase(1, 2.0).floor < Anneal().start
+    assert schedule.phase(1, 7.01).at_target
 
 
 def test_the_least_time_is_not_spent_on_all_frames():
     """Without time for a second iteration, the first one sees the sample, as without a limit."""
     for seconds in (0.0, 1e-9, 10.0, None):
-        assert Schedule(Anneal(), 1e-8, SHAPE, 1000, seconds).at(0, 1e-6).n_frames == 300
+        assert Schedule(Anneal(), 1e-8, SHAPE, 1000, seconds).phase(0, 1e-6).n_frames == 300
 
 
 def test_small_recordings_are_not_sampled():
@@ -61,7 +61,7 @@ def test_small_recordings_are_not_sampled():
 
 
 def test_there_is_no_annealing_if_the_target_is_above_the_start():
-    assert Schedule(Anneal(), 0.2, SHAPE, 99, None).at(0, 0.0).at_target
+    assert Schedule(Anneal(), 0.2, SHAPE, 99, None).phase(0, 0.0).at_target
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", None, "quasi-newton", "projected-gradient", "jacobi"])
@@ -175,6 +175,6 @@ def test_bad_schedules_are_refused():
 
 def test_single_precision_is_not_used_at_floors_below_its_rounding():
     schedule = Schedule(Anneal(knee=1e-16), 1e-18, SHAPE, 100, None)
-    phases = [schedule.at(t, 0.0) for t in range(40)]
+    phases = [schedule.phase(t, 0.0) for t in range(40)]
     assert phases[-1].floor < 1e-14
     assert all(s.single == (s.floor >= SINGLE_SERVES) for s in phases)

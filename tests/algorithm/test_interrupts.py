@@ -21,7 +21,7 @@ WHY = "stopped: interrupted"
 WHERE = {  # what is interrupted
     "H and the sums for W": (CompiledEngine, "nmf_pass"),
     "between W and the scale of H": (CompiledEngine, "scale_activations"),
-    "a line search": (CompiledObjective, "at"),
+    "a line search": (CompiledObjective, "evaluate"),
     "the move to its result": (CompiledObjective, "move"),
     "a new stage": (CompiledEngine, "subset"),
     "Φ made orthogonal again": (phinmf.algorithm.run, "polish"),

@@ -98,7 +98,7 @@ def slowed(monkeypatch, owner, name, seconds):
     monkeypatch.setattr(owner, name, slow)
 
 
-@pytest.mark.parametrize("where", ["nmf_pass", "at"])
+@pytest.mark.parametrize("where", ["nmf_pass", "evaluate"])
 @pytest.mark.parametrize("solver", ["lbfgs", "quasi-newton", "projected-gradient"])
 def test_max_time_ends_an_outer_iteration_of_many_slow_steps(monkeypatch, solver, where):
     """The time is checked after every step, not only after every outer iteration."""

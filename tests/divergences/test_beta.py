@@ -104,7 +104,7 @@ def test_a_transform_step_never_raises_the_loss(beta, engine):
         held.rotate(Phi)
         held.set_activations(rng.random((2, 40)))
         objective, memory = held.objective(rng.random((6, 2)), EPS), None
-        before = objective.at().loss
+        before = objective.evaluate().loss
         for _ in range(4):
             step = LBFGS().update(Phi, objective, 3, memory)
             Phi, memory = step.Phi, step.memory
@@ -164,7 +164,7 @@ def test_a_power_of_zero_is_no_nan(engine):
     held = ENGINES[engine](Y, Beta(1))
     held.set_activations(np.full((1, 3), 0.5))
     objective = held.objective(np.ones((2, 1)), 0.0)
-    here = objective.at()
+    here = objective.evaluate()
     expected = 3 * (0.0 + 0.5) + 2 * (np.log(2) - 0.5) + 4 * np.log(8) - 3.5
     assert here.loss == pytest.approx(expected)
     assert np.isfinite(here.G).all()

@@ -273,12 +273,12 @@ def test_a_trial_point_that_is_lost_with_its_worker_is_computed_again():
         engine.rotate(p.Phi)
         engine.set_activations(p.H)
         objective = engine.objective(p.W, p.eps)
-        objective.at(T)
+        objective.evaluate(T)
         client, address = engine.shards.client, engine.shards.at[1]
         os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
         objective.loss()
         objective.move(T)
-        here, there = objective.at(), expected.at()
+        here, there = objective.evaluate(), expected.evaluate()
     assert here.loss == there.loss
     assert np.array_equal(here.G, there.G)
 

@@ -60,9 +60,9 @@ def test_logarithms_are_taken_one_by_one_if_a_product_overflows():
     (slow, a), (fast, b) = both(np.float64, seed=0, eps=0.0, N=40)
     for problem in (slow, fast):
         problem.engine.set_activations(problem.H * 1e-200)
-    expected = slow.objective.at().loss
+    expected = slow.objective.evaluate().loss
     assert np.isfinite(expected)
-    assert fast.objective.at().loss == pytest.approx(expected, rel=1e-12)
+    assert fast.objective.evaluate().loss == pytest.approx(expected, rel=1e-12)
     assert a.evaluations == b.evaluations == 0
 
 
@@ -189,7 +189,7 @@ def test_an_interrupt_in_the_middle_of_an_evaluation(monkeypatch):
             raise KeyboardInterrupt
         return at(self, T)
 
-    monkeypatch.setattr(CompiledObjective, "at", interrupted)
+    monkeypatch.setattr(CompiledObjective, "evaluate", interrupted)
     r = phinmf.tl_nmf(long_recording(), 3, random_state=0)
     assert r.status is phinmf.Status.INTERRUPTED
     assert r.objective <= r.history.start

@@ -170,8 +170,8 @@ def test_the_gradient_is_the_first_block_of_that_of_all_atoms(divergence, C, rng
         engine.set_activations(H)
         return engine.objective(W, eps)
 
-    whole = objective(Y, U, W).at()
-    few = objective(U[:P] @ Y, np.eye(P), W[:P]).at()
+    whole = objective(Y, U, W).evaluate()
+    few = objective(U[:P] @ Y, np.eye(P), W[:P]).evaluate()
     np.testing.assert_allclose(few.G, whole.G[:P, :P], rtol=1e-9, atol=1e-9 * abs(whole.G).max())
     E = rng.standard_normal((P, P))
     E -= E.T

@@ -30,7 +30,7 @@ def inside_the_loop(monkeypatch, wholes):
         Algebra: ("product", "inverse", "exponential"),
         CompiledShard: ("rotate", "at", "nmf_pass", "loss", "curvature", "pair_losses", "move"),
         ArrayEngine: ("rotate", "nmf_pass"),
-        ArrayObjective: ("at", "bound", "curvature", "pair_losses", "move"),
+        ArrayObjective: ("evaluate", "bound", "curvature", "pair_losses", "move"),
     }
 
     def size(owner, args):
@@ -102,7 +102,7 @@ def test_the_gradient_that_is_returned_is_small(monkeypatch):
         found.append(here.G.shape)
         return here
 
-    monkeypatch.setattr(ArrayObjective, "at", noted)
+    monkeypatch.setattr(ArrayObjective, "evaluate", noted)
     tl_nmf(sound(), engine="array", **HOW)
     assert {n for n, m in found if n == m} == {n for n, _ in found}
     assert max(found) == (P, P)

@@ -74,11 +74,11 @@ def test_gradient_and_curvature_by_finite_differences(give, rng):
     C = covariances_of(rng.standard_normal((2, M, 40)), S)
     objective = Diagonality(give(C), eps)
     objective.move(give(random_orthogonal(M, rng)))
-    here, h = objective.at(), 1e-3
+    here, h = objective.evaluate(), 1e-3
 
     def along(E, t):
         T = phinmf.linalg.manifold.Exponential.point(t * E, 1.0)
-        return objective.at(give(T)).loss
+        return objective.evaluate(give(T)).loss
 
     for _ in range(5):
         E = skew(rng.standard_normal((M, M)))
@@ -111,7 +111,7 @@ def test_losses_of_rotated_pairs(give, rng):
     )
     for i, k in np.ndindex(angles.shape):
         others = objective.loss() - rows[[p[i], q[i]]].sum()
-        turned = objective.at(give(givens(M, p[i], q[i], angles[i, k]))).loss
+        turned = objective.evaluate(give(givens(M, p[i], q[i], angles[i, k]))).loss
         assert found[i, k] == pytest.approx(turned - others, rel=1e-9)
 
 

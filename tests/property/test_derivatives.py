@@ -33,10 +33,10 @@ def test_slope_along_a_curve(retraction, problem):
     R, objective, E = RETRACTIONS[retraction], problem.objective, problem.antisymmetric()
     for eta in (0.0, 0.4):
         step = 1e-3 * problem.eps**0.5
-        loss = [objective.at(R.point(E, eta + k * step)).loss for k in (-2, -1, 1, 2)]
+        loss = [objective.evaluate(R.point(E, eta + k * step)).loss for k in (-2, -1, 1, 2)]
         numeric = (loss[0] - 8 * loss[1] + 8 * loss[2] - loss[3]) / (12 * step)
         T = R.point(E, eta)
-        here = objective.at(T)
+        here = objective.evaluate(T)
         scale = np.linalg.norm(here.G) + abs(here.loss)
         assert R.slope(here.G, E, eta, T) == pytest.approx(numeric, rel=1e-5, abs=1e-6 * scale)
 
@@ -44,8 +44,8 @@ def test_slope_along_a_curve(retraction, problem):
 def taylor_error(problem, E, t):
     """What is left of L(exp(tE)Φ) after the second-order terms of (7)."""
     objective = problem.objective
-    here = objective.at()
-    moved = objective.at(RETRACTIONS["exp"].point(E, t)).loss
+    here = objective.evaluate()
+    moved = objective.evaluate(RETRACTIONS["exp"].point(E, t)).loss
     return moved - here.loss - t * inner(here.G, E) - t**2 / 2 * second_derivative(problem, E)
 
 
@@ -53,7 +53,7 @@ def taylor_error(problem, E, t):
 def test_taylor_expansion(problem):
     """The error is small beside the second-order term, whatever the problem."""
     E, t = problem.antisymmetric(), 1e-3
-    G = problem.objective.at().G
+    G = problem.objective.evaluate().G
     scale = np.abs(problem.objective.bound()).max() + np.abs(G).max()
     assert abs(taylor_error(problem, E, t)) <= 0.02 * t**2 * scale
 
@@ -72,7 +72,7 @@ def test_taylor_error_is_of_order_three(divergence, C):
 @given(problem=problems(C=1))
 def test_exact_metric_is_the_curvature_of_one_pair(problem):
     objective = problem.objective
-    G, c = objective.at().G, objective.curvature()
+    G, c = objective.evaluate().G, objective.curvature()
     E = np.zeros((problem.M, problem.M))
     E[0, 1], E[1, 0] = 1.0, -1.0
     pair = c[0, 1] + c[1, 0] - G[0, 0] - G[1, 1]
@@ -90,7 +90,7 @@ def test_the_bound_is_above_the_exact_curvature(problem):
 @given(problem=problems(), metric=st.sampled_from(sorted(METRICS)))
 def test_every_direction_points_downhill(problem, metric):
     objective = problem.objective
-    G = objective.at().G
+    G = objective.evaluate().G
     E = QuasiNewton(metric=metric).direction(objective, G)
     assert np.array_equal(E, -E.T)
     assert inner(G, E) <= 0
@@ -102,7 +102,7 @@ def test_the_printed_direction_can_point_uphill():
     for seed in range(100):
         problem = Problem(seed, M=3, N=2, K=1, eps=1e-6)
         objective = problem.objective
-        G = objective.at().G
+        G = objective.evaluate().G
         uphill += inner(G, QuasiNewton(metric="printed").direction(objective, G)) > 0
         assert inner(G, QuasiNewton().direction(objective, G)) <= 0
     assert uphill > 0
@@ -114,9 +114,9 @@ def test_pair_losses_are_losses(problem, seed):
     angles = np.random.default_rng(seed).uniform(-1.5, 1.5, (1, 3))
     p, q = np.array([0]), np.array([1])
     losses = objective.pair_losses(p, q, np.concatenate([np.zeros((1, 1)), angles], axis=1))[0]
-    here = objective.at().loss
+    here = objective.evaluate().loss
     for theta, loss in zip(angles[0], losses[1:], strict=True):
-        moved = objective.at(givens(problem.M, 0, 1, theta)).loss
+        moved = objective.evaluate(givens(problem.M, 0, 1, theta)).loss
         assert loss - losses[0] == pytest.approx(moved - here, rel=1e-9, abs=1e-9 * abs(here))
 
 
@@ -126,7 +126,7 @@ def test_the_direction_of_lbfgs_points_downhill(problem, seed):
     rng = np.random.default_rng(seed)
     objective = problem.objective
     memory = LBFGS().update(problem.Phi, objective, 3).memory
-    G = objective.at().G
+    G = objective.evaluate().G
     g = memory.pack(G - G.T)
     for _ in range(3):
         s = rng.standard_normal(len(g))

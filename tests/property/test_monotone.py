@@ -45,7 +45,7 @@ def test_an_nmf_step_never_raises_the_cost(problem, gamma, mu, silent, dead):
 @given(problem=problems())
 def test_a_transform_step_never_raises_the_loss(name, problem):
     solver, objective, memory = SOLVERS[name](), problem.objective, None
-    before = objective.at().loss
+    before = objective.evaluate().loss
     Phi = problem.Phi
     for _ in range(3):
         step = solver.update(Phi, objective, 2, memory)
@@ -53,7 +53,7 @@ def test_a_transform_step_never_raises_the_loss(name, problem):
         assert step.loss <= before + 1e-12 * max(abs(before), problem.Y.size)
         before = step.loss
     problem.engine.rotate(Phi)
-    assert objective.at().loss == pytest.approx(before, rel=1e-9, abs=1e-9 * problem.Y.size)
+    assert objective.evaluate().loss == pytest.approx(before, rel=1e-9, abs=1e-9 * problem.Y.size)
 
 
 @pytest.mark.parametrize("name", sorted(SOLVERS))

@@ -38,7 +38,7 @@ def alternate(run: Run, restart: Restart, schedule: Schedule) -> Outcome:
     status = Status.MAX_ITER
     try:
         for t in range(len(history), options.max_iter):
-            phase = schedule.at(t, clock.seconds())
+            phase = schedule.phase(t, clock.seconds())
             run.open(phase)  # floor, frames, atoms, precision
             if floor_jumps(history, phase):
                 run.forget()

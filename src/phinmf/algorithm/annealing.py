@@ -113,7 +113,7 @@ class Schedule:
         self.single = math.prod(shape) >= SINGLE_PAYS
         self.single_at_target = self.single and target >= SINGLE_SERVES and tol >= SINGLE_CONVERGES
 
-    def at(self, iteration: int, seconds: float) -> Phase:
+    def phase(self, iteration: int, seconds: float) -> Phase:
         """Return the phase of an outer iteration that begins after this many seconds."""
         if not self.anneal:
             return Phase(self.target, n_atoms=self.n_atoms, at_target=True)

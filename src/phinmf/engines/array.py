@@ -172,7 +172,7 @@ class ArrayObjective(Objective):
         self.trial: tuple[Array, Array] | None = None  # the last T and its TX
         self.divergence = engine.divergence
 
-    def at(self, T: Array | None = None) -> Evaluation:
+    def evaluate(self, T: Array | None = None) -> Evaluation:
         self.evaluations += 1
         X = self.engine.X
         if T is not None:

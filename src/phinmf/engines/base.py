@@ -51,7 +51,7 @@ class Objective(ABC):
     out_of_time: OutOfTime = staticmethod(never)  #: solvers check it after every step
 
     @abstractmethod
-    def at(self, T: Array | None = None) -> Evaluation:
+    def evaluate(self, T: Array | None = None) -> Evaluation:
         """Loss and gradient at TX; None stands for the identity."""
 
     @abstractmethod

@@ -152,7 +152,7 @@ class Diagonality(Objective):
         G = 2 * ((1 / d)[:, None, :] @ products)[:, 0, :] @ Q.mT
         return Point(Q, d, Evaluation(float(xp.sum(xp.log(d))), G))
 
-    def at(self, T: Array | None = None) -> Evaluation:
+    def evaluate(self, T: Array | None = None) -> Evaluation:
         """Loss and gradient at TQ."""
         if T is None:
             return self.here.evaluation

@@ -41,7 +41,7 @@ class Descent:
     @classmethod
     def start(cls, Phi: Array, objective: Objective, memory: Any = None) -> Descent:
         """Return the state at Φ, before the first step."""
-        here = objective.at()
+        here = objective.evaluate()
         return cls(Phi, here.loss, here.G, memory)
 
     def goes_on(self, objective: Objective, n_iter: int) -> bool:
@@ -123,7 +123,7 @@ def curve(objective: Objective, E: Array, retraction: Retraction) -> Callable[[f
         if too_far(eta):
             return Trial(eta, np.inf, np.nan, E, E)  # never accepted: T and G are not used
         T = retraction.point(E, eta, objective.algebra)
-        here = objective.at(T)
+        here = objective.evaluate(T)
         return Trial(eta, here.loss, retraction.slope(here.G, E, eta, T), T, here.G)
 
     return trial

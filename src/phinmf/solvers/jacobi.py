@@ -55,7 +55,7 @@ class Jacobi(Solver):
                 objective.move(T)
                 at.Phi = T @ at.Phi
             at.steps.append(float(np.abs(theta).max(initial=0)))
-        here = objective.at()
+        here = objective.evaluate()
         at.loss, at.G = here.loss, here.G
         return at
 

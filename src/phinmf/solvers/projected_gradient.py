@@ -44,7 +44,7 @@ class ProjectedGradient(Solver):
 
         def trial(eta: float) -> Trial:
             T = polar(I - eta * G)
-            here = objective.at(T)
+            here = objective.evaluate(T)
             return Trial(eta, here.loss, np.nan, T, here.G)
 
         return trial

@@ -34,7 +34,7 @@ class CompiledObjective(Objective):
         self._shards = shards
         self._bound: Array | None = None  #: what `bound` returns, if it is known
 
-    def at(self, T: Array | None = None) -> Evaluation:
+    def evaluate(self, T: Array | None = None) -> Evaluation:
         self.evaluations += 1
         loss, G = self.shards.evaluate(self.W, self.eps, T)
         G /= G.dtype.type(self.n_channels)
