@@ -46,7 +46,7 @@ def small_cases(number: int, M: int) -> tuple[float, float]:
         engine = ArrayEngine(rng.standard_normal((1, M, 20)), ItakuraSaito())
         engine.rotate(random_orthogonal(M, rng))
         objective = engine.objective_of(rng.gamma(1.0, size=(M, 20)), phinmf.PAPER["floor"])
-        G, h = objective.at().G, objective.bound()
+        G, h = objective.evaluate().G, objective.bound()
         directions = -skew(G / h), -precondition(G, h + h.T)
         uphill += [inner(G, E) >= 0 for E in directions]
     return tuple(uphill / number)

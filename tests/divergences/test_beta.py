@@ -67,7 +67,7 @@ def test_it_is_continuous_in_beta(beta):
 
 
 def cost(engine, W, mu):
-    return engine.objective(W, EPS).at().loss + mu * (
+    return engine.objective(W, EPS).evaluate().loss + mu * (
         W.sum(axis=0) @ engine.activations().sum(axis=1)
     )
 

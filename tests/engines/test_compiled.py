@@ -40,7 +40,7 @@ def test_compiled_is_array(dtype, **how):
     (slow, a), (fast, b) = both(dtype, **how)
     T = random_orthogonal(how["M"], slow.rng, dtype)
     for given_T in (None, T):
-        one, other = a.at(given_T), b.at(given_T)
+        one, other = a.evaluate(given_T), b.evaluate(given_T)
         assert abs(one.loss - other.loss) <= tolerance * (abs(one.loss) + slow.Y[0].size)
         assert close(one.G, other.G, tolerance)
     assert close(a.bound(), b.bound(), tolerance)

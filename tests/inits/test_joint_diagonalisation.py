@@ -90,7 +90,7 @@ def test_gradient_and_curvature_by_finite_differences(give, rng):
     assert here.loss == pytest.approx(np.log(d).sum(), rel=1e-12)
 
     diagonal = Diagonality(give(np.stack([np.diag(row) for row in d])), eps)
-    c, G = host(diagonal.curvature()), host(diagonal.at().G)
+    c, G = host(diagonal.curvature()), host(diagonal.evaluate().G)
     for i, j in ((0, 1), (2, 5)):
         losses = diagonal.pair_losses([i], [j], np.array([[-h, 0, h]]))[0]
         numeric = (losses[0] - 2 * losses[1] + losses[2]) / h**2
