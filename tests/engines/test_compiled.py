@@ -181,13 +181,13 @@ def test_an_interrupt_in_a_threaded_pass_waits_for_the_workers():
 def test_an_interrupt_in_the_middle_of_an_evaluation(monkeypatch):
     from phinmf.engines.compiled.objective import CompiledObjective
 
-    calls, at = [], CompiledObjective.at
+    calls, evaluate = [], CompiledObjective.evaluate
 
     def interrupted(self, T=None):
         calls.append(1)
         if len(calls) == 40:
             raise KeyboardInterrupt
-        return at(self, T)
+        return evaluate(self, T)
 
     monkeypatch.setattr(CompiledObjective, "evaluate", interrupted)
     r = phinmf.tl_nmf(long_recording(), 3, random_state=0)
