@@ -95,7 +95,7 @@ def test_the_transform_alone_has_no_more_rows_either(monkeypatch):
 
 def test_the_gradient_that_is_returned_is_small(monkeypatch):
     found = []
-    whole = ArrayObjective.at
+    whole = ArrayObjective.evaluate
 
     def noted(self, *args):
         here = whole(self, *args)
