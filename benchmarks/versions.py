@@ -1,4 +1,4 @@
-"""Compare this source tree with another version: seconds and memory as ratios, in one interleaved run.
+"""Compare this source tree with another one: seconds and memory as ratios, in one run.
 
     git worktree add ../before bff1aee
     python benchmarks/versions.py ../before/src
