@@ -1,5 +1,6 @@
 import os
 import re
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -64,6 +65,13 @@ def failed_if_skipped(config, report):
         report.outcome = "failed"
         report.longrepr = f"skipped, which --no-skip forbids: {report.longrepr}"
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c():
+    """Give Python and its children Ctrl-C back, which a shell ignores in a background job."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

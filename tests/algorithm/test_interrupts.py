@@ -18,6 +18,8 @@ from phinmf.engines.compiled.objective import CompiledObjective
 from phinmf.linalg.manifold import orthogonality_error
 
 WHY = "stopped: interrupted"
+#: A fit that something else must end; the limit ends the test if nothing does.
+ENDLESS = {"max_iter": 100_000, "tol": 0, "max_time": 30}
 WHERE = {  # what is interrupted
     "H and the sums for W": (CompiledEngine, "nmf_pass"),
     "between W and the scale of H": (CompiledEngine, "scale_activations"),
@@ -112,7 +114,7 @@ def test_a_signal_leaves_a_usable_result(delay):
             timer.start()
 
     with nothing_changes(Y):
-        r = phinmf.tl_nmf(Y, 3, random_state=0, max_iter=100_000, tol=0, callback=callback)
+        r = phinmf.tl_nmf(Y, 3, random_state=0, callback=callback, **ENDLESS)
         timer.join()
     assert_usable(r, Y)
 
@@ -121,7 +123,7 @@ def test_a_signal_leaves_a_usable_result(delay):
 def test_a_signal_ends_restarts_in_threads():
     X = notes(M=32, n=20000).T
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    model = TLNMF(3, n_init=4, n_jobs=2, random_state=0, max_iter=100_000, tol=0)
+    model = TLNMF(3, n_init=4, n_jobs=2, random_state=0, **ENDLESS)
     with nothing_changes(X):
         timer.start()
         model.fit(X)
@@ -138,6 +140,6 @@ def test_an_error_ends_the_other_restarts():
         if threading.current_thread().name.endswith("_0"):
             raise RuntimeError("of the caller")
 
-    model = TLNMF(3, n_init=4, n_jobs=2, max_iter=100_000, tol=0, callback=callback)
+    model = TLNMF(3, n_init=4, n_jobs=2, callback=callback, **ENDLESS)
     with pytest.raises(RuntimeError, match="of the caller"):
         model.fit(notes(M=32, n=20000).T)
