@@ -14,13 +14,12 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from phinmf.algorithm.nmf import flat_activations, nmf_step
-from phinmf.divergences import DIVERGENCES
+from phinmf.divergences import DIVERGENCES, Penalty
 from phinmf.engines.compiled.engine import CompiledEngine
 from phinmf.fit import scaling
 from phinmf.linalg.manifold import Cayley, random_orthogonal, skew
-from phinmf.penalties import Sparse
 
-K, PENALTY, EPS = 10, Sparse(150.0), DEFAULTS["floor"]
+K, PENALTY, EPS = 10, Penalty(150.0), DEFAULTS["floor"]
 SIZES = ((128, 20000), (256, 10000), (440, 5418), (882, 4000), (1764, 4000), (2048, 4000))
 
 

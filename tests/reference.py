@@ -14,7 +14,6 @@ PUBLIC = (
     "phinmf.analysis",
     "phinmf.report",
     "phinmf.divergences",
-    "phinmf.penalties",
     "phinmf.inits",
     "phinmf.solvers",
     "phinmf.engines",

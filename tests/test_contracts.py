@@ -19,20 +19,18 @@ from problems import (
 from tensor_problems import KINDS, host
 
 import phinmf
-from phinmf.algorithm.nmf import normalise, pressure_on
-from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName
+from phinmf.algorithm.nmf import normalise
+from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName, Penalty
 from phinmf.engines import ENGINES, EngineName, sums
 from phinmf.inits import INITS, Frames, Init, InitName
 from phinmf.linalg.manifold import orthogonality_error, random_orthogonal
 from phinmf.linalg.multiplicative import multiply
-from phinmf.penalties import PENALTIES, Penalty, PenaltyName, Sparse
 from phinmf.solvers import SOLVERS, Descent, Solver, SolverName
 
 NAMES = {
     SolverName: SOLVERS,
     InitName: INITS,
     DivergenceName: DIVERGENCES,
-    PenaltyName: PENALTIES,
     EngineName: ["auto", *ENGINES],
 }
 EVERYTHING = [
@@ -46,7 +44,7 @@ def test_types_know_the_names_of_the_registries():
         assert get_args(literal) == tuple(registry)
     for function in (phinmf.tl_nmf, phinmf.TLNMF.__init__):
         hints = get_type_hints(function)
-        arguments = ("solver", "init", "divergence", "penalty", "engine")
+        arguments = ("solver", "init", "divergence", "engine")
         assert all(
             hints[name] is literal or literal in get_args(hints[name])
             for name, literal in zip(arguments, NAMES, strict=True)
@@ -133,64 +131,25 @@ def test_divergence_contract(name, eps):
         assert (Q >= 0).all()
 
 
-@pytest.mark.parametrize("name", PENALTIES)
-@pytest.mark.parametrize("weight", [0.0, 0.3, 20.0])
-def test_penalty_contract(name, weight):
-    p, penalty = Problem(3, C=2), PENALTIES[name](weight)
-    assert isinstance(penalty, Penalty)
-    assert penalty.weight == weight
-    assert penalty.frame_rate >= 0
-    weights = p.rng.integers(1, 4, p.N).astype(float)
-    activation, dW = p.H @ weights, p.rng.standard_normal(p.W.shape)
-    for W in (p.W, 3 * p.W):  # of any scale: H may be fixed
-        totals = W.sum(axis=0) * activation
-        rates, direction = penalty.rates(totals), p.rng.standard_normal(p.K)
-        assert rates.shape == (p.K,)
-        assert np.min(rates) >= 0
-        slope = difference(lambda t, a=totals, d=direction: penalty.cost(a + t * d), 0.0, 1e-3)
-        assert slope == pytest.approx(rates @ direction, rel=1e-7, abs=1e-9)
-
-        def cost(t, W=W):
-            return penalty.cost((W + t * dW).sum(axis=0) * activation)
-
-        by_W = pressure_on(W, activation, penalty)
-        assert difference(cost, 0.0, 1e-3) == pytest.approx((by_W * dW).sum(), rel=1e-7, abs=1e-9)
-        half = penalty.cost(totals / 2)  # concave: lies below its tangents
-        assert half <= penalty.cost(totals) - rates @ totals / 2 + 1e-9
-    for give in KINDS:
-        assert np.allclose(host(penalty.rates(give(totals))), rates, rtol=1e-14)
-        assert np.allclose(host(penalty.cost(give(totals))), penalty.cost(totals), rtol=1e-14)
-
-    def cost_of_flat(s, power):
-        return power / s + np.log(s) + penalty.frame_rate * s
-
-    powers = np.array([1e-6, 1.0, 40.0])
-    best = penalty.flat_level(powers)
-    assert (cost_of_flat(best, powers) <= cost_of_flat(0.99 * best, powers)).all()
-    assert (cost_of_flat(best, powers) <= cost_of_flat(1.01 * best, powers)).all()
-
-
-@pytest.mark.parametrize("name", PENALTIES)
 @pytest.mark.parametrize("gamma", [0.5, 1.0])
 @pytest.mark.parametrize("divergence", TESTED)
-def test_nmf_steps_with_a_penalty_never_raise_the_objective(name, gamma, divergence):
-    p, penalty = Problem(4, C=2, divergence=divergence), PENALTIES[name](2.0)
+def test_nmf_steps_with_a_penalty_never_raise_the_objective(gamma, divergence):
+    p, sparsity = Problem(4, C=2, divergence=divergence), 2.0
     d, W, H, eps = p.divergence, p.W, p.H, p.eps
     weights = p.rng.integers(1, 4, p.N).astype(float)
     V = sums.power(p.Phi @ p.Y)
 
     def objective():
         totals = W.sum(axis=0) * (H @ weights)
-        return sums.loss(d, V, W @ H + eps, eps, weights) + penalty.cost(totals)
+        return sums.loss(d, V, W @ H + eps, eps, weights) + sparsity * totals.sum()
 
     before = objective()
     gamma = min(gamma, d.max_exponent)
     for _ in range(8):
-        rates = penalty.rates(W.sum(axis=0) * (H @ weights))[:, None]
-        H = sums.updated_activations(d, V, W, H, rates, eps, gamma)
+        H = sums.updated_activations(d, V, W, H, sparsity, eps, gamma)
         found = sums.dictionary_sums(d, V, W, H, eps, weights)
-        pressure = pressure_on(W, found.activation, penalty)
-        W = multiply(W, found.numerator, found.denominator + pressure[..., None, :], gamma)
+        pressure = sparsity * found.activation
+        W = multiply(W, found.numerator, found.denominator + pressure, gamma)
         W, s = normalise(W)
         H = H * s[:, None]
         after = objective()
@@ -325,7 +284,7 @@ def test_engine_contract(engine, divergence, C, M, N):
     fixed = p.engine.objective_of(p.give(v_hat - eps), eps)
     assert fixed.evaluate().loss == pytest.approx(objective.evaluate().loss, rel=1e-12)
     p.engine.rotate(p.give(p.Phi))
-    sums = p.engine.nmf_pass(p.give(p.W), Sparse(0.5), eps, 1.0)
+    sums = p.engine.nmf_pass(p.give(p.W), Penalty(0.5), eps, 1.0)
     P, Q = p.divergence.nmf_split(v, v_hat, eps)
     H = p.H * (p.W.T @ P) / (p.W.T @ Q + 0.5)
     P, Q = p.divergence.nmf_split(v, p.W @ H + eps, eps)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import test_contracts as contracts
 from problems import notes
-from tensor_problems import KINDS, tensor, torch
+from tensor_problems import KINDS
 
 import phinmf
 from phinmf.arrays import namespace
@@ -18,7 +18,6 @@ from phinmf.engines.array import ArrayEngine
 from phinmf.inits import INITS, Init
 from phinmf.linalg.line_search import Origin, backtracking
 from phinmf.linalg.manifold import RETRACTIONS, inner, skew
-from phinmf.penalties import PENALTIES, Penalty, Sparse, is_linear
 from phinmf.solvers import SOLVERS, Descent, Solver
 from phinmf.solvers.base import curve, within_reach
 
@@ -59,41 +58,9 @@ def test_a_divergence(monkeypatch):
     for engine in ("array", "array on tensors")[: len(KINDS)]:
         contracts.test_fit("lbfgs", "toy", engine, np.float64)
         contracts.test_engine_contract(engine, "toy", 3, 6, 17)
-    contracts.test_nmf_steps_with_a_penalty_never_raise_the_objective("sparse", 1.0, "toy")
+    contracts.test_nmf_steps_with_a_penalty_never_raise_the_objective(1.0, "toy")
     for name in ("compiled", "dask"):
         assert not ENGINES[name].supports(DIVERGENCES["toy"])
-
-
-@dataclass(frozen=True)
-class Logarithmic(Penalty):
-    """μ Σ_k log(1 + ‖w_k‖₁ ‖h_k‖₁), which costs a second component less than a first one."""
-
-    weight: float
-
-    def cost(self, totals):
-        return self.weight * namespace(totals).sum(namespace(totals).log(1 + totals))
-
-    def rates(self, totals):
-        return self.weight / (1 + totals)
-
-
-def test_a_penalty(monkeypatch):
-    monkeypatch.setitem(PENALTIES, "toy", Logarithmic)
-    by_name = phinmf.tl_nmf(notes(), penalty="toy", sparsity=8.0, **HOW)
-    assert by_name.objective == phinmf.tl_nmf(notes(), penalty=Logarithmic(8.0), **HOW).objective
-    readable = phinmf.tl_nmf(notes(), penalty="toy", sparsity=8.0, engine="array", **HOW)
-    assert by_name.objective == pytest.approx(readable.objective, rel=1e-9)
-    assert not is_linear(Logarithmic(8.0))
-    inherited = type("Inherited", (Sparse,), dict(vars(Logarithmic)) | {"linear": True})(8.0)
-    assert not is_linear(inherited)
-    if torch:
-        on_tensors = phinmf.tl_nmf(tensor(notes()), penalty=inherited, **HOW)
-        assert on_tensors.objective == pytest.approx(readable.objective, rel=1e-9)
-    for weight in (0.0, 0.3, 20.0):
-        contracts.test_penalty_contract("toy", weight)
-    for gamma in (0.5, 1.0):
-        name = "itakura-saito"
-        contracts.test_nmf_steps_with_a_penalty_never_raise_the_objective("toy", gamma, name)
 
 
 @dataclass(frozen=True)
@@ -173,7 +140,6 @@ def test_an_engine(monkeypatch):
         ("solver", SOLVERS),
         ("init", INITS),
         ("divergence", DIVERGENCES),
-        ("penalty", PENALTIES),
         ("engine", ENGINES),
     ],
 )
@@ -183,7 +149,7 @@ def test_a_new_name_is_listed_where_a_wrong_one_is_refused(argument, registry, m
         phinmf.tl_nmf(notes(), **HOW | {argument: "other"})
 
 
-@pytest.mark.parametrize("kind", [Student, Logarithmic, Samples, Gradient, Counting])
+@pytest.mark.parametrize("kind", [Student, Samples, Gradient, Counting])
 def test_the_page_shows_the_same_code(kind):
     page = Path(__file__).parents[1] / "docs" / "extending.md"
     assert inspect.getsource(kind) in page.read_text()

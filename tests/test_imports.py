@@ -22,7 +22,6 @@ LAYERS = [
     {"checks", "stored_values"},
     {"audio"},
     {"divergences"},
-    {"penalties"},
     {"engines", "result"},
     {"solvers"},
     {"inits"},

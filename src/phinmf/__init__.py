@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from phinmf import engines as engines
     from phinmf import inits as inits
     from phinmf import linalg as linalg
-    from phinmf import penalties as penalties
     from phinmf import report as report
     from phinmf import result as result
     from phinmf import scores as scores
@@ -57,7 +56,7 @@ __all__ = [
 
 #: Packages with names of the reference; those that nothing above needs are imported when used.
 PACKAGES = (
-    "analysis", "arrays", "audio", "divergences", "engines", "inits", "linalg", "penalties",
+    "analysis", "arrays", "audio", "divergences", "engines", "inits", "linalg",
     "report", "result", "scores", "solvers",
 )  # fmt: skip
 

@@ -22,7 +22,6 @@ from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
 from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import Init, InitName
-from phinmf.penalties import Penalty, PenaltyName
 from phinmf.result import Result
 from phinmf.solvers import Solver, SolverName
 
@@ -47,7 +46,6 @@ def tl_nmf(
     solver: SolverName | Solver | None = "lbfgs",
     init: InitName | Init | ArrayLike = "dct",
     divergence: DivergenceName | Divergence = "itakura-saito",
-    penalty: PenaltyName | Penalty = "sparse",
     sparsity: float | None = None,
     smoothness: float = 0.0,
     n_atoms: int | float | None = None,
@@ -107,9 +105,6 @@ def tl_nmf(
         Gaussian likelihood are compiled; any other instance of a subclass of `Divergence` is
         computed by the readable array engine. The objective is that of frames at unit power,
         which matters for β-divergences with β ≠ 0: d(sa|sb) = s^β d(a|b).
-    penalty : {"sparse"} or Penalty
-        What is added to the divergence, at unit power: by its name with the weight `sparsity`, or
-        an instance with a weight of its own.
     sparsity : float, optional
         Weight of the penalty for a recording of unit power: μ = sparsity / mean(Y²) for
         Itakura–Saito and the Gaussian likelihood. The default is 10 for these, 10 (1-β) for
@@ -209,7 +204,7 @@ def tl_nmf(
     ((64, 64), (64, 2), (2, 126))
     """
     options = fit_options(
-        solver=solver, init=init, divergence=divergence, penalty=penalty, sparsity=sparsity,
+        solver=solver, init=init, divergence=divergence, sparsity=sparsity,
         smoothness=smoothness, n_atoms=n_atoms, floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf,
         n_iter_transform=n_iter_transform, nmf_exponent=nmf_exponent, max_iter=max_iter,
         max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,

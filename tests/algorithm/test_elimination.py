@@ -6,9 +6,8 @@ import pytest
 from phinmf.algorithm.elimination import Powers, combinations, eliminate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
-from phinmf.divergences import Gaussian
+from phinmf.divergences import Gaussian, Penalty
 from phinmf.engines import ENGINES
-from phinmf.penalties import Sparse
 
 FLOOR = 0.02
 
@@ -70,7 +69,7 @@ def test_the_objective_of_a_replacement_is_that_of_its_factors(factors, rng):
 def test_the_path_ends_at_one_component(factors, rng):
     W, H = factors
     X = (rng.standard_normal((20, 90)) * np.sqrt(W @ H + FLOOR)).astype(np.float32)
-    model = Model(ENGINES["array"](X[None], Gaussian()), Sparse(0.1))
+    model = Model(ENGINES["array"](X[None], Gaussian()), Penalty(0.1))
     start = Iterate(np.eye(20, dtype=np.float32), W, H)
     model.rotate(start.Phi)
     path = eliminate(model, start, X**2, FLOOR)

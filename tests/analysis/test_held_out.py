@@ -10,9 +10,8 @@ from tensor_problems import tensor
 from phinmf import TLNMF, learn_transform, tl_nmf
 from phinmf.analysis import held_out, split_frames
 from phinmf.analysis.unseen import learned_by
-from phinmf.divergences import DIVERGENCES
+from phinmf.divergences import DIVERGENCES, Penalty
 from phinmf.fit import prediction
-from phinmf.penalties import Sparse
 
 HOW = {"n_components": 3, "max_iter": 8, "tol": 0, "random_state": 0}
 Y = notes(n=3000)
@@ -160,11 +159,9 @@ def test_what_cannot_be_evaluated(result):
 
 
 def test_a_result_knows_the_terms_of_its_objective():
-    penalty = Sparse(2.0)
-    r = tl_nmf(SEEN, divergence=LogShare(0.5), penalty=penalty, **HOW)
-    assert r.terms.divergence == LogShare(0.5)
-    assert r.terms.penalty is penalty
-    assert tl_nmf(SEEN, divergence="gaussian", **HOW).terms.penalty == Sparse(10.0)
+    r = tl_nmf(SEEN, divergence=LogShare(0.5), sparsity=2.0, **HOW)
+    assert r.terms == (LogShare(0.5), Penalty(2.0))
+    assert tl_nmf(SEEN, divergence="gaussian", **HOW).terms.penalty == Penalty(10.0)
 
 
 def test_the_frames_that_are_held_out_come_in_stretches(rng):

@@ -7,7 +7,6 @@ from problems import LogShare, known_components, notes
 
 from phinmf.analysis import RankPath, rank_path
 from phinmf.divergences import Gaussian
-from phinmf.penalties import Sparse
 from phinmf.report import plots
 
 
@@ -22,16 +21,16 @@ def test_the_rank_of_synthetic_frames_is_found():
     assert np.array_equal(path.held_out, again.held_out)
 
 
-def test_a_path_with_a_divergence_and_a_penalty_of_ones_own():
+def test_a_path_with_a_divergence_of_ones_own():
     """Objects are passed on to the fits, and to the activations of the held-out frames."""
-    how = {"max_iter": 6, "tol": 0, "random_state": 0}
-    named = rank_path(notes(), [1, 2], divergence="gaussian", sparsity=3.0, **how)
-    known = rank_path(notes(), [1, 2], divergence=Gaussian(), penalty=Sparse(3.0), **how)
-    assert np.array_equal(named.held_out, known.held_out)
-    own = rank_path(notes(), [1, 2], divergence=LogShare(0.5), penalty=Sparse(3.0), **how)
+    how = {"max_iter": 6, "tol": 0, "random_state": 0, "sparsity": 3.0}
+    named = rank_path(notes(), [1, 2], divergence="gaussian", **how)
+    by_object = rank_path(notes(), [1, 2], divergence=Gaussian(), **how)
+    assert np.array_equal(named.held_out, by_object.held_out)
+    own = rank_path(notes(), [1, 2], divergence=LogShare(0.5), **how)
     assert np.isfinite(own.held_out).all()
-    assert not np.array_equal(own.held_out, known.held_out)
-    less = rank_path(notes(), [1, 2], divergence=LogShare(0.5), penalty=Sparse(0.0), **how)
+    assert not np.array_equal(own.held_out, by_object.held_out)
+    less = rank_path(notes(), [1, 2], divergence=LogShare(0.5), **how | {"sparsity": 0.0})
     assert not np.array_equal(own.held_out, less.held_out)
 
 

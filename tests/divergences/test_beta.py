@@ -9,11 +9,10 @@ import pytest
 import phinmf
 from phinmf import Beta
 from phinmf.algorithm.nmf import nmf_step
-from phinmf.divergences import ItakuraSaito, compiled_family
+from phinmf.divergences import ItakuraSaito, Penalty, compiled_family
 from phinmf.engines import ENGINES
 from phinmf.engines.array import ArrayEngine
 from phinmf.linalg.manifold import random_orthogonal
-from phinmf.penalties import Sparse
 from phinmf.solvers import LBFGS
 
 BETAS = [-1, -0.5, 0, 0.3, 0.5, 1, 1.5, 2, 2.5, 3]
@@ -85,7 +84,7 @@ def test_an_nmf_step_never_raises_the_cost(beta, share, mu):
         W = rng.gamma(0.3, size=(5, 3))
         before = cost(engine, W, mu)
         for _ in range(6):
-            W = nmf_step(engine, W, Sparse(mu), EPS, share * d.max_exponent)
+            W = nmf_step(engine, W, Penalty(mu), EPS, share * d.max_exponent)
             after = cost(engine, W, mu)
             assert after <= before + 1e-12 * abs(before)
             before = after

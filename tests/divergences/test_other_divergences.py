@@ -9,10 +9,9 @@ from problems import LogCosh, LogShare, notes
 from tensor_problems import host, tensor
 
 from phinmf import TLNMF, Divergence, learn_transform, tl_nmf
-from phinmf.divergences import Family, Gaussian, ItakuraSaito, is_compiled
+from phinmf.divergences import Family, Gaussian, ItakuraSaito, Penalty, is_compiled
 from phinmf.engines import ENGINES
 from phinmf.fit.encode import encode
-from phinmf.penalties import Sparse
 
 #: a floor at which rounding is not amplified
 HOW = {"max_iter": 6, "tol": 0, "random_state": 0, "floor": 1e-2, "anneal": False}
@@ -82,7 +81,7 @@ def test_the_transform_alone_and_activations_alone_follow_the_formulas(d):
             < learn_transform(given, V_hat, divergence=d, **how | {"max_iter": 0}).objective
         )
         W = np.random.default_rng(1).random((len(Y), 3))
-        known = {"scale": 1.0, "penalty": Sparse(0), "floor": 1e-2, "divergence": d}
+        known = {"scale": 1.0, "penalty": Penalty(0), "floor": 1e-2, "divergence": d}
         found = encode(given[None], r.Phi, W, **known)
         v_hat = W @ host(found.H) + 1e-2
         assert found.divergence == pytest.approx(d.value(v, v_hat, 1e-2).sum(), rel=1e-10)

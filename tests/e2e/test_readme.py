@@ -15,7 +15,6 @@ from phinmf.cli.main import parsed
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines import ENGINES
 from phinmf.inits import INITS
-from phinmf.penalties import PENALTIES
 from phinmf.solvers import SOLVERS
 
 pytestmark = pytest.mark.full
@@ -63,7 +62,7 @@ def test_code_of_pages(page, tmp_path, monkeypatch):
     soundfile.write(tmp_path / "recording.wav", 0.1 * rng.standard_normal(8000), 8000)
     monkeypatch.chdir(tmp_path)
     with ExitStack() as registries:  # what a page adds to them is removed again
-        for registry in (DIVERGENCES, ENGINES, INITS, PENALTIES, SOLVERS):
+        for registry in (DIVERGENCES, ENGINES, INITS, SOLVERS):
             registries.enter_context(patch.dict(registry))
         for block in blocks:
             exec(compile(block, page, "exec"), {})

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from problems import SUPPORTED, Problem, notes, seeds
 
 import phinmf
+from phinmf.divergences import Penalty
 from phinmf.engines.compiled.summation import MAX_FRAMES, blocks_of
 from phinmf.linalg.manifold import random_orthogonal
-from phinmf.penalties import Sparse
 
 
 def both(dtype, **how):
@@ -49,7 +49,7 @@ def test_compiled_is_array(dtype, **how):
     angles = slow.rng.uniform(-1, 1, (1, 3))
     pair = np.array([0]), np.array([1])
     assert close(a.pair_losses(*pair, angles), b.pair_losses(*pair, angles), tolerance)
-    one, other = (p.engine.nmf_pass(p.W, Sparse(0.3), p.eps, 1.0) for p in (slow, fast))
+    one, other = (p.engine.nmf_pass(p.W, Penalty(0.3), p.eps, 1.0) for p in (slow, fast))
     assert close(slow.engine.activations(), fast.engine.activations(), tolerance)
     for x, y in zip(one, other, strict=True):
         assert close(x, y, tolerance)

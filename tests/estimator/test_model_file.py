@@ -12,7 +12,6 @@ from problems import notes
 
 from phinmf import TLNMF, Anneal, storage, tl_nmf
 from phinmf.divergences import DIVERGENCES, Beta, Gaussian
-from phinmf.penalties import Sparse
 from phinmf.solvers import QuasiNewton
 
 
@@ -307,9 +306,3 @@ def test_folders_and_pipes_are_not_replaced(tmp_path, model, X):
         assert "phinmf" in str(caught.traceback[-1].path)
     assert fifo.is_fifo()
     assert [p.name for p in tmp_path.iterdir()] == ["fifo"]
-
-
-def test_a_penalty_of_phinmf_is_saved(tmp_path, X):
-    path = tmp_path / "m.npz"
-    TLNMF(2, penalty=Sparse(3.0), max_iter=2, tol=0).fit(X).save(path)
-    assert TLNMF.load(path).penalty == Sparse(3.0)

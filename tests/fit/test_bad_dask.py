@@ -96,9 +96,7 @@ def test_a_floor_of_zero_and_silence():
 
 
 def test_an_engine_that_holds_no_dask_arrays():
-    with pytest.raises(
-        ValueError, match="'compiled', which does not hold dask arrays"
-    ):
+    with pytest.raises(ValueError, match="'compiled', which does not hold dask arrays"):
         tl_nmf(Y, 2, engine="compiled")
 
 

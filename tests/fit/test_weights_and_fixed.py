@@ -6,7 +6,7 @@ from problems import SUPPORTED, Problem, notes
 from tensor_problems import host, tensor
 
 from phinmf import TLNMF, Anneal, Status, learn_transform, tl_nmf
-from phinmf.penalties import Sparse
+from phinmf.divergences import Penalty
 
 HOW = {"max_iter": 12, "tol": 0, "random_state": 3}
 SAMPLED = Anneal(length=8, sample=2)
@@ -36,7 +36,7 @@ def test_weighted_sums_are_those_of_repeated_frames(divergence, engine, C):
     assert np.allclose(weighted.energies(), repeated.energies())
     assert np.allclose(weighted.activation_sums(), repeated.activation_sums())
     for gamma in (0.0, 0.5, 1.0):
-        sums = (e.nmf_pass(W, Sparse(2.0), few.eps, gamma) for e in (weighted, repeated))
+        sums = (e.nmf_pass(W, Penalty(2.0), few.eps, gamma) for e in (weighted, repeated))
         for one, other in zip(*sums, strict=True):
             assert np.allclose(one, other, rtol=1e-12)
     assert np.allclose(weighted.activations()[:, many], repeated.activations(), rtol=1e-12)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from problems import problems
 
 from phinmf.algorithm.nmf import nmf_step
+from phinmf.divergences import Penalty
 from phinmf.linalg.manifold import orthogonality_error
-from phinmf.penalties import Sparse
 from phinmf.solvers import SOLVERS
 
 
@@ -31,7 +31,7 @@ def test_an_nmf_step_never_raises_the_cost(problem, gamma, mu, silent, dead):
     engine.set_activations(H)
     before = problem.cost(W, mu)
     for _ in range(4):
-        W = nmf_step(engine, W, Sparse(mu), problem.eps, gamma)
+        W = nmf_step(engine, W, Penalty(mu), problem.eps, gamma)
         after = problem.cost(W, mu)
         assert np.isfinite(after)
         assert after <= before + 1e-12 * max(abs(before), problem.Y.size)

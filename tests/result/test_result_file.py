@@ -11,8 +11,7 @@ from problems import notes
 
 import phinmf
 from phinmf import Result, storage
-from phinmf.divergences import DIVERGENCES, Beta, Gaussian
-from phinmf.penalties import Penalty, Smooth, Sparse
+from phinmf.divergences import DIVERGENCES, Beta, Gaussian, Penalty
 
 Y = notes(M=8, n=100)
 SHORT = {"max_iter": 3, "tol": 0, "random_state": 0, "engine": "array"}  # nothing is compiled
@@ -89,50 +88,18 @@ class Other(OwnDivergence):
         return 2 * super().bound(v, v_hat, eps)
 
 
-class OwnPenalty(Penalty):
-    """A penalty of the user: the square root of each total."""
-
-    def __init__(self, weight):
-        self.weight = weight
-
-    def cost(self, totals):
-        return self.weight * (totals**0.5).sum(axis=-1)
-
-    def rates(self, totals):
-        return self.weight * 0.5 / np.maximum(totals, 1e-9) ** 0.5
-
-
-def test_terms_of_the_users_own_are_given_again_and_compared(tmp_path):
+def test_a_divergence_of_the_users_own_is_passed_again_and_compared(tmp_path):
     path, own = tmp_path / "r.npz", OwnDivergence()
-    fitted(divergence=own, penalty=OwnPenalty(2.0), smoothness=0.5).save(path)
+    fitted(divergence=own, sparsity=2.0, smoothness=0.5).save(path)
     with pytest.raises(ValueError, match="its divergence .* pass it as divergence=") as error:
         Result.load(path)
     assert_one_sentence(error.value, path)
-    with pytest.raises(ValueError, match=r"its penalty 'Smooth\(OwnPenalty .* pass it as penalty="):
-        Result.load(path, divergence=own)
     for other in (Other(), Gaussian()):
         with pytest.raises(ValueError, match="its divergence is .*, but .* is given"):
             Result.load(path, divergence=other)
-    for other in (OwnPenalty(2.0), Smooth(OwnPenalty(3.0), 0.5), Smooth(OwnPenalty(2.0), 1), "x"):
-        with pytest.raises(ValueError, match="does not hold a usable result"):
-            Result.load(path, divergence=own, penalty=other)
-    terms = Result.load(path, divergence=own, penalty=Smooth(OwnPenalty(2.0), 0.5)).terms
+    terms = Result.load(path, divergence=own).terms
     assert terms.divergence is own
-    assert terms.penalty.weight == 2.0
-
-
-class Negative(OwnPenalty):
-    """Another one, whose cost may be negative."""
-
-    def cost(self, totals):
-        return super().cost(totals) - 100
-
-
-def test_a_negative_penalty_is_saved(tmp_path):
-    path, result = tmp_path / "r.npz", fitted(penalty=Negative(2.0))
-    assert result.penalty < 0
-    result.save(path)
-    assert Result.load(path, penalty=Negative(2.0)).penalty == result.penalty
+    assert terms.penalty == Penalty(2.0, 0.5)
 
 
 @pytest.mark.parametrize("registered_by", ["writer", "reader"])
@@ -149,12 +116,10 @@ def test_an_own_divergence_may_be_registered_in_one_process_only(
     assert Result.load(path, divergence=own).terms.divergence is own
 
 
-def test_terms_of_phinmf_need_not_be_given(tmp_path):
+def test_terms_of_phinmf_need_not_be_passed(tmp_path):
     path = tmp_path / "r.npz"
     fitted(sparsity=3.0).save(path)
-    assert Result.load(path, penalty=Sparse(3.0)).terms.penalty == Sparse(3.0)
-    with pytest.raises(ValueError, match=r"its penalty is 'Sparse\(weight=3.0\)', but"):
-        Result.load(path, penalty=Sparse(4.0))
+    assert Result.load(path).terms == (DIVERGENCES["itakura-saito"], Penalty(3.0))
 
 
 def loads(path):
@@ -178,6 +143,9 @@ def test_every_array_is_checked(tmp_path):
         assert not loads(path) or what in plausible, what
 
 
+WEIGHTS = ("sparsity", "smoothness")  #: of which any number from 0 is possible
+
+
 def test_every_field_of_the_header_is_checked(tmp_path):
     path = tmp_path / "r.npz"
     fitted(smoothness=0.5).save(path)
@@ -186,8 +154,7 @@ def test_every_field_of_the_header_is_checked(tmp_path):
     fields = [(name,) for name in old]
     fields += [("numbers", name) for name in old["numbers"]]
     fields += [("terms", name) for name in old["terms"]]
-    fields += [("terms", "penalty", name) for name in ("type", "fields")]
-    fields += [("terms", "labels", name) for name in ("divergence", "penalty")]
+    fields.append(("terms", "divergence", "type"))
     fields += [("history", "start"), ("history", "rows"), ("history", "rows", 0)]
     for what, header in changed_headers(old, fields):
         write(path, header, stored.arrays)
@@ -198,6 +165,7 @@ def test_every_field_of_the_header_is_checked(tmp_path):
                 "('numbers'",
                 "('history'",
                 "('terms',) None",
+                *(f"('terms', {name!r}) {value}" for name in WEIGHTS for value in (0, 3.5)),
             )
             assert what.startswith(legal), what
             assert "missing" not in what or what.startswith(

@@ -100,7 +100,7 @@ def eliminate(model: Model, start: Iterate, V: Array, eps: float) -> list[Count]
     weights = model.engine.weights
     M, N = V.shape
     every = max(1, N // max(64, COMPARED // M))
-    some = Powers(V[:, ::every], weights[::every], eps, model.penalty.weight)
+    some = Powers(V[:, ::every], weights[::every], eps, model.penalty.sparsity)
     at = start
     model.go_to(at)
     path = [Count(at.W.shape[1], model.cost(at.W, eps))]

@@ -11,11 +11,11 @@ import numpy as np
 from phinmf._types import Array, Indices, Precision
 from phinmf.algorithm.nmf import Kept, activate, nmf_step
 from phinmf.arrays import cast, copied, dtype_of, frames_contiguous, namespace, take_frames
+from phinmf.divergences import Penalty
 from phinmf.engines import Engine, Objective
 from phinmf.engines.base import OutOfTime, never
 from phinmf.engines.held import Activations, HeldActivations, fetched
 from phinmf.linalg.manifold import exactly_orthogonal
-from phinmf.penalties import Penalty
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ class Model:
     def penalty_of(self, W: Array) -> float:
         """Return the penalty of W and the activations."""
         norms = namespace(W).sum(cast(W, np.float64), axis=0)
-        cost = float(self.penalty.cost(norms * self.engine.activation_sums()))
+        totals = norms * self.engine.activation_sums()
+        cost = self.penalty.sparsity * float(namespace(W).sum(totals))
         smoothness = self.penalty.smoothness
         return cost + smoothness * self.engine.roughness() if smoothness else cost
 

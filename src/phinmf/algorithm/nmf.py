@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from phinmf._types import Array, Indices
 from phinmf.arrays import namespace
+from phinmf.divergences import Penalty
 from phinmf.engines import DictionarySums, Engine
 from phinmf.linalg.multiplicative import multiply
-from phinmf.penalties import Penalty
 
 
 class Kept(NamedTuple):
@@ -25,7 +25,8 @@ def nmf_step(
     kept = kept or Kept()
     sums = engine.nmf_pass(W, penalty, eps, gamma if kept.H is None else 0.0)
     free = free_columns(W, kept.columns)
-    W = updated_dictionary(W, sums, pressure_on(W, sums.activation, penalty), gamma, free)
+    pressure = penalty.sparsity * sums.activation
+    W = updated_dictionary(W, sums, pressure, gamma, free)
     if kept.H is not None:
         return W
     W, s = normalise(W, free)
@@ -33,16 +34,10 @@ def nmf_step(
     return W
 
 
-def pressure_on(W: Array, activation: Array, penalty: Penalty) -> Array:
-    """Return (K,), the derivative of a penalty by each row of W, given H1 (K,)."""
-    totals = activation * namespace(W).sum(W, axis=0)
-    return penalty.rates(totals) * activation
-
-
 def updated_dictionary(
     W: Array, sums: DictionarySums, pressure: Array, gamma: float, free: Array | None
 ) -> Array:
-    """Return W∘[PHᵀ/(QHᵀ+pressure)]^γ in free columns; the penalty gives `pressure` (K,)."""
+    """Return W∘[PHᵀ/(QHᵀ+pressure)]^γ in free columns; `pressure` (K,) is μH1."""
     denominator = sums.denominator + pressure
     updated = multiply(W, sums.numerator, denominator, gamma)
     return updated if free is None else namespace(W).where(free, updated, W)

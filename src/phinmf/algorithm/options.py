@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from phinmf import checks
 from phinmf.algorithm.annealing import Anneal
-from phinmf.divergences import Divergence
-from phinmf.penalties import PENALTIES, Penalty, Smooth, Sparse
+from phinmf.divergences import Divergence, Penalty
 from phinmf.solvers import SOLVERS, Solver
 
 DEFAULT_SPARSITY = Divergence.default_sparsity
@@ -23,7 +22,7 @@ class Options:
 
     solver: Solver | None
     anneal: Anneal | None
-    penalty: Penalty = Sparse(DEFAULT_SPARSITY)  # noqa: RUF009 - frozen
+    penalty: Penalty = Penalty(DEFAULT_SPARSITY)  # noqa: RUF009 - frozen
     floor: float = DEFAULT_FLOOR
     n_iter_nmf: int = 3
     n_iter_transform: int = 2
@@ -39,7 +38,6 @@ class Options:
             raise TypeError(f"anneal is {self.anneal!r}, but an Anneal or None is needed")
         if not isinstance(self.penalty, Penalty):
             raise TypeError(f"penalty is {self.penalty!r}, but a Penalty is needed")
-        checks.number("the weight of the penalty", getattr(self.penalty, "weight", None), 0)
         checked = {
             "floor": checks.number("floor", self.floor, 0),
             "n_iter_nmf": checks.count("n_iter_nmf", self.n_iter_nmf, 0),
@@ -72,18 +70,3 @@ def annealing_for(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal
     if anneal is None:
         anneal = solver is None or solver.anneals_by_default
     return Anneal() if checks.known("anneal", anneal, (True, False)) else None
-
-
-def penalty_named(penalty: str | Penalty, weight: float, smoothness: float = 0.0) -> Penalty:
-    """Return the registered penalty of this name and weight, or the object; smooth if asked for."""
-    weight = checks.number("sparsity", weight, 0)
-    smoothness = checks.number("smoothness", smoothness, 0)
-    if not isinstance(penalty, Penalty):
-        kind = PENALTIES[checks.known("penalty", penalty, PENALTIES)]
-        penalty = kind(weight)  # type: ignore[call-arg]
-    if smoothness and penalty.smoothness:
-        raise ValueError(
-            f"smoothness is {smoothness:g} and the penalty has one of its own,"
-            f" {penalty.smoothness:g}: leave one of them out"
-        )
-    return Smooth(penalty, smoothness) if smoothness else penalty

@@ -67,7 +67,7 @@ def rank_path(
     random_state : None, int, RandomState or Generator
         Chooses the frames and the parts of the coefficients, and seeds the fits.
     **how
-        Further arguments of `tl_nmf`, which may be objects: a `Divergence`, a `Penalty`.
+        Further arguments of `tl_nmf`, such as a `Divergence`.
 
     Returns
     -------

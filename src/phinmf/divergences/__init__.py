@@ -1,4 +1,4 @@
-"""Measures of fit between the power of the transformed frames and its factorisation.
+"""Measures of fit between the power of transformed frames and its factorisation, and the penalty.
 
 To add one, subclass `Divergence` in a new file and add an instance to `DIVERGENCES`.
 """
@@ -13,6 +13,7 @@ from phinmf.divergences.base import Divergence, Family
 from phinmf.divergences.beta import Beta
 from phinmf.divergences.gaussian import Gaussian
 from phinmf.divergences.itakura_saito import ItakuraSaito
+from phinmf.divergences.penalty import Penalty
 
 __all__ = [
     "COMPILED",
@@ -22,6 +23,7 @@ __all__ = [
     "Family",
     "Gaussian",
     "ItakuraSaito",
+    "Penalty",
     "compiled_family",
     "is_compiled",
 ]

@@ -21,6 +21,7 @@ from phinmf.arrays import (
     zeros,
 )
 from phinmf.divergences import Divergence
+from phinmf.divergences.penalty import Penalty, difference, pull
 from phinmf.engines import sums
 from phinmf.engines.base import (
     DictionarySums,
@@ -34,8 +35,6 @@ from phinmf.engines.converging import converged_activations
 from phinmf.engines.held import Activations, fetched
 from phinmf.engines.sums import power
 from phinmf.linalg.algebra import algebra_of
-from phinmf.penalties import Penalty
-from phinmf.penalties.smooth import difference, pull
 
 
 class ArrayEngine(Engine):
@@ -99,38 +98,26 @@ class ArrayEngine(Engine):
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
         V = power(self.X)
         if gamma > 0 and penalty.smoothness:
-            rates = self.rates(W, penalty)
             for first in (0, 1):
-                self.update_every_other(first, V, W, rates, penalty.smoothness, eps, gamma)
+                self.update_every_other(first, V, W, penalty, eps, gamma)
         elif gamma > 0:
-            d, rates = self.divergence, self.rates(W, penalty)
-            self.H = sums.updated_activations(d, V, W, self.H, rates, eps, gamma)
+            self.H = sums.updated_activations(
+                self.divergence, V, W, self.H, penalty.sparsity, eps, gamma
+            )
         return sums.dictionary_sums(self.divergence, V, W, self.H, eps, self.w)
 
-    def rates(self, W: Array, penalty: Penalty) -> Array:
-        """Return (K, 1): what the penalty adds to the denominators of H."""
-        totals = self.activation_sums() * self.xp.sum(cast(W, np.float64), axis=0)
-        return cast(penalty.rates(totals), self.dtype)[:, None]
-
     def update_every_other(
-        self,
-        first: int,
-        V: Array,
-        W: Array,
-        rates: Array,
-        smoothness: float,
-        eps: float,
-        gamma: float,
+        self, first: int, V: Array, W: Array, penalty: Penalty, eps: float, gamma: float
     ) -> None:
         """Update the activations of every other frame, which depend on those between them."""
         before, after = self.neighbours()
         weights = np.where(self.weights > 0, self.weights, np.inf)
-        strength = like(smoothness / weights, self.H, self.dtype)
+        strength = like(penalty.smoothness / weights, self.H, self.dtype)
         some = slice(first, None, 2)
         H = self.H[:, some]
         pulled = pull(H, before[:, some], after[:, some], strength[some])
         self.H[:, some] = sums.updated_activations(
-            self.divergence, V[:, some], W, H, rates, eps, gamma, pulled
+            self.divergence, V[:, some], W, H, penalty.sparsity, eps, gamma, pulled
         )
 
     def neighbours(self) -> tuple[Array, Array]:
@@ -150,7 +137,7 @@ class ArrayEngine(Engine):
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
         H = converged_activations(
-            self.divergence, power(self.X), W, self.H, penalty.frame_rate, eps, tol, max_updates
+            self.divergence, power(self.X), W, self.H, penalty.sparsity, eps, tol, max_updates
         )
         self.H = cast(H, self.dtype)
 

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Indices, Mask, Precision
-from phinmf.divergences import Divergence, is_compiled
+from phinmf.divergences import Divergence, Penalty, is_compiled
 from phinmf.engines.held import Activations
 from phinmf.linalg.algebra import Algebra
-from phinmf.penalties import Penalty
 
 OutOfTime = Callable[[], bool]  #: whether the time limit is reached
 
@@ -179,7 +178,7 @@ class Engine(ABC):
 
         A frame has converged when `converging.CHECK_EVERY` updates lower its cost by at most tol
         per entry. It gets at most `max_updates` updates, and its result does not depend on other
-        frames: a unit of activation costs `penalty.frame_rate`, and neighbours do not matter.
+        frames: neighbours do not matter, even if activations are smooth.
         """
 
     @abstractmethod

@@ -18,9 +18,9 @@ import numpy as np
 from phinmf._types import Array, Indices
 from phinmf.arrays import cast, dtype_of, indices, like, namespace, zeros
 from phinmf.divergences import Divergence
+from phinmf.divergences.penalty import Pull
 from phinmf.engines.base import DictionarySums
 from phinmf.linalg.multiplicative import multiply
-from phinmf.penalties.smooth import Pull
 
 
 def mean_over_channels(A: Array) -> Array:
@@ -45,11 +45,11 @@ def frame_losses(divergence: Divergence, V: Array, v_hat: Array, eps: float) -> 
 
 
 def relative_costs(
-    divergence: Divergence, V: Array, W: Array, H: Array, rate: float, eps: float
+    divergence: Divergence, V: Array, W: Array, H: Array, sparsity: float, eps: float
 ) -> Array:
     """(N,): the cost of each frame with its penalty, divided by how costs grow with its power."""
     xp = namespace(V)
-    costs = frame_losses(divergence, V, W @ H + eps, eps) + rate * xp.sum(H, axis=0)
+    costs = frame_losses(divergence, V, W @ H + eps, eps) + sparsity * xp.sum(H, axis=0)
     return costs / (xp.mean(V, axis=0) + eps) ** divergence.degree
 
 
@@ -80,17 +80,17 @@ def updated_activations(
     V: Array,
     W: Array,
     H: Array,
-    pressure: Array | float,
+    sparsity: float,
     eps: float,
     gamma: float,
     pull: Pull | None = None,
 ) -> Array:
-    """H∘[WᵀP/(WᵀQ+μ)]^γ of §2.2; `pressure` is μ, or what another penalty adds to WᵀQ.
+    """H∘[WᵀP/(WᵀQ+μ)]^γ of §2.2; `sparsity` is μ.
 
     If activations are smooth, neighbours `pull` in addition.
     """
     P, Q = divergence.nmf_split(V, W @ H + eps, eps)
-    numerator, denominator = W.mT @ P, W.mT @ Q + pressure
+    numerator, denominator = W.mT @ P, W.mT @ Q + sparsity
     if pull is not None:
         numerator, denominator = H * numerator + pull.numerator, H * denominator + pull.denominator
     return multiply(H, numerator, denominator, gamma)

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from phinmf._types import AnyArray, Array
 from phinmf.arrays.lazy import dask
+from phinmf.divergences import Penalty
 from phinmf.fit.data import links_between
 from phinmf.fit.devices import ComputeDevice, check_processor
 from phinmf.fit.encode import EncodedFrames, encode
 from phinmf.fit.engine import divergence_of
 from phinmf.fit.options import penalty_for
 from phinmf.fit.prediction import Learned, Prediction, predict
-from phinmf.penalties import Penalty
 
 
 def encoded(
@@ -91,4 +91,4 @@ def activations_of_rows(X: Array, estimator: Any) -> Array:
 def penalty_of(estimator: Any) -> Penalty:
     """Return the penalty of a TLNMF."""
     e = estimator
-    return penalty_for(divergence_of(e.divergence), e.penalty, e.sparsity, e.smoothness)
+    return penalty_for(divergence_of(e.divergence), e.sparsity, e.smoothness)

@@ -80,7 +80,7 @@ def options_of(estimator: Any, anneal: bool | Anneal | None = None) -> FitOption
     """Return the checked options of a fit; `anneal` replaces that of the estimator."""
     e = estimator
     return fit_options(
-        solver=e.solver, init=e.init, divergence=e.divergence, penalty=e.penalty,
+        solver=e.solver, init=e.init, divergence=e.divergence,
         sparsity=e.sparsity, smoothness=e.smoothness, n_atoms=e.n_atoms, floor=e.floor,
         anneal=e.anneal if anneal is None else anneal, n_iter_nmf=e.n_iter_nmf,
         n_iter_transform=e.n_iter_transform,

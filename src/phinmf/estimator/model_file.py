@@ -18,7 +18,7 @@ from phinmf.fit.checkpoint import File
 from phinmf.fit.engine import divergence_of
 from phinmf.linalg.manifold import orthogonality_error
 from phinmf.result import History
-from phinmf.result.terms import KINDS, divergence_label, same
+from phinmf.result.terms import KINDS, divergence_label, same_divergence
 from phinmf.solvers import SOLVERS
 from phinmf.stored_values import from_json, in_json, is_number
 
@@ -85,7 +85,7 @@ def load(
         parameters = {name: from_json(value, WITH_FIELDS) for name, value in stored}
         saved = parameters.get("divergence")
         label = header.get("divergence", saved)
-        known = same("divergence", label, saved, divergence, label_of)
+        known = same_divergence(label, saved, divergence, label_of)
         model: Any = cls(**{**parameters, "divergence": known})
         for name in NUMBERS:
             setattr(model, name, header["attributes"][name])

@@ -24,7 +24,6 @@ from phinmf.fit import devices, weights
 from phinmf.fit.advice import refuse_transposed
 from phinmf.fit.checkpoint import File, Files
 from phinmf.inits import Init, InitName
-from phinmf.penalties import Penalty, PenaltyName
 from phinmf.result import History
 from phinmf.solvers import Solver, SolverName
 
@@ -48,7 +47,7 @@ class TLNMF(
     n_components : int or "auto"
         Number of components; "auto" counts them first, as in `tl_nmf`, once for all restarts. It
         may exceed the number of frames or of features, as scikit-learn expects.
-    solver, init, divergence, penalty, sparsity, smoothness, n_atoms, floor, anneal, n_iter_nmf
+    solver, init, divergence, sparsity, smoothness, n_atoms, floor, anneal, n_iter_nmf
         As in `tl_nmf`.
     n_iter_transform, nmf_exponent, max_iter, max_time, tol
         As in `tl_nmf`.
@@ -143,7 +142,6 @@ class TLNMF(
         solver: SolverName | Solver | None = "lbfgs",
         init: InitName | Init | ArrayLike = "dct",
         divergence: DivergenceName | Divergence = "itakura-saito",
-        penalty: PenaltyName | Penalty = "sparse",
         sparsity: float | None = None,
         smoothness: float = 0.0,
         n_atoms: int | float | None = None,
@@ -176,7 +174,6 @@ class TLNMF(
         self.solver = solver
         self.init = init
         self.divergence = divergence
-        self.penalty = penalty
         self.sparsity = sparsity
         self.smoothness = smoothness
         self.n_atoms = n_atoms

@@ -30,13 +30,12 @@ from phinmf.algorithm.run import Run
 from phinmf.arrays.cluster_tasks import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
-from phinmf.divergences import Gaussian
+from phinmf.divergences import Gaussian, Penalty
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.initial_factors import fixed_parts
 from phinmf.fit.options import FitOptions
 from phinmf.inits import KLT, Frames
-from phinmf.penalties import Sparse
 from phinmf.result import Status
 from phinmf.solvers import LBFGS
 
@@ -71,7 +70,7 @@ def count_components(data: Data, options: FitOptions) -> Counted:
     how = Options(
         solver=LBFGS() if learns else None,
         anneal=None,
-        penalty=Sparse(SPARSITY),
+        penalty=Penalty(SPARSITY),
         floor=FLOOR,
         n_iter_nmf=NMF_STEPS,
         max_iter=ITERATIONS if learns else ITERATIONS // 2,

@@ -94,7 +94,7 @@ def data_of(
     penalty = options.penalty
     scaling.check_range(
         arrays.dtype_of(frames),
-        sparsity=penalty.weight,
+        sparsity=penalty.sparsity,
         smoothness=penalty.smoothness,
         floor=floor,
     )

@@ -14,7 +14,6 @@ from phinmf.fit.digest import digest
 from phinmf.fit.initial_factors import GivenFactors
 from phinmf.fit.options import FitOptions
 from phinmf.inits import Init
-from phinmf.penalties import Penalty
 from phinmf.result.terms import divergence_label
 
 Seed = int | str | None
@@ -45,7 +44,8 @@ def description(
         "first_frames": first_frames_label(data),
         "n_components": K,
         "divergence": divergence_label(options.divergence),
-        "penalty": object_label("penalty", o.penalty),
+        "sparsity": o.penalty.sparsity,
+        "smoothness": o.penalty.smoothness,
         "floor": o.floor,
         "anneal": object_label("anneal", data.schedule(o).anneal),
         "solver": object_label("solver", o.solver),
@@ -84,8 +84,6 @@ def object_label(name: str, value: object) -> str:
     if value is None:
         return "None"
     kind, attributes = type(value).__qualname__, getattr(value, "__dict__", {"": object()})
-    nested = {k: object_label(name, v) for k, v in attributes.items() if isinstance(v, Penalty)}
-    attributes = attributes | nested
     if not all(isinstance(v, PLAIN) for v in attributes.values()):
         raise ValueError(
             f"{name} is {kind}, whose attributes are not all numbers or texts, so that a checkpoint"

@@ -11,14 +11,13 @@ from phinmf._types import AnyArray, Array, Mask
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, Penalty
 from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among
 from phinmf.engines.converging import CHECK_EVERY
 from phinmf.fit import scaling
 from phinmf.fit.engine import divergence_of, engine_for
 from phinmf.fit.weights import in_own_unit
-from phinmf.penalties import Penalty
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry, at its power
 MAX_UPDATES = 1000
@@ -66,7 +65,7 @@ def encode(
     checks.known("engine", engine, ["auto", *ENGINES])
     weights, weight_unit = in_own_unit(weights)
     dtype = arrays.dtype_of(Y)
-    scaling.check_range(dtype, sparsity=penalty.weight, floor=floor)
+    scaling.check_range(dtype, sparsity=penalty.sparsity, floor=floor)
     Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
     known = levels(Y)
     if known.bad:

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Array, Fixed, Indices, Precision
 from phinmf.algorithm.nmf import Kept, flat_activations, normalise
+from phinmf.divergences import Penalty
 from phinmf.fit import scaling
 from phinmf.fit.data import Data
-from phinmf.penalties import Penalty
 from phinmf.result import Result
 
 

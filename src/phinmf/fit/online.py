@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from phinmf import arrays, penalties
+from phinmf import arrays
 from phinmf._types import Array, Components, Indices
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import activate, normalise
@@ -223,7 +223,6 @@ def prepared(options: FitOptions, keeps_Phi: bool) -> FitOptions:
     needs_all = {
         f"n_atoms is {options.n_atoms}": options.n_atoms is not None,
         f"smoothness is {penalty.smoothness:g}": bool(penalty.smoothness),
-        f"penalty is {penalty!r}": not penalties.is_linear(penalty),
         "floor is 0": algorithm.floor == 0,
         "engine is 'dask'": options.engine == "dask",
     }

@@ -11,15 +11,13 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import (
     Options,
     annealing_for,
-    penalty_named,
     solver_named,
 )
-from phinmf.divergences import Divergence, DivergenceName
+from phinmf.divergences import Divergence, DivergenceName, Penalty
 from phinmf.engines import ENGINES, EngineName
 from phinmf.fit.engine import divergence_of
 from phinmf.fit.few_atoms import checked_atoms
 from phinmf.inits import Init, InitName, init_of
-from phinmf.penalties import Penalty, PenaltyName
 from phinmf.solvers import Solver, SolverName
 
 
@@ -74,7 +72,6 @@ def fit_options(
     solver: SolverName | Solver | None = "lbfgs",
     init: InitName | Init | ArrayLike = "dct",
     divergence: DivergenceName | Divergence = "itakura-saito",
-    penalty: PenaltyName | Penalty = "sparse",
     sparsity: float | None = None,
     smoothness: float = 0.0,
     floor: float = Options.floor,
@@ -98,7 +95,7 @@ def fit_options(
     algorithm = Options(
         solver=chosen,
         anneal=annealing_for(anneal, chosen),
-        penalty=penalty_for(measure, penalty, sparsity, smoothness),
+        penalty=penalty_for(measure, sparsity, smoothness),
         floor=floor,
         n_iter_nmf=n_iter_nmf,
         n_iter_transform=n_iter_transform,
@@ -113,11 +110,7 @@ def fit_options(
 
 
 def penalty_for(
-    divergence: Divergence,
-    penalty: PenaltyName | Penalty,
-    sparsity: float | None = None,
-    smoothness: float = 0.0,
+    divergence: Divergence, sparsity: float | None = None, smoothness: float = 0.0
 ) -> Penalty:
-    """Return the penalty of a fit; its weight is that of the divergence if `sparsity` is None."""
-    weight = divergence.default_sparsity if sparsity is None else sparsity
-    return penalty_named(penalty, weight, smoothness)
+    """Return the penalty of a fit; `sparsity` is that of the divergence by default."""
+    return Penalty(divergence.default_sparsity if sparsity is None else sparsity, smoothness)

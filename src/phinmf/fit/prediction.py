@@ -31,9 +31,8 @@ from phinmf._types import AnyArray, Array, Indices
 from phinmf.arrays import cluster_tasks, lazy
 from phinmf.arrays.levels import levels
 from phinmf.arrays.threads import single_threaded_blas
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, Penalty
 from phinmf.fit.encode import at_unit_power, encode
-from phinmf.penalties import Penalty
 
 PARTS = 4  #: of the coefficients; each is predicted from the others
 FRAMES = 1024  #: that are predicted at a time: the same for arrays in memory and dask arrays

@@ -10,7 +10,6 @@ import numpy as np
 
 from phinmf import arrays, storage
 from phinmf.divergences import Divergence
-from phinmf.penalties import Penalty
 from phinmf.result.history import History
 from phinmf.result.record import Record
 from phinmf.result.status import Status
@@ -46,7 +45,6 @@ def load(
     cls: type[AnyRecord],
     path: str | os.PathLike[str],
     divergence: Divergence | None = None,
-    penalty: Penalty | None = None,
 ) -> AnyRecord:
     """Read a result; everything in the file is checked before it is used."""
     stored = storage.read(path, "result")
@@ -58,7 +56,7 @@ def load(
             history=History.from_json(stored.header["history"]),
             terms=None
             if stored.header["terms"] is None
-            else Terms.from_json(stored.header["terms"], divergence, penalty),
+            else Terms.from_json(stored.header["terms"], divergence),
         )
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         why = storage.shortened(str(error))

@@ -15,7 +15,6 @@ from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
 from phinmf.audio.frames import from_frames, refuse_rate
 from phinmf.divergences import Divergence
-from phinmf.penalties import Penalty
 from phinmf.result import figure, file, masks, summary
 from phinmf.result.record import Record
 
@@ -199,7 +198,6 @@ class Result(Record):
         path: str | os.PathLike[str],
         *,
         divergence: Divergence | None = None,
-        penalty: Penalty | None = None,
     ) -> Result:
         """Read a result that `save` wrote, as arrays of NumPy.
 
@@ -210,8 +208,6 @@ class Result(Record):
         divergence : Divergence, optional
             A divergence of your own is not in the file: pass it again. Its name and its values at a
             few entries are compared with those of the fit.
-        penalty : Penalty, optional
-            The same for a penalty of your own.
 
         Returns
         -------
@@ -225,7 +221,7 @@ class Result(Record):
         FileNotFoundError
             If it does not exist.
         """
-        return file.load(cls, path, divergence, penalty)
+        return file.load(cls, path, divergence)
 
     def plot(
         self, *, sample_rate: float | None = None, axes: Sequence[Axes] | None = None

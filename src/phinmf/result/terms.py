@@ -1,4 +1,4 @@
-"""The two terms of an objective, and how a file holds them: by fields, or by a label to compare."""
+"""The divergence and the penalty of a fit, and how a file stores them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from phinmf.divergences import DIVERGENCES, Beta, Divergence
-from phinmf.penalties import PENALTIES, Penalty, Smooth
+from phinmf.divergences import DIVERGENCES, Beta, Divergence, Penalty
 from phinmf.storage import shown
-from phinmf.stored_values import from_json, in_json
+from phinmf.stored_values import from_json, in_json, is_number
 
-Term = TypeVar("Term")
+AnyDivergence = TypeVar("AnyDivergence", bound=str | Divergence)
 
-#: Divergences and penalties of phinmf, which are stored as their fields.
-KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in PENALTIES.values()}
-KINDS |= {"Smooth": Smooth}
-KINDS |= {type(known).__name__: type(known) for known in DIVERGENCES.values()}
+#: Divergences of phinmf, which are stored as their fields.
+KINDS: dict[str, type[Any]] = {type(d).__name__: type(d) for d in DIVERGENCES.values()}
 FORMULAS = ("value", "slope", "curvature", "bound", "nmf_split")
 #: v, v̂ and ε of a few entries at which two divergences are compared.
 ENTRIES = np.array([1e-3, 0.7, 40.0]), np.array([1e-2, 0.3, 7.0]), 1e-2
-TOTALS = np.array([1e-3, 0.7, 40.0])  #: of components, for which two penalties are compared
 
 
 class Terms(NamedTuple):
@@ -32,80 +28,65 @@ class Terms(NamedTuple):
     penalty: Penalty
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a file holds: a label of each term, and its fields if it is of phinmf."""
-        labels = {
-            "divergence": divergence_label(self.divergence),
-            "penalty": penalty_label(self.penalty),
+        """Return the label of the divergence, its fields if it is of phinmf, and the penalty."""
+        try:
+            fields = in_json(self.divergence, KINDS)
+        except TypeError:  # a divergence of the user's own
+            fields = None
+        return {
+            "label": divergence_label(self.divergence),
+            "divergence": fields,
+            "sparsity": self.penalty.sparsity,
+            "smoothness": self.penalty.smoothness,
         }
-        return {"labels": labels, **{n: fields_of(term) for n, term in self._asdict().items()}}
 
     @classmethod
-    def from_json(cls, saved: Any, divergence: Divergence | None, penalty: Penalty | None) -> Terms:
-        """Return the terms that `to_json` wrote; those that are not of phinmf are given again."""
-        labels = saved["labels"]
-        found = cls(
-            same("divergence", labels["divergence"], from_json(saved["divergence"], KINDS),
-                 divergence, divergence_label),
-            same("penalty", labels["penalty"], from_json(saved["penalty"], KINDS),
-                 penalty, penalty_label),
-        )  # fmt: skip
-        if not (isinstance(found.divergence, Divergence) and isinstance(found.penalty, Penalty)):
-            raise ValueError("its divergence or its penalty is not one")
-        return found
+    def from_json(cls, saved: Any, divergence: Divergence | None) -> Terms:
+        """Return the terms that `to_json` wrote; a divergence of the user's own is passed again."""
+        stored = from_json(saved["divergence"], KINDS)
+        chosen = same_divergence(saved["label"], stored, divergence, divergence_label)
+        if not isinstance(chosen, Divergence):
+            raise ValueError("its divergence is not one")
+        weights = saved["sparsity"], saved["smoothness"]
+        if not all(is_number(weight, 0) for weight in weights):
+            raise ValueError(f"its sparsity and smoothness are {shown(weights)}")
+        return cls(chosen, Penalty(*weights))
 
 
-def fields_of(term: Divergence | Penalty) -> Any:
-    """Return a term of phinmf as a value for JSON; None for one of the user's own."""
-    try:
-        return in_json(term, KINDS)
-    except TypeError:
-        return None
-
-
-def same(
-    name: str, label: object, saved: Term | None, given: Term | None, label_of: Callable[[Any], str]
-) -> Term:
-    """Return the term that is in a file, or the given one if it has the same label."""
-    term = saved if given is None else given
-    if term is None:
-        own = shown(label)
-        raise ValueError(f"its {name} {own} is not one of phinmf's: pass it as {name}=")
-    found = label_of(term)
-    if found != label:
+def same_divergence(
+    label: object,
+    saved: AnyDivergence | None,
+    passed: AnyDivergence | None,
+    label_of: Callable[[Any], str],
+) -> AnyDivergence:
+    """Return the divergence of a file, or the one that is passed if it has the same label."""
+    divergence = saved if passed is None else passed
+    if divergence is None:
         raise ValueError(
-            f"its {name} is {shown(label)}, but {found!r} is given: pass the one of the fit as"
-            f" {name}="
+            f"its divergence {shown(label)} is not one of phinmf's: pass it as divergence="
         )
-    return term
+    if label_of(divergence) != label:
+        raise ValueError(
+            f"its divergence is {shown(label)}, but {label_of(divergence)!r} is given: pass the"
+            " one of the fit as divergence="
+        )
+    return divergence
 
 
 def divergence_label(divergence: Divergence) -> str:
     """The name of a divergence of phinmf, or β; of others the name and a digest of values.
 
     One of the user's own may be registered in this process and not in that which reads the file.
+    The digest is of rounded values of its formulas, so it is the same on any machine.
     """
-    for name, known in DIVERGENCES.items():
-        if known == divergence and type(known) in KINDS.values():
+    for name, registered in DIVERGENCES.items():
+        if registered == divergence and type(registered) in KINDS.values():
             return name
     if type(divergence) is Beta:
         return repr(divergence)
     with np.errstate(all="ignore"):
         *others, (P, Q) = (getattr(divergence, formula)(*ENTRIES) for formula in FORMULAS)
-    return label_of_values(divergence, *others, P, Q)
-
-
-def penalty_label(penalty: Penalty) -> str:
-    """A penalty of phinmf with its weight; of others the name and a digest of values."""
-    if type(penalty) is Smooth:
-        return f"Smooth({penalty_label(penalty.beside)}, {penalty.smoothness!r})"
-    if type(penalty) in KINDS.values():
-        return repr(penalty)
-    return label_of_values(penalty, penalty.cost(TOTALS), penalty.rates(TOTALS), penalty.smoothness)
-
-
-def label_of_values(term: object, *values: Any) -> str:
-    """The name of a class and a digest of values of its formulas, rounded: on any machine equal."""
-    numbers = np.concatenate([np.ravel(found) for found in values])
+    numbers = np.concatenate([np.ravel(values) for values in (*others, P, Q)])
     rounded = " ".join(f"{number:.6g}" for number in numbers)
     digest = hashlib.blake2b(rounded.encode(), digest_size=6).hexdigest()
-    return f"{type(term).__qualname__} {digest}"
+    return f"{type(divergence).__qualname__} {digest}"

@@ -9,9 +9,9 @@ import numpy as np
 
 from phinmf import storage
 from phinmf._types import Array, Indices
+from phinmf.divergences import Penalty
 from phinmf.fit.encode import encode
 from phinmf.linalg.manifold import exactly_orthogonal
-from phinmf.penalties import Sparse
 from phinmf.result import History
 from phinmf.stored_values import array, in_json, is_number, orthogonal
 
@@ -37,7 +37,7 @@ class UnmixModel:
     floor : float
         Power that is added to every entry of the model, in the same units as W.
     sparsity : float
-        Weight of the penalty on activations.
+        Weight of the penalty of active components, at unit power.
     sample_rate : int
         Samples per second of the recording.
     history : History
@@ -87,7 +87,7 @@ class UnmixModel:
             Activations, in the units of the power of the frames.
         """
         return encode(
-            Y, self.Phi, self.W, scale=self.scale, penalty=Sparse(self.sparsity),
+            Y, self.Phi, self.W, scale=self.scale, penalty=Penalty(self.sparsity),
             floor=self.floor / self.scale**2, n_threads=n_threads,
         ).H  # fmt: skip
 

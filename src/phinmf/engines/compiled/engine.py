@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 from phinmf._types import Array, Indices, Mask, Precision
 from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
-from phinmf.divergences import Divergence
+from phinmf.divergences import Divergence, Penalty
 from phinmf.engines.base import DictionarySums, Engine, Objective, links_among, links_of
 from phinmf.engines.compiled.compiled_shard import CompiledShard
 from phinmf.engines.compiled.objective import CompiledObjective
@@ -27,7 +27,6 @@ from phinmf.engines.compiled.stretch import Stretch, frames_in_blocks
 from phinmf.engines.compiled.summation import blocks_of, stretches_of
 from phinmf.engines.held import Activations, HeldActivations
 from phinmf.linalg.algebra import Algebra
-from phinmf.penalties import Penalty, is_linear
 
 Reference: TypeAlias = weakref.ref[HeldActivations] | None
 
@@ -152,7 +151,7 @@ class ShardedEngine(Engine):
         return np.asarray(self.shards.sums(Shard.activation_sums)[0])
 
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
-        rates = self.rates(W, penalty) if gamma else np.zeros(W.shape[1])
+        rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
         if gamma:
             self._keep()
         if gamma and penalty.smoothness:
@@ -162,13 +161,6 @@ class ShardedEngine(Engine):
             gamma = 0.0
         numerator, denominator, activation = self.shards.sums(Shard.nmf_pass, W, rates, eps, gamma)
         return DictionarySums(numerator.T, denominator.T, activation)
-
-    def rates(self, W: Array, penalty: Penalty) -> Array:
-        """Return (K,): what the penalty adds to the denominators of H."""
-        totals = np.ones(W.shape[1])
-        if not is_linear(penalty):
-            totals = self.activation_sums() * W.sum(axis=0, dtype=np.float64)
-        return np.asarray(penalty.rates(totals))
 
     def edges(self) -> dict[int, Array]:
         """Return the activations of the first and the last frame of each shard, by their number."""
@@ -182,7 +174,7 @@ class ShardedEngine(Engine):
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
         self._keep()
-        self.shards.ask(Shard.converge_activations, W, penalty.frame_rate, eps, tol, max_updates)
+        self.shards.ask(Shard.converge_activations, W, penalty.sparsity, eps, tol, max_updates)
 
     def objective(self, W: Array, eps: float) -> Objective:
         return CompiledObjective(self.shards, self.algebra, self.shape[0], eps, W=W)

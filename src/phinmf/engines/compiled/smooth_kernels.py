@@ -1,6 +1,6 @@
 """The update of smooth activations on a block of frames, compiled, and what they cost.
 
-The readable formulas are in `penalties/smooth.py`. Arrays are (channels, frames, atoms).
+The readable formulas are in `divergences/penalty.py`. Arrays are (channels, frames, atoms).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def smooth_block_for(family: int) -> Any:
         """Update the activations H of every other frame from start to stop, pulled by neighbours.
 
         `before` and `after` are the activations of the frames around all of H.
-        (`penalties/smooth.py` has the formulas; a neighbour that is missing is replaced by the
+        (`divergences/penalty.py` has the formulas; a neighbour that is missing is replaced by the
         frame itself.)
         """
         K, M = H.shape[1], len(W)

@@ -1,6 +1,4 @@
-"""Smooth activations: the formulas, descent, and the same numbers on every engine."""
-
-import dataclasses
+"""Sparse and smooth activations: formulas, descent, and the same numbers on every engine."""
 
 import numpy as np
 import pytest
@@ -11,14 +9,44 @@ from tensor_problems import host, tensor, torch
 
 import phinmf
 from phinmf.algorithm.model import Model
-from phinmf.algorithm.nmf import nmf_step
+from phinmf.algorithm.nmf import flat_activations, nmf_step, normalise
 from phinmf.algorithm.options import DEFAULT_SPARSITY
+from phinmf.divergences import Penalty
+from phinmf.divergences.penalty import difference, pull
 from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among, links_of
-from phinmf.penalties import Smooth, Sparse, is_linear
-from phinmf.penalties.smooth import difference, pull
+from phinmf.linalg.multiplicative import multiply
 
 DIVERGENCES = ["itakura-saito", "gaussian", "kullback-leibler", phinmf.Beta(0.5)]
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.7, 150.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["array", "array on tensors"])
+def test_the_numbers_are_those_of_the_steps(mu, dtype, name):
+    p, penalty = Problem(0, C=2, dtype=dtype, engine=name), Penalty(mu)
+    W = p.give(p.W)
+    total = mu * float(p.H.astype(float).sum(axis=1) @ p.W.astype(float).sum(axis=0))
+    assert Model(p.engine, penalty).penalty_of(W) == pytest.approx(total, rel=1e-14)
+    powers = p.engine.powers()
+    level = host(penalty.flat_level(powers)) * (p.M / p.K)
+    flat = host(flat_activations(powers, p.M, p.K, penalty))
+    assert np.array_equal(np.tile(level, (p.K, 1)), flat)
+    sums = p.engine.nmf_pass(W, penalty, p.eps, 1.0)
+    pressure = mu * sums.activation
+    by_hand, _ = normalise(multiply(W, sums.numerator, sums.denominator + pressure, 1.0))
+    p.engine.set_activations(p.give(p.H))
+    stepped = nmf_step(p.engine, W, penalty, p.eps, 1.0)
+    assert np.array_equal(host(stepped), host(by_hand))
+
+
+def test_a_penalty_checks_itself():
+    assert repr(Penalty(np.float32(0.5))) == "Penalty(sparsity=0.5, smoothness=0.0)"
+    for bad in (-1, np.nan, np.inf, "much", None):
+        with pytest.raises(ValueError, match="sparsity is .*, but a finite number ≥ 0 is needed"):
+            Penalty(bad)
+        with pytest.raises(ValueError, match="smoothness is .*, but a finite number ≥ 0 is needed"):
+            Penalty(1.0, bad)
 
 
 def roughness(H, links):
@@ -57,7 +85,7 @@ def test_the_update_is_the_root_of_fevotte(rng):
     """With γ = ½ the update minimises the surrogate: one quadratic equation for each entry."""
     p = Problem(0, M=6, N=7, K=2)
     W, H, mu, smoothness = p.W, p.H.copy(), 0.4, 3.0
-    p.engine.nmf_pass(W, Smooth(Sparse(mu), smoothness), p.eps, 0.5)
+    p.engine.nmf_pass(W, Penalty(mu, smoothness), p.eps, 0.5)
     V = np.square(p.Phi @ p.Y[0])
     for first in (0, 1):
         before = H.copy()
@@ -96,7 +124,7 @@ def test_nmf_steps_never_raise_the_objective(seed, N, C, divergence, gamma, smoo
     H = rng.exponential(size=(3, N)) * (rng.random((3, N)) > 0.1)
     here.set_activations(give(H))
     W = give(rng.dirichlet(np.ones(5), 3).T)
-    model = Model(here, Smooth(Sparse(mu), smoothness))
+    model = Model(here, Penalty(mu, smoothness))
     before = model.cost(W, 1e-3)
     for _ in range(6):
         W = nmf_step(here, W, model.penalty, 1e-3, gamma)
@@ -122,7 +150,7 @@ def test_blocks_agree_with_the_readable_engine(N, dtype, rng):
     Y = rng.standard_normal((2, 6, N)).astype(dtype)
     weights, links = rng.integers(0, 3, N).astype(float), rng.random(N) > 0.1
     W, H = rng.dirichlet(np.ones(6), 3).T.astype(dtype), rng.exponential(size=(3, N)).astype(dtype)
-    penalty = Smooth(Sparse(0.3), 4.0)
+    penalty = Penalty(0.3, 4.0)
     engines = [engine(name, Y, weights=weights, links=links) for name in ("array", "compiled")]
     found = []
     for here in engines:
@@ -213,20 +241,8 @@ def test_what_cannot_be_served_is_said():
         phinmf.tl_nmf(Y, 2, smoothness=2.0, divergence="euclidean")
     with pytest.raises(ValueError, match="smoothness is -1, but a finite number ≥ 0"):
         phinmf.tl_nmf(Y, 2, smoothness=-1)
-    with pytest.raises(ValueError, match="has one of its own"):
-        phinmf.tl_nmf(Y, 2, smoothness=1.0, penalty=Smooth(Sparse(1.0), 2.0))
     with pytest.raises(ValueError, match="first_frames is .*, but numbers of frames from 0 to 94"):
         phinmf.tl_nmf(Y, 2, smoothness=1.0, first_frames=[95])
-    with pytest.raises(TypeError, match="beside is 3, but a Penalty is needed"):
-        Smooth(3, 1.0)
-
-
-def test_by_itself():
-    smooth = Smooth(Sparse(3.0), 2.0)
-    assert repr(smooth) == "Smooth(beside=Sparse(weight=3.0), smoothness=2.0)"
-    assert (smooth.weight, smooth.frame_rate, smooth.smoothness) == (3.0, 3.0, 2.0)
-    assert not is_linear(smooth)
-    assert dataclasses.replace(smooth, smoothness=1) == Smooth(Sparse(3.0), 1.0)
 
 
 def test_a_run_is_resumed_with_the_same_bits(tmp_path):
@@ -237,7 +253,7 @@ def test_a_run_is_resumed_with_the_same_bits(tmp_path):
                   **how)  # fmt: skip
     again = phinmf.tl_nmf(notes(), 2, max_iter=20, resume=path, **how)
     assert np.array_equal(again.H, whole.H)
-    with pytest.raises(ValueError, match="its penalty is .*smoothness=5.0"):
+    with pytest.raises(ValueError, match="its smoothness is 5.0, here it is 6.0"):
         phinmf.tl_nmf(notes(), 2, max_iter=20, resume=path, **how | {"smoothness": 6.0})
     with pytest.raises(ValueError, match="its first_frames is"):
         phinmf.tl_nmf(notes(), 2, max_iter=20, resume=path, first_frames=[7], **how)
