@@ -7,31 +7,27 @@ recording two disjoint groups of starts share, and the separation of the built-i
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from _common import machine, read_csv, recording, table, write_csv
+from _common import ROOT, machine, read_csv, recording, table, write_csv
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
-from phinmf.analysis import (
-    atoms_for_energy,
-    average_transform,
-    canonical,
-    consensus,
-    karhunen_loeve,
-    match_atoms,
-    strongest_atoms,
-)
-from phinmf.analysis.consensus import REFINE
+from phinmf.analysis import atoms_for_energy, karhunen_loeve, match_atoms, strongest_atoms
 from phinmf.audio.example import example
 from phinmf.linalg.manifold import random_orthogonal
 from phinmf.scores.grouping import grouped, oracle_grouping
 from phinmf.scores.measures import score
 from phinmf.scores.oracles import component_signals
+
+sys.path.append(str(ROOT / "paper"))
+from consensus import REFINE, average_transform, canonical_average
+from planes import canonical
 
 ATOMS, K, SIZE = 50, 10, 7  #: compared atoms, components, starts of a group
 HOW: dict[str, Any] = {"floor": 1e-10, "sparsity": 150.0}
@@ -87,16 +83,24 @@ def reproduced(Y: np.ndarray, groups: int) -> list[dict[str, Any]]:
             [again(Y, fit, canonical(fit.Phi).atoms, **HOW) for fit in one]),
     ]  # fmt: skip
     for starts in (1, 3, SIZE):
-        some = [[fit.Phi for fit in group[:starts]] for group in fits]
-        agreed = [consensus(transforms, Y, K, random_state=0, **HOW) for transforms in some]
-        rows.append(row("`consensus`", starts, Y, agreed))
-    means = [average_transform([fit.Phi for fit in group]) for group in fits]
-    plain = [phinmf.tl_nmf(Y, K, init=Phi, random_state=0, **HOW, **REFINE) for Phi in means]
+        rows.append(row("consensus", starts, Y, refined(Y, fits, starts, canonical_average)))
+    plain = refined(Y, fits, SIZE, average_transform)
     rows.append(row("consensus without canonical planes", SIZE, Y, plain))
     control = "control: random atoms in the span of the 50 strongest eigenvectors, canonical planes"
     mixed = [again(Y, fit, random_atoms(Y, g), **HOW) for g, fit in enumerate(one)]
     rows.append(row(control, 1, Y, mixed))
     return rows
+
+
+def refined(
+    Y: np.ndarray,
+    fits: list[list[phinmf.Result]],
+    starts: int,
+    average: Callable[[list[np.ndarray]], np.ndarray],
+) -> list[phinmf.Result]:
+    """Fit once more from the average transform of the first starts of each group."""
+    means = [average([fit.Phi for fit in group[:starts]]) for group in fits]
+    return [phinmf.tl_nmf(Y, K, init=Phi, random_state=0, **HOW, **REFINE) for Phi in means]
 
 
 def by_sparsity(Y: np.ndarray, groups: int) -> list[dict[str, Any]]:

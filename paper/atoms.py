@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from music import SAMPLE_RATE
 from page import Claim, Section, verdict
 from setting import COLOURS, Setting
+from stability import stability
 
-from phinmf.analysis import atom_energies, atom_frequencies, stability, strongest_atoms
+from phinmf.analysis import atom_energies, atom_frequencies, strongest_atoms
 
 TITLE = "The learned atoms"
 NUMBER = 24

@@ -15,7 +15,7 @@ from phinmf.divergences import ItakuraSaito
 from phinmf.engines.array import ArrayEngine
 from phinmf.linalg.manifold import inner, random_orthogonal, skew
 from phinmf.solvers import QuasiNewton
-from phinmf.solvers.metric import precondition
+from phinmf.solvers.base import precondition
 
 TITLE = "The boxed update (13)"
 

@@ -6,21 +6,15 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from consensus import consensus, consensus_as_found
+from consensus import consensus
 from matplotlib.figure import Figure
 from page import Claim, Section, verdict
+from planes import atom_blocks, block_order, canonical, subspace_overlap
 from setting import COLOURS, Setting
+from stability import stability
 
 from phinmf import Result
-from phinmf.analysis import (
-    atom_blocks,
-    block_order,
-    canonical,
-    match_atoms,
-    stability,
-    strongest_atoms,
-    subspace_overlap,
-)
+from phinmf.analysis import match_atoms, strongest_atoms
 
 TITLE = "Fig. 3b: reliability of the learned transform"
 ATOMS = 50
@@ -42,7 +36,7 @@ def methods(setting: Setting) -> dict[str, list[Result]]:
         how = setting.budget.patient
         runs["annealed lbfgs, patient"] = [setting.fit(how, random_state=s) for s in starts]
     groups = range(setting.budget.groups)
-    runs[CONSENSUS] = [consensus_as_found(setting, group) for group in groups]
+    runs[CONSENSUS] = [consensus(setting, group, canonical_planes=False) for group in groups]
     return runs
 
 
@@ -126,14 +120,14 @@ def run(setting: Setting) -> Section:
         f"The {ATOMS} strongest atoms from two random starts, sparsity 150, matched one to one by"
         " |cos|. A 2-D block is a pair of atoms that spans the same plane in both. The overlap is"
         " ‖Φ₁Φ₂ᵀ‖²_F over the number of atoms. “Canonical planes” turns every plane that is its own"
-        " mirror image in time to an even and an odd atom (`phinmf.analysis.canonical`); each"
+        " mirror image in time to an even and an odd atom (`paper/planes.py`); each"
         " transform is treated alone. Quasi-newton is run in single precision with Cayley steps so"
         " that more of its iterations fit in the time. “Consensus” learns from"
         f" {setting.budget.consensus} starts, averages the matched atoms and goes on from there"
-        " (`phinmf.analysis.consensus`; with canonical planes, those of the starts);"
+        " (`paper/consensus.py`; with canonical planes, those of the starts);"
         f" {setting.budget.groups} such transforms, from disjoint sets of starts, are compared."
         " The last column counts clusters of atoms over all starts"
-        " (`phinmf.analysis.stability`).",
+        " (`paper/stability.py`).",
         claims,
         [(draw(setting, found), "|Φ₁Φ₂ᵀ| of the strongest atoms from two random starts, ordered to"
           " be as block-diagonal as possible")],

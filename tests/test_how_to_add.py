@@ -86,16 +86,16 @@ class Gradient(Solver):
     """Steps along the geodesic of steepest descent."""
 
     def update(self, Phi, objective, n_iter, memory=None):
-        at = Descent.start(Phi, objective)
-        while at.goes_on(objective, n_iter):
-            E = within_reach(-skew(at.G))
+        state = Descent.start(Phi, objective)
+        while state.goes_on(objective, n_iter):
+            E = within_reach(-skew(state.G))
             trial = curve(objective, E, RETRACTIONS["exp"])
-            best = backtracking(trial, Origin(at.loss, inner(at.G, E)), 1.0)
+            best = backtracking(trial, Origin(state.loss, inner(state.G, E)), 1.0)
             if best is None:
-                at.failed = True
+                state.failed = True
                 break
-            at.accept(objective, best)
-        return at
+            state.accept(objective, best)
+        return state
 
 
 @pytest.mark.full

@@ -208,14 +208,14 @@ def test_memory_of_lbfgs_grows(M, rng):
     solver = LBFGS()
     memory = solver.empty(np.eye(3))
     E, F = (a - a.T for a in rng.standard_normal((2, 3, 3)))
-    s, y = memory.pack(E), memory.pack(F)
+    s, y = memory.vector(E), memory.vector(F)
     memory.pairs.append(Pair(s, y, 1 / (s @ y)))
     assert memory.M == 3
     grown = solver.grown(memory, 3 + M, np.eye(3 + M))
     assert grown.M == 3 + M
     ((s, y, rho),) = grown.pairs
     for e, before in ((s, E), (y, F)):
-        wide = grown.unpack(e, 3 + M)
+        wide = grown.matrix(e)
         assert np.array_equal(wide[:3, :3], before)
         assert not wide[3:].any()
     assert rho == 1 / (s @ y)

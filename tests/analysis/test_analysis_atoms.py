@@ -1,16 +1,10 @@
-"""Frequencies, matching and blocks of atoms, on cases whose answer is known."""
+"""Frequencies and matching of atoms, on cases whose answer is known."""
 
 import numpy as np
 import pytest
 
-from phinmf.analysis import (
-    atom_blocks,
-    atom_frequencies,
-    block_order,
-    match_atoms,
-    subspace_overlap,
-)
-from phinmf.linalg.manifold import dct, givens, random_orthogonal
+from phinmf.analysis import atom_frequencies, match_atoms
+from phinmf.linalg.manifold import dct, random_orthogonal
 
 
 def tone(frequency, M=200, rate=5000, phase=0.3):
@@ -60,70 +54,12 @@ def test_matching_sets_of_different_sizes():
     assert {*zip(match.first.tolist(), match.second.tolist(), strict=True)} == {(3, 0), (1, 1)}
 
 
-def test_overlap_of_equal_orthogonal_and_half_equal_spans(rng):
-    A = random_orthogonal(8, rng)
-    mixed = random_orthogonal(4, rng) @ A[:4]
-    assert subspace_overlap(A[:4], mixed) == pytest.approx(1)
-    assert subspace_overlap(A[:4], A[4:]) == pytest.approx(0)
-    assert subspace_overlap(A[:4], A[2:6]) == pytest.approx(0.5)
-
-
-def rotated_pairs(rng, angles, M=12):
-    """A transform, and the same with rows (0,1), (2,3), … turned by these angles, shuffled."""
-    A = random_orthogonal(M, rng)
-    p = 2 * np.arange(len(angles))
-    order = rng.permutation(M)
-    return A, (givens(M, p, p + 1, np.array(angles)) @ A)[order], order
-
-
-def test_rotated_pairs_are_blocks_and_the_rest_single(rng):
-    A, B, order = rotated_pairs(rng, [0.7, 0.4, -0.8])
-    blocks = atom_blocks(A, B)
-    assert sorted(b.first for b in blocks) == [(0, 1), (2, 3), (4, 5)]
-    for block in blocks:
-        assert {*order[[*block.second]].tolist()} == {*block.first}
-        assert block.cosine == pytest.approx(1)
-    assert atom_blocks(A, A) == []
-
-
-def test_a_tilted_plane_is_a_block_up_to_an_angle(rng):
-    A, B, _ = rotated_pairs(rng, [0.7])
-    tilt = 0.4  # row 1 and row 2 of B leave the plane of the block
-    B = B @ A.T @ givens(12, 1, 2, tilt) @ A
-    (block,) = atom_blocks(A, B, least=0.9)
-    assert block.first == (0, 1)
-    assert block.cosine == pytest.approx(np.cos(tilt))
-    assert atom_blocks(A, B, least=0.95) == []
-
-
-def test_the_order_gives_a_block_diagonal_matrix(rng):
-    A, B, _ = rotated_pairs(rng, [0.7, 0.6])
-    rows, columns = block_order(A, B)
-    assert sorted(rows) == sorted(columns) == list(range(12))
-    T = np.abs(A[rows] @ B[columns].T)
-    allowed = np.eye(12, dtype=bool)
-    allowed[8:10, 8:10] = allowed[10:12, 10:12] = True
-    assert np.allclose(T[~allowed], 0)
-    assert np.allclose(np.diag(T)[:8], 1)
-
-
-def test_the_order_of_unrelated_atoms_is_a_permutation(rng):
-    A, B = random_orthogonal(9, rng)[:4], random_orthogonal(9, rng)[:4]
-    rows, columns = block_order(A, B)
-    assert sorted(rows) == sorted(columns) == [0, 1, 2, 3]
-    diagonal = np.abs(A[rows] @ B[columns].T).diagonal()
-    assert np.all(np.diff(diagonal) <= 0)
-
-
 @pytest.mark.parametrize(
     ("call", "said"),
     [
         (lambda: match_atoms(np.eye(3), np.eye(4)), "atoms of 3 samples"),
         (lambda: match_atoms(np.eye(3)[0], np.eye(3)), "A has shape \\(3,\\)"),
         (lambda: match_atoms(np.zeros((2, 3)), np.eye(3)), "row of zeros"),
-        (lambda: subspace_overlap(np.eye(3), np.eye(3)[:2]), "A has 3 atoms and B 2"),
-        (lambda: block_order(np.eye(3), np.eye(3)[:2]), "A has 3 atoms and B 2"),
-        (lambda: atom_blocks(np.eye(3), np.eye(3), least=0.5), "least is 0.5"),
         (lambda: atom_frequencies(np.eye(3), 0), "sample_rate is 0"),
     ],
 )

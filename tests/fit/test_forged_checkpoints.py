@@ -57,9 +57,10 @@ PLAUSIBLE = {f"{which}_Phi {how}" for which in ("start", "last") for how in ("ne
 PLAUSIBLE |= {"basis negative", "basis turned"}
 PLAUSIBLE |= {f"{which}_{factor} 1e+300" for which in ("start", "last") for factor in "WH"}
 PLAUSIBLE |= {"memory_value missing", "memory_value inf", "memory_value 1e+300"}
-PLAUSIBLE |= {f"memory_{name} {how}" for name in ("value", "age") for how in (2**62, 10**6, "int8")}
-PLAUSIBLE |= {"memory_curvature 1e+300", "memory_value half"}
-PLAUSIBLE |= {f"memory_{part}{i} -0.001" for part in "sy" for i in range(5)}
+PLAUSIBLE |= {f"memory_value {how}" for how in (2**62, 10**6, "int8")}
+PLAUSIBLE |= {"memory_value half"}
+#: Of the memory of L-BFGS shapes, types and finiteness are checked: no step raises the loss.
+MEMORY = ("memory_age", "memory_curvature", "memory_s", "memory_y", "memory_rho")
 
 
 @pytest.mark.full
@@ -68,7 +69,7 @@ def test_every_array_is_checked(kept, tmp_path):
     for what, arrays in changed_arrays(stored.arrays):
         found = attempt(tmp_path / "forged.npz", stored.header, arrays, how)
         if found is not None and not same(found, good):
-            assert what in PLAUSIBLE
+            assert what in PLAUSIBLE or what.startswith(MEMORY)
             assert np.isfinite(found.objective)
 
 

@@ -9,8 +9,8 @@ from problems import Problem, problems, seeds
 from phinmf.divergences import DIVERGENCES
 from phinmf.linalg.manifold import RETRACTIONS, givens, inner
 from phinmf.solvers import LBFGS, QuasiNewton
+from phinmf.solvers.base import METRICS
 from phinmf.solvers.lbfgs import Pair
-from phinmf.solvers.metric import METRICS
 
 
 def second_derivative(problem, E):
@@ -122,15 +122,15 @@ def test_pair_losses_are_losses(problem, seed):
 
 @given(problem=problems(), seed=seeds)
 def test_the_direction_of_lbfgs_points_downhill(problem, seed):
-    """Whatever pairs the memory holds, as long as each has ⟨s|y⟩ > 0."""
+    """Whatever the pairs of the memory, as long as each has ⟨s|y⟩ > 0."""
     rng = np.random.default_rng(seed)
     objective = problem.objective
     memory = LBFGS().update(problem.Phi, objective, 3).memory
     G = objective.evaluate().G
-    g = memory.pack(G - G.T)
+    g = memory.vector(G - G.T)
     for _ in range(3):
         s = rng.standard_normal(len(g))
         y = s + 0.3 * rng.standard_normal(len(g))
         if s @ y > 0:
             memory.pairs.append(Pair(s, y, 1 / (s @ y)))
-    assert g @ -memory.two_loop(g) <= 1e-12 * (g @ g)
+    assert g @ -memory.two_loop(g, memory.metric) <= 1e-12 * (g @ g)

@@ -32,7 +32,7 @@ def match_atoms(A: ArrayLike, B: ArrayLike) -> Matching:
     Returns
     -------
     Matching
-        The min(n, m) pairs (found by the Hungarian method), the most similar first.
+        The min(n, m) pairs (by the Hungarian method), the most similar first.
 
     Examples
     --------
@@ -42,54 +42,22 @@ def match_atoms(A: ArrayLike, B: ArrayLike) -> Matching:
     >>> match.second[match.first.argsort()].tolist(), match.similarity.tolist()
     ([1, 2, 0], [1.0, 1.0, 1.0])
     """
-    T = np.abs(similarities(A, B))
+    unit_A, unit_B = unit_atoms("A", A), unit_atoms("B", B)
+    if unit_A.shape[1] != unit_B.shape[1]:
+        raise ValueError(
+            f"A has atoms of {unit_A.shape[1]} samples and B of {unit_B.shape[1]},"
+            " but atoms of the same length are needed"
+        )
+    T = np.abs(unit_A @ unit_B.T)
     first, second = linear_sum_assignment(T, maximize=True)
     order = np.argsort(-T[first, second], kind="stable")
     first, second = first[order], second[order]
     return Matching(first, second, T[first, second])
 
 
-def subspace_overlap(A: ArrayLike, B: ArrayLike) -> float:
-    """Mean squared cosine of the principal angles between the spans of two sets of atoms.
-
-    Parameters
-    ----------
-    A, B : arrays of shape (n, M)
-        Orthonormal atoms as rows, equally many in each.
-
-    Returns
-    -------
-    float
-        ‖ABᵀ‖²_F / n: 1 for equal spans, 0 for orthogonal ones, n/M for unrelated ones.
-    """
-    T = square_similarities(A, B)
-    return float(np.square(T).sum() / len(T))
-
-
-def similarities(A: ArrayLike, B: ArrayLike) -> Array:
-    """T = ABᵀ for atoms of unit length."""
-    first, second = unit_atoms("A", A), unit_atoms("B", B)
-    if first.shape[1] != second.shape[1]:
-        raise ValueError(
-            f"A has atoms of {first.shape[1]} samples and B of {second.shape[1]},"
-            " but atoms of the same length are needed"
-        )
-    return first @ second.T
-
-
-def square_similarities(A: ArrayLike, B: ArrayLike) -> Array:
-    """T = ABᵀ for two sets of equally many atoms of unit length."""
-    T = similarities(A, B)
-    if T.shape[0] != T.shape[1]:
-        raise ValueError(
-            f"A has {T.shape[0]} atoms and B {T.shape[1]}, but equally many are needed"
-        )
-    return T
-
-
-def unit_atoms(name: str, given: ArrayLike) -> Array:
+def unit_atoms(name: str, rows: ArrayLike) -> Array:
     """Return atoms as rows of unit length, in double precision."""
-    atoms = checks.real_array(name, given).astype(np.float64)
+    atoms = checks.real_array(name, rows).astype(np.float64)
     if atoms.ndim != 2 or atoms.size == 0:
         raise ValueError(f"{name} has shape {atoms.shape}, but atoms as rows (n, M) are needed")
     lengths = np.linalg.norm(atoms, axis=1, keepdims=True)

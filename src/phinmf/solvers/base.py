@@ -1,20 +1,23 @@
-"""The contract of a solver: steps that lower L(Φ) while v̂ is fixed."""
+"""The contract of a solver, and what solvers share: curvatures of pairs of atoms, search curves."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.arrays import namespace
+from phinmf.arrays import divided, namespace
 from phinmf.engines import Objective
 from phinmf.linalg.manifold import Retraction
 
+#: What a solver remembers from one update to the next; None at the start.
+Memory: TypeAlias = Any
 FARTHEST = 100.0  #: maximum rotation of a pair of atoms in one step; useful ones are less than π
+LEAST_CURVATURE = 0.2  #: of the exact metric, as a share of its bound
 
 
 class Trial(NamedTuple):
@@ -34,15 +37,15 @@ class Descent:
     Phi: Array
     loss: float
     G: Array
-    memory: Any = None  #: what the solver keeps from one update to the next
+    memory: Memory = None
     steps: list[float] = field(default_factory=list)  #: accepted step lengths
     failed: bool = False  #: the last line search found no lower point
 
     @classmethod
-    def start(cls, Phi: Array, objective: Objective, memory: Any = None) -> Descent:
+    def start(cls, Phi: Array, objective: Objective, memory: Memory = None) -> Descent:
         """Return the state at Φ, before the first step."""
-        here = objective.evaluate()
-        return cls(Phi, here.loss, here.G, memory)
+        loss, G = objective.evaluate()
+        return cls(Phi, loss, G, memory)
 
     def goes_on(self, objective: Objective, n_iter: int) -> bool:
         """Whether another step is allowed, and there is time for it."""
@@ -69,25 +72,27 @@ class Solver(ABC):
     anneals_by_default: ClassVar[bool] = False
 
     @abstractmethod
-    def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
+    def update(
+        self, Phi: Array, objective: Objective, n_iter: int, memory: Memory = None
+    ) -> Descent:
         """Make at most `n_iter` steps from Φ; the loss never rises.
 
         If a line search finds no lower point, the update ends with ``failed=True``; nothing is
         raised. After the first step it also ends when ``objective.out_of_time()``.
         """
 
-    def grown(self, memory: Any, M: int, where: Array) -> Any:
+    def grown(self, memory: Memory, M: int, where: Array) -> Memory:
         """Return the memory after atoms were added, up to M; this version is for None or a number.
 
         The new atoms come last. Arrays are like `where`.
         """
         return memory
 
-    def forget(self, memory: Any) -> Any:
-        """Return the memory after the objective has changed abruptly; this version keeps it."""
+    def forget(self, memory: Memory) -> Memory:
+        """Return the memory after an abrupt change of the objective; here without a change."""
         return memory
 
-    def pack(self, memory: Any) -> dict[str, Array]:
+    def pack(self, memory: Memory) -> dict[str, Array]:
         """Return the memory as arrays, for a checkpoint; this version is for None or a number."""
         return {} if memory is None else {"value": np.array(memory)}
 
@@ -96,9 +101,39 @@ class Solver(ABC):
         value = arrays.get("value")
         return value is None or (value.dtype.kind == "f" and 0 <= float(value) < np.inf)
 
-    def unpack(self, arrays: dict[str, Array], Phi: Array) -> Any:
+    def unpack(self, arrays: dict[str, Array], Phi: Array) -> Memory:
         """Return the memory from arrays on the device of Φ."""
         return arrays["value"].item() if arrays else None
+
+
+def bounded(objective: Objective, G: Array) -> Array:
+    """h_ij + h_ji: the paper's sparse Hessian (12), acting on antisymmetric matrices."""
+    h = objective.bound()
+    return h + h.mT
+
+
+def exact(objective: Objective, G: Array) -> Array:
+    """Second derivative for a rotation of the pair (i,j) alone, at least a share of its bound.
+
+    c_ij = Σ_n f''(x_in) x_jn² + Σ_n f''(x_jn) x_in² - G_ii - G_jj, from (9). (With several
+    channels Σ f''v is an upper bound of the first two terms, by Cauchy-Schwarz.)
+    """
+    xp, c = namespace(G), objective.curvature()
+    diagonal = xp.linalg.diagonal(G)
+    pairs = c + c.mT - (diagonal[:, None] + diagonal[None, :])
+    return xp.maximum(pairs, LEAST_CURVATURE * bounded(objective, G))
+
+
+METRICS = {"bound": bounded, "exact": exact}
+
+
+def precondition(G: Array, pair_curvature: Array) -> Array:
+    """E_ij = (G_ij - G_ji) / pair_curvature_ij, 0 where that is 0.
+
+    -E minimises the quadratic model ⟨G|E⟩ + ½ Σ_{i<j} pair_curvature_ij e_ij² over the
+    antisymmetric matrices, so it always points downhill.
+    """
+    return divided(G - G.mT, pair_curvature, namespace(G).zeros_like(G))
 
 
 def within_reach(E: Array) -> Array:
@@ -123,7 +158,7 @@ def curve(objective: Objective, E: Array, retraction: Retraction) -> Callable[[f
         if too_far(eta):
             return Trial(eta, np.inf, np.nan, E, E)  # never accepted: T and G are not used
         T = retraction.point(E, eta, objective.algebra)
-        here = objective.evaluate(T)
-        return Trial(eta, here.loss, retraction.slope(here.G, E, eta, T), T, here.G)
+        loss, G = objective.evaluate(T)
+        return Trial(eta, loss, retraction.slope(G, E, eta, T), T, G)
 
     return trial

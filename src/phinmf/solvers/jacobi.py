@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from phinmf import checks
 from phinmf._types import Array, Indices
 from phinmf.engines import Objective
 from phinmf.linalg.manifold import givens
-from phinmf.solvers.base import Descent, Solver
+from phinmf.solvers.base import Descent, Memory, Solver
 
 POSITIVE = np.geomspace(1e-6, np.pi / 2, 20)
 GRID = np.concatenate([-POSITIVE[::-1], [0.0], POSITIVE])
@@ -42,22 +41,23 @@ class Jacobi(Solver):
         value = arrays.get("value")
         return value is not None and value.dtype.kind == "i" and int(value) >= 0
 
-    def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
+    def update(
+        self, Phi: Array, objective: Objective, n_iter: int, memory: Memory = None
+    ) -> Descent:
         """Make `n_iter` rounds; `memory` counts the rounds made so far."""
-        at = Descent(Phi, np.nan, Phi, memory or 0)
+        state = Descent(Phi, np.nan, Phi, memory or 0)
         M = len(Phi)
-        while at.goes_on(objective, n_iter):
-            p, q = round_robin(M, at.memory)
-            at.memory += 1
+        while state.goes_on(objective, n_iter):
+            p, q = round_robin(M, state.memory)
+            state.memory += 1
             theta = self.best_angles(objective, p, q)
             if theta.any():
                 T = givens(M, p, q, theta, where=Phi)
                 objective.move(T)
-                at.Phi = T @ at.Phi
-            at.steps.append(float(np.abs(theta).max(initial=0)))
-        here = objective.evaluate()
-        at.loss, at.G = here.loss, here.G
-        return at
+                state.Phi = T @ state.Phi
+            state.steps.append(float(np.abs(theta).max(initial=0)))
+        state.loss, state.G = objective.evaluate()
+        return state
 
     def best_angles(self, objective: Objective, p: Indices, q: Indices) -> NDArray[np.float64]:
         """Return the angle of minimum loss for each pair; 0 if no angle is better than 0."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from phinmf.arrays import cast, copied, divided, dtype_of, like, namespace, zero
 from phinmf.engines import Objective
 from phinmf.linalg.line_search import Origin, strong_wolfe
 from phinmf.linalg.manifold import RETRACTIONS
-from phinmf.solvers.base import FARTHEST, Descent, Solver, curve, within_reach
-from phinmf.solvers.metric import METRICS
+from phinmf.solvers.base import METRICS, Descent, Solver, curve, within_reach
+
+LARGEST = 1e60  #: magnitude of a number of the memory in a file
 
 
 class Pair(NamedTuple):
@@ -32,35 +33,30 @@ class Pair(NamedTuple):
 
 
 @dataclass
-class Memory:
-    """The last pairs and the initial metric, kept from one update to the next."""
+class Pairs:
+    """The last pairs and the initial metric, which the next update begins with."""
 
     pairs: deque[Pair]
-    upper: Indices = field(repr=False)  #: flat indices above the diagonal
-    curvature: Array | None = field(default=None, repr=False)  #: the initial metric
-    age: int = 0  #: updates since the metric was computed
+    upper: Indices = field(repr=False)  #: (M(M-1)/2,): flat indices above the diagonal
+    metric: Array | None = field(default=None, repr=False)  #: curvatures of the pairs of atoms
+    age: int = 0  #: number of updates since the metric was computed
 
     @property
     def M(self) -> int:
         """The number of atoms."""
         return (1 + math.isqrt(1 + 8 * len(self.upper))) // 2
 
-    def stale(self, metric_every: int, dtype: Precision) -> bool:
-        """Whether the metric must be computed again: it is too old or of another precision."""
-        c = self.curvature
-        return c is None or dtype_of(c) != dtype or self.age % metric_every == 0
-
-    def pack(self, E: Array) -> Array:
+    def vector(self, E: Array) -> Array:
         """Return the entries above the diagonal, which determine an antisymmetric matrix."""
         return E.take(self.upper)
 
-    def unpack(self, e: Array, M: int) -> Array:
-        """Return the antisymmetric matrix with these entries above its diagonal."""
-        E = zeros((M, M), e)
+    def matrix(self, e: Array) -> Array:
+        """Return the antisymmetric matrix (M, M) with these entries above its diagonal."""
+        E = zeros((self.M, self.M), e)
         E.reshape(-1)[self.upper] = e
         return E - E.mT
 
-    def two_loop(self, g: Array) -> Array:
+    def two_loop(self, g: Array, metric: Array) -> Array:
         """Inverse-Hessian approximation times g (Nocedal & Wright, Algorithm 7.4).
 
         The initial metric is scaled to the last pair, by ⟨s|y⟩ / ⟨y|y⟩ in that metric, so that
@@ -72,20 +68,15 @@ class Memory:
         for s, y, rho in reversed(pairs):
             alphas.append(rho * (s @ q))
             q -= alphas[-1] * y
-        r = self.weigh(q)
+        xp = namespace(g)
+        r = divided(q, metric, xp.zeros_like(q))
         if self.pairs:
             _, y, rho = self.pairs[-1]
-            scale = rho * (y @ self.weigh(y))
-            r /= namespace(g).where(scale > 0, scale, 1)
+            scale = rho * (y @ divided(y, metric, xp.zeros_like(y)))
+            r /= xp.where(scale > 0, scale, 1)
         for (s, y, rho), alpha in zip(pairs, reversed(alphas), strict=True):
             r += (alpha - rho * (y @ r)) * s
         return r
-
-    def weigh(self, q: Array) -> Array:
-        """Divide by the curvature of each pair of atoms; return 0 where it is 0."""
-        c = self.curvature
-        assert c is not None
-        return divided(q, c, namespace(q).zeros_like(q))
 
 
 @dataclass(frozen=True)
@@ -95,10 +86,10 @@ class LBFGS(Solver):
     Parameters
     ----------
     memory_size : int
-        Number of pairs (step, change of the gradient) kept, also across outer iterations.
+        Maximum number of pairs (step, change of the gradient), also of earlier outer iterations.
     metric : {"bound", "exact"}
-        Initial metric: the paper's (12), or the exact curvature of each pair of atoms, kept above
-        a share of (12).
+        Initial metric: the paper's (12), or the exact curvature of each pair of atoms, but at
+        least a share of (12).
     metric_every : int
         Number of updates after which the metric is computed again.
     retraction : {"exp", "cayley"}
@@ -118,95 +109,89 @@ class LBFGS(Solver):
 
     anneals_by_default = True
 
-    def empty(self, where: Array) -> Memory:
+    def empty(self, where: Array) -> Pairs:
         """Return a memory without pairs, for an M×M transform."""
         upper = np.flatnonzero(np.tri(len(where), k=-1).T)
-        return Memory(deque(maxlen=self.memory_size), like(upper, where))
+        return Pairs(deque(maxlen=self.memory_size), like(upper, where))
 
-    def grown(self, memory: Memory | None, M: int, where: Array) -> Memory | None:
+    def grown(self, memory: Pairs | None, M: int, where: Array) -> Pairs | None:
         """Return the same pairs between more atoms; the metric is computed again."""
         if memory is None:
             return None
         grown = self.empty(where)
 
         def padded(e: Array) -> Array:
-            E = memory.unpack(e, memory.M)
             wide = zeros((M, M), e)
-            wide[: memory.M, : memory.M] = E
-            return grown.pack(wide)
+            wide[: memory.M, : memory.M] = memory.matrix(e)
+            return grown.vector(wide)
 
         for s, y, rho in memory.pairs:
             grown.pairs.append(Pair(padded(s), padded(y), rho))
         return grown
 
-    def forget(self, memory: Memory | None) -> Memory | None:
+    def forget(self, memory: Pairs | None) -> Pairs | None:
         """Return a memory without pairs: their curvature is that of another objective."""
         return None
 
-    def pack(self, memory: Memory | None) -> dict[str, Array]:
+    def pack(self, memory: Pairs | None) -> dict[str, Array]:
         """Return pairs, metric and age as arrays."""
-        if memory is None or memory.curvature is None:
+        if memory is None or memory.metric is None:
             return {}
-        arrays: dict[str, Array] = {"curvature": memory.curvature, "age": np.array(memory.age)}
+        arrays: dict[str, Array] = {"curvature": memory.metric, "age": np.array(memory.age)}
         for i, pair in enumerate(memory.pairs):
             arrays |= {f"s{i}": pair.s, f"y{i}": pair.y, f"rho{i}": np.array(pair.rho)}
         return arrays
 
     def fits(self, arrays: dict[str, Array], M: int) -> bool:
         """Whether the arrays are a metric, an age and at most `memory_size` pairs."""
-        n, size = (len(arrays) - 2) // 3, M * (M - 1) // 2
-        names = {f"{part}{i}" for part in ("s", "y", "rho") for i in range(n)}
-        if n > self.memory_size or arrays.keys() != names | {"curvature", "age"}:
-            return False
-        for name, a in arrays.items():
-            single = name == "age" or name.startswith("rho")
-            known = a.dtype.kind == "i" if name == "age" else a.dtype in (np.float32, np.float64)
-            if not known or a.shape != (() if single else (size,)) or not np.isfinite(a).all():
-                return False
-            if (single or name == "curvature") and (a < 0).any():
-                return False
-        return all(belong(*(arrays[f"{part}{i}"] for part in ("s", "y", "rho"))) for i in range(n))
+        n, size = (len(arrays) - 2) // 3, (M * (M - 1) // 2,)
+        shapes = {"curvature": size, "age": ()}
+        for i in range(n):
+            shapes |= {f"s{i}": size, f"y{i}": size, f"rho{i}": ()}
+        return (
+            n <= self.memory_size
+            and arrays.keys() == shapes.keys()
+            and all(
+                a.shape == shapes[name]
+                and (a.dtype.kind == "i" if name == "age" else a.dtype in (np.float32, np.float64))
+                and (np.abs(a.astype(np.float64)) < LARGEST).all()
+                for name, a in arrays.items()
+            )
+        )
 
-    def unpack(self, arrays: dict[str, Array], Phi: Array) -> Memory | None:
+    def unpack(self, arrays: dict[str, Array], Phi: Array) -> Pairs | None:
         """Return the memory from its arrays."""
         if not arrays:
             return None
         memory = self.empty(Phi)
-        memory.curvature, memory.age = arrays["curvature"], int(arrays["age"])
+        memory.metric, memory.age = arrays["curvature"], int(arrays["age"])
         for i in range((len(arrays) - 2) // 3):
             memory.pairs.append(Pair(arrays[f"s{i}"], arrays[f"y{i}"], float(arrays[f"rho{i}"])))
         return memory
 
-    def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
-        """Make at most `n_iter` steps; `memory` holds the pairs of earlier updates."""
-        M = len(Phi)
-        if memory is None:
-            memory = self.empty(Phi)
-        at = Descent.start(Phi, objective, memory)
-        if memory.stale(self.metric_every, dtype_of(at.G)):
-            memory.curvature = memory.pack(METRICS[self.metric](objective, at.G))
+    def update(
+        self, Phi: Array, objective: Objective, n_iter: int, memory: Pairs | None = None
+    ) -> Descent:
+        """Make at most `n_iter` steps; `memory` has the pairs of earlier updates."""
+        memory = memory or self.empty(Phi)
+        state = Descent.start(Phi, objective, memory)
+        metric, dtype = memory.metric, dtype_of(state.G)
+        if metric is None or dtype_of(metric) != dtype or memory.age % self.metric_every == 0:
+            metric = memory.metric = memory.vector(METRICS[self.metric](objective, state.G))
         memory.age += 1
-        g = memory.pack(at.G - at.G.mT)
+        g = memory.vector(state.G - state.G.mT)
         retraction = RETRACTIONS[self.retraction]
-        while at.goes_on(objective, n_iter):
-            e = within_reach(-memory.two_loop(g))
-            E = memory.unpack(e, M)
-            start = Origin(at.loss, slope=float(g @ e))
-            best = strong_wolfe(curve(objective, E, retraction), start)
+        while state.goes_on(objective, n_iter):
+            e = within_reach(-memory.two_loop(g, metric))
+            trial = curve(objective, memory.matrix(e), retraction)
+            best = strong_wolfe(trial, Origin(state.loss, slope=float(g @ e)))
             if best is None:
-                at.failed = not memory.pairs
+                state.failed = not memory.pairs
                 memory.pairs.clear()  # try again along the preconditioned gradient
                 continue
-            at.accept(objective, best)
-            g, before = memory.pack(at.G - at.G.mT), g
+            state.accept(objective, best)
+            g, before = memory.vector(state.G - state.G.mT), g
             s, y = best.eta * e, g - before
             if (sy := float(s @ y)) > 0:
                 memory.pairs.append(Pair(s, y, 1 / sy))
-        return at
-
-
-def belong(s: Array, y: Array, rho: Array) -> bool:
-    """Whether ρ ⟨s|y⟩ = 1 up to rounding, and the step is within `FARTHEST`."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        fits = abs(rho * (s @ y) - 1) <= 1e-3 + 1e-5 * rho * (abs(s) @ abs(y))
-    return bool(fits and abs(s).max(initial=0) <= 1.01 * FARTHEST)
+        return state

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from phinmf import checks
 from phinmf._types import Array
 from phinmf.engines import Objective
 from phinmf.linalg.line_search import Origin, strong_wolfe
 from phinmf.linalg.manifold import RETRACTIONS, inner, skew
-from phinmf.solvers.base import Descent, Solver, curve, within_reach
-from phinmf.solvers.metric import METRICS, precondition
+from phinmf.solvers.base import (
+    METRICS,
+    Descent,
+    Memory,
+    Solver,
+    curve,
+    precondition,
+    within_reach,
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +29,7 @@ class QuasiNewton(Solver):
     ----------
     metric : {"bound", "exact", "printed"}
         "bound" is the paper's curvature (12); "exact" the exact curvature of each pair of atoms,
-        kept above a share of (12); "printed" the boxed update (13) exactly as printed,
+        but at least a share of (12); "printed" the boxed update (13) exactly as printed,
         -Π_A(G/h), for comparison only: it can be a direction of ascent.
     retraction : {"exp", "cayley"}
         The curve of the steps.
@@ -35,18 +42,20 @@ class QuasiNewton(Solver):
         checks.known("metric", self.metric, (*METRICS, "printed"))
         checks.known("retraction", self.retraction, RETRACTIONS)
 
-    def update(self, Phi: Array, objective: Objective, n_iter: int, memory: Any = None) -> Descent:
+    def update(
+        self, Phi: Array, objective: Objective, n_iter: int, memory: Memory = None
+    ) -> Descent:
         """Make at most `n_iter` quasi-Newton steps."""
-        at = Descent.start(Phi, objective)
-        while at.goes_on(objective, n_iter):
-            E = within_reach(self.direction(objective, at.G))
+        state = Descent.start(Phi, objective)
+        while state.goes_on(objective, n_iter):
+            E = within_reach(self.direction(objective, state.G))
             trial = curve(objective, E, RETRACTIONS[self.retraction])
-            best = strong_wolfe(trial, Origin(at.loss, slope=inner(at.G, E)))
+            best = strong_wolfe(trial, Origin(state.loss, slope=inner(state.G, E)))
             if best is None:
-                at.failed = True
+                state.failed = True
                 break
-            at.accept(objective, best)
-        return at
+            state.accept(objective, best)
+        return state
 
     def direction(self, objective: Objective, G: Array) -> Array:
         """E_ij = -(G_ij - G_ji) / (h_ij + h_ji)."""
