@@ -192,25 +192,6 @@ def closed(scene: Scene) -> Outcome:
     return scene.judge("closed, full or broken streams", run)
 
 
-def scores(scene: Scene) -> Outcome:
-    songs = [
-        scene.sound(f"{one_of(scene.rng, hostile_names.NAMES[:20])}.wav", hostile=hostile)
-        for hostile in (False, scene.rng.random() < 0.5)
-    ]
-    there = [str(p.relative_to(scene.top)) for p in scene.top.rglob("*") if p.name[:1] != "-"]
-    pick = [*songs, *songs, *there, "", "nowhere.wav"]
-    if scene.rng.random() < 0.5:  # files that can be compared
-        pick = [f"part {i} [red].wav" for i in range(3)]
-        for i, name in enumerate(pick):
-            y = hostile_sounds.tones(1500, seed=i) * (scene.rng.random() < 0.8)
-            hostile_sounds.put(scene.top / name, y, "WAV", "PCM_16")
-    words = ["score", one_of(scene.rng, pick), one_of(scene.rng, pick), "--reference",
-             one_of(scene.rng, pick), *scene.flags(json=0.5)]  # fmt: skip
-    if scene.rng.random() < 0.3:
-        words += ["--mixture", one_of(scene.rng, pick)]
-    return scene.judge("score", lambda: [command(scene, words)], whole=True)
-
-
 def saving(scene: Scene) -> Outcome:
     """`Unmixing.save` into folders with other files."""
     there = list(scene.top.rglob("*"))
@@ -239,7 +220,7 @@ def saving(scene: Scene) -> Outcome:
 
 
 ATTACKS = [options, options, sounds, sounds, names, several, edited, edited, signals, two_at_once,
-           limits, closed, scores, saving]  # fmt: skip
+           limits, closed, saving]  # fmt: skip
 
 
 def attack(rng: np.random.Generator) -> Outcome:
