@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fuzz import counting, hostile_names, hostile_sounds, sandbox
+from fuzz import attacks, hostile_names, hostile_sounds, sandbox
+from fuzz.attacks import Outcome
 from fuzz.children import Child, Ended, listen
-from fuzz.counting import Outcome
 from fuzz.hostile_names import one_of
 from fuzz.scene import QUICK, Scene, command, finished
 from phinmf.cli import main
@@ -76,7 +76,7 @@ def several(scene: Scene) -> Outcome:
 
 
 def edited(scene: Scene) -> Outcome:
-    """A finished folder that was changed since, or is a forgery."""
+    """A finished folder that was changed since."""
     folder = scene.top / "out" / "song"
     if not folder.is_dir():
         shutil.rmtree(scene.top)
@@ -84,7 +84,7 @@ def edited(scene: Scene) -> Outcome:
         scene.ours = sandbox.copy(finished(), folder, scene.top)
     for _ in range(int(scene.rng.integers(1, 3))):
         if any(folder.iterdir()):
-            scene.forged |= sandbox.edit(folder, scene.rng, scene.ours, scene.top)
+            sandbox.edit(folder, scene.rng, scene.ours, scene.top)
     song = scene.sound("song.wav")
     del scene.recordings["song"]  # what is in the folder may be of another recording
     words = one_of(scene.rng, [
@@ -95,8 +95,7 @@ def edited(scene: Scene) -> Outcome:
         ["report", "out/song"],
         ["report", one_of(scene.rng, [".", "out", "out/song/", "song.wav", "nowhere"])],
     ])  # fmt: skip
-    what = "forged result.json" if scene.forged else "edited folders"
-    return scene.judge(what, lambda: [command(scene, words)], whole=True)
+    return scene.judge("edited folders", lambda: [command(scene, words)], whole=True)
 
 
 def signals(scene: Scene) -> Outcome:
@@ -234,4 +233,4 @@ def attack(rng: np.random.Generator) -> Outcome:
 
 
 if __name__ == "__main__":
-    counting.main("command_line", attack)
+    attacks.main(attack)
