@@ -8,13 +8,13 @@ import pytest
 from problems import LogCosh, LogShare, notes
 from tensor_problems import host, tensor
 
-from phinmf import TLNMF, Divergence, learn_transform, tl_nmf
+from phinmf import TLNMF, Divergence, Method, learn_transform, tl_nmf
 from phinmf.divergences import Family, Gaussian, ItakuraSaito, Penalty, is_compiled
 from phinmf.engines import ENGINES
 from phinmf.fit.encode import encode
 
 #: a floor at which rounding is not amplified
-HOW = {"max_iter": 6, "tol": 0, "random_state": 0, "floor": 1e-2, "anneal": False}
+HOW = {"max_iter": 6, "tol": 0, "random_state": 0, "floor": 1e-2, "method": Method(anneal=False)}
 HALF = LogShare(0.5)
 
 

@@ -18,7 +18,7 @@ from fuzz.judging import judged
 from fuzz.random_fits import effective, fit, pick, problem
 from fuzz.runs import folder
 from fuzz.users import estimator_of
-from phinmf import Status
+from phinmf import Checkpoint, Status
 
 HEADER = [*JUNK, -0.0, 1e-320, 1e308, 2**64, "nan", "../../x", {"type": "LBFGS", "fields": {}},
           {"type": "Anneal", "fields": {"length": 10**9}}, {"dict": {}}, "\x00",
@@ -89,7 +89,7 @@ def checkpoints(rng):
     how |= {"tol": 0.0, "max_iter": int(rng.integers(6, 15))}
     with folder() as here:
         path = here / "run"
-        keeping = how | {"checkpoint": path, "checkpoint_every": 0}
+        keeping = how | {"checkpoint": Checkpoint(path, every=0, resume=True)}
         stop = how | keeping | {"callback": lambda state: state.iteration > 5}
         start = fit(Y, K, stop).history.start
         if not path.exists():
@@ -98,7 +98,7 @@ def checkpoints(rng):
         done = forged(rng, path)
         before = path.read_bytes()
         try:
-            result = fit(Y, K, keeping | {"resume": True})
+            result = fit(Y, K, keeping)
         except (ValueError, TypeError):
             demand(path.read_bytes() == before, f"{done}: refused, but the file is changed")
             raise
@@ -160,7 +160,7 @@ def raw_bytes(rng):
     how |= {"tol": 0.0, "max_iter": 7}
     with folder() as here:
         path = here / "run"
-        keeping = how | {"checkpoint": path, "checkpoint_every": 0}
+        keeping = how | {"checkpoint": Checkpoint(path, every=0, resume=True)}
         whole = fit(Y, K, keeping)
         if not path.exists():
             return
@@ -181,7 +181,7 @@ def raw_bytes(rng):
         else:
             raw[a:b] = bytes(b - a)
         path.write_bytes(raw)
-        same_bits(whole, fit(Y, K, how | {"resume": path}), kind)
+        same_bits(whole, fit(Y, K, how | {"checkpoint": Checkpoint(path, resume=True)}), kind)
 
 
 def in_a_process(rng):

@@ -19,7 +19,7 @@ from fuzz.formulas import (
     power,
 )
 from fuzz.judging import must_not_be_refused
-from fuzz.random_fits import effective, fit, options, pick, problem
+from fuzz.random_fits import METHOD, effective, fit, options, pick, problem
 
 
 @dataclasses.dataclass
@@ -97,10 +97,9 @@ JUNK = [None, True, -1, 0, 1, 2.5, np.nan, np.inf, -np.inf, 10**400, "x", "", []
         object(), b"x", (1, 2), np.zeros(3), np.zeros((0, 2)), np.array("x"), np.array([None]),
         2**63, np.float32(1), np.int8(3), np.array(2), np.array([2.0]), "auto", "W", set(),
         lambda *_: None]  # fmt: skip
-NAMES = ["n_components", "solver", "init", "divergence", "sparsity", "floor", "anneal",
-         "n_iter_nmf", "n_iter_transform", "nmf_exponent", "max_iter", "max_time", "tol", "W", "H",
-         "fixed", "sample_weight", "frame_mask", "random_state", "callback", "checkpoint_every",
-         "resume", "engine", "device", "n_threads", "Y"]  # fmt: skip
+NAMES = ["n_components", "solver", "init", "divergence", "sparsity", "floor", "method",
+         "max_iter", "max_time", "tol", "W", "H", "fixed", "sample_weight", "random_state",
+         "callback", "engine", "device", "n_threads", "Y", *METHOD]  # fmt: skip
 
 
 def junk(rng):
@@ -111,6 +110,8 @@ def junk(rng):
     if name == "Y":
         fit(value, K, {})
         return
+    if name in METHOD:
+        name, value = "method", phinmf.Method(**{name: value})
     how |= {"max_time": 1.0, name: value}
     result = fit(Y, how.pop("n_components"), how)
     for known in (result.Phi, result.W, result.H):
@@ -135,8 +136,7 @@ def transform_alone(rng):
     """`learn_transform`, whose objective is the divergence from V̂."""
     Y, _, how = problem(rng)
     how = options(rng, Y.dtype == np.float32)
-    for name in ("sparsity", "nmf_exponent", "n_iter_nmf"):
-        how.pop(name, None)
+    how.pop("sparsity", None)
     if how.get("solver", 0) is None:
         how.pop("solver")
     scale = np.sqrt(np.square(Y, dtype=np.float64).mean())

@@ -133,7 +133,7 @@ def resumed(rng):
                 raise KeyboardInterrupt
             return state.iteration == after and way == "stop"
 
-        keeping = fresh(how) | {"checkpoint": path, "checkpoint_every": 0}
+        keeping = fresh(how) | {"checkpoint": phinmf.Checkpoint(path, every=0, resume=True)}
         with suppress(Stop):
             must_not_be_refused(fit, Y, K, keeping | {"callback": callback})
         kept = sorted(p.name for p in here.iterdir())
@@ -141,7 +141,7 @@ def resumed(rng):
         if "run.previous" in kept and rng.random() < 0.3:
             shutil.copy(here / "run.previous", path)
         other = {"n_threads": int(rng.integers(1, 4))} if rng.random() < 0.3 else {}
-        result = must_not_be_refused(fit, Y, K, keeping | fresh(how) | {"resume": True} | other)
+        result = must_not_be_refused(fit, Y, K, keeping | fresh(how) | other)
         same_bits(whole, result, f"resumed after {way} at {after}")
 
 

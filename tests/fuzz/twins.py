@@ -78,7 +78,7 @@ def chunked(rng, Y, K, how):
 
 def repeated(rng, Y, K, how):
     """A frame of weight n is that frame n times, where problems are small."""
-    if "H" in how or Y.size * 3 >= 2**17 or "frame_mask" in how:
+    if "H" in how or Y.size * 3 >= 2**17:
         return None
     counts = rng.integers(1, 4, Y.shape[-1])
     how = alone(how, "sample_weight")
@@ -87,20 +87,18 @@ def repeated(rng, Y, K, how):
 
 def shuffled(rng, Y, K, how):
     """Another order of the frames, where problems are small."""
-    if "H" in how or Y.size >= 2**17 or "sample_weight" in how or "frame_mask" in how:
+    if "H" in how or Y.size >= 2**17 or "sample_weight" in how:
         return None
     return Y, how, Y[..., rng.permutation(Y.shape[-1])], how, NOT_H
 
 
-def masked(rng, Y, K, how):
-    """Frames that are masked have no effect."""
-    if "H" in how or "frame_mask" not in how:
+def left_out(rng, Y, K, how):
+    """Frames of weight 0 have no effect."""
+    if "H" in how or "sample_weight" not in how:
         return None
-    keep = ~how["frame_mask"]
-    fewer = alone(how, "frame_mask")
-    if "sample_weight" in fewer:
-        fewer["sample_weight"] = fewer["sample_weight"][keep]
-    return Y, how, Y[..., keep], fewer, NOT_H
+    weights = how["sample_weight"]
+    fewer = how | {"sample_weight": weights[weights > 0]}
+    return Y, how, Y[..., weights > 0], fewer, NOT_H
 
 
 def weighed(rng, Y, K, how):
@@ -128,8 +126,8 @@ def integers(rng, Y, K, how):
     return whole.astype(np.float64), how, whole.astype(dtype), how, ALL
 
 
-WAYS = {f.__name__: f for f in (layout, power_of_two, threads, chunked, repeated, shuffled, masked,
-                                weighed, watched, integers)}  # fmt: skip
+WAYS = {f.__name__: f for f in (layout, power_of_two, threads, chunked, repeated, shuffled,
+                                left_out, weighed, watched, integers)}  # fmt: skip
 
 
 KINDS = {"same problem, same bits": Kind(twins, 3)}

@@ -17,7 +17,7 @@ from fuzz.runs import folder
 
 def estimator_of(rng, Y, K, how):
     """A TLNMF with the options of `tl_nmf`."""
-    how = {k: v for k, v in how.items() if k not in ("W", "H", "sample_weight", "frame_mask")}
+    how = {k: v for k, v in how.items() if k not in ("W", "H", "sample_weight")}
     how.pop("fixed", None)
     if rng.random() < 0.3:
         how |= {"n_init": int(rng.integers(1, 4)), "n_jobs": pick(rng, [None, 1, 2])}

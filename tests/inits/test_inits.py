@@ -5,7 +5,7 @@ import pytest
 from problems import notes
 from tensor_problems import KINDS, host
 
-from phinmf import TLNMF, tl_nmf
+from phinmf import TLNMF, Checkpoint, tl_nmf
 from phinmf.inits import (
     DCT,
     KLT,
@@ -64,13 +64,13 @@ def test_what_cannot_be_a_start_is_refused(given, message, rng):
 
 def test_a_checkpoint_knows_an_init_again(tmp_path):
     Y, path = notes(8, 400), tmp_path / "run"
-    how = {"n_components": 2, "tol": 0, "random_state": 0, "checkpoint_every": 0}
+    how = {"n_components": 2, "tol": 0, "random_state": 0}
     for init in ("klt", KLT()):
-        first = tl_nmf(Y, init=init, max_iter=10, checkpoint=path, **how)
-        again = tl_nmf(Y, init=init, max_iter=10, resume=path, **how)
+        first = tl_nmf(Y, init=init, max_iter=10, checkpoint=Checkpoint(path, every=0), **how)
+        again = tl_nmf(Y, init=init, max_iter=10, checkpoint=Checkpoint(path, resume=True), **how)
         assert np.array_equal(first.Phi, again.Phi)
     with pytest.raises(ValueError, match="its init is 'klt', here it is 'dct'"):
-        tl_nmf(Y, init="dct", max_iter=10, resume=path, **how)
+        tl_nmf(Y, init="dct", max_iter=10, checkpoint=Checkpoint(path, resume=True), **how)
 
 
 def test_a_model_file_keeps_the_name(tmp_path):

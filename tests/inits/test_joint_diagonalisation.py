@@ -223,9 +223,9 @@ def test_a_small_fit_sees_the_frames_in_the_order_of_time():
     how = {"init": "jd", "max_iter": 0, "tol": 0, "random_state": 0}
     cases = [
         ({}, Y, None),
-        ({"frame_mask": mask}, Y[:, ~mask], None),
+        ({"sample_weight": ~mask}, Y[:, ~mask], None),
         ({"sample_weight": weights}, Y, weights),
-        ({"sample_weight": weights, "frame_mask": mask}, Y[:, ~mask], weights[~mask]),
+        ({"sample_weight": weights * ~mask}, Y[:, ~mask], weights[~mask]),
     ]
     for asked, frames, w in cases:
         found = phinmf.tl_nmf(Y, 2, **how, **asked).Phi

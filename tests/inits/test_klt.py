@@ -54,7 +54,7 @@ def test_a_fit_sees_weights_and_masks():
     Y = notes()
     mask = np.arange(Y.shape[1]) % 3 == 0
     how = {"init": "klt", "max_iter": 0, "tol": 0, "random_state": 0}
-    masked = phinmf.tl_nmf(Y, 2, frame_mask=mask, **how).Phi
+    masked = phinmf.tl_nmf(Y, 2, sample_weight=~mask, **how).Phi
     alone = phinmf.tl_nmf(Y[:, ~mask], 2, **how).Phi
     np.testing.assert_allclose(masked, alone, atol=1e-9)
     assert not np.allclose(masked, phinmf.tl_nmf(Y, 2, **how).Phi, atol=1e-3)

@@ -42,7 +42,7 @@ def alternate(run: Run, restart: Restart, schedule: Schedule) -> Outcome:
             run.open(phase)  # floor, frames, atoms, precision
             if floor_jumps(history, phase):
                 run.forget()
-            n_iter_nmf = options.n_iter_nmf * (MORE_NMF_STEPS if phase.high else 1)
+            n_iter_nmf = options.method.n_iter_nmf * (MORE_NMF_STEPS if phase.high else 1)
             W = run.nmf(n_iter_nmf, clock.is_up)  # step ⋆: W, and the engine's H
             objective = run.objective(W, clock.is_up)  # V̂ = WH is fixed from here
             step = run.update(W, objective)  # Φ ← A(V̂, Y, Φ, L)

@@ -153,7 +153,7 @@ class Run:
             step = Descent(Phi, objective.loss(), unknown)
         else:
             self.model.rotated = None
-            step = solver.update(Phi, objective, self.options.n_iter_transform, self.memory)
+            step = solver.update(Phi, objective, self.options.method.n_iter_transform, self.memory)
         self.penalty = self.model.penalty_of(W)
         if np.isfinite(step.loss + self.penalty):  # else the iterate before stays the last one
             H = self.model.engine.hold_activations()

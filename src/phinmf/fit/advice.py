@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays
 from phinmf._types import AnyArray
+from phinmf.algorithm.options import Options
 from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy
 from phinmf.audio.frames import window
-from phinmf.fit.options import FitOptions
 from phinmf.warn import warn
 
 MANY_SAMPLES = 8192  #: in a frame, which is longer than any window for sound
@@ -50,7 +50,7 @@ def in_memory(frames: AnyArray) -> bool:
 
 
 def advise(
-    frames: AnyArray, options: FitOptions, *, more_come: bool = False, channels: bool = False
+    frames: AnyArray, options: Options, *, more_come: bool = False, channels: bool = False
 ) -> None:
     """Warn if frames (C, M, N) are probably a sound or a spectrogram, or lie the other way.
 
@@ -72,7 +72,7 @@ def advise(
             " transpose",
             UserWarning,
         )
-    learns_transform = options.algorithm.solver is not None
+    learns_transform = options.solver is not None
     missing = missing_sign(frames) if learns_transform and in_memory(frames) else None
     if missing is not None and not overlap_by_half(frames):  # a sound may have an offset
         what = "spectrogram" if missing == "negative" else "spectrogram in decibels"

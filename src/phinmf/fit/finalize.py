@@ -14,7 +14,6 @@ from phinmf.algorithm.options import Options
 from phinmf.engines.base import links_among
 from phinmf.fit.data import Data
 from phinmf.fit.encode import encode
-from phinmf.fit.options import FitOptions
 from phinmf.result import Result, Status
 from phinmf.warn import warn, warns_of_early_stops
 
@@ -55,7 +54,7 @@ def scaled(H: Any, unit: float) -> Any:
     return H * unit
 
 
-def with_left_out_frames(result: Result, data: Data, options: FitOptions) -> Result:
+def with_left_out_frames(result: Result, data: Data, options: Options) -> Result:
     """The result with activations of all frames: those that were left out are encoded."""
     assert result.W is not None
     assert result.H is not None
@@ -69,10 +68,10 @@ def with_left_out_frames(result: Result, data: Data, options: FitOptions) -> Res
         result.Phi,
         result.W,
         scale=result.scale,
-        penalty=options.algorithm.penalty,
-        floor=options.algorithm.floor,
+        penalty=options.penalty,
+        floor=options.floor,
         divergence=options.divergence,
-        links=links_among(others, data.frame_links),
+        links=links_among(others, np.ones(N, bool)),
         engine=options.engine,
         n_threads=options.n_threads,
     )

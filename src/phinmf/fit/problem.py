@@ -16,20 +16,20 @@ from phinmf.algorithm.alternate import Outcome, alternate
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
+from phinmf.algorithm.options import Options
 from phinmf.algorithm.restart import Callback, Restart
 from phinmf.algorithm.run import Run
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.fit import scaling
 from phinmf.fit.automatic import counted, is_auto
-from phinmf.fit.checkpoint import Files
+from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import description, seed_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
 from phinmf.fit.finalize import result_of, with_left_out_frames
 from phinmf.fit.initial_factors import GivenFactors, given_factors
-from phinmf.fit.options import FitOptions
 from phinmf.fit.restarts import in_threads, in_turn, stopping_with
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
@@ -46,7 +46,7 @@ class Problem:
     data: Data
     given: GivenFactors
     n_components: int
-    options: FitOptions
+    options: Options
     chosen: FewAtoms | None = None  #: atoms to learn instead of the leading eigenvectors
 
     def solve(
@@ -54,7 +54,7 @@ class Problem:
         random_states: Sequence[RandomState],
         callbacks: Sequence[Callback | None],
         jobs: int = 1,
-        files: Files | None = None,
+        checkpoint: Checkpoint | None = None,
         began: Callable[[int], object] | None = None,
         ended: Callable[[int, Result], object] | None = None,
     ) -> list[Result]:
@@ -63,7 +63,7 @@ class Problem:
         `began` is called with the number of a restart when it begins, `ended` with its number and
         its result.
         """
-        n, files, data = len(random_states), files or Files(), self.data
+        n, data = len(random_states), self.data
         callbacks = [in_units(callback, data.unit, data.scale) for callback in callbacks]
         problem = self.in_threads(jobs) if jobs > 1 else self
 
@@ -73,7 +73,7 @@ class Problem:
             callback = callbacks[number]
             if jobs > 1:
                 callback = stopping_with(callback, stopped)
-            own = files.of_restart(number, n)
+            own = None if checkpoint is None else checkpoint.of_restart(number, n)
             result = problem.result(problem.fit(random_states[number], callback, own))
             if ended is not None:
                 ended(number, result)
@@ -93,19 +93,21 @@ class Problem:
                 _ = problem.common_start
         return problem
 
-    def fit(self, random_state: RandomState, callback: Callback | None, files: Files) -> Outcome:
+    def fit(
+        self, random_state: RandomState, callback: Callback | None, checkpoint: Checkpoint | None
+    ) -> Outcome:
         """Run Algorithm 1 from one start."""
         data, options = self.data, self.options
-        seed = seed_of(random_state) if files.used else None
+        seed = None if checkpoint is None else seed_of(random_state)
         with engine_for(
             options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
         ) as engine:
-            model = Model(engine, options.algorithm.penalty, kept=self.given.kept)
-            run = Run(model, options.algorithm, self.subspace)
+            model = Model(engine, options.penalty, kept=self.given.kept)
+            run = Run(model, options, self.subspace)
             restart = self.restart(random_state, callback, engine.powers())
-            if files.used:
+            if checkpoint is not None:
                 known = description(options, data, self.given, self.n_components, seed)
-                restart = files.attach(restart, known, run, self.schedule)
+                restart = checkpoint.attach(restart, known, run, self.schedule)
             return alternate(run, restart, self.schedule)
 
     def restart(
@@ -119,7 +121,7 @@ class Problem:
         self, rng_Phi: np.random.Generator, rng_W: np.random.Generator, powers: Array
     ) -> Iterate:
         """Where one restart begins, given the power of each frame."""
-        data, options = self.data, self.options.algorithm
+        data, options = self.data, self.options
         Phi, mixing = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_start
         if options.floor == 0:
             learned = options.solver is not None
@@ -183,16 +185,16 @@ class Problem:
         """The floor, the frames and the atoms of each outer iteration."""
         number = None if self.few_atoms is None else self.few_atoms.number
         coarse = self.subspace if self.begins_coarse else None
-        return self.data.schedule(self.options.algorithm, coarse, number)
+        return self.data.schedule(self.options, coarse, number)
 
     def result(self, outcome: Outcome) -> Result:
         """The result in the units of what was given, and for all of its frames."""
         data, given, options = self.data, self.given, self.options
-        result = result_of(outcome, options.algorithm, data.scale)
+        result = result_of(outcome, options, data.scale)
         if self.few_atoms is not None:
             result = self.few_atoms.noted(result)
         result = given.in_its_units(result, data.columns)
-        result = replace(result, terms=Terms(options.divergence, options.algorithm.penalty))
+        result = replace(result, terms=Terms(options.divergence, options.penalty))
         if data.unit != 1:
             result = replace(
                 result,
@@ -211,20 +213,15 @@ class Problem:
 def problem_of(
     Y: AnyArray,
     n_components: Components,
-    options: FitOptions,
+    options: Options,
     *,
     W: ArrayLike | None = None,
     H: ArrayLike | None = None,
     fixed: Fixed = None,
     sample_weight: ArrayLike | None = None,
-    frame_mask: ArrayLike | None = None,
-    first_frames: ArrayLike | None = None,
 ) -> Problem:
     """Check the frames and the factors that were given to `tl_nmf`."""
-    data = data_of(
-        Y, options.algorithm, sample_weight=sample_weight, frame_mask=frame_mask,
-        first_frames=first_frames, may_merge=H is None,
-    )  # fmt: skip
+    data = data_of(Y, options, sample_weight=sample_weight, may_merge=H is None)
     M, n_used = data.Y.shape[1], data.n_used
     if is_auto(n_components):
         began = time.perf_counter()

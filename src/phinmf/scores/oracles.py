@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf._types import Array
-from phinmf.algorithm.options import DEFAULT_FLOOR
+from phinmf.algorithm.options import Options
 from phinmf.api import tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.inits import GivenTransform
@@ -80,10 +80,10 @@ def dct_nmf(
     Y = to_frames(y, M)
     with early_stops():
         result = tl_nmf(
-            Y, n_components, solver=None, init=dct(M), sparsity=sparsity, floor=DEFAULT_FLOOR,
+            Y, n_components, solver=None, init=dct(M), sparsity=sparsity, floor=Options.floor,
             max_iter=max_iter, tol=1e-5, random_state=0,
         )  # fmt: skip
-    return component_signals(Y, result, len(y), DEFAULT_FLOOR)
+    return component_signals(Y, result, len(y), Options.floor)
 
 
 def component_signals(Y: Array, result: Result, length: int, floor: float) -> Array:
