@@ -68,7 +68,7 @@ def first_frames_label(data: Data) -> str | None:
 
 def init_label(init: Init) -> str:
     """The name of a registered init, or a text that identifies another one."""
-    if isinstance(init, inits.GivenTransform):
+    if isinstance(init, inits.ArrayInit):
         return label(init.Phi)
     named = (name for name, kind in inits.INITS.items() if type(init) is kind and init == kind())
     return next(named, None) or object_label("init", init)

@@ -23,7 +23,7 @@ from phinmf.fit.few_atoms import FewAtoms
 from phinmf.fit.initial_factors import initial_factors
 from phinmf.fit.options import fit_options
 from phinmf.fit.problem import Problem
-from phinmf.inits import KnownTransform, init_of
+from phinmf.inits import Continuation, init_of
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import Callback, Result
 from phinmf.unmixing.options import UnmixOptions
@@ -100,7 +100,7 @@ class Fits:
         """A fit from the transform and the factors of another one, if there is one."""
         o, data, K = self.options, self.data, self.n_components
         Phi, W, H = (self.Phi, None, None) if before is None else (before.Phi, before.W, before.H)
-        init = KnownTransform(Phi)
+        init = Continuation(Phi)
         asked = fit_options(init=init, sparsity=o.sparsity, n_threads=o.n_threads, **how)
         return Problem(data, initial_factors(W, H, None, K, data), K, asked)
 
