@@ -68,7 +68,7 @@ def frames(rng, large=False):
     return Y[0] if C == 1 and rng.random() < 0.7 else Y
 
 
-def given_parts(rng, Y, K):
+def initial_factors(rng, Y, K):
     """W, H and what is fixed, now and then."""
     M, N = Y.shape[-2:]
     how = {}
@@ -86,25 +86,17 @@ def given_parts(rng, Y, K):
 
 
 def weights_of(rng, Y):
-    """Weights, some of them 0, or none; at least one frame that is no silence is left."""
+    """Weights of frames, some of them 0, or none; the loudest frame always counts."""
     N = Y.shape[-1]
-    how = {}
-    if rng.random() < 0.3:
-        kind = pick(rng, ["counts", "fractions", "wide"])
-        w = rng.integers(0, 4, N).astype(float)
-        w = w if kind == "counts" else rng.random(N) if kind == "fractions" else 10.0 ** (9 * w)
-        how["sample_weight"] = w
-    if rng.random() < 0.2:
-        how["sample_weight"] = how.get("sample_weight", np.ones(N)) * (rng.random(N) > 0.4)
-    if how:
-        how["sample_weight"][int(abs(Y).reshape(-1, N).max(axis=0).argmax())] = 1
-    return how
-
-
-def effective(how, N):
-    """The weight of each frame, or None."""
-    weights = how.get("sample_weight")
-    return None if weights is None else np.array(weights, np.float64)
+    if rng.random() < 0.6:
+        return {}
+    kind = pick(rng, ["counts", "fractions", "wide"])
+    w = rng.integers(0, 4, N).astype(float)
+    w = w if kind == "counts" else rng.random(N) if kind == "fractions" else 10.0 ** (9 * w)
+    if rng.random() < 0.4:
+        w[rng.random(N) < 0.4] = 0
+    w[int(abs(Y).reshape(-1, N).max(axis=0).argmax())] = 1
+    return {"sample_weight": w}
 
 
 def problem(rng, large=False, most_iter=12):
@@ -112,10 +104,9 @@ def problem(rng, large=False, most_iter=12):
     Y = frames(rng, large)
     M, N = Y.shape[-2:]
     how = weights_of(rng, Y)
-    weights = effective(how, N)
-    n = N if weights is None else int(np.count_nonzero(weights))
+    n = np.count_nonzero(how.get("sample_weight", np.ones(N)))
     K = int(rng.integers(1, min(M, n, 12) + 1))
-    how |= options(rng, Y.dtype == np.float32, most_iter) | given_parts(rng, Y, K)
+    how |= options(rng, Y.dtype == np.float32, most_iter) | initial_factors(rng, Y, K)
     if how.get("solver") == "jacobi" and Y.size > 20000:
         how["solver"] = "quasi-newton"
     return Y, K, how

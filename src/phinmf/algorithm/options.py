@@ -235,7 +235,7 @@ class Options:
     def begins_coarse(self) -> bool:
         """Whether a run begins with few atoms; not if Φ starts from a transform of the caller."""
         anneal = self.anneal
-        if anneal is None or self.solver is None or self.init.given:
+        if anneal is None or self.solver is None or self.init.all_atoms:
             return False
         return self.max_iter > 0 and anneal.start > self.floor and anneal.coarse > 0
 

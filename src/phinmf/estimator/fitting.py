@@ -23,7 +23,7 @@ from phinmf.fit.initial_factors import fixed_parts
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
 from phinmf.fit.verbose import print_end, printed
-from phinmf.inits import GivenTransform
+from phinmf.inits import ArrayInit
 from phinmf.result import Result, State
 
 
@@ -94,7 +94,7 @@ def problem_for(
         H = encoding.encoded(estimator, X).H
         if options.method.anneal is None:
             options = options.with_anneal(None)
-        options = replace(options, init=GivenTransform(arrays.like(estimator.transform_matrix_, X)))
+        options = replace(options, init=ArrayInit(arrays.like(estimator.transform_matrix_, X)))
     if activations is not None:
         H = arrays.like(checks.factor("activations", activations, (len(X), K), np.float64).T, X)
     return problem_of(

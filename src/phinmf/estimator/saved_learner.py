@@ -14,8 +14,7 @@ from phinmf.estimator import encoding
 from phinmf.estimator.partial import lasting, online_fit
 from phinmf.fit.automatic import checked_components
 from phinmf.fit.online import Learned, Learner, Progress
-from phinmf.inits import GivenTransform
-from phinmf.inits.given import KnownTransform
+from phinmf.inits import ArrayInit, Continuation
 from phinmf.result import History
 from phinmf.storage import Stored, shown
 from phinmf.stored_values import array, is_number, orthogonal
@@ -38,7 +37,7 @@ def packed(model: Any) -> Stored:
     if at.learned is not None:
         fitted_at = at.learned.fitted_at
         parts |= {"Phi": at.learned.Phi, "W": at.learned.W}
-    elif isinstance(init, (GivenTransform, KnownTransform)):
+    elif isinstance(init, (ArrayInit, Continuation)):
         parts["init"] = init.Phi
     elif not isinstance(model.init, str):
         raise ValueError(
@@ -87,8 +86,8 @@ def restored(model: Any, header: dict[str, Any], parts: dict[str, Any]) -> Learn
 
     init = encoding.options_of(model).init
     if "init" in stored.arrays:
-        init = GivenTransform(stored.arrays["init"])
-        init = KnownTransform(init.Phi) if header["continues"] is True else init
+        init = ArrayInit(stored.arrays["init"])
+        init = Continuation(init.Phi) if header["continues"] is True else init
     columns = header["columns"]
     columns = None if columns is None else np.array(columns, np.int64)
     if columns is not None and not ((columns >= 0) & (columns < length("start_W"))).all():

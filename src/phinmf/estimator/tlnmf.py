@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_array
 from phinmf import arrays, checks
 from phinmf._types import Array, Components, Device, Fixed, RandomState
 from phinmf.algorithm.options import Method, Options
-from phinmf.algorithm.restart import Callback
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
@@ -23,7 +22,7 @@ from phinmf.fit import devices, weights
 from phinmf.fit.advice import refuse_transposed
 from phinmf.fit.checkpoint import Checkpoint, File
 from phinmf.inits import Init, InitName
-from phinmf.result import History
+from phinmf.result import Callback, History
 from phinmf.solvers import Solver, SolverName
 
 

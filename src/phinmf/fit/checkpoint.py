@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import os
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from phinmf import arrays, checks, storage
-from phinmf.algorithm.annealing import Schedule
-from phinmf.algorithm.model import Iterate
-from phinmf.algorithm.restart import CheckpointWriter, Restart, Snapshot
-from phinmf.algorithm.run import Run
+from phinmf.algorithm.alternate import Save
+from phinmf.algorithm.run import Run, Snapshot
 from phinmf.algorithm.stopping import rounding
 from phinmf.fit.stored_run import snapshot_of
+from phinmf.result import Status
 
 log = logging.getLogger("phinmf")
 
@@ -75,23 +73,19 @@ class Checkpoint:
         """Return the checkpoint of one of n restarts: each has its own file."""
         if n == 1:
             return self
-        return dataclasses.replace(self, path=f"{os.fspath(self.path)}.{number}")
+        return replace(self, path=f"{os.fspath(self.path)}.{number}")
 
-    def attach(
-        self, restart: Restart, description: Description, run: Run, schedule: Schedule
-    ) -> Restart:
-        """Let a restart write checkpoints, and continue from the last one if it shall."""
-        resumed = None
+    def attach(self, run: Run, description: Description) -> Save:
+        """Let a run continue from the file if it shall; return what writes others."""
         if self.resume and exists(self.path):
-            resumed = read(self.path, description, restart.start, run, schedule)
-            check_length(self.path, resumed, run.options.max_iter)
-            restart = dataclasses.replace(restart, start=resumed.start, resumed=resumed)
+            snapshot = read(self.path, description, run)
+            check_length(self.path, snapshot, run.options.max_iter)
+            run.resume(snapshot)
         check_place(self.path)
-        writer = FileWriter(self.path, self.every, description)
-        return dataclasses.replace(restart, checkpoint=writer)
+        return FileWriter(self.path, self.every, description).save
 
 
-class FileWriter(CheckpointWriter):
+class FileWriter:
     """Writes a checkpoint when `every` seconds have passed since the last one."""
 
     def __init__(self, path: File, every: float, known: Description) -> None:
@@ -100,21 +94,18 @@ class FileWriter(CheckpointWriter):
         self.known = known
         self.last = time.perf_counter()
 
-    def due(self) -> bool:
-        """Whether `every` seconds have passed."""
-        return time.perf_counter() - self.last >= self.every
-
-    def write(self, snapshot: Snapshot) -> None:
-        """Write a checkpoint."""
-        write(self.path, snapshot, self.known)
-        self.last = time.perf_counter()
+    def save(self, run: Run) -> None:
+        """Write a checkpoint of a run, if `every` seconds have passed."""
+        if time.perf_counter() - self.last >= self.every:
+            write(self.path, run.snapshot(), self.known)
+            self.last = time.perf_counter()
 
 
 def write(path: File, snapshot: Snapshot, known: Description) -> None:
     """Write a checkpoint; the previous one is kept beside it."""
-    last, memory, sample, stage, basis = snapshot.position
-    moments = {"start": snapshot.start, "last": last}
-    parts = {f"{k}_{name}": getattr(at, name) for k, at in moments.items() for name in FACTORS}
+    start, history, last, memory, stage, sample, basis = snapshot
+    moments = {"start": start, "last": last}
+    parts = {f"{k}_{name}": getattr(x, name) for k, x in moments.items() for name in FACTORS}
     if sample is not None:
         parts |= {f"sample_{k}": v for k, v in sample._asdict().items()}
     if basis is not None:
@@ -123,18 +114,18 @@ def write(path: File, snapshot: Snapshot, known: Description) -> None:
     parts = {name: arrays.to_numpy(array) for name, array in parts.items()}
     header = {
         "problem": dict(known),
-        "history": snapshot.history.to_json(),
+        "history": history.to_json(),
         "n_frames": stage.n_frames,
         "n_atoms": stage.n_atoms,
     }
     storage.write(path, "checkpoint", header, parts, keep_previous=True)
 
 
-def read(path: File, known: Description, start: Iterate, run: Run, schedule: Schedule) -> Snapshot:
+def read(path: File, known: Description, run: Run) -> Snapshot:
     """Read a checkpoint of the same problem; if it is damaged, the previous one."""
     stored = read_same(path, known)
     try:
-        snapshot = snapshot_of(stored, start, run, schedule)
+        snapshot = snapshot_of(stored, run)
         check_start(snapshot, run)
         return snapshot
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -191,7 +182,7 @@ def check_start(snapshot: Snapshot, run: Run) -> None:
     """Raise unless the objective at the start is that of the history: no result may be worse."""
     said = snapshot.history.start
     with np.errstate(all="ignore"):
-        cost = run.finish(snapshot.start, 0).objective
+        cost = run.evaluate(snapshot.start, 0, Status.MAX_ITER).objective
     if not abs(cost - said) <= rounding(said, run.shape, run.dtype):
         raise ValueError(f"its start has objective {cost:.6g}, but its history says {said:.6g}")
 

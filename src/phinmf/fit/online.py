@@ -26,7 +26,7 @@ from phinmf.fit.blocks import Block, Waiting, with_sound
 from phinmf.fit.engine import engine_for
 from phinmf.fit.problem import problem_of
 from phinmf.fit.scaling import at_scale
-from phinmf.inits.given import KnownTransform
+from phinmf.inits import Continuation
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History, Result, Row, State, Status
 from phinmf.warn import early_stops
@@ -93,7 +93,7 @@ class OnlineFit:
     @property
     def continues_fit(self) -> bool:
         """Whether it starts from what `fit` has learned, which is kept until the first step."""
-        return isinstance(self.options.init, KnownTransform)
+        return isinstance(self.options.init, Continuation)
 
     @property
     def window_size(self) -> int:
@@ -213,7 +213,7 @@ def again(options: Options, Phi: Array) -> Options:
     if (anneal := options.anneal) is not None:
         start, length = min(anneal.start, AGAIN_FROM), min(anneal.length, AGAIN_LENGTH)
         options = options.with_anneal(replace(anneal, start=start, length=length))
-    return replace(options, init=KnownTransform(Phi))
+    return replace(options, init=Continuation(Phi))
 
 
 def prepared(options: Options, keeps_Phi: bool) -> Options:

@@ -11,7 +11,7 @@ from phinmf._types import Array
 from phinmf.algorithm.options import Options
 from phinmf.api import tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
-from phinmf.inits import GivenTransform
+from phinmf.inits import Frames, init_of
 from phinmf.linalg.manifold import dct
 from phinmf.result import Result
 from phinmf.result.masks import component_frames
@@ -41,10 +41,12 @@ def oracle_mask(
         Estimates of the sources, which add up to the mixture. Channels share the mask.
     """
     truths = signals("references", references)
-    transform = dct(M) if Phi is None else GivenTransform(Phi).of_length(M, float)
+    frames = to_frames(truths.sum(axis=0), M)
+    init = init_of("dct" if Phi is None else Phi)
+    transform = init.start(Frames(frames), np.random.default_rng(0), np.float64)
     powers = [np.square(transform @ to_frames(one, M)).mean(axis=0) for one in truths]
     total = np.sum(powers, axis=0)
-    mixture = transform @ to_frames(truths.sum(axis=0), M)
+    mixture = transform @ frames
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = [np.where(total > 0, power / total, 1 / len(truths)) for power in powers]
     back = transform.T
