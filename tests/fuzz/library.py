@@ -115,8 +115,7 @@ def transform_alone(rng):
     """`learn_transform`, whose objective is the divergence from V̂."""
     Y, _, _ = problem(rng)
     how = options(rng, Y.dtype == np.float32)
-    for name in ("sparsity", "nmf_exponent", "n_iter_nmf"):
-        how.pop(name, None)
+    how.pop("sparsity", None)
     if how.get("solver", 0) is None:
         how.pop("solver")
     scale = np.sqrt(np.square(Y, dtype=np.float64).mean())
