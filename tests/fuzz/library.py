@@ -31,8 +31,8 @@ JUNK = [None, True, -1, 0, 1, 2.5, np.nan, np.inf, -np.inf, 10**400, "x", "", []
         2**63, np.float32(1), np.int8(3), np.array(2), np.array([2.0]), "auto", "W", set(),
         lambda *_: None]  # fmt: skip
 NAMES = ["n_components", "solver", "init", "divergence", "sparsity", "floor", "max_iter",
-         "max_time", "tol", "W", "H", "fixed", "sample_weight", "random_state", "callback",
-         "checkpoint", "engine", "device", "n_threads", "Y"]  # fmt: skip
+         "max_time", "tol", "method", "W", "H", "fixed", "sample_weight", "random_state",
+         "callback", "checkpoint", "engine", "device", "n_threads", "Y"]  # fmt: skip
 UNMIX_NAMES = ["y", "sample_rate", "n_components", "model", "window", "sparsity", "solver", "init",
                "seed", "max_time", "learn_on", "n_threads", "device", "callback"]  # fmt: skip
 

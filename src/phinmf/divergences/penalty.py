@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from phinmf import checks
 from phinmf._types import Array, Mask
 from phinmf.arrays import namespace
 
@@ -42,6 +43,10 @@ class Penalty:
 
     sparsity: float
     smoothness: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("sparsity", "smoothness"):
+            object.__setattr__(self, name, checks.number(name, getattr(self, name), 0))
 
     def flat_level(self, powers: Array) -> Array:
         """Return the constant model of each frame where H starts: the best one for Itakura–Saito.
