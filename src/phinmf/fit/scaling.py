@@ -11,7 +11,7 @@ from phinmf._types import AnyArray, Array, Precision
 from phinmf.arrays import dtype_of, namespace
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import Levels, each, short_stretches, threads_for
-from phinmf.arrays.parallel_map import parallel_map
+from phinmf.arrays.threads import parallel_map
 
 QUIETEST = 1e-30  #: power of a frame, relative to the mean, below which it needs a floor
 
