@@ -14,7 +14,7 @@ from phinmf.algorithm.subspace import Subspace, atoms_holding
 from phinmf.arrays import cast, dtype_of, namespace
 from phinmf.fit.data import Data
 from phinmf.inits.covariance import karhunen_loeve
-from phinmf.linalg.leading import LARGE
+from phinmf.linalg.eigenvectors import LARGE
 
 
 @dataclass(frozen=True)

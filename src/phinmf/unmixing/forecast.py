@@ -16,7 +16,7 @@ import numpy as np
 
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.fit.automatic import FIRST_OF_LONG, FRAMES
-from phinmf.linalg.leading import LARGE
+from phinmf.linalg.eigenvectors import LARGE
 from phinmf.unmixing.preview import preview_of
 
 NMF_ITERATIONS = 70, 35  #: of three updates each, typical before and after learning the transform
