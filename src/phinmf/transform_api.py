@@ -82,7 +82,7 @@ def learn_transform(
         max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
     )  # fmt: skip
     problem = TransformProblem.of(Y, V_hat, options)
-    advise(problem.data.frames, problem.options, channels=True)
+    advise(problem.data.frames, problem.options)
     printing = printed("learn_transform", checks.function("callback", callback), verbose)
     result = problem.solve(random_state, printing)
     print_end("learn_transform", result, verbose)
