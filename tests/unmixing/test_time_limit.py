@@ -42,7 +42,7 @@ def fits(monkeypatch):
         clock = time.perf_counter()
         result = solved(self, problem, number)
         took = time.perf_counter() - clock
-        limit = problem.options.algorithm.max_time
+        limit = problem.options.max_time
         made.append((limit, took, problem.data.Y.shape[2], len(result.history)))
         return result
 
