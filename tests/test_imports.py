@@ -32,7 +32,7 @@ LAYERS = [
     {"analysis"},
     {"unmixing"},
     {"report"},
-    {"unmixed"},
+    {"unmixed", "unmix_file"},
     {"unmix_api"},
     {"studio"},
     {"cli"},

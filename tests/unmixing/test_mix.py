@@ -1,14 +1,8 @@
-"""Groups and levels that a listener chose: what is refused, and how they are saved."""
-
-import dataclasses
+"""Groups and levels that a listener chose: what is refused."""
 
 import pytest
-from sound_files import tones, write
 
-from phinmf.cli import main
-from phinmf.unmixing import ownership
 from phinmf.unmixing.mix import Group, Level, Mix, check_mix, check_name
-from phinmf.unmixing.placing import replace_listing
 
 GOOD = ["drums", "Lead guitar (left)", "Bass & co", "ваще", "1", "rest of it"]
 BAD = ["", " ", "a/b", "a\\b", ".hidden", "end.", " x", "x ", "a\nb", "a\0", "CON", "com1.wav",
@@ -43,21 +37,3 @@ def test_names_that_some_disk_refuses(name):
 def test_mixes_that_cannot_be_meant(mix, words):
     with pytest.raises(ValueError, match=words):
         check_mix(mix, 3)
-
-
-def test_saved_in_result_json_and_read_again(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "song.wav", tones(9000))
-    how = ["-k", "2", "--window", "64", "--max-time", "1", "--no-report", "--quiet"]
-    assert main(["unmix", "song.wav", *how]) == 0
-    folder = tmp_path / "out/song"
-    before = ownership.read(folder)
-    mix = Mix([Group("hum", [2], 3)], [Level(-3.0, 0.5), Level(muted=True)], 1)
-    saved = replace_listing(folder, before, dataclasses.replace(before, mix=mix))
-    assert ownership.read(folder) == saved
-    assert saved.mix == mix
-    assert sorted(p.name for p in folder.parent.iterdir()) == ["song"]  # nothing else is left
-    with pytest.raises(FileExistsError, match="changed meanwhile"):
-        replace_listing(folder, before, before)
-    assert ownership.read(folder) == saved
-    ownership.replaceable(folder)  # it is still a folder of this program

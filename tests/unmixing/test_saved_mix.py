@@ -6,6 +6,7 @@ from studios import unmixed
 
 from phinmf.unmixing import ownership
 from phinmf.unmixing.mix import Group, Level, Mix
+from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.saved_mix import MixChanged, save_mix, stored
 
 
@@ -15,15 +16,21 @@ def folder(tmp_path):
 
 
 def test_saving_changes_the_listing_alone(folder):
-    before = everything(folder)
+    before, before_it = everything(folder), ownership.read(folder)
     record = save_mix(folder, Mix([Group("drums", [1, 2], 4)], [Level(-3.0)] * 3))
     after = everything(folder)
     assert record == ownership.read(folder)
     assert stored(record) == Mix([Group("drums", [1, 2], 4)], [Level(-3.0)] * 3, 1)
     assert {name for name in after if after[name] != before.get(name)} == {"result.json"}
     assert after.keys() == before.keys()
-    assert [path.name for path in folder.parent.iterdir()].count("song") == 1
-    assert ownership.ours(folder, "component_01.wav")
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["song", "song source.wav"]
+    ownership.replaceable(folder)  # it is still a folder of this program
+    with (
+        pytest.raises(FileExistsError, match="changed meanwhile"),
+        exchange(folder, before_it) as new,
+    ):
+        ownership.write(new, before_it, add=[])
+    assert record == ownership.read(folder)
 
 
 def test_an_old_revision_is_refused_with_what_is_stored(folder):
