@@ -7,7 +7,7 @@ from few_atoms import LIKELIHOODS, check_few, covariance, eigenvectors, same_bit
 from fuzz.formulas import check_fit, divergence_of, power
 from tensor_problems import host, tensor
 
-from phinmf import TLNMF, Anneal, Status, learn_transform, tl_nmf
+from phinmf import TLNMF, Anneal, Method, Status, learn_transform, tl_nmf
 from phinmf.algorithm import alternate
 from phinmf.algorithm.annealing import SINGLE_PAYS
 from phinmf.algorithm.run import Run
@@ -43,7 +43,7 @@ def test_few_atoms_contract(solver, engine, divergence, dtype):
     Y = sound(dtype=dtype)
     how = {"solver": solver, "divergence": divergence, "n_atoms": 7}
     for anneal in (True, False):
-        r = fitted(Y, engine, anneal=anneal, **how)
+        r = fitted(Y, engine, method=Method(anneal=anneal), **how)
         check_few(r, Y, 7, how)
         assert r.n_iter == HOW["max_iter"]
         assert r.objective < r.history.start
@@ -139,7 +139,7 @@ def test_a_run_from_factors_begins_with_all_atoms_that_are_learned(names):
     before = tl_nmf(Y, n_atoms=10, **HOW | {"max_iter": 40})
     start = {"init": before.Phi, "W": before.W, "H": before.H}
     for n_atoms in (10, None):
-        how = {name: start[name] for name in names} | {"anneal": Anneal()}
+        how = {name: start[name] for name in names} | {"method": Method(anneal=Anneal())}
         r = tl_nmf(Y, n_atoms=n_atoms, **HOW | how)
         assert set(r.history.atoms) == {n_atoms or 24}
         check_fit(Y, r, {})
@@ -169,7 +169,7 @@ def test_few_atoms_are_not_compared_with_a_start_over_all_of_them(divergence, en
     start = {"init": before.Phi, "W": before.W, "H": before.H}
     if engine == "tensors":
         start = {name: tensor(value) for name, value in start.items()}
-    r = fitted(Y, engine, n_atoms=6, anneal=False, divergence=divergence, **start)
+    r = fitted(Y, engine, n_atoms=6, method=Method(anneal=False), divergence=divergence, **start)
     assert r.n_iter == HOW["max_iter"]
     assert r.status is Status.MAX_ITER
     check_few(r, Y, 6, {"divergence": divergence})
@@ -194,7 +194,7 @@ def test_a_fixed_H_stays():
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_nothing_in_the_loop_has_more_rows_than_atoms(monkeypatch, solver, engine, anneal):
     """From the beginning of an iteration to its measurements."""
-    rows, inside = [], []
+    rows, inside, method = [], [], Method(anneal=anneal)
 
     def spy(owner, name, size):
         whole = getattr(owner, name)
@@ -216,7 +216,7 @@ def test_nothing_in_the_loop_has_more_rows_than_atoms(monkeypatch, solver, engin
     monkeypatch.setattr(Run, "measured", lambda *a: inside.clear() or measured(*a))
     Y = sound()
     fits = {
-        6: lambda P: tl_nmf(Y, solver=solver, engine=engine, anneal=anneal, n_atoms=P, **HOW),
+        6: lambda P: tl_nmf(Y, solver=solver, engine=engine, method=method, n_atoms=P, **HOW),
         5: lambda P: learn_transform(Y[0], np.ones_like(Y[0]), solver=solver, n_atoms=P, **ALONE),
     }
     for P, fit in fits.items():
@@ -280,7 +280,8 @@ def test_no_worse_than_the_start_and_in_the_order_of_the_model(
 ):
     Y, P = sound()[0], 6
     _, V_hat = model(Y, P, rng)
-    how = ALONE | {"solver": solver, "divergence": divergence, "anneal": anneal, "n_atoms": P}
+    how = ALONE | {"solver": solver, "divergence": divergence, "n_atoms": P}
+    how["method"] = Method(anneal=anneal)
     transforms = []
     r = learn_transform(
         give(Y), V_hat, callback=lambda state: transforms.append(state.Phi) and None, **how
@@ -308,7 +309,8 @@ def test_a_transform_near_its_model_comes_back_to_it(rng):
     E = 1e-3 * rng.standard_normal((20, 20))
     near, _ = np.linalg.qr((np.eye(20) + E - E.T) @ Phi)
     near *= np.sign((near * Phi).sum(axis=1, keepdims=True))
-    r = learn_transform(Y, V_hat, init=near, n_atoms=P, max_iter=60, tol=0, anneal=False)
+    method = Method(anneal=False, n_iter_transform=5)
+    r = learn_transform(Y, V_hat, init=near, n_atoms=P, max_iter=60, tol=0, method=method)
     start = learn_transform(Y, V_hat, init=near, n_atoms=P, max_iter=0, tol=0)
     assert r.objective < 0.2 * start.objective
     assert abs((r.Phi * Phi).sum(axis=1)).min() > 0.999
@@ -340,7 +342,8 @@ def test_the_scale_of_the_gradient_is_that_of_the_atoms_that_are_learned(monkeyp
     )
     for n_atoms in (6, None):
         scales.clear()
-        assert learn_transform(Y, V_hat, init=Phi, n_atoms=n_atoms, anneal=False).converged
+        how = {"n_atoms": n_atoms, "method": Method(anneal=False)}
+        assert learn_transform(Y, V_hat, init=Phi, **how).converged
         assert scales == {Y.shape[1] * (n_atoms or 24) ** 0.5}
 
 
