@@ -8,9 +8,8 @@ import pytest
 import phinmf
 from phinmf.audio.sources import ArraySource
 from phinmf.unmixing import budget
-from phinmf.unmixing.budget import Budget
 from phinmf.unmixing.fits import Fits
-from phinmf.unmixing.forecast import Size, Speed
+from phinmf.unmixing.forecast import Speed
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.options import UnmixOptions
 
@@ -49,28 +48,6 @@ def test_every_fit_has_its_share(monkeypatch):
         assert 0 < limit <= 5 - sum(took[:i])
 
 
-def test_what_does_not_fit_is_left_out(monkeypatch):
-    """Frames first, then the transform; both on a machine whose speed is given here."""
-    size = Size(1764, 3528, 2, 8, atoms=1764)
-    for seconds, speed, fewer, transform in (
-        (60, Speed(1e12, 1e10), False, True),
-        (30, Speed(2e11, 1.5e9), True, True),
-        (3, Speed(2e11, 1.5e9), True, False),
-    ):
-        monkeypatch.setattr(budget, "measured_speed", lambda _, speed=speed: speed)
-        plan = Budget(seconds, None, on_processor=True)
-        assert plan.allows_transform(size) == transform
-        n = plan.frames(size, transform)
-        assert budget.FEW_FRAMES <= n <= size.N
-        assert (n < size.N) == fewer
-
-
-def test_any_finite_time_is_a_limit(monkeypatch):
-    monkeypatch.setattr(budget, "measured_speed", lambda _: Speed(2e11, 1.5e9))
-    size = Size(1764, 3528, 2, 8, atoms=1764)
-    assert Budget(1e308, None, on_processor=True).frames(size, True) == size.N
-
-
 def test_more_time_never_learns_from_fewer_frames(monkeypatch):
     """Not even at the time from which the transform is learned, and 0 seconds are the least."""
     numbers = []
@@ -92,26 +69,6 @@ def test_more_time_never_learns_from_fewer_frames(monkeypatch):
 
 def stop():
     raise StopIteration
-
-
-def test_few_atoms_fit_into_less_time(monkeypatch):
-    monkeypatch.setattr(budget, "measured_speed", lambda _: Speed(2e11, 1.5e9))
-    every, few = (Size(1764, 3528, 2, 8, atoms=n) for n in (1764, 227))
-    allowed = [
-        [Budget(s, None, on_processor=True).allows_transform(size) for s in range(1, 40)]
-        for size in (every, few)
-    ]
-    assert allowed == [sorted(found) for found in allowed]
-    assert allowed[0].index(True) > allowed[1].index(True)
-    plan = Budget(20, None, on_processor=True)
-    assert plan.frames(few, True) > plan.frames(every, True)
-
-
-def test_no_limit_leaves_nothing_out():
-    plan, size = Budget(None, None, on_processor=True), Size(3840, 7680, 2, 8, atoms=3840)
-    assert plan.frames(size, True) == size.N
-    assert plan.allows_transform(size)
-    assert plan.first(size, True) is plan.second(size) is plan.left() is None
 
 
 @pytest.mark.parametrize("K", [1, 64])
