@@ -5,6 +5,7 @@ import pytest
 from clusters import engines_here
 from few_atoms import LIKELIHOODS, check_few, eigenvectors, same_bits, sound
 from fuzz.formulas import check_fit
+from problems import serves
 from tensor_problems import host, tensor
 
 import phinmf
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.usefixtures("always_coarse")
 HOW = {"n_components": 2, "max_iter": 7, "tol": 0, "random_state": 0}
 #: engines by name, and tensors
 ENGINES = [*engines_here(), "tensors"]
+SERVED = [(s, e) for s in SOLVERS for e in ENGINES if e == "tensors" or serves(e, s)]
 
 
 def fitted(Y, engine, **how):
@@ -31,8 +33,7 @@ def fitted(Y, engine, **how):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("divergence", LIKELIHOODS)
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("solver", "engine"), SERVED)
 def test_few_atoms_contract(solver, engine, divergence, dtype):
     Y = sound(dtype=dtype)
     how = {"solver": solver, "divergence": divergence, "n_atoms": 7}
@@ -55,9 +56,8 @@ def test_channels_weights_and_masks(engine, C, dtype):
         check_few(r, Y, P, {}, np.where(mask, 0, weights))
 
 
-@pytest.mark.parametrize("engine", ["compiled", "tensors"])
 @pytest.mark.parametrize("P", [1, 2, 23])
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("solver", "engine"), SERVED)
 def test_one_atom_and_nearly_all(engine, solver, P):
     Y = sound()
     r = fitted(Y, engine, solver=solver, n_atoms=P)

@@ -87,7 +87,7 @@ def test_a_fit_near_its_model_comes_back_to_it(rng):
     assert abs((r.Phi * Phi).sum(axis=1)).min() > 0.999
 
 
-@pytest.mark.parametrize("engine", ["array", "compiled", "dask"])
+@pytest.mark.parametrize("engine", ["array", "compiled"])
 @pytest.mark.parametrize("C", [1, 2])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_engines_channels_and_precisions(engine, C, dtype, rng):

@@ -117,8 +117,11 @@ def problem(rng, large=False, most_iter=12):
     n = N if weights is None else int(np.count_nonzero(weights))
     K = int(rng.integers(1, min(M, n, 12) + 1))
     how |= options(rng, Y.dtype == np.float32, most_iter) | given_parts(rng, Y, K)
-    if how.get("solver") == "jacobi" and Y.size > 20000:
-        how["solver"] = "quasi-newton"
+    if how.get("solver") == "jacobi":
+        if Y.size > 20000:
+            how["solver"] = "quasi-newton"
+        elif how.get("engine") == "compiled":
+            how["engine"] = "array"
     return Y, K, how
 
 

@@ -14,7 +14,7 @@ from phinmf.arrays.levels import levels
 from phinmf.divergences import Divergence, Penalty
 from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among
-from phinmf.engines.converging import CHECK_EVERY
+from phinmf.engines.sums import CHECK_EVERY
 from phinmf.fit import scaling
 from phinmf.fit.engine import divergence_of, engine_for
 from phinmf.fit.weights import in_own_unit

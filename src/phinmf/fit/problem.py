@@ -98,8 +98,9 @@ class Problem:
         data, options = self.data, self.options
         seed = seed_of(random_state) if files.used else None
         with engine_for(
-            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
-        ) as engine:
+            options.engine, data.Y, options.divergence, options.n_threads, data.weights,
+            data.links, options.algorithm.solver,
+        ) as engine:  # fmt: skip
             model = Model(engine, options.algorithm.penalty, kept=self.given.kept)
             run = Run(model, options.algorithm, self.subspace)
             restart = self.restart(random_state, callback, engine.powers())

@@ -67,7 +67,8 @@ class TransformProblem:
         restart = Restart(Iterate(Phi, *factors), rng_frames, seen)
         penalty, n_threads = options.algorithm.penalty, options.n_threads
         subspace, number = (None, None) if few is None else (few.subspace, few.number)
-        with engine_for(options.engine, Y, options.divergence, n_threads) as engine:
+        solver = options.algorithm.solver
+        with engine_for(options.engine, Y, options.divergence, n_threads, solver=solver) as engine:
             model = Model(engine, penalty, self.V_hat[self.order])
             run = Run(model, options.algorithm, subspace)
             outcome = alternate(run, restart, data.schedule(options.algorithm, n_atoms=number))
