@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import os
 import re
@@ -15,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from phinmf import arrays, checks, storage
-from phinmf.algorithm.annealing import Schedule
-from phinmf.algorithm.model import Iterate
-from phinmf.algorithm.restart import CheckpointWriter, Restart, Snapshot
-from phinmf.algorithm.run import Run
+from phinmf.algorithm.alternate import Save
+from phinmf.algorithm.run import Run, Snapshot
 from phinmf.algorithm.stopping import rounding
 from phinmf.fit.stored_run import snapshot_of
+from phinmf.result import Status
 
 log = logging.getLogger("phinmf")
 
@@ -64,24 +62,18 @@ class Files:
             resume = f"{resume}.{number}"
         return Files(checkpoint, self.every, resume)
 
-    def attach(
-        self,
-        restart: Restart,
-        known: Description,
-        run: Run,
-        schedule: Schedule,
-    ) -> Restart:
-        """Let a restart write checkpoints, and find where it continues instead of at its start."""
+    def attach(self, run: Run, known: Description) -> Save | None:
+        """Let a run continue from a checkpoint, if there is one; return what writes others."""
         if self.checkpoint is not None:
             check_place(self.checkpoint)
-            writer = FileWriter(self.checkpoint, self.every, known)
-            restart = dataclasses.replace(restart, checkpoint=writer)
         source = self.source
-        if source is None:
-            return restart
-        resumed = read(source, known, restart.start, run, schedule)
-        check_length(source, resumed, run.options.max_iter)
-        return dataclasses.replace(restart, start=resumed.start, resumed=resumed)
+        if source is not None:
+            snapshot = read(source, known, run)
+            check_length(source, snapshot, run.options.max_iter)
+            run.resume(snapshot)
+        if self.checkpoint is None:
+            return None
+        return FileWriter(self.checkpoint, self.every, known).save
 
     @property
     def source(self) -> File | None:
@@ -92,7 +84,7 @@ class Files:
         return path if self.resume and path is not None and found(path) else None
 
 
-class FileWriter(CheckpointWriter):
+class FileWriter:
     """Writes a checkpoint when `every` seconds have passed since the last one."""
 
     def __init__(self, path: File, every: float, known: Description) -> None:
@@ -101,21 +93,18 @@ class FileWriter(CheckpointWriter):
         self.known = known
         self.last = time.perf_counter()
 
-    def due(self) -> bool:
-        """Whether `every` seconds have passed."""
-        return time.perf_counter() - self.last >= self.every
-
-    def write(self, snapshot: Snapshot) -> None:
-        """Write a checkpoint."""
-        write(self.path, snapshot, self.known)
-        self.last = time.perf_counter()
+    def save(self, run: Run) -> None:
+        """Write a checkpoint of a run, if `every` seconds have passed."""
+        if time.perf_counter() - self.last >= self.every:
+            write(self.path, run.snapshot(), self.known)
+            self.last = time.perf_counter()
 
 
 def write(path: File, snapshot: Snapshot, known: Description) -> None:
     """Write a checkpoint; the previous one is kept beside it."""
-    last, memory, sample, stage, basis = snapshot.position
-    moments = {"start": snapshot.start, "last": last}
-    parts = {f"{k}_{name}": getattr(at, name) for k, at in moments.items() for name in FACTORS}
+    start, history, last, memory, stage, sample, basis = snapshot
+    moments = {"start": start, "last": last}
+    parts = {f"{k}_{name}": getattr(x, name) for k, x in moments.items() for name in FACTORS}
     if sample is not None:
         parts |= {f"sample_{k}": v for k, v in sample._asdict().items()}
     if basis is not None:
@@ -124,18 +113,18 @@ def write(path: File, snapshot: Snapshot, known: Description) -> None:
     parts = {name: arrays.to_numpy(array) for name, array in parts.items()}
     header = {
         "problem": dict(known),
-        "history": snapshot.history.to_json(),
+        "history": history.to_json(),
         "n_frames": stage.n_frames,
         "n_atoms": stage.n_atoms,
     }
     storage.write(path, "checkpoint", header, parts, keep_previous=True)
 
 
-def read(path: File, known: Description, start: Iterate, run: Run, schedule: Schedule) -> Snapshot:
+def read(path: File, known: Description, run: Run) -> Snapshot:
     """Read a checkpoint of the same problem; if it is damaged, the previous one."""
     stored = read_same(path, known)
     try:
-        snapshot = snapshot_of(stored, start, run, schedule)
+        snapshot = snapshot_of(stored, run)
         check_start(snapshot, run)
         return snapshot
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -192,7 +181,7 @@ def check_start(snapshot: Snapshot, run: Run) -> None:
     """Raise unless the objective at the start is that of the history: no result may be worse."""
     said = snapshot.history.start
     with np.errstate(all="ignore"):
-        cost = run.finish(snapshot.start, 0).objective
+        cost = run.evaluate(snapshot.start, 0, Status.MAX_ITER).objective
     if not abs(cost - said) <= rounding(said, run.shape, run.dtype):
         raise ValueError(f"its start has objective {cost:.6g}, but its history says {said:.6g}")
 
