@@ -113,11 +113,6 @@ def divided(numerator: Array, denominator: Array, otherwise: Array) -> Array:
     return cast(ratio, dtype_of(otherwise))
 
 
-def at_most(x: AnyArray, largest: float) -> Array:
-    """min(x, largest), entry by entry."""
-    return np.minimum(x, largest) if isinstance(x, np.ndarray) else x.clip(max=largest)
-
-
 def double_sum(A: Array, B: Array) -> float:
     """Σ a_ij b_ij in double precision."""
     if isinstance(A, np.ndarray):
