@@ -8,7 +8,7 @@ from clusters import needs_dask, same
 from few_atoms import check_few, sound
 
 import phinmf
-from phinmf import TLNMF, tl_nmf
+from phinmf import TLNMF, Method, tl_nmf
 from phinmf.engines.compiled import engine as compiled_engine
 from phinmf.engines.compiled.on_disk import FramesOnDisk
 
@@ -185,7 +185,7 @@ def test_frames_are_read_when_they_are_needed_and_never_held_as_a_whole():
         return np.random.default_rng(first).standard_normal((40, last - first))
 
     lazy = da.map_blocks(make, chunks=((40,), (500,) * 8), dtype=float, meta=np.empty((0, 0)))
-    model = TLNMF(2, max_iter=2, tol=0, anneal=False)
+    model = TLNMF(2, max_iter=2, tol=0, method=Method(anneal=False))
     H = model.fit(da.from_array(lazy.compute().T, chunks=(500, -1))).transform(lazy.T)
     lengths.clear()
     assert H.shape == (4000, 2)

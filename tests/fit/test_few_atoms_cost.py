@@ -9,7 +9,7 @@ from problems import serves
 from tensor_problems import tensor
 
 import phinmf
-from phinmf import TLNMF, learn_transform, tl_nmf
+from phinmf import TLNMF, Method, learn_transform, tl_nmf
 from phinmf.algorithm.run import Run
 from phinmf.engines.array import ArrayEngine, ArrayObjective
 from phinmf.engines.compiled.shard import Shard
@@ -80,12 +80,12 @@ def inside_the_loop(monkeypatch, wholes):
 def test_nothing_in_the_loop_has_more_rows_than_atoms(monkeypatch, solver, engine, anneal):
     Y = sound()
     with inside_the_loop(monkeypatch, Run) as sizes:
-        tl_nmf(Y, solver=solver, engine=engine, anneal=anneal, **HOW)
+        tl_nmf(Y, solver=solver, engine=engine, method=Method(anneal=anneal), **HOW)
     assert {name for name, _ in sizes} >= {"nmf_pass"}
     assert len({name for name, _ in sizes}) >= 3
     assert max(size for _, size in sizes) == P
     sizes.clear()
-    tl_nmf(Y, solver=solver, engine=engine, anneal=anneal, **HOW | {"n_atoms": None})
+    tl_nmf(Y, solver=solver, engine=engine, method=Method(anneal=anneal), **HOW | {"n_atoms": None})
     assert max(size for _, size in sizes) == M  # the test sees it
 
 
