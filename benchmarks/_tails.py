@@ -22,7 +22,7 @@ from phinmf.algorithm.run import Run
 from phinmf.algorithm.subspace import scaled
 from phinmf.engines.compiled.engine import CompiledEngine
 from phinmf.fit.problem import problem_of
-from phinmf.fit.seeds import spawn
+from phinmf.fit.restarts import spawn
 from phinmf.result import Row
 from phinmf.solvers import Descent
 

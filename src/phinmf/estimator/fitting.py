@@ -21,7 +21,7 @@ from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames
 from phinmf.fit.initial_factors import fixed_parts
 from phinmf.fit.problem import Problem, problem_of
-from phinmf.fit.seeds import spawn
+from phinmf.fit.restarts import spawn
 from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import ArrayInit
 from phinmf.result import Result, State

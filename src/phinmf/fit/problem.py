@@ -34,8 +34,7 @@ from phinmf.fit.finalize import (
     with_left_out_frames,
 )
 from phinmf.fit.initial_factors import InitialFactors, initial_factors
-from phinmf.fit.restarts import in_threads, in_turn
-from phinmf.fit.seeds import spawn
+from phinmf.fit.restarts import in_threads, in_turn, spawn
 from phinmf.fit.weights import in_units
 from phinmf.once import once
 from phinmf.result import Callback, Result

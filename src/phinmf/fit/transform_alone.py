@@ -18,7 +18,7 @@ from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length
 from phinmf.fit.finalize import result_of, warn_unless_converged
-from phinmf.fit.seeds import spawn
+from phinmf.fit.restarts import spawn
 from phinmf.fit.weights import in_units
 from phinmf.once import once
 from phinmf.result import Callback, Result, State
