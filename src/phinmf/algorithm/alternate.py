@@ -108,7 +108,7 @@ def save(run: Run, restart: Restart, history: History) -> None:
     """Write a checkpoint if one is due."""
     writer = restart.checkpoint
     if writer is not None and writer.due():
-        writer.write(Snapshot(restart.start, history, run.position()))
+        writer.write(Snapshot(history, run.position()))
 
 
 def finish(

@@ -43,9 +43,8 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The complete state of a fit between two outer iterations, as a checkpoint holds it."""
+    """The state of a fit between two outer iterations, as a checkpoint holds it; not its start."""
 
-    start: Iterate
     history: History
     position: Position
 

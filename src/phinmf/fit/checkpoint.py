@@ -1,33 +1,58 @@
-"""Checkpoints: the complete state of a run between two outer iterations, in a file."""
+"""Checkpoints: the complete state of a run between two outer iterations, in a file.
+
+* A run that is resumed has the same frames, options and start, which a description in the file
+  says; so the start itself is computed again, and not in the file.
+* The file before is kept as ``….previous``, and is read if the newest one is damaged or missing.
+* Everything that is read is compared with a table, the memory of the solver by the solver.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
 import os
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from phinmf import arrays, checks, storage
 from phinmf.algorithm.annealing import Schedule
-from phinmf.algorithm.model import Iterate
-from phinmf.algorithm.restart import CheckpointWriter, Restart, Snapshot
+from phinmf.algorithm.model import Iterate, Sample
+from phinmf.algorithm.restart import CheckpointWriter, Position, Restart, Snapshot, Stage
 from phinmf.algorithm.run import Run
-from phinmf.algorithm.stopping import rounding
-from phinmf.fit.stored_run import snapshot_of
+from phinmf.entries import (
+    NONNEGATIVE,
+    ORTHOGONAL,
+    POSITIVE,
+    Entry,
+    checked,
+    count,
+    index,
+    packed,
+    prefixed,
+    without_prefix,
+)
+from phinmf.result import History
 
 log = logging.getLogger("phinmf")
 
 File = str | os.PathLike[str]
-DIGEST = re.compile("(array )?[0-9a-f]{24}")  #: identifies an array, and says nothing of it
-FACTORS = ("Phi", "W", "H")  #: of an iterate
 Description = Mapping[str, Any]  #: what a checkpoint must agree with, as JSON holds it
+
+KIND = "checkpoint"
+MEMORY = "memory_"  #: prefix of the arrays of a solver
+TABLE = {
+    "Phi": Entry("P P", rule=ORTHOGONAL),  # in the precision of the stage
+    "W": Entry("P K", rule=NONNEGATIVE),
+    "H": Entry("K n", rule=NONNEGATIVE),
+    "n_atoms": Entry("", "int64", count("M"), group="atoms"),  # P, if it is less than M
+    "basis": Entry("M M", "float64", ORTHOGONAL, group="atoms"),
+    "n_frames": Entry("", "int64", POSITIVE, group="sample"),  # of a sample, with repetitions
+    "sample_frames": Entry("n", "int64", index("N"), group="sample"),
+    "sample_weights": Entry("n", "float64", POSITIVE, group="sample"),
+}
 
 
 @dataclass(frozen=True)
@@ -67,21 +92,21 @@ class Files:
     def attach(
         self,
         restart: Restart,
-        known: Description,
+        description: Description,
         run: Run,
         schedule: Schedule,
     ) -> Restart:
         """Let a restart write checkpoints, and find where it continues instead of at its start."""
         if self.checkpoint is not None:
-            check_place(self.checkpoint)
-            writer = FileWriter(self.checkpoint, self.every, known)
+            storage.check_place(self.checkpoint, KIND, keep_previous=True)
+            writer = FileWriter(self.checkpoint, self.every, description)
             restart = dataclasses.replace(restart, checkpoint=writer)
         source = self.source
         if source is None:
             return restart
-        resumed = read(source, known, restart.start, run, schedule)
+        resumed = read(source, description, restart.start, run, schedule)
         check_length(source, resumed, run.options.max_iter)
-        return dataclasses.replace(restart, start=resumed.start, resumed=resumed)
+        return dataclasses.replace(restart, resumed=resumed)
 
     @property
     def source(self) -> File | None:
@@ -89,16 +114,18 @@ class Files:
         if not isinstance(self.resume, bool):
             return self.resume
         path = self.checkpoint
-        return path if self.resume and path is not None and found(path) else None
+        if not self.resume or path is None:
+            return None
+        return path if Path(path).exists() or storage.previous(path).exists() else None
 
 
 class FileWriter(CheckpointWriter):
     """Writes a checkpoint when `every` seconds have passed since the last one."""
 
-    def __init__(self, path: File, every: float, known: Description) -> None:
+    def __init__(self, path: File, every: float, description: Description) -> None:
         self.path = path
         self.every = every
-        self.known = known
+        self.description = description
         self.last = time.perf_counter()
 
     def due(self) -> bool:
@@ -107,76 +134,91 @@ class FileWriter(CheckpointWriter):
 
     def write(self, snapshot: Snapshot) -> None:
         """Write a checkpoint."""
-        write(self.path, snapshot, self.known)
+        write(self.path, snapshot, self.description)
         self.last = time.perf_counter()
 
 
-def write(path: File, snapshot: Snapshot, known: Description) -> None:
+def write(path: File, snapshot: Snapshot, description: Description) -> None:
     """Write a checkpoint; the previous one is kept beside it."""
     last, memory, sample, stage, basis = snapshot.position
-    moments = {"start": snapshot.start, "last": last}
-    parts = {f"{k}_{name}": getattr(at, name) for k, at in moments.items() for name in FACTORS}
-    if sample is not None:
-        parts |= {f"sample_{k}": v for k, v in sample._asdict().items()}
-    if basis is not None:
-        parts["basis"] = basis
-    parts |= {f"memory_{k}": v for k, v in memory.items()}
-    parts = {name: arrays.to_numpy(array) for name, array in parts.items()}
-    header = {
-        "problem": dict(known),
-        "history": snapshot.history.to_json(),
-        "n_frames": stage.n_frames,
+    values = {
+        "Phi": last.Phi,
+        "W": last.W,
+        "H": last.H,
         "n_atoms": stage.n_atoms,
+        "basis": basis,
+        "n_frames": stage.n_frames,
+        "sample_frames": None if sample is None else sample.frames,
+        "sample_weights": None if sample is None else sample.weights,
     }
-    storage.write(path, "checkpoint", header, parts, keep_previous=True)
+    solver = {name: arrays.to_numpy(array) for name, array in memory.items()}
+    header = {"problem": dict(description), "history": snapshot.history.to_json()}
+    parts = packed(values, TABLE) | prefixed(MEMORY, solver)
+    storage.write(path, KIND, header, parts, keep_previous=True)
 
 
-def read(path: File, known: Description, start: Iterate, run: Run, schedule: Schedule) -> Snapshot:
-    """Read a checkpoint of the same problem; if it is damaged, the previous one."""
-    stored = read_same(path, known)
+def read(
+    path: File, description: Description, start: Iterate, run: Run, schedule: Schedule
+) -> Snapshot:
+    """Read a checkpoint of the same problem; its arrays are where those of the start are."""
+    header, parts = newest(path)
+    with storage.usable(path, KIND):
+        problem, history = dict(header["problem"]), History.from_json(header["history"])
+    for name, value in description.items():
+        if (before := problem.get(name)) != value:
+            raise ValueError(
+                f"{path} belongs to {difference(name, before, value)}; resume with the same frames"
+                " and options"
+            )
+    with storage.usable(path, KIND):
+        return Snapshot(history, position_of(parts, start, run, schedule))
+
+
+def position_of(parts: Mapping[str, Any], start: Iterate, run: Run, schedule: Schedule) -> Position:
+    """Return the position of a run from the arrays of a file."""
+    (M, K), N = start.W.shape, start.H.shape[1]
+    values = checked(parts, TABLE, M=M, K=K, N=N)
+    memory, n_atoms, n_frames = without_prefix(MEMORY, parts), values["n_atoms"], values["n_frames"]
+    if not run.fits(memory, n_atoms or M):
+        raise ValueError("its memory is not one of this solver")
+    sizes = len(values["Phi"]), values["H"].shape[1]
+    sample, n = None, N
+    if n_frames is not None:
+        sample = Sample(values["sample_frames"], values["sample_weights"])
+        n = len(sample.weights)
+    if not schedule.allows(n_atoms) or sizes != (n_atoms or M, n):
+        raise ValueError("its atoms or its frames are not those of a stage of this run")
+
+    def on_device(array: Any) -> Any:
+        return None if array is None else arrays.like(array, start.Phi)
+
+    Phi, W, H, basis = (on_device(values[name]) for name in ("Phi", "W", "H", "basis"))
+    memory = {name: on_device(array) for name, array in memory.items()}
+    stage = Stage(n_frames, arrays.dtype_of(Phi), n_atoms)
+    return Position(Iterate(Phi, W, H), memory, sample, stage, basis)
+
+
+def newest(path: File) -> storage.Stored:
+    """Read the file of a checkpoint; if it is damaged or missing, the previous one."""
     try:
-        snapshot = snapshot_of(stored, start, run, schedule)
-        check_start(snapshot, run)
-        return snapshot
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        why = storage.shortened(str(error))
-        raise ValueError(f"{path} is not a usable checkpoint: {why}") from error
-
-
-def read_same(path: File, known: Description) -> storage.Stored:
-    """Read the file of a checkpoint, or the previous one, and compare what it belongs to."""
-    try:
-        stored = storage.read(path, "checkpoint")
+        return storage.read(path, KIND)
     except (ValueError, FileNotFoundError) as error:
         if not storage.previous(path).exists():
             raise
         log.warning("%s: using the previous checkpoint", error)
-        stored = storage.read(storage.previous(path), "checkpoint")
-    saved = stored.header.get("problem")
-    if not isinstance(saved, dict):
-        raise ValueError(
-            f"{path} is not a complete checkpoint: it does not say which run it belongs to"
-        )
-    for name, value in known.items():
-        if saved.get(name) != value:
-            raise ValueError(
-                f"{path} belongs to another run: {difference(name, saved.get(name), value)}; resume"
-                " with the same frames and options"
-            )
-    return stored
+        return storage.read(storage.previous(path), KIND)
 
 
-def difference(name: str, saved: Any, here: Any) -> str:
+def difference(name: str, before: Any, now: Any) -> str:
     """Say how a run differs from that of a checkpoint; digests of arrays are not shown."""
-    arrays_given = [bool(DIGEST.fullmatch(str(value))) for value in (saved, here)]
-    if all(arrays_given):
-        others = "are others than those" if name.endswith("frames") else "is another than that"
-        return f"its {name} {others} given here"
-    was, now = (
-        "an array" if is_array else storage.shown(value)
-        for is_array, value in zip(arrays_given, (saved, here), strict=True)
+    digests = [str(value).startswith("array ") for value in (before, now)]
+    if all(digests):
+        return f"a run with another array of {name}"
+    was, has = (
+        "an array" if is_digest else storage.shown(value)
+        for value, is_digest in zip((before, now), digests, strict=True)
     )
-    return f"its {name} is {was}, here it is {now}"
+    return f"another run, whose {name} is {was}, here it is {has}"
 
 
 def check_length(path: File, snapshot: Snapshot, max_iter: int) -> None:
@@ -186,52 +228,3 @@ def check_length(path: File, snapshot: Snapshot, max_iter: int) -> None:
             f"max_iter is {max_iter}, but {path} has made {n} outer iterations already: resume with"
             f" max_iter of at least {n}"
         )
-
-
-def check_start(snapshot: Snapshot, run: Run) -> None:
-    """Raise unless the objective at the start is that of the history: no result may be worse."""
-    said = snapshot.history.start
-    with np.errstate(all="ignore"):
-        cost = run.finish(snapshot.start, 0).objective
-    if not abs(cost - said) <= rounding(said, run.shape, run.dtype):
-        raise ValueError(f"its start has objective {cost:.6g}, but its history says {said:.6g}")
-
-
-def check_place(path: File) -> None:
-    """Raise if a checkpoint cannot be written to this path, or must not."""
-    if not storage.named(path).parent.is_dir():
-        raise ValueError(f"checkpoint is {path}, but its folder does not exist: make it first")
-    refuse_other_files(path)
-    storage.writable(path)
-
-
-def refuse_other_files(path: str | os.PathLike[str]) -> None:
-    """Raise if a checkpoint would replace a file of another kind.
-
-    A damaged checkpoint is accepted if its `.previous` is valid.
-    """
-    before = storage.previous(path)
-    for place in (before, Path(path)):
-        if (
-            place.exists()
-            and not is_checkpoint(place)
-            and (place == before or not is_checkpoint(before))
-        ):
-            raise ValueError(
-                f"checkpoint is {path}, but {place} exists and is not a checkpoint of"
-                " phinmf: name another file, or remove this one"
-            )
-
-
-def is_checkpoint(path: Path) -> bool:
-    """Whether a file is a checkpoint."""
-    try:
-        storage.read(path, "checkpoint")
-    except (ValueError, FileNotFoundError):
-        return False
-    return True
-
-
-def found(path: str | os.PathLike[str]) -> bool:
-    """Whether a checkpoint or its previous one exists."""
-    return Path(path).exists() or storage.previous(path).exists()

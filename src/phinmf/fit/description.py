@@ -40,7 +40,7 @@ def description(
     kept, o = given.kept, options.algorithm
     columns = None if kept.columns is None else kept.columns.tolist()
     return {
-        "frames": data.digest,
+        "frames": f"array {data.digest}",
         "first_frames": first_frames_label(data),
         "n_components": K,
         "divergence": divergence_label(options.divergence),
