@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from _common import DEFAULTS, timed
+from _source_scores import component_signals
 
 import phinmf
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.analysis import atoms_for_energy
 from phinmf.linalg.manifold import dct
 from phinmf.result.masks import component_frames
-from phinmf.scores.oracles import component_signals
 
 FLOOR = DEFAULTS["floor"]
 NMF: dict[str, Any] = {"solver": None, "floor": FLOOR, "max_iter": 200, "tol": 1e-5}

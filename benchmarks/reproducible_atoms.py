@@ -15,15 +15,13 @@ from typing import Any
 
 import numpy as np
 from _common import ROOT, machine, read_csv, recording, table, write_csv
+from _source_scores import component_signals, grouped, oracle_grouping, score
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
 from phinmf.analysis import atoms_for_energy, karhunen_loeve, match_atoms, strongest_atoms
 from phinmf.audio.example import example
 from phinmf.linalg.manifold import random_orthogonal
-from phinmf.scores.grouping import grouped, oracle_grouping
-from phinmf.scores.measures import score
-from phinmf.scores.oracles import component_signals
 
 sys.path.append(str(ROOT / "paper"))
 from consensus import REFINE, average_transform, canonical_average

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from phinmf import linalg as linalg
     from phinmf import report as report
     from phinmf import result as result
-    from phinmf import scores as scores
     from phinmf import solvers as solvers
 
 __version__ = "1.0.0"
@@ -57,7 +56,7 @@ __all__ = [
 #: Packages with names of the reference; those that nothing above needs are imported when used.
 PACKAGES = (
     "analysis", "arrays", "audio", "divergences", "engines", "inits", "linalg",
-    "report", "result", "scores", "solvers",
+    "report", "result", "solvers",
 )  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from phinmf import checks
 from phinmf._types import AnyArray, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import Options
-from phinmf.algorithm.restart import Callback
 from phinmf.audio.frames import refuse_rate
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
@@ -22,7 +21,7 @@ from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
 from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import Init, InitName
-from phinmf.result import Result
+from phinmf.result import Callback, Result
 from phinmf.solvers import Solver, SolverName
 
 #: The paper's setting: ``tl_nmf(Y, 10, sparsity=150, **PAPER)``. The floor is not in the paper: at

@@ -9,7 +9,6 @@ from phinmf import arrays, checks
 from phinmf._types import Device, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import Options
-from phinmf.algorithm.restart import Callback
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
 from phinmf.fit import devices
@@ -18,7 +17,7 @@ from phinmf.fit.options import fit_options
 from phinmf.fit.transform_alone import TransformProblem
 from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import Init, InitName
-from phinmf.result import Result
+from phinmf.result import Callback, Result
 from phinmf.solvers import Solver, SolverName
 
 

@@ -34,12 +34,12 @@ def test_atoms_are_counted_by_their_power_over_the_floor():
     found = []
     for t in range(60):
         phase = s.phase(t, 0.0)
-        n = 100 if phase.n_atoms is None else phase.n_atoms
+        n = phase.stage.n_atoms or 100
         seen = np.count_nonzero(powers >= 10 * phase.floor)
-        assert phase.at_target or n >= seen
+        assert phase.final or n >= seen
         assert n in s.sizes
-        assert all(size < seen for size in s.sizes if size < n) or phase.at_target
-        assert s.allows(phase.n_atoms)
+        assert all(size < seen for size in s.sizes if size < n) or phase.final
+        assert s.allows(phase.stage.n_atoms)
         found.append(n)
     assert found == sorted(found)
     assert found[0] < 50
@@ -49,7 +49,7 @@ def test_atoms_are_counted_by_their_power_over_the_floor():
 def test_no_more_atoms_than_were_asked_for():
     powers = 0.9 ** np.arange(100)
     s = schedule(powers, n_atoms=30, start=1e-2, coarse=10.0)
-    found = [s.phase(t, 0.0).n_atoms for t in range(60)]
+    found = [s.phase(t, 0.0).stage.n_atoms for t in range(60)]
     assert max(found) == found[-1] == 30
     assert found[0] < 30
     assert all(map(s.allows, found))
@@ -60,14 +60,14 @@ def test_no_more_atoms_than_were_asked_for():
 @pytest.mark.parametrize("M", range(1, 30))
 def test_small_windows_have_stages_too(M):
     s = schedule(np.zeros(M))
-    found = [s.phase(t, 0.0).n_atoms for t in range(60)]
+    found = [s.phase(t, 0.0).stage.n_atoms for t in range(60)]
     assert found[-1] is None
     assert all(n is None or 1 <= n < M for n in found)
 
 
 def test_a_schedule_without_a_coarse_beginning_allows_all_atoms_only():
     s = schedule(np.ones(20), coarse=0.0)
-    assert {s.phase(t, 0.0).n_atoms for t in range(60)} == {None}
+    assert {s.phase(t, 0.0).stage.n_atoms for t in range(60)} == {None}
     assert s.allows(None)
     assert not any(map(s.allows, range(1, 20)))
 

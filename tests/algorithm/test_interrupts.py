@@ -27,7 +27,7 @@ WHERE = {  # what is interrupted
     "the move to its result": (CompiledObjective, "move"),
     "a new stage": (CompiledEngine, "subset"),
     "Φ made orthogonal again": (phinmf.algorithm.run, "polish"),
-    "the start of an iteration": (Run, "update"),
+    "the start of an iteration": (Run, "update_transform"),
     "the end of an iteration": (phinmf.algorithm.alternate, "reason_to_stop"),
 }
 

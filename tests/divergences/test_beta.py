@@ -1,15 +1,12 @@
 """β-divergences: derivatives by finite differences, descent of both steps, extreme entries."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 
 import phinmf
 from phinmf import Beta
 from phinmf.algorithm.nmf import nmf_step
-from phinmf.divergences import ItakuraSaito, Penalty, compiled_family
+from phinmf.divergences import ItakuraSaito, Penalty
 from phinmf.engines import ENGINES
 from phinmf.engines.array import ArrayEngine
 from phinmf.linalg.manifold import random_orthogonal
@@ -35,12 +32,12 @@ def test_the_derivatives(beta):
     second = differences(lambda x: x * d.slope(x**2, V_HAT, EPS), x)
     P, Q = d.nmf_split(V, V_HAT, EPS)
     in_model = differences(lambda b: d.value(V, b, EPS), V_HAT)
-    for found, expected in (
+    for formula, expected in (
         (d.slope(V, V_HAT, EPS), slope),
         (d.curvature(V, V_HAT, EPS), second),
         (Q - P, in_model),
     ):
-        assert found == pytest.approx(expected, rel=1e-7, abs=1e-7 * np.abs(expected).max())
+        assert formula == pytest.approx(expected, rel=1e-7, abs=1e-7 * np.abs(expected).max())
     assert (P >= 0).all()
     assert (Q >= 0).all()
     bound = d.bound(V, V_HAT, EPS)
@@ -56,13 +53,18 @@ def test_it_is_zero_only_at_equality_and_scales_with_the_power(beta):
     assert d.value(4 * V, 4 * V_HAT, 4 * EPS) == pytest.approx(4**beta * d.value(V, V_HAT, EPS))
 
 
-@pytest.mark.parametrize("beta", [0, 1])
-def test_it_is_continuous_in_beta(beta):
-    near = Beta(beta + 1e-6)
-    for formula in ("value", "slope", "curvature", "nmf_split"):
-        found, limit = (getattr(d, formula)(V, V_HAT, EPS) for d in (near, Beta(beta)))
-        for one, other in zip(as_tuple(found), as_tuple(limit), strict=True):
-            assert one + 0 * V == pytest.approx(other + 0 * V, rel=1e-3, abs=1e-4)
+def formulas(d):
+    """What is continuous in β, (5, 6, 9); the bound is not, because at 0 it is the paper's."""
+    entries = V, V_HAT, EPS
+    results = [d.value(*entries), d.slope(*entries), d.curvature(*entries), *d.nmf_split(*entries)]
+    return np.stack(np.broadcast_arrays(*results))
+
+
+def test_the_limits_in_beta():
+    assert formulas(Beta(0)) == pytest.approx(formulas(ItakuraSaito()), rel=1e-12)
+    assert np.array_equal(Beta(0).bound(V, V_HAT, EPS), ItakuraSaito().bound(V, V_HAT, EPS))
+    assert formulas(Beta(1e-6)) == pytest.approx(formulas(Beta(0)), rel=1e-3, abs=1e-4)
+    assert formulas(Beta(1 + 1e-6)) == pytest.approx(formulas(Beta(1)), rel=1e-3, abs=1e-4)
 
 
 def cost(engine, W, mu):
@@ -98,11 +100,11 @@ def test_a_transform_step_never_raises_the_loss(beta, engine):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         Y = rng.standard_normal((2, 6, 40)) * rng.gamma(0.5, size=(1, 1, 40))
-        held = ENGINES[engine](Y, Beta(beta))
+        frames = ENGINES[engine](Y, Beta(beta))
         Phi = random_orthogonal(6, rng)
-        held.rotate(Phi)
-        held.set_activations(rng.random((2, 40)))
-        objective, memory = held.objective(rng.random((6, 2)), EPS), None
+        frames.rotate(Phi)
+        frames.set_activations(rng.random((2, 40)))
+        objective, memory = frames.objective(rng.random((6, 2)), EPS), None
         before = objective.evaluate().loss
         for _ in range(4):
             step = LBFGS().update(Phi, objective, 3, memory)
@@ -111,14 +113,13 @@ def test_a_transform_step_never_raises_the_loss(beta, engine):
             before = step.loss
 
 
-@pytest.mark.parametrize("beta", [0, 0.5, 1, 2])
+@pytest.mark.parametrize("beta", [0, 0.5])  # the other families are in test_contracts
 def test_compiled_and_readable_fits_agree(beta):
     Y = np.random.default_rng(0).standard_normal((12, 90))
     Y[:, 5] = 0
     how = {"divergence": Beta(beta), "floor": 1e-2, "max_iter": 5, "tol": 0, "random_state": 0}
-    fast, slow = (phinmf.tl_nmf(Y, 3, engine=engine, **how) for engine in ("compiled", "array"))
-    assert fast.objective == pytest.approx(slow.objective, rel=1e-8)
     models = [phinmf.TLNMF(3, engine=engine, **how).fit(Y.T) for engine in ("compiled", "array")]
+    assert models[0].objective_ == pytest.approx(models[1].objective_, rel=1e-8)
     fast, slow = (model.transform(Y.T) for model in models)
     np.testing.assert_allclose(fast, slow, rtol=1e-4, atol=1e-6)
 
@@ -133,14 +134,14 @@ def test_results_are_finite_and_do_not_depend_on_the_unit(beta, floor, dtype):
     if floor:
         Y[:, 3] = 0
     how = {"divergence": Beta(beta), "floor": floor, "max_iter": 6, "tol": 0, "random_state": 0}
-    one, other = (phinmf.tl_nmf(Y * dtype(2.0**n), 2, **how) for n in (0, 12))
-    for array in (one.Phi, one.W, one.H, one.objective, one.history.objective):
+    unit, scaled = (phinmf.tl_nmf(Y * dtype(2.0**n), 2, **how) for n in (0, 12))
+    for array in (unit.Phi, unit.W, unit.H, unit.objective, unit.history.objective):
         assert np.isfinite(array).all()
-    assert one.objective <= one.history.start
-    assert np.array_equal(one.Phi, other.Phi)
-    assert np.array_equal(one.W, other.W)
-    assert np.array_equal(one.H * dtype(2.0**24), other.H)
-    assert one.objective == other.objective
+    assert unit.objective <= unit.history.start
+    assert np.array_equal(unit.Phi, scaled.Phi)
+    assert np.array_equal(unit.W, scaled.W)
+    assert np.array_equal(unit.H * dtype(2.0**24), scaled.H)
+    assert unit.objective == scaled.objective
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -160,35 +161,14 @@ def test_levels_that_differ_by_180_decibels(beta, dtype):
 def test_a_power_of_zero_is_no_nan(engine):
     """Without a floor, 0 log 0 and 0² log 0 are 0."""
     Y = np.array([[[0.0, 1.0, 2.0], [1.0, 0.0, 0.0]]])
-    held = ENGINES[engine](Y, Beta(1))
-    held.set_activations(np.full((1, 3), 0.5))
-    objective = held.objective(np.ones((2, 1)), 0.0)
-    here = objective.evaluate()
+    frames = ENGINES[engine](Y, Beta(1))
+    frames.set_activations(np.full((1, 3), 0.5))
+    objective = frames.objective(np.ones((2, 1)), 0.0)
+    loss, G = objective.evaluate()
     expected = 3 * (0.0 + 0.5) + 2 * (np.log(2) - 0.5) + 4 * np.log(8) - 3.5
-    assert here.loss == pytest.approx(expected)
-    assert np.isfinite(here.G).all()
+    assert loss == pytest.approx(expected)
+    assert np.isfinite(G).all()
     assert np.isfinite(objective.bound()).all()
-
-
-def test_beta_0_is_itakura_saito():
-    assert compiled_family(Beta(0)) is ItakuraSaito.family
-    for formula in ("value", "slope", "curvature", "bound", "nmf_split"):
-        found, expected = (getattr(d, formula)(V, V_HAT, EPS) for d in (Beta(0), ItakuraSaito()))
-        for one, other in zip(as_tuple(found), as_tuple(expected), strict=True):
-            assert one + 0 * V == pytest.approx(other + 0 * V, rel=1e-12)
-
-
-def as_tuple(found):
-    return found if isinstance(found, tuple) else (found,)
-
-
-@pytest.mark.parametrize("beta", BETAS)
-def test_instances_are_equal_and_print_alike(beta):
-    d = Beta(beta)
-    assert repr(d) == f"Beta(beta={float(beta)})"
-    for other in (Beta(float(beta)), copy.deepcopy(d), pickle.loads(pickle.dumps(d))):
-        assert other == d
-        assert hash(other) == hash(d)
 
 
 def test_sums_of_decimals_meet_1():

@@ -66,8 +66,8 @@ def inside_the_loop(monkeypatch, wholes):
 
         monkeypatch.setattr(Run, name, noted)
 
-    between("open", lambda: on.append(1))
-    between("measure", on.clear)
+    between("begin_iteration", lambda: on.append(1))
+    between("measured", on.clear)
     yield sizes
 
 

@@ -116,9 +116,9 @@ def test_the_scale_of_the_gradient_is_that_of_the_atoms_that_are_learned(monkeyp
     scales = []
     judged = alternate.reason_to_stop
 
-    def noted(history, options, phase, full_gradient):
-        scales.append(full_gradient)
-        return judged(history, options, phase, full_gradient)
+    def noted(run, callback):
+        scales.append(run.gradient_scale)
+        return judged(run, callback)
 
     monkeypatch.setattr(alternate, "reason_to_stop", noted)
     for n_atoms in (6, None):

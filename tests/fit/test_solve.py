@@ -26,15 +26,15 @@ def test_a_run_without_a_seed_is_resumed_again_and_again(tmp_path, give):
 
 
 def test_an_interrupt_in_the_last_steps_keeps_the_result(monkeypatch):
-    finish, calls = Run.finish, []
+    evaluate, calls = Run.evaluate, []
 
     def interrupted(self, *args):
         calls.append(0)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return finish(self, *args)
+        return evaluate(self, *args)
 
-    monkeypatch.setattr(Run, "finish", interrupted)
+    monkeypatch.setattr(Run, "evaluate", interrupted)
     r = tl_nmf(Y, 3, random_state=0, max_iter=8, tol=0)
     assert r.status is Status.INTERRUPTED
     monkeypatch.undo()
@@ -42,7 +42,7 @@ def test_an_interrupt_in_the_last_steps_keeps_the_result(monkeypatch):
 
 
 def test_an_interrupt_before_a_later_restart_begins_keeps_the_earlier_ones(monkeypatch):
-    begin, calls = Run.begin, []
+    begin, calls = Run.__init__, []
 
     def interrupted(self, *args):
         calls.append(0)
@@ -50,7 +50,7 @@ def test_an_interrupt_before_a_later_restart_begins_keeps_the_earlier_ones(monke
             raise KeyboardInterrupt
         return begin(self, *args)
 
-    monkeypatch.setattr(Run, "begin", interrupted)
+    monkeypatch.setattr(Run, "__init__", interrupted)
     model = TLNMF(3, n_init=4, random_state=0, max_iter=3, tol=0).fit(Y.T)
     assert len(model.objectives_) == 2
 

@@ -9,8 +9,8 @@ from phinmf import TLNMF, tl_nmf
 from phinmf.inits import (
     DCT,
     KLT,
+    ArrayInit,
     Frames,
-    GivenTransform,
     JointDiagonalisation,
     RandomOrthogonal,
     init_of,
@@ -29,7 +29,7 @@ def test_names_objects_and_arrays(rng):
     for given in (Phi.tolist(), *(give(Phi) for give in KINDS)):
         found = init_of(given).start(FRAMES, rng, np.float32)
         assert np.array_equal(host(found), Phi.astype(np.float32))
-    given = GivenTransform(Phi).start(FRAMES, rng, np.float64)
+    given = ArrayInit(Phi).start(FRAMES, rng, np.float64)
     given[0] = 0
     assert Phi[0].any()
 

@@ -15,7 +15,7 @@ from phinmf import arrays
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import cluster_tasks, lazy
 from phinmf.arrays.lazy import is_lazy
-from phinmf.arrays.parallel_map import parallel_map
+from phinmf.arrays.threads import parallel_map
 
 FRAMES = 1024  #: that are processed at a time
 THREADS_PAY = 2**22  #: minimum number of samples in memory for which threads save time

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import IntEnum
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
-Entries = Any  # one number, or an array or tensor of them: every formula is elementwise
+from phinmf._types import Array
+
+#: An array or a tensor of any shape, or one number: every formula is elementwise and broadcasts.
+Entries: TypeAlias = Array
 
 
 class Family(IntEnum):
-    """A divergence that compiled kernels compute; its value is the code that they are made for."""
+    """The formulas that compiled kernels are made for."""
 
     GAUSSIAN = 0
     ITAKURA_SAITO = 1
@@ -28,10 +31,6 @@ class Divergence(ABC):
 
     Attributes
     ----------
-    family : Family or None
-        Declare it only if the formulas are those of a compiled family: the kernels then compute
-        in their place. The declaration is verified (`phinmf.divergences.compiled_family`). With
-        None, the default, fits run on the readable array engine.
     max_exponent : float
         Largest γ for which the updates of W and H with `nmf_split` never raise the objective.
     smooth_updates : bool
@@ -45,7 +44,6 @@ class Divergence(ABC):
         False if there is no `nmf_split`: then the divergence serves `learn_transform` only.
     """
 
-    family: Family | None = None
     max_exponent: float = 1.0
     smooth_updates: bool = True
     degree: float = 0.0
@@ -54,19 +52,19 @@ class Divergence(ABC):
 
     @abstractmethod
     def value(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
-        """Return f(x), the cost of one entry."""
+        """Return f(x), the summand of (3)."""
 
     @abstractmethod
     def slope(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
-        """Return f'(x) / x."""
+        """Return f'(x) / x, of which (8) makes the gradient."""
 
     @abstractmethod
     def curvature(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
-        """Return f''(x), exact; it may be negative."""
+        """Return f''(x), as in (9): exact, and perhaps negative."""
 
     @abstractmethod
     def bound(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
-        """Return b(x) ≥ f''(x), never negative."""
+        """Return b(x) ≥ f''(x), never negative, for (11)."""
 
     def nmf_split(self, v: Entries, v_hat: Entries, eps: float) -> tuple[Entries, Entries]:
         """Return P, Q ≥ 0 with ∂f/∂v̂ = Q - P: numerator and denominator of the NMF updates."""

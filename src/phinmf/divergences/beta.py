@@ -10,17 +10,11 @@ from dataclasses import dataclass
 
 from phinmf import checks
 from phinmf.arrays import namespace
-from phinmf.divergences.base import Divergence, Entries, Family
+from phinmf.divergences.base import Divergence, Entries
 from phinmf.divergences.itakura_saito import ItakuraSaito
 
 LEAST, MOST = -1.0, 3.0  #: values of β that are allowed
-LEAST_POSITIVE = 2.0**-126
-FAMILIES = {
-    0.0: Family.ITAKURA_SAITO,
-    0.5: Family.SQUARE_ROOT,
-    1.0: Family.KULLBACK_LEIBLER,
-    2.0: Family.EUCLIDEAN,
-}
+LEAST_POSITIVE = 2.0**-126  #: the least normal number of single precision
 
 
 @dataclass(frozen=True)
@@ -45,11 +39,6 @@ class Beta(Divergence):
         # rounded, because the formulas are 0/0 at 0 and 1, which sums of decimals may just miss
         beta = round(checks.number("beta", self.beta, LEAST, most=MOST), 9)
         object.__setattr__(self, "beta", beta)
-
-    @property
-    def family(self) -> Family | None:  # type: ignore[override]
-        """The compiled family, if β is 0, ½, 1 or 2."""
-        return FAMILIES.get(self.beta)
 
     @property
     def max_exponent(self) -> float:  # type: ignore[override]

@@ -1,11 +1,17 @@
-"""Itakura–Saito: d(a|b) = a/b - log(a/b) - 1 with a = v + ε and b = v̂, the paper's choice."""
+"""Itakura–Saito, the paper's choice, and the Gaussian likelihood; a = v + ε and b = v̂.
+
+Itakura–Saito is d(a|b) = a/b - log(a/b) - 1. The Gaussian likelihood (Zhang, Soubies, Févotte 2020)
+is a/b + log b, without the term -log a - 1. Its loss has no barrier at x = 0, and of the two it
+alone can identify Φ from second moments. The term does not depend on v̂, so the updates of W and H
+are the same.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from phinmf.arrays import namespace
-from phinmf.divergences.base import Divergence, Entries, Family
+from phinmf.divergences.base import Divergence, Entries
 
 
 @dataclass(frozen=True)
@@ -18,8 +24,6 @@ class ItakuraSaito(Divergence):
     >>> float(ItakuraSaito().value(2.0, 2.5, 0.5))
     0.0
     """
-
-    family = Family.ITAKURA_SAITO
 
     def value(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
         """f(x) = (x²+ε)/v̂ - log((x²+ε)/v̂) - 1, the summand of (3)."""
@@ -44,7 +48,32 @@ class ItakuraSaito(Divergence):
         return split(v, v_hat, eps)
 
 
+@dataclass(frozen=True)
+class Gaussian(Divergence):
+    """Minus twice the log-likelihood of coefficients with variance v̂, up to a constant."""
+
+    def value(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
+        """f(x) = (x²+ε)/v̂ + log v̂."""
+        return (v + eps) / v_hat + namespace(v_hat).log(v_hat)
+
+    def slope(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
+        """f'(x)/x = 2/v̂."""
+        return 2 / v_hat
+
+    def curvature(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
+        """f''(x) = 2/v̂."""
+        return 2 / v_hat
+
+    def bound(self, v: Entries, v_hat: Entries, eps: float) -> Entries:
+        """b(x) = f''(x), which is never negative here."""
+        return 2 / v_hat
+
+    def nmf_split(self, v: Entries, v_hat: Entries, eps: float) -> tuple[Entries, Entries]:
+        """P and Q as for Itakura–Saito."""
+        return split(v, v_hat, eps)
+
+
 def split(v: Entries, v_hat: Entries, eps: float) -> tuple[Entries, Entries]:
-    """P and Q of every divergence that depends on v̂ as (v+ε)/v̂ + log v̂ does."""
+    """P and Q of a divergence that depends on v̂ as (v+ε)/v̂ + log v̂ does."""
     Q = 1 / v_hat
     return (v + eps) * Q * Q, Q

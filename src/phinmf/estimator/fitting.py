@@ -25,7 +25,7 @@ from phinmf.fit.options import FitOptions, fit_options
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
 from phinmf.fit.verbose import print_end, printed
-from phinmf.inits import GivenTransform
+from phinmf.inits import ArrayInit
 from phinmf.result import Result, State
 
 
@@ -114,7 +114,7 @@ def problem_for(
         W = estimator.components_
         H = encoding.encoded(estimator, X, first_frames=first_frames).H
         options = options_of(estimator, False if estimator.anneal is None else None)
-        options = replace(options, init=GivenTransform(arrays.like(estimator.transform_matrix_, X)))
+        options = replace(options, init=ArrayInit(arrays.like(estimator.transform_matrix_, X)))
     if activations is not None:
         H = arrays.like(checks.factor("activations", activations, (len(X), K), np.float64).T, X)
     return problem_of(

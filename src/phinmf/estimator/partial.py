@@ -25,8 +25,7 @@ from phinmf.fit.engine import divergence_of
 from phinmf.fit.initial_factors import fixed_parts
 from phinmf.fit.online import Learner, OnlineFit, again, prepared
 from phinmf.fit.verbose import say
-from phinmf.inits import Init
-from phinmf.inits.given import KnownTransform
+from phinmf.inits import Continuation, Init
 from phinmf.result.terms import divergence_label
 
 FORGET_FACTOR = 0.95  #: default
@@ -149,7 +148,7 @@ def begun(estimator: Any, Y: Array) -> Learner:
     fit = online_fit(e, K, options.init, seed, W, keeps_Phi or M == 1, kept)
     advise(Y, fit.options, more_come=True)
     if is_fitted(e):
-        init = KnownTransform(arrays.like(e.transform_matrix_, Y))
+        init = Continuation(arrays.like(e.transform_matrix_, Y))
         W = arrays.like(e.components_.T, Y, np.float64)
         fit = online_fit(e, e.n_components_, init, seed, W, fit.keeps_Phi, kept)
     return Learner(fit, first, lasting(e))
@@ -182,7 +181,7 @@ def online_fit(
     """Return a fit with the parameters that the estimator has now, as far as they may change."""
     e = estimator
     options = prepared(fitting.options_of(e), keeps_Phi)
-    if isinstance(init, KnownTransform):
+    if isinstance(init, Continuation):
         options = again(options, init.Phi)
     block_size = BLOCK * len(W)
     if e.block_size is not None:

@@ -28,8 +28,7 @@ from phinmf.estimator import fitting
 from phinmf.estimator.partial import lasting, online_fit
 from phinmf.fit.automatic import checked_components
 from phinmf.fit.online import Learned, Learner, Progress
-from phinmf.inits import GivenTransform
-from phinmf.inits.given import KnownTransform
+from phinmf.inits import ArrayInit, Continuation
 from phinmf.result import History
 from phinmf.storage import shown
 
@@ -87,7 +86,7 @@ def packed_learner(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
         values |= prefixed("window_", vars(at.window))
     if at.learned is not None:
         values |= vars(at.learned)
-    elif isinstance(init, (GivenTransform, KnownTransform)):
+    elif isinstance(init, (ArrayInit, Continuation)):
         values["init"] = arrays.cast(init.Phi, np.float64)
     elif not isinstance(model.init, str):
         raise ValueError(
@@ -115,7 +114,7 @@ def restored_learner(model: Any, header: Mapping[str, Any], parts: Mapping[str, 
     start_W, columns = values["start_W"], values["columns"]
     init = fitting.options_of(model).init
     if values["init"] is not None:
-        init = (KnownTransform if values["continues"] else GivenTransform)(values["init"])
+        init = (Continuation if values["continues"] else ArrayInit)(values["init"])
     fit = online_fit(
         model, checked_components(header["n_components"]), init, seed,
         np.zeros((M, 0)) if start_W is None else start_W, values["keeps_Phi"],

@@ -13,7 +13,6 @@ from phinmf import arrays, checks
 from phinmf._types import Array, Components, Device, Fixed, RandomState
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import Options
-from phinmf.algorithm.restart import Callback
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
@@ -24,7 +23,7 @@ from phinmf.fit import devices, weights
 from phinmf.fit.advice import refuse_transposed
 from phinmf.fit.checkpoint import File, Files
 from phinmf.inits import Init, InitName
-from phinmf.result import History
+from phinmf.result import Callback, History
 from phinmf.solvers import Solver, SolverName
 
 

@@ -25,7 +25,6 @@ from phinmf.algorithm.elimination import Count, eliminate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.algorithm.options import Options
-from phinmf.algorithm.restart import Restart
 from phinmf.algorithm.run import Run
 from phinmf.arrays.cluster_tasks import in_memory
 from phinmf.arrays.lazy import is_lazy
@@ -119,11 +118,11 @@ def over_complete_path(data: Data, how: Options, n_threads: int | None) -> list[
         model = Model(engine, how.penalty)
         W, _ = normalise(rng.exponential(size=(M, K)).astype(np.float32))
         H = flat_activations(engine.powers(), M, K, how.penalty)
-        restart = Restart(Iterate(identity, W, H), rng)
-        outcome = alternate(Run(model, how), restart, data.schedule(how))
+        run = Run(model, how, data.schedule(how), Iterate(identity, W, H), rng)
+        outcome = alternate(run)
         if outcome.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        last = outcome.last
+        last = outcome.iterate
         V = np.mean(np.square(last.Phi @ data.Y), axis=0)
         return eliminate(model, last, V, how.floor)
 

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import os
 import time
@@ -18,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from phinmf import arrays, checks, storage
-from phinmf.algorithm.annealing import Schedule
+from phinmf.algorithm.alternate import Save
+from phinmf.algorithm.annealing import Stage
 from phinmf.algorithm.model import Iterate, Sample
-from phinmf.algorithm.restart import CheckpointWriter, Position, Restart, Snapshot, Stage
-from phinmf.algorithm.run import Run
+from phinmf.algorithm.run import Run, Snapshot
 from phinmf.entries import (
     NONNEGATIVE,
     ORTHOGONAL,
@@ -89,24 +88,18 @@ class Files:
             resume = f"{resume}.{number}"
         return Files(checkpoint, self.every, resume)
 
-    def attach(
-        self,
-        restart: Restart,
-        description: Description,
-        run: Run,
-        schedule: Schedule,
-    ) -> Restart:
-        """Let a restart write checkpoints, and find where it continues instead of at its start."""
+    def attach(self, run: Run, description: Description) -> Save | None:
+        """Let a run continue from a checkpoint, if there is one; return what writes others."""
         if self.checkpoint is not None:
             storage.check_place(self.checkpoint, KIND, keep_previous=True)
-            writer = FileWriter(self.checkpoint, self.every, description)
-            restart = dataclasses.replace(restart, checkpoint=writer)
         source = self.source
-        if source is None:
-            return restart
-        resumed = read(source, description, restart.start, run, schedule)
-        check_length(source, resumed, run.options.max_iter)
-        return dataclasses.replace(restart, resumed=resumed)
+        if source is not None:
+            snapshot = read(source, description, run)
+            check_length(source, snapshot, run.options.max_iter)
+            run.resume(snapshot)
+        if self.checkpoint is None:
+            return None
+        return FileWriter(self.checkpoint, self.every, description).save
 
     @property
     def source(self) -> File | None:
@@ -119,7 +112,7 @@ class Files:
         return path if Path(path).exists() or storage.previous(path).exists() else None
 
 
-class FileWriter(CheckpointWriter):
+class FileWriter:
     """Writes a checkpoint when `every` seconds have passed since the last one."""
 
     def __init__(self, path: File, every: float, description: Description) -> None:
@@ -128,23 +121,20 @@ class FileWriter(CheckpointWriter):
         self.description = description
         self.last = time.perf_counter()
 
-    def due(self) -> bool:
-        """Whether `every` seconds have passed."""
-        return time.perf_counter() - self.last >= self.every
-
-    def write(self, snapshot: Snapshot) -> None:
-        """Write a checkpoint."""
-        write(self.path, snapshot, self.description)
-        self.last = time.perf_counter()
+    def save(self, run: Run) -> None:
+        """Write a checkpoint of a run, if `every` seconds have passed."""
+        if time.perf_counter() - self.last >= self.every:
+            write(self.path, run.snapshot(), self.description)
+            self.last = time.perf_counter()
 
 
 def write(path: File, snapshot: Snapshot, description: Description) -> None:
     """Write a checkpoint; the previous one is kept beside it."""
-    last, memory, sample, stage, basis = snapshot.position
+    history, iterate, memory, stage, sample, basis = snapshot
     values = {
-        "Phi": last.Phi,
-        "W": last.W,
-        "H": last.H,
+        "Phi": iterate.Phi,
+        "W": iterate.W,
+        "H": iterate.H,
         "n_atoms": stage.n_atoms,
         "basis": basis,
         "n_frames": stage.n_frames,
@@ -152,15 +142,13 @@ def write(path: File, snapshot: Snapshot, description: Description) -> None:
         "sample_weights": None if sample is None else sample.weights,
     }
     solver = {name: arrays.to_numpy(array) for name, array in memory.items()}
-    header = {"problem": dict(description), "history": snapshot.history.to_json()}
+    header = {"problem": dict(description), "history": history.to_json()}
     parts = packed(values, TABLE) | prefixed(MEMORY, solver)
     storage.write(path, KIND, header, parts, keep_previous=True)
 
 
-def read(
-    path: File, description: Description, start: Iterate, run: Run, schedule: Schedule
-) -> Snapshot:
-    """Read a checkpoint of the same problem; its arrays are where those of the start are."""
+def read(path: File, description: Description, run: Run) -> Snapshot:
+    """Read a checkpoint of the same problem as that of a run, which is at its start."""
     header, parts = newest(path)
     with storage.usable(path, KIND):
         problem, history = dict(header["problem"]), History.from_json(header["history"])
@@ -171,31 +159,28 @@ def read(
                 " and options"
             )
     with storage.usable(path, KIND):
-        return Snapshot(history, position_of(parts, start, run, schedule))
+        return snapshot_of(history, parts, run)
 
 
-def position_of(parts: Mapping[str, Any], start: Iterate, run: Run, schedule: Schedule) -> Position:
-    """Return the position of a run from the arrays of a file."""
-    (M, K), N = start.W.shape, start.H.shape[1]
+def snapshot_of(history: History, parts: Mapping[str, Any], run: Run) -> Snapshot:
+    """Return the snapshot of a run; its arrays are where those of the start are."""
+    Phi, (M, K), N = run.start.Phi, run.start.W.shape, run.shape[2]
     values = checked(parts, TABLE, M=M, K=K, N=N)
     memory, n_atoms, n_frames = without_prefix(MEMORY, parts), values["n_atoms"], values["n_frames"]
     if not run.fits(memory, n_atoms or M):
         raise ValueError("its memory is not one of this solver")
-    sizes = len(values["Phi"]), values["H"].shape[1]
-    sample, n = None, N
+    sample, n_used = None, N
     if n_frames is not None:
         sample = Sample(values["sample_frames"], values["sample_weights"])
-        n = len(sample.weights)
-    if not schedule.allows(n_atoms) or sizes != (n_atoms or M, n):
+        n_used = len(sample.weights)
+    sizes = len(values["Phi"]), values["H"].shape[1]
+    if not run.schedule.allows(n_atoms) or sizes != (n_atoms or M, n_used):
         raise ValueError("its atoms or its frames are not those of a stage of this run")
-
-    def on_device(array: Any) -> Any:
-        return None if array is None else arrays.like(array, start.Phi)
-
-    Phi, W, H, basis = (on_device(values[name]) for name in ("Phi", "W", "H", "basis"))
-    memory = {name: on_device(array) for name, array in memory.items()}
-    stage = Stage(n_frames, arrays.dtype_of(Phi), n_atoms)
-    return Position(Iterate(Phi, W, H), memory, sample, stage, basis)
+    stage = Stage(values["Phi"].dtype, n_frames, n_atoms)
+    memory = {name: arrays.like(array, Phi) for name, array in memory.items()}
+    iterate = Iterate(*(arrays.like(values[name], Phi) for name in ("Phi", "W", "H")))
+    basis = None if n_atoms is None else arrays.like(values["basis"], Phi)
+    return Snapshot(history, iterate, memory, stage, sample, basis)
 
 
 def newest(path: File) -> storage.Stored:

@@ -72,7 +72,7 @@ class Data:
         may_sample = whole and not o.penalty.smoothness  # a sample has no neighbours
         return Schedule(
             o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, may_sample, subspace, n_atoms,
-            o.tol,
+            o.tol, arrays.dtype_of(self.Y),
         )  # fmt: skip
 
 

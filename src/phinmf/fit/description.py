@@ -11,7 +11,7 @@ from phinmf import checks, inits
 from phinmf._types import Array, RandomState
 from phinmf.fit.data import Data
 from phinmf.fit.digest import digest
-from phinmf.fit.initial_factors import GivenFactors
+from phinmf.fit.initial_factors import InitialFactors
 from phinmf.fit.options import FitOptions
 from phinmf.inits import Init
 from phinmf.result.terms import divergence_label
@@ -30,15 +30,15 @@ def seed_of(random_state: RandomState) -> Seed:
 
 
 def description(
-    options: FitOptions, data: Data, given: GivenFactors, K: int, seed: Seed
+    options: FitOptions, data: Data, initial: InitialFactors, K: int, seed: Seed
 ) -> dict[str, Any]:
     """What a checkpoint must agree with, in values for JSON.
 
     Arrays are described as given: what is computed from them may differ in the last bit on another
     machine.
     """
-    kept, o = given.kept, options.algorithm
-    columns = None if kept.columns is None else kept.columns.tolist()
+    fixed, o = initial.fixed, options.algorithm
+    columns = None if fixed.columns is None else fixed.columns.tolist()
     return {
         "frames": f"array {data.digest}",
         "first_frames": first_frames_label(data),
@@ -52,12 +52,12 @@ def description(
         "n_iter_nmf": o.n_iter_nmf,
         "n_iter_transform": o.n_iter_transform,
         "nmf_exponent": o.nmf_exponent,
-        "fixed": {"W": columns, "H": kept.H is not None},
+        "fixed": {"W": columns, "H": fixed.H is not None},
         "random_state": seed,
         "init": init_label(options.init),
         "n_atoms": options.n_atoms,
-        "W": label(given.W) if given.W.shape[1] else None,
-        "H": None if given.H_as_given is None else label(given.H_as_given),
+        "W": label(initial.W) if initial.W.shape[1] else None,
+        "H": None if initial.H_original is None else label(initial.H_original),
     }
 
 
@@ -68,7 +68,7 @@ def first_frames_label(data: Data) -> str | None:
 
 def init_label(init: Init) -> str:
     """The name of a registered init, or a text that identifies another one."""
-    if isinstance(init, inits.GivenTransform):
+    if isinstance(init, inits.ArrayInit):
         return label(init.Phi)
     named = (name for name, kind in inits.INITS.items() if type(init) is kind and init == kind())
     return next(named, None) or object_label("init", init)

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import arrays
-from phinmf.algorithm.alternate import Outcome
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.run import Outcome
 from phinmf.engines.base import links_among
 from phinmf.fit.data import Data
 from phinmf.fit.encode import encode
@@ -21,7 +21,7 @@ from phinmf.warn import warn, warns_of_early_stops
 
 def result_of(outcome: Outcome, options: Options, scale: float) -> Result:
     """Return the result in the units of the data; warn if it did not converge."""
-    last, history, status, divergence, penalty = outcome
+    last, divergence, penalty, history, status = outcome
     asked_for = (Status.CALLBACK, Status.INTERRUPTED)
     unfinished = options.tol > 0 and not status.converged and status not in asked_for
     if status.failed or (unfinished and warns_of_early_stops()):

@@ -1,4 +1,4 @@
-"""Where W and H start, which of them stay as given, and in which units they come back."""
+"""Where W and H start, which of them are fixed, and in which units they come back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
 from phinmf._types import Array, Fixed, Indices, Precision
-from phinmf.algorithm.nmf import Kept, flat_activations, normalise
+from phinmf.algorithm.nmf import FixedFactors, flat_activations, normalise
 from phinmf.divergences import Penalty
 from phinmf.fit import scaling
 from phinmf.fit.data import Data
@@ -19,32 +19,32 @@ from phinmf.result import Result
 
 
 @dataclass(frozen=True)
-class GivenFactors:
-    """What the caller gave; double precision, H at unit power and for the frames of the fit."""
+class InitialFactors:
+    """The factors of the caller: in double precision, H at unit power and for frames of the fit."""
 
     shape: tuple[int, int, int]  #: M, number of frames of the fit, K
     dtype: Precision
     W: Array  #: (M, n): the first n ≤ K columns
     H: Array | None
-    H_as_given: Array | None  #: for all frames, in the units of the data
-    keeps_Phi: bool
-    kept: Kept
+    H_original: Array | None  #: for all frames, in the units of the data
+    fixes_Phi: bool
+    fixed: FixedFactors
 
     @property
-    def starts(self) -> bool:
-        """Whether W or H starts from what was given."""
+    def used(self) -> bool:
+        """Whether W or H starts from numbers of the caller."""
         return bool(self.W.shape[1]) or self.H is not None
 
     def start(
         self, powers: Array, penalty: Penalty, rng: np.random.Generator
     ) -> tuple[Array, Array]:
-        """W and H at the start, given or random or flat."""
+        """Return W and H at the start: those of the caller, or random and flat."""
         M, N, K = self.shape
         n = self.W.shape[1]
         drawn = rng.exponential(size=(M, K))  # columns of sum 1, all equally likely
         W: Array = arrays.like(drawn, powers)
         W[:, :n] = self.W
-        if self.kept.H is not None:  # W carries the scale
+        if self.fixed.H is not None:  # W carries the scale
             assert self.H is not None
             sum_of = arrays.namespace(W).sum
             mean = float(sum_of(W[:, n:], axis=0) @ sum_of(self.H[n:], axis=1)) / (M * N)
@@ -67,23 +67,23 @@ class GivenFactors:
             )
         return arrays.copied(W, self.dtype), arrays.cast(H, self.dtype)
 
-    def in_its_units(self, result: Result, place: Indices | slice) -> Result:
-        """The result with what stayed exactly as it was given, each frame where it was."""
+    def in_units_of_caller(self, result: Result, columns_of_frames: Indices | slice) -> Result:
+        """Return the result with the fixed columns and the order of frames of the caller."""
         assert result.W is not None
         assert result.H is not None
-        columns = self.kept.columns
-        W, H = arrays.copied(result.W), arrays.take_frames(result.H, place)
+        columns = self.fixed.columns
+        W, H = arrays.copied(result.W), arrays.take_frames(result.H, columns_of_frames)
         if columns is not None:
             W[:, columns] = arrays.cast(self.W[:, columns], self.dtype)
-            if self.kept.H is None:
+            if self.fixed.H is None:
                 _, s = normalise(self.W)
                 H[columns] /= arrays.cast(s[columns, None], self.dtype)
         return dataclasses.replace(result, W=W, H=H)
 
 
-def given_factors(
+def initial_factors(
     W: ArrayLike | None, H: ArrayLike | None, fixed: Fixed, n_components: int, data: Data
-) -> GivenFactors:
+) -> InitialFactors:
     """Check the factors that were given for all frames, some of which are used."""
     M, K, N = data.Y.shape[1], n_components, data.frames.shape[2]
     columns = arrays.zeros((M, 0), data.Y, np.float64)
@@ -96,13 +96,13 @@ def given_factors(
         activations = arrays.like(checks.factor("H", H, (K, N), np.float64), data.Y)
         with np.errstate(over="ignore"):  # looked for at the start
             unit = arrays.take_frames(activations, data.used) / data.scale**2
-    keeps_Phi, kept_columns, keeps_H = fixed_parts(fixed, columns.shape[1], H is not None)
-    if kept_columns is not None:
-        kept_columns = arrays.indices(kept_columns, data.Y)
-        scaling.check_kept_columns(columns[:, kept_columns], data.scale, arrays.dtype_of(data.Y))
-    kept = Kept(kept_columns, unit if keeps_H else None)
-    shape = (M, data.Y.shape[2], K)
-    return GivenFactors(shape, arrays.dtype_of(data.Y), columns, unit, activations, keeps_Phi, kept)
+    fixes_Phi, fixed_columns, fixes_H = fixed_parts(fixed, columns.shape[1], H is not None)
+    if fixed_columns is not None:
+        fixed_columns = arrays.indices(fixed_columns, data.Y)
+        scaling.check_fixed_columns(columns[:, fixed_columns], data.scale, arrays.dtype_of(data.Y))
+    fixed_factors = FixedFactors(fixed_columns, unit if fixes_H else None)
+    shape, dtype = (M, data.Y.shape[2], K), arrays.dtype_of(data.Y)
+    return InitialFactors(shape, dtype, columns, unit, activations, fixes_Phi, fixed_factors)
 
 
 def fixed_parts(given: Any, n_columns: int, has_H: bool) -> tuple[bool, Indices | None, bool]:

@@ -26,7 +26,7 @@ from phinmf.fit.engine import engine_for
 from phinmf.fit.options import FitOptions
 from phinmf.fit.problem import problem_of
 from phinmf.fit.scaling import at_scale
-from phinmf.inits.given import KnownTransform
+from phinmf.inits import Continuation
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History, Result, Row, State, Status
 from phinmf.warn import early_stops
@@ -93,7 +93,7 @@ class OnlineFit:
     @property
     def continues_fit(self) -> bool:
         """Whether it starts from what `fit` has learned, which is kept until the first step."""
-        return isinstance(self.options.init, KnownTransform)
+        return isinstance(self.options.init, Continuation)
 
     @property
     def window_size(self) -> int:
@@ -214,7 +214,7 @@ def again(options: FitOptions, Phi: Array) -> FitOptions:
     if (anneal := algorithm.anneal) is not None:
         start, length = min(anneal.start, AGAIN_FROM), min(anneal.length, AGAIN_LENGTH)
         algorithm = replace(algorithm, anneal=replace(anneal, start=start, length=length))
-    return replace(options, algorithm=algorithm, init=KnownTransform(Phi))
+    return replace(options, algorithm=algorithm, init=Continuation(Phi))
 
 
 def prepared(options: FitOptions, keeps_Phi: bool) -> FitOptions:

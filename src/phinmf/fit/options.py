@@ -53,7 +53,7 @@ class FitOptions:
         """Whether a run begins with few atoms; not if Φ starts from a given transform."""
         o = self.algorithm
         annealed = o.anneal is not None and o.anneal.start > o.floor and o.anneal.coarse > 0
-        return bool(annealed and o.solver and o.max_iter > 0 and not self.init.given)
+        return bool(annealed and o.solver and o.max_iter > 0 and not self.init.all_atoms)
 
     def after(self, seconds: float) -> FitOptions:
         """The same with less time, if time is limited."""

@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Components, Fixed, RandomState
-from phinmf.algorithm.alternate import Outcome, alternate
+from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
-from phinmf.algorithm.restart import Callback, Restart
-from phinmf.algorithm.run import Run
+from phinmf.algorithm.run import Outcome, Run
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.fit import scaling
@@ -28,13 +27,13 @@ from phinmf.fit.description import description, seed_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
 from phinmf.fit.finalize import result_of, with_left_out_frames
-from phinmf.fit.initial_factors import GivenFactors, given_factors
+from phinmf.fit.initial_factors import InitialFactors, initial_factors
 from phinmf.fit.options import FitOptions
-from phinmf.fit.restarts import in_threads, in_turn, stopping_with
+from phinmf.fit.restarts import in_threads, in_turn
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units, weighted
 from phinmf.once import once
-from phinmf.result import Result, Terms
+from phinmf.result import Callback, Result, Terms
 
 COARSE_PAYS = SINGLE_PAYS  #: minimum number of samples for which a coarse beginning saves time
 
@@ -44,7 +43,7 @@ class Problem:
     """Frames, a number of components, and how they are learned."""
 
     data: Data
-    given: GivenFactors
+    initial: InitialFactors
     n_components: int
     options: FitOptions
     chosen: FewAtoms | None = None  #: atoms to learn instead of the leading eigenvectors
@@ -63,23 +62,20 @@ class Problem:
         `began` is called with the number of a restart when it begins, `ended` with its number and
         its result.
         """
-        n, files, data = len(random_states), files or Files(), self.data
+        files, data = files or Files(), self.data
         callbacks = [in_units(callback, data.unit, data.scale) for callback in callbacks]
         problem = self.in_threads(jobs) if jobs > 1 else self
 
-        def one(number: int, stopped: Callable[[], bool]) -> Result:
+        def restart(number: int, callback: Callback | None) -> Result:
             if began is not None:
                 began(number)
-            callback = callbacks[number]
-            if jobs > 1:
-                callback = stopping_with(callback, stopped)
-            own = files.of_restart(number, n)
+            own = files.of_restart(number, len(callbacks))
             result = problem.result(problem.fit(random_states[number], callback, own))
             if ended is not None:
                 ended(number, result)
             return result
 
-        return in_threads(one, n, jobs) if jobs > 1 else in_turn(one, n)
+        return in_threads(restart, callbacks, jobs) if jobs > 1 else in_turn(restart, callbacks)
 
     def in_threads(self, jobs: int) -> Problem:
         """The same for restarts in threads: these share the processors and their common start."""
@@ -100,33 +96,33 @@ class Problem:
         with engine_for(
             options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
         ) as engine:
-            model = Model(engine, options.algorithm.penalty, kept=self.given.kept)
-            run = Run(model, options.algorithm, self.subspace)
-            restart = self.restart(random_state, callback, engine.powers())
+            model = Model(engine, options.algorithm.penalty, fixed=self.initial.fixed)
+            run = self.run(model, random_state)
+            save = None
             if files.used:
-                known = description(options, data, self.given, self.n_components, seed)
-                restart = files.attach(restart, known, run, self.schedule)
-            return alternate(run, restart, self.schedule)
+                own = description(options, data, self.initial, self.n_components, seed)
+                save = files.attach(run, own)
+            return alternate(run, callback, save)
 
-    def restart(
-        self, random_state: RandomState, callback: Callback | None, powers: Array
-    ) -> Restart:
-        """Where one restart begins, given the power (N,) of each frame."""
-        rng_Phi, rng_W, rng_frames = spawn(random_state, 3)
-        return Restart(self.start(rng_Phi, rng_W, powers), rng_frames, callback)
+    def run(self, model: Model, random_state: RandomState) -> Run:
+        """Return a run at its start."""
+        rng_Phi, rng_W, rng_sample = spawn(random_state, 3)
+        start = self.start(rng_Phi, rng_W, model.engine.powers())
+        options = self.options.algorithm
+        return Run(model, options, self.schedule, start, rng_sample, self.subspace)
 
     def start(
         self, rng_Phi: np.random.Generator, rng_W: np.random.Generator, powers: Array
     ) -> Iterate:
-        """Where one restart begins, given the power of each frame."""
+        """Return Φ, W and H at the start, from the mean power (N,) of each frame."""
         data, options = self.data, self.options.algorithm
         Phi, mixing = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_start
         if options.floor == 0:
             learned = options.solver is not None
             scaling.check_entries(Phi, arrays.take_frames(data.Y, data.columns), learned)
-        start = Iterate(Phi, *self.given.start(powers, options.penalty, rng_W))
+        start = Iterate(Phi, *self.initial.start(powers, options.penalty, rng_W))
         if mixing is not None:
-            n = self.given.W.shape[1]
+            n = self.initial.W.shape[1]
             start.W[:, :n] = mixing @ start.W[:, :n]
         if options.floor == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(
@@ -141,12 +137,12 @@ class Problem:
         If few atoms are learned, they replace the strongest ones, and W is carried over to these.
         """
         data, rng = self.data, rng or np.random.default_rng(0)
-        start = self.options.init.start(data.weighted, rng, self.given.dtype)
+        start = self.options.init.start(data.weighted, rng, self.initial.dtype)
         Phi = arrays.like(start, data.Y)
         if self.few_atoms is None or self.chosen is not None:
             return Phi, None  # a start that was chosen is in terms of its own atoms
         nearest = self.few_atoms.nearest(Phi)
-        return nearest, shares(Phi, nearest) if self.given.W.shape[1] else None
+        return nearest, shares(Phi, nearest) if self.initial.W.shape[1] else None
 
     @once
     def common_start(self) -> tuple[Array, Array | None]:
@@ -164,9 +160,9 @@ class Problem:
         if self.few_atoms is not None:
             known = self.few_atoms.subspace
             mixing = None if self.options.init.draws else self.common_start[1]
-            if self.given.W.shape[1] < self.n_components:
+            if self.initial.W.shape[1] < self.n_components:
                 return known
-            W = normalise(arrays.cast(self.given.W, self.given.dtype))[0]
+            W = normalise(arrays.cast(self.initial.W, self.initial.dtype))[0]
             if self.chosen is not None:
                 return replace(known, W=W)
             return known if mixing is None else replace(known, W=mixing @ W)
@@ -176,7 +172,7 @@ class Problem:
     def begins_coarse(self) -> bool:
         """Whether runs begin with few atoms: only where nothing that was given would be lost."""
         large = math.prod(self.data.Y.shape) >= COARSE_PAYS
-        return self.options.begins_coarse and large and not self.given.starts
+        return self.options.begins_coarse and large and not self.initial.used
 
     @once
     def schedule(self) -> Schedule:
@@ -187,11 +183,11 @@ class Problem:
 
     def result(self, outcome: Outcome) -> Result:
         """The result in the units of what was given, and for all of its frames."""
-        data, given, options = self.data, self.given, self.options
+        data, initial, options = self.data, self.initial, self.options
         result = result_of(outcome, options.algorithm, data.scale)
         if self.few_atoms is not None:
             result = self.few_atoms.noted(result)
-        result = given.in_its_units(result, data.columns)
+        result = initial.in_units_of_caller(result, data.columns)
         result = replace(result, terms=Terms(options.divergence, options.algorithm.penalty))
         if data.unit != 1:
             result = replace(
@@ -203,8 +199,8 @@ class Problem:
             )
         if isinstance(data.used, slice):
             return result
-        if given.kept.H is not None:
-            return replace(result, H=given.H_as_given)
+        if initial.fixed.H is not None:
+            return replace(result, H=initial.H_original)
         return with_left_out_frames(result, data, options)
 
 
@@ -232,18 +228,18 @@ def problem_of(
         options = options.after(time.perf_counter() - began)
     most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
     K = checks.count("n_components", n_components, 1, *most)
-    given = given_factors(W, H, fixed, K, data)
+    initial = initial_factors(W, H, fixed, K, data)
     check_length(options.n_atoms, M)
-    if options.n_atoms is not None and given.kept.columns is not None:
+    if options.n_atoms is not None and initial.fixed.columns is not None:
         raise ValueError(
             "n_atoms is set and fixed names W, but rows of W belong to atoms of the start, which"
             " n_atoms replaces: leave one of them out"
         )
-    if options.n_atoms is not None and given.keeps_Phi:
+    if options.n_atoms is not None and initial.fixes_Phi:
         raise ValueError(
             "n_atoms is set and fixed names Phi, so that no atoms are learned: leave one of them"
             " out"
         )
-    if given.keeps_Phi or M == 1:  # a 1×1 transform has nothing to learn
+    if initial.fixes_Phi or M == 1:  # a 1×1 transform has nothing to learn
         options = options.keeping_Phi()
-    return Problem(data, given, K, options)
+    return Problem(data, initial, K, options)

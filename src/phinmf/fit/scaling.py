@@ -12,7 +12,7 @@ from phinmf._types import AnyArray, Array
 from phinmf.arrays import dtype_of, namespace
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import Levels, each, levels, short_stretches, threads_for
-from phinmf.arrays.parallel_map import parallel_map
+from phinmf.arrays.threads import parallel_map
 
 QUIETEST = 1e-30  #: power of a frame, relative to the mean, below which it needs a floor
 
@@ -57,7 +57,7 @@ def check_range(dtype: Any, **given: float) -> None:
             )
 
 
-def check_kept_columns(W: Array, scale: float, dtype: Any) -> None:
+def check_fixed_columns(W: Array, scale: float, dtype: Any) -> None:
     """Raise if fixed columns of W have a scale for which activations leave the range of numbers."""
     reach = math.log2(float(np.finfo(dtype).max)) - 64  # room for large and small activations
     for s in arrays.to_numpy(namespace(W).sum(W, axis=0)).tolist():

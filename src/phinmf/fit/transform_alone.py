@@ -11,7 +11,6 @@ from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices, RandomState
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.model import Iterate, Model
-from phinmf.algorithm.restart import Callback, Restart
 from phinmf.algorithm.run import Run
 from phinmf.fit import scaling
 from phinmf.fit.data import Data, data_of
@@ -22,7 +21,7 @@ from phinmf.fit.options import FitOptions
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units
 from phinmf.once import once
-from phinmf.result import Result, State
+from phinmf.result import Callback, Result, State
 
 
 @dataclass(frozen=True)
@@ -56,21 +55,22 @@ class TransformProblem:
         """Learn Φ from one start."""
         data, options, few = self.data, self.options, self.few_atoms
         Y, floor = data.Y, options.algorithm.floor
-        rng_Phi, rng_frames = spawn(random_state, 2)
+        rng_Phi, rng_sample = spawn(random_state, 2)
         Phi = arrays.like(options.init.start(data.weighted, rng_Phi, arrays.dtype_of(Y)), Y)
         if few is not None:
             Phi = few.nearest(Phi[self.order])
         if floor == 0:
             scaling.check_entries(Phi, Y, learned=True)
         factors = arrays.zeros((Y.shape[1], 0), Y), arrays.zeros((0, Y.shape[2]), Y)
-        seen = in_units(self.in_rows_of_the_model(callback), data.unit, data.scale)
-        restart = Restart(Iterate(Phi, *factors), rng_frames, seen)
+        callback = in_units(self.in_rows_of_the_model(callback), data.unit, data.scale)
         penalty, n_threads = options.algorithm.penalty, options.n_threads
         subspace, number = (None, None) if few is None else (few.subspace, few.number)
         with engine_for(options.engine, Y, options.divergence, n_threads) as engine:
             model = Model(engine, penalty, self.V_hat[self.order])
-            run = Run(model, options.algorithm, subspace)
-            outcome = alternate(run, restart, data.schedule(options.algorithm, n_atoms=number))
+            schedule = data.schedule(options.algorithm, n_atoms=number)
+            start = Iterate(Phi, *factors)
+            run = Run(model, options.algorithm, schedule, start, rng_sample, subspace)
+            outcome = alternate(run, callback)
         result = replace(result_of(outcome, options.algorithm, data.scale), W=None, H=None)
         result = result if few is None else few.noted(result)
         return replace(result, Phi=result.Phi[self.place])

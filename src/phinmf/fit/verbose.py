@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from phinmf.algorithm.restart import Callback
-from phinmf.result import Result, State
+from phinmf.result import Callback, Result, State
 
 
 def say(text: str) -> None:

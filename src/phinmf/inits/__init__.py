@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from phinmf import checks
+from phinmf._types import AnyArray
 from phinmf.inits.base import Frames, Init
-from phinmf.inits.dct import DCT
-from phinmf.inits.given import GivenTransform, KnownTransform
 from phinmf.inits.joint_diagonalisation import JointDiagonalisation
-from phinmf.inits.klt import KLT
-from phinmf.inits.random import RandomOrthogonal
+from phinmf.inits.transforms import DCT, KLT, ArrayInit, Continuation, RandomOrthogonal
 
 #: Names that the argument ``init`` accepts.
 INITS: dict[str, type[Init]] = {
@@ -25,20 +23,20 @@ __all__ = [
     "DCT",
     "INITS",
     "KLT",
+    "ArrayInit",
+    "Continuation",
     "Frames",
-    "GivenTransform",
     "Init",
     "JointDiagonalisation",
-    "KnownTransform",
     "RandomOrthogonal",
     "init_of",
 ]
 
 
-def init_of(given: Any) -> Init:
-    """Return an init by its name, as given, or for an orthogonal array."""
-    if isinstance(given, Init):
-        return given
-    if given is None or isinstance(given, str):
-        return INITS[checks.known("init", given, INITS)]()
-    return GivenTransform(given)
+def init_of(init: str | Init | AnyArray) -> Init:
+    """Return the init of a name or of an orthogonal array (M, M); an init is returned as it is."""
+    if isinstance(init, Init):
+        return init
+    if init is None or isinstance(init, str):
+        return INITS[checks.known("init", init, INITS)]()
+    return ArrayInit(init)

@@ -41,14 +41,14 @@ class Init(ABC):
     ----------
     draws : bool
         Whether it draws random numbers; if not, all restarts share one start.
-    given : bool
-        Whether the caller gives the transform: then a run begins with all of its atoms.
+    all_atoms : bool
+        Whether a run begins with all of its atoms, because the transform was learned before.
     counts : bool
         Whether components can be counted in the start, before anything is learned.
     """
 
     draws: ClassVar[bool] = True
-    given: ClassVar[bool] = False
+    all_atoms: ClassVar[bool] = False
     counts: ClassVar[bool] = False
 
     @abstractmethod

@@ -21,8 +21,7 @@ from phinmf.arrays import (
 )
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import threads_for
-from phinmf.arrays.parallel_map import parallel_map
-from phinmf.arrays.threads import single_threaded_blas
+from phinmf.arrays.threads import parallel_map, single_threaded_blas
 from phinmf.engines.compiled.summation import Node, blocks_of, total
 from phinmf.linalg import leading
 from phinmf.linalg.leading import Enough

@@ -15,7 +15,7 @@ from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
 from phinmf.audio.frames import from_frames, refuse_rate
 from phinmf.divergences import Divergence
-from phinmf.result import figure, file, masks, summary
+from phinmf.result import file, masks, plots, summary
 from phinmf.result.record import Record
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class Result(Record):
         >>> figure = phinmf.tl_nmf(Y, n_components=3, max_iter=5, tol=0).plot(sample_rate=8000)
         >>> figure.savefig("result.png")
         """
-        return figure.figure_of(self, sample_rate, axes)
+        return plots.figure_of(self, sample_rate, axes)
 
     def _repr_html_(self) -> str:
         """Return a summary for a notebook."""

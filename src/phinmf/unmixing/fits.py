@@ -16,17 +16,16 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import AnyArray, Array
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.restart import Callback
 from phinmf.algorithm.subspace import Subspace
 from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.few_atoms import FewAtoms
-from phinmf.fit.initial_factors import given_factors
+from phinmf.fit.initial_factors import initial_factors
 from phinmf.fit.options import fit_options
 from phinmf.fit.problem import Problem
-from phinmf.inits import KnownTransform, init_of
+from phinmf.inits import Continuation, init_of
 from phinmf.linalg.manifold import exactly_orthogonal
-from phinmf.result import Result
+from phinmf.result import Callback, Result
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.warn import early_stops
 
@@ -101,9 +100,9 @@ class Fits:
         """A fit from the transform and the factors of another one, if there is one."""
         o, data, K = self.options, self.data, self.n_components
         Phi, W, H = (self.Phi, None, None) if before is None else (before.Phi, before.W, before.H)
-        init = KnownTransform(Phi)
+        init = Continuation(Phi)
         asked = fit_options(init=init, sparsity=o.sparsity, n_threads=o.n_threads, **how)
-        return Problem(data, given_factors(W, H, None, K, data), K, asked)
+        return Problem(data, initial_factors(W, H, None, K, data), K, asked)
 
     def solved(self, problem: Problem) -> Result:
         """Run a fit; not converging is no surprise here."""
