@@ -81,7 +81,7 @@ def learn_transform(
         for_nmf=False,
     )  # fmt: skip
     problem = TransformProblem.of(Y, V_hat, options)
-    advise(problem.data.frames, problem.options, channels=True)
+    advise(problem.data.frames, problem.options)
     seen = printed("learn_transform", checks.function("callback", callback), verbose)
     result = problem.solve(random_state, seen)
     print_end("learn_transform", result, verbose)

@@ -16,7 +16,7 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.estimator import encoding
 from phinmf.estimator.callbacks import Task, with_callbacks
 from phinmf.fit.advice import advise
-from phinmf.fit.automatic import AUTO, MANY, checked_components
+from phinmf.fit.automatic import AUTO, FIRST, checked_components
 from phinmf.fit.checkpoint import Files
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames
@@ -55,7 +55,7 @@ def fit_here(
     n_init = checks.count("n_init", estimator.n_init, 1)
     problem = problem_for(estimator, X, weights, first_frames, activations)
     advise(problem.data.frames, problem.options)
-    task = Task.of_fit(estimator, place.given, n_init)
+    task = Task.of_fit(estimator, place.frames, n_init)
     results = restarts(estimator, problem, task, place)
     del problem  # it holds a copy of the frames
     best = min(results, key=lambda result: result.objective)
@@ -158,7 +158,7 @@ def check_parameters(estimator: Any) -> None:
     K = checked_components(e.n_components)
     checks.count("n_init", e.n_init, 1)
     Files(e.checkpoint, e.checkpoint_every, e.resume)
-    fixed_parts(e.fixed, MANY if K == AUTO else K, has_H=True)
+    fixed_parts(e.fixed, FIRST if K == AUTO else K, has_H=True)
 
 
 def attributes(estimator: Any, Phi: Array, W: Array, scale: float) -> dict[str, Any]:

@@ -146,7 +146,7 @@ def begun(estimator: Any, Y: Array) -> Learner:
     kept = None if columns is None else arrays.indices(columns, Y)
     seed, first = drawn_seed(e.random_state), arrays.copied(Y[:, :, :1])
     fit = online_fit(e, K, options.init, seed, W, keeps_Phi or M == 1, kept)
-    advise(Y, fit.options, more_come=True)
+    advise(Y, fit.options)
     if is_fitted(e):
         init = Continuation(arrays.like(e.transform_matrix_, Y))
         W = arrays.like(e.components_.T, Y, np.float64)

@@ -106,17 +106,17 @@ def data_of(
         used = np.flatnonzero(weights)
         Y, weights = arrays.take_frames(Y, used), weights[used]
         links = links_among(used, frame_links)
-    known = levels(Y)
-    if not isinstance(used, slice) and known.silent.all():
+    level = levels(Y)
+    if not isinstance(used, slice) and level.silent.all():
         raise ValueError("the frames that are not masked are all zero: nothing can be learned")
-    scaling.check_floor(floor, scaling.check_audible(known), arrays.dtype_of(Y))
+    scaling.check_floor(floor, scaling.check_audible(level), arrays.dtype_of(Y))
     if may_merge and not options.penalty.smoothness and math.prod(Y.shape) < SINGLE_PAYS:
         few = in_memory(Y) if is_lazy(Y) else Y
         few, weights, columns = merge(few, weights)
         links = None  # frames are in another order
-        known = levels(few)
+        level = levels(few)
         Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
-    Y, scale = scaling.unit_power(Y, weights, known)
+    Y, scale = scaling.unit_power(Y, weights, level)
     return Data(
         frames, frame_weights, frame_links, unit, Y, scale, weights, used, columns, links
     )  # fmt: skip

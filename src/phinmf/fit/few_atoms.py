@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,7 @@ from phinmf.algorithm.subspace import Subspace, atoms_holding
 from phinmf.arrays import cast, dtype_of, namespace
 from phinmf.fit.data import Data
 from phinmf.inits.covariance import karhunen_loeve
-from phinmf.linalg.leading import LARGE
-from phinmf.result import Result
+from phinmf.linalg.eigenvectors import LARGE
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,10 @@ class FewAtoms:
         mean = xp.mean(W[n:], axis=0, keepdims=True)
         return xp.concat([W[:n], xp.broadcast_to(mean, W[n:].shape)])
 
-    def noted(self, result: Result) -> Result:
-        """Return a result that says how many atoms were learned."""
-        return replace(result, n_atoms=self.number, energy=self.subspace.share(self.number))
+    @property
+    def energy(self) -> float:
+        """The share of the energy that they hold."""
+        return self.subspace.share(self.number)
 
 
 def subspace_of(data: Data) -> Subspace:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,6 @@ from phinmf.algorithm.nmf import FixedFactors, flat_activations, normalise
 from phinmf.divergences import Penalty
 from phinmf.fit import scaling
 from phinmf.fit.data import Data
-from phinmf.result import Result
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,11 @@ class InitialFactors:
         drawn = rng.exponential(size=(M, K))  # columns of sum 1, all equally likely
         W: Array = arrays.like(drawn, powers)
         W[:, :n] = self.W
-        if self.fixed.H is not None:  # W carries the scale
-            assert self.H is not None
+        if (H := self.fixed.H) is not None:  # W carries the scale
             sum_of = arrays.namespace(W).sum
-            mean = float(sum_of(W[:, n:], axis=0) @ sum_of(self.H[n:], axis=1)) / (M * N)
+            mean = float(sum_of(W[:, n:], axis=0) @ sum_of(H[n:], axis=1)) / (M * N)
             W[:, n:] /= mean if mean > 0 else 1
-            return self.in_range(W, self.H)
+            return self.in_range(W, H)
         W, s = normalise(W)
         with np.errstate(over="ignore", invalid="ignore"):  # looked for next
             H = flat_activations(powers, M, K, penalty) if self.H is None else self.H * s[:, None]
@@ -67,18 +64,20 @@ class InitialFactors:
             )
         return arrays.copied(W, self.dtype), arrays.cast(H, self.dtype)
 
-    def in_units_of_caller(self, result: Result, columns_of_frames: Indices | slice) -> Result:
-        """Return the result with the fixed columns and the order of frames of the caller."""
-        assert result.W is not None
-        assert result.H is not None
-        columns = self.fixed.columns
-        W, H = arrays.copied(result.W), arrays.take_frames(result.H, columns_of_frames)
-        if columns is not None:
-            W[:, columns] = arrays.cast(self.W[:, columns], self.dtype)
+    def in_units_of_caller(
+        self, W: Array, H: Array, columns: Indices | slice
+    ) -> tuple[Array, Array]:
+        """Return W with fixed columns exactly as the caller has them, and H for his frames.
+
+        `columns` (n,) are those of H that belong to his n frames.
+        """
+        W, H = arrays.copied(W), arrays.take_frames(H, columns)
+        if (fixed := self.fixed.columns) is not None:
+            W[:, fixed] = arrays.cast(self.W[:, fixed], self.dtype)
             if self.fixed.H is None:
                 _, s = normalise(self.W)
-                H[columns] /= arrays.cast(s[columns, None], self.dtype)
-        return dataclasses.replace(result, W=W, H=H)
+                H[fixed] /= arrays.cast(s[fixed, None], self.dtype)
+        return W, H
 
 
 def initial_factors(
@@ -105,12 +104,12 @@ def initial_factors(
     return InitialFactors(shape, dtype, columns, unit, activations, fixes_Phi, fixed_factors)
 
 
-def fixed_parts(given: Any, n_columns: int, has_H: bool) -> tuple[bool, Indices | None, bool]:
-    """Return whether Φ stays, which of the given columns of W do, and whether H does."""
-    names = () if given is None else (given,) if isinstance(given, str) else given
+def fixed_parts(fixed: Any, n_columns: int, has_H: bool) -> tuple[bool, Indices | None, bool]:
+    """Return whether Φ is fixed, which columns of the caller's W are, and whether H is."""
+    names = () if fixed is None else (fixed,) if isinstance(fixed, str) else fixed
     if not isinstance(names, (dict, list, tuple, set)):
         raise TypeError(
-            f"fixed is {given!r}, but 'Phi', 'W', 'H', a list of them or a dict such as"
+            f"fixed is {fixed!r}, but 'Phi', 'W', 'H', a list of them or a dict such as"
             " {'W': [0, 1]} is needed"
         )
     for name in names:

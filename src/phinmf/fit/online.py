@@ -25,7 +25,7 @@ from phinmf.fit.blocks import Block, Waiting, with_sound
 from phinmf.fit.engine import engine_for
 from phinmf.fit.options import FitOptions
 from phinmf.fit.problem import problem_of
-from phinmf.fit.scaling import at_scale
+from phinmf.fit.scaling import to_scale
 from phinmf.inits import Continuation
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History, Result, Row, State, Status
@@ -141,7 +141,7 @@ class OnlineFit:
         """Return the divergence and the penalty of a block."""
         learned, options = at.learned, self.options.algorithm
         assert learned is not None
-        Y = at_scale(block.Y, 0, at.scale)
+        Y = to_scale(block.Y, 0, at.scale)
         o = self.options
         with engine_for(o.engine, Y, o.divergence, o.n_threads, block.weights) as engine:
             W = arrays.cast(learned.W, engine.dtype)

@@ -26,14 +26,19 @@ from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import description, seed_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
-from phinmf.fit.finalize import result_of, with_left_out_frames
+from phinmf.fit.finalize import (
+    in_units_of_data,
+    result_of,
+    warn_unless_converged,
+    with_left_out_frames,
+)
 from phinmf.fit.initial_factors import InitialFactors, initial_factors
 from phinmf.fit.options import FitOptions
 from phinmf.fit.restarts import in_threads, in_turn
 from phinmf.fit.seeds import spawn
-from phinmf.fit.weights import in_units, weighted
+from phinmf.fit.weights import in_units
 from phinmf.once import once
-from phinmf.result import Callback, Result, Terms
+from phinmf.result import Callback, Result
 
 COARSE_PAYS = SINGLE_PAYS  #: minimum number of samples for which a coarse beginning saves time
 
@@ -158,14 +163,14 @@ class Problem:
     def subspace(self) -> Subspace | None:
         """The subspace of few atoms, or that in which learning all atoms begins, if it does."""
         if self.few_atoms is not None:
-            known = self.few_atoms.subspace
+            subspace = self.few_atoms.subspace
             mixing = None if self.options.init.draws else self.common_start[1]
             if self.initial.W.shape[1] < self.n_components:
-                return known
+                return subspace
             W = normalise(arrays.cast(self.initial.W, self.initial.dtype))[0]
             if self.chosen is not None:
-                return replace(known, W=W)
-            return known if mixing is None else replace(known, W=mixing @ W)
+                return replace(subspace, W=W)
+            return subspace if mixing is None else replace(subspace, W=mixing @ W)
         return subspace_of(self.data) if self.begins_coarse else None
 
     @property
@@ -182,26 +187,17 @@ class Problem:
         return self.data.schedule(self.options.algorithm, coarse, number)
 
     def result(self, outcome: Outcome) -> Result:
-        """The result in the units of what was given, and for all of its frames."""
+        """Return the result in the units of the caller, and for all of his frames."""
         data, initial, options = self.data, self.initial, self.options
-        result = result_of(outcome, options.algorithm, data.scale)
-        if self.few_atoms is not None:
-            result = self.few_atoms.noted(result)
-        result = initial.in_units_of_caller(result, data.columns)
-        result = replace(result, terms=Terms(options.divergence, options.algorithm.penalty))
-        if data.unit != 1:
-            result = replace(
-                result,
-                objective=data.unit * result.objective,
-                divergence=data.unit * result.divergence,
-                penalty=data.unit * result.penalty,
-                history=weighted(result.history, data.unit),
-            )
-        if isinstance(data.used, slice):
-            return result
-        if initial.fixed.H is not None:
-            return replace(result, H=initial.H_original)
-        return with_left_out_frames(result, data, options)
+        warn_unless_converged(outcome.status, options.algorithm.tol)
+        Phi, H = outcome.iterate.Phi, in_units_of_data(outcome.iterate.H, data.scale)
+        W, H = initial.in_units_of_caller(outcome.iterate.W, H, data.columns)
+        if not isinstance(data.used, slice):
+            if initial.H_original is not None and initial.fixed.H is not None:
+                H = initial.H_original
+            else:
+                H = with_left_out_frames(Phi, W, H, data, options)
+        return result_of(outcome, data, options, self.few_atoms, W, H)
 
 
 def problem_of(

@@ -16,7 +16,7 @@ from phinmf.fit import scaling
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length
-from phinmf.fit.finalize import result_of
+from phinmf.fit.finalize import result_of, warn_unless_converged
 from phinmf.fit.options import FitOptions
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units
@@ -71,8 +71,8 @@ class TransformProblem:
             start = Iterate(Phi, *factors)
             run = Run(model, options.algorithm, schedule, start, rng_sample, subspace)
             outcome = alternate(run, callback)
-        result = replace(result_of(outcome, options.algorithm, data.scale), W=None, H=None)
-        result = result if few is None else few.noted(result)
+        warn_unless_converged(outcome.status, options.algorithm.tol)
+        result = result_of(outcome, data, options, few)
         return replace(result, Phi=result.Phi[self.place])
 
     @once
@@ -100,7 +100,7 @@ class TransformProblem:
         if callback is None or self.few_atoms is None:
             return callback
 
-        def seen(state: State) -> object:
+        def reordered(state: State) -> object:
             return callback(replace(state, Phi=state.Phi[self.place]))
 
-        return seen
+        return reordered
