@@ -84,12 +84,16 @@ def learned(mixture: Mixture, setting: Setting, seed: int) -> Separation:
     if not setting.learn:
         how["fixed"] = "Phi"
     schedule = phinmf.Anneal(start=setting.start, length=setting.length) if setting.start else False
-    learning = {"anneal": schedule, "max_iter": setting.max_iter, "divergence": setting.divergence}
+    learning = {
+        "method": phinmf.Method(anneal=schedule),
+        "max_iter": setting.max_iter,
+        "divergence": setting.divergence,
+    }
     learning |= setting.atoms
     fit, seconds = timed(lambda: phinmf.tl_nmf(Y, K, **learning, **how))
     how |= {
         "solver": None,
-        "anneal": False,
+        "method": phinmf.Method(anneal=False),
         "init": fit.Phi,
         "W": fit.W,
         "H": fit.H,

@@ -17,12 +17,12 @@ import numpy as np
 
 from phinmf.algorithm import alternate
 from phinmf.algorithm.model import Iterate, Model
+from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Run
 from phinmf.algorithm.subspace import scaled
 from phinmf.engines.compiled.engine import CompiledEngine
-from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
-from phinmf.fit.seeds import spawn
+from phinmf.fit.restarts import spawn
 from phinmf.result import Row
 from phinmf.solvers import Descent
 
@@ -137,8 +137,8 @@ def learned(
     Y: np.ndarray, way: type[Run], last_steps: Sequence[int], seed: int, **how: Any
 ) -> Learned:
     """Learn with one of the ways, then make NMF steps on all rows at the target floor."""
-    problem = problem_of(Y, 10, fit_options(**how))
-    options, data = problem.options.algorithm, problem.data
+    problem = problem_of(Y, 10, Options(**how))
+    options, data = problem.options, problem.data
     with CompiledEngine(data.Y, problem.options.divergence, None, data.weights) as engine:
         model, made = Model(engine, options.penalty), min(last_steps)
         rng_Phi, rng_W, rng_sample = spawn(seed, 3)

@@ -31,7 +31,7 @@ ATOMS, K, SIZE = 50, 10, 7  #: compared atoms, components, starts of a group
 HOW: dict[str, Any] = {"floor": 1e-10, "sparsity": 150.0}
 #: W and H fitted again in a transform that stays as it is
 REFIT: dict[str, Any] = {
-    "solver": None, "anneal": False, "n_iter_nmf": 1, "max_iter": 100, "tol": 0,
+    "solver": None, "method": phinmf.Method(anneal=False, n_iter_nmf=1), "max_iter": 100, "tol": 0,
 }  # fmt: skip
 
 

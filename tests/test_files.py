@@ -17,11 +17,13 @@ from problems import notes
 from sound_files import RATE, tones
 
 import phinmf
-from phinmf import TLNMF, Anneal, Result, UnmixModel, storage, tl_nmf
+from phinmf import TLNMF, Anneal, Checkpoint, Method, Result, UnmixModel, storage, tl_nmf
 
 Y = notes(M=8, n=1500)
 SHORT = {"max_iter": 12, "tol": 0, "random_state": 0, "engine": "array"}  # nothing is compiled
-SAMPLED = Anneal(length=30, all_frames=1e-5)  # checkpoints hold a sample of the frames
+SAMPLED = Method(
+    anneal=Anneal(length=30, all_frames=1e-5)
+)  # checkpoints hold a sample of the frames
 ON_WINDOWS = os.name == "nt"
 
 
@@ -36,11 +38,12 @@ class Kind:
 
 
 def checkpoint(path):
-    tl_nmf(Y, 2, anneal=SAMPLED, checkpoint=path, checkpoint_every=0, **SHORT)
+    tl_nmf(Y, 2, method=SAMPLED, checkpoint=Checkpoint(path, every=0), **SHORT)
 
 
 def resumed(path):
-    return tl_nmf(Y, 2, anneal=SAMPLED, resume=path, **SHORT)
+    storage.read(path, "checkpoint")  # if there is no file, a fit begins afresh
+    return tl_nmf(Y, 2, method=SAMPLED, checkpoint=Checkpoint(path, resume=True), **SHORT)
 
 
 def factors(result):

@@ -4,12 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from phinmf.algorithm.annealing import Anneal
+from phinmf.algorithm.options import Method
 from phinmf.api import PAPER, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.audio.many_files import frames_from_files
 from phinmf.audio.streams import stream_frames
 from phinmf.divergences import Beta, Divergence
 from phinmf.estimator.tlnmf import TLNMF
+from phinmf.fit.checkpoint import Checkpoint
 from phinmf.result import History, Result, State, Status
 from phinmf.transform_api import learn_transform, sparsity_from_lambda
 from phinmf.unmix_api import unmix
@@ -35,8 +37,10 @@ __all__ = [
     "TLNMF",
     "Anneal",
     "Beta",
+    "Checkpoint",
     "Divergence",
     "History",
+    "Method",
     "Result",
     "State",
     "Status",

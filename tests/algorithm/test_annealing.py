@@ -5,7 +5,7 @@ import pytest
 from problems import notes
 
 import phinmf
-from phinmf import Anneal, Status
+from phinmf import Anneal, Method, Status
 from phinmf.algorithm.annealing import SINGLE_SERVES, Schedule
 
 SHAPE = (1, 100, 5000)
@@ -87,7 +87,7 @@ def test_a_fixed_transform_with_the_same_schedule_parts_two_close_notes_as_well(
     learned = sdr()
     assert learned > 10
     assert sdr(solver=None) > learned - 3
-    assert sdr(solver=None, anneal=False) < 6
+    assert sdr(solver=None, method=Method(anneal=False)) < 6
 
 
 @pytest.mark.parametrize("init", ["dct", "random"])
@@ -162,7 +162,7 @@ def test_annealing_needs_few_evaluations_to_beat_quasi_newton():
 
 def test_bad_schedules_are_refused():
     with pytest.raises(ValueError, match="anneal is 'yes', which is not known"):
-        phinmf.tl_nmf(notes(), 2, anneal="yes")
+        Method(anneal="yes")
     with pytest.raises(ValueError, match="start is 0, but a finite number > 0"):
         Anneal(start=0)
     with pytest.raises(ValueError, match="length is 0, but a whole number ≥ 1"):

@@ -8,7 +8,7 @@ from hostile import nothing_changes
 from tensor_problems import host, tensor
 
 import phinmf
-from phinmf import Anneal, Status, learn_transform, tl_nmf
+from phinmf import Anneal, Method, Status, learn_transform, tl_nmf
 from phinmf.algorithm.annealing import Schedule
 from phinmf.algorithm.subspace import Subspace
 
@@ -99,7 +99,7 @@ def test_it_grows_on_frames_in_single_precision_too():
 @pytest.mark.parametrize("engine", ["array", "compiled"])
 def test_every_solver_that_is_annealed_begins_coarse(solver, engine):
     Y = sound()
-    r = tl_nmf(Y, solver=solver, engine=engine, anneal=True, max_iter=10, **HOW)
+    r = tl_nmf(Y, solver=solver, engine=engine, method=Method(anneal=True), max_iter=10, **HOW)
     assert stages(r)[0] < stages(r)[-1] == 24
     check_fit(Y, r, {})
     check_falling(r)
@@ -127,9 +127,9 @@ def test_nothing_is_computed_for_a_coarse_beginning_that_is_not_made(monkeypatch
     Phi = np.eye(24)
     for how in (
         {"max_iter": 0},
-        {"anneal": False},
-        {"anneal": Anneal(coarse=0)},
-        {"anneal": Anneal(start=1e-9)},
+        {"method": Method(anneal=False)},
+        {"method": Method(anneal=Anneal(coarse=0))},
+        {"method": Method(anneal=Anneal(start=1e-9))},
         {"solver": None},
         {"init": Phi},
         {"init": Phi, "fixed": "Phi"},
@@ -181,7 +181,7 @@ def test_a_tiny_time_limit(max_time, n_atoms, give):
 def test_without_nmf_steps():
     """W has columns of sum 1 also if no step makes them so."""
     Y = sound()
-    r = tl_nmf(Y, n_iter_nmf=0, max_iter=10, **HOW)
+    r = tl_nmf(Y, method=Method(n_iter_nmf=0), max_iter=10, **HOW)
     check_fit(Y, r, {})
 
 
@@ -196,7 +196,9 @@ def test_the_solver_forgets_its_pairs_when_the_floor_jumps(monkeypatch):
         return forget(self, memory)
 
     monkeypatch.setattr(LBFGS, "forget", noted)
-    tl_nmf(sound(), max_iter=12, engine="compiled", **HOW | {"anneal": Anneal(coarse=0)})
+    tl_nmf(
+        sound(), max_iter=12, engine="compiled", **HOW | {"method": Method(anneal=Anneal(coarse=0))}
+    )
     assert calls == [True]
 
 

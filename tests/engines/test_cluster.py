@@ -14,7 +14,7 @@ import pytest
 from clusters import cluster, growing_noise, needs_dask, same, worker_process
 from problems import Problem
 
-from phinmf import tl_nmf
+from phinmf import Checkpoint, Method, tl_nmf
 from phinmf.arrays import cluster_tasks
 from phinmf.engines.remote.engine import DaskEngine
 from phinmf.linalg.manifold import random_orthogonal
@@ -304,7 +304,7 @@ def test_a_fit_resumes_after_its_scheduler_was_killed(expected, tmp_path):
     )  # fmt: skip
     from distributed import Client
 
-    how = HOW | {"checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    how = HOW | {"checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     Y = da.from_array(frames(), chunks=(-1, -1, 700))
 
     def kill(state):
@@ -324,7 +324,7 @@ def test_a_fit_resumes_after_its_scheduler_was_killed(expected, tmp_path):
         run.stdin.close()
         run.stdout.close()
     with cluster(1, processes=False):
-        same(tl_nmf(Y, resume=True, **how), expected)
+        same(tl_nmf(Y, **how), expected)
 
 
 def test_few_bytes_are_sent(client, monkeypatch):
@@ -354,7 +354,12 @@ def test_few_bytes_are_sent(client, monkeypatch):
 
     monkeypatch.setattr(TCP, "write", counted_write)
     monkeypatch.setattr(TCP, "read", counted_read)
-    how = {"max_iter": 10, "tol": 0, "random_state": 0, "anneal": False, "n_iter_nmf": 1}
+    how = {
+        "max_iter": 10,
+        "tol": 0,
+        "random_state": 0,
+        "method": Method(anneal=False, n_iter_nmf=1),
+    }
     tl_nmf(da.from_array(Y, chunks=(-1, 1024)), K, callback=look, **how)
     evaluations, counted = np.diff(np.array(seen), axis=0).sum(axis=0)
     matrices = counted / evaluations / 2 / (M * M * 8)

@@ -8,7 +8,7 @@ from clusters import cluster, needs_dask, same
 from problems import Problem
 
 import phinmf
-from phinmf import TLNMF, tl_nmf
+from phinmf import TLNMF, Checkpoint, Method, tl_nmf
 from phinmf.engines.remote.engine import DaskEngine
 from phinmf.linalg.manifold import random_orthogonal
 
@@ -113,7 +113,7 @@ def test_small_arrays_have_the_bits_of_numpy(place, C, M, N, dtype, chunks, weig
     how = SMALL | {"n_components": min(M, 2)}
     if weighted:
         rng = np.random.default_rng(1)
-        how |= {"sample_weight": rng.integers(0, 3, N), "frame_mask": rng.random(N) < 0.1}
+        how |= {"sample_weight": rng.integers(0, 3, N) * (rng.random(N) > 0.1)}
     same(tl_nmf(lazily, **how), tl_nmf(Y, **how))
 
 
@@ -135,10 +135,10 @@ def test_small_arrays_of_the_estimator(place):
 
 def test_a_small_checkpoint_continues_in_any_chunks(place, tmp_path):
     Y = repeated(1, 16, 300)
-    how = SMALL | {"max_iter": 12, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    how = SMALL | {"max_iter": 12, "checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     for first, second in ((Y, da.from_array(Y, chunks=(1, -1, 77))), (da.from_array(Y), Y)):
         tl_nmf(first, callback=lambda state: state.iteration == 7, **how)
-        same(tl_nmf(second, resume=True, **how), tl_nmf(Y, **SMALL | {"max_iter": 12}))
+        same(tl_nmf(second, **how), tl_nmf(Y, **SMALL | {"max_iter": 12}))
 
 
 def test_a_given_model(place):
@@ -161,13 +161,13 @@ def test_any_number_of_workers_gives_the_same_bits(two_workers):
 
 def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(place, tmp_path):
     Y = frames(dtype=np.float32)
-    how = HOW | {"max_iter": 12, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    how = HOW | {"max_iter": 12, "checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     tl_nmf(Y, engine="compiled", callback=lambda state: state.iteration == 7, **how)
     expected = tl_nmf(Y, engine="compiled", **HOW | {"max_iter": 12})
     chunked = da.from_array(Y, chunks=(-1, -1, 777))
-    same(tl_nmf(chunked, resume=True, **how), expected)
+    same(tl_nmf(chunked, **how), expected)
     with pytest.raises(ValueError, match="another run: its frames"):
-        tl_nmf(chunked * 2 + 1, resume=True, **how)
+        tl_nmf(chunked * 2 + 1, **how)
 
 
 def test_a_move_to_what_was_not_the_last_trial(place):
@@ -226,7 +226,7 @@ def test_nothing_is_read_before_it_is_needed_and_nothing_is_held_at_once():
         return np.random.default_rng(first).standard_normal((40, last - first))
 
     lazy = da.map_blocks(make, chunks=((40,), (500,) * 8), dtype=float, meta=np.empty((0, 0)))
-    model = TLNMF(2, max_iter=2, tol=0, anneal=False)
+    model = TLNMF(2, max_iter=2, tol=0, method=Method(anneal=False))
     H = model.fit(da.from_array(lazy.compute().T, chunks=(500, -1))).transform(lazy.T)
     at_a_time.clear()
     assert H.shape == (4000, 2)

@@ -5,7 +5,7 @@ import pytest
 from clusters import cluster, growing_noise, needs_dask, same
 from hostile import blas_threads
 
-from phinmf import Status, tl_nmf
+from phinmf import Checkpoint, Method, Status, tl_nmf
 from phinmf.arrays.cluster_watch import Watch
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.compiled.shard import ACCESS
@@ -26,7 +26,13 @@ from phinmf.engines.remote.message import Failure
 pytestmark = pytest.mark.full
 
 M, N, K = 16, 6000, 3
-HOW = {"n_components": K, "random_state": 0, "max_iter": 8, "tol": 0, "anneal": False}
+HOW = {
+    "n_components": K,
+    "random_state": 0,
+    "max_iter": 8,
+    "tol": 0,
+    "method": Method(anneal=False),
+}
 PLACES = {"star": 100, "tree": 2}
 
 
@@ -86,10 +92,10 @@ def test_no_activations_travel_and_few_messages(place, made):
 
 
 def test_checkpoints_and_callbacks_change_nothing(place, made, tmp_path):
-    how = HOW | {"checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    how = HOW | {"checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     tl_nmf(lazily(), callback=lambda state: state.iteration == 6, **how)
     assert made[-1].post.travelled["activations"] == 2 * N * K * 8  # a checkpoint and the result
-    same(tl_nmf(lazily(), resume=True, **how), tl_nmf(frames(), engine="compiled", **HOW))
+    same(tl_nmf(lazily(), **how), tl_nmf(frames(), engine="compiled", **HOW))
 
 
 def test_memory_is_freed_at_once(place, made):

@@ -22,7 +22,6 @@ HOW = {
     "max_iter": 6,
     "tol": 0,
     "random_state": 0,
-    "first_frames": [0, 1300, 1301],
     "sample_weight": np.arange(Y.shape[2]) % 5,
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from clusters import cluster, growing_noise, needs_dask, same, worker_process
 
-from phinmf import Status, tl_nmf
+from phinmf import Method, Status, tl_nmf
 from phinmf.engines.compiled.summation import Node, stretches_of, total
 from phinmf.engines.remote.tree import added, pays_from, right_halves
 
@@ -22,7 +22,13 @@ from phinmf.engines.remote.cluster import ClusterShards
 
 pytestmark = pytest.mark.full
 
-HOW = {"n_components": 3, "random_state": 0, "max_iter": 6, "tol": 0, "anneal": False}
+HOW = {
+    "n_components": 3,
+    "random_state": 0,
+    "max_iter": 6,
+    "tol": 0,
+    "method": Method(anneal=False),
+}
 
 
 def frames(N=6000):

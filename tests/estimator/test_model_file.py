@@ -7,7 +7,7 @@ import pytest
 from forging import forged, refusal
 from problems import notes
 
-from phinmf import TLNMF, Anneal, storage
+from phinmf import TLNMF, Anneal, Method, storage
 from phinmf.divergences import DIVERGENCES, Beta, Gaussian
 from phinmf.solvers import QuasiNewton
 
@@ -25,7 +25,11 @@ def model(X):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_loaded_model_equals_the_saved_one(tmp_path, X, dtype):
     X = X.astype(dtype)
-    how = {"anneal": Anneal(length=3), "solver": QuasiNewton(metric="exact"), "max_iter": 5}
+    how = {
+        "method": Method(anneal=Anneal(length=3)),
+        "solver": QuasiNewton(metric="exact"),
+        "max_iter": 5,
+    }
     how |= {"tol": 0, "random_state": np.random.default_rng(0), "fixed": ["Phi"]}
     model = TLNMF(3, **how).fit(X)
     model.save(tmp_path / "m.npz")

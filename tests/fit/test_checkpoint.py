@@ -9,7 +9,7 @@ import pytest
 from forging import refusal
 from problems import notes
 
-from phinmf import TLNMF, Anneal, storage, tl_nmf
+from phinmf import TLNMF, Anneal, Checkpoint, Method, storage, tl_nmf
 from phinmf.divergences import Gaussian, ItakuraSaito
 from phinmf.solvers import SOLVERS, QuasiNewton
 
@@ -31,8 +31,12 @@ def run(path, until=None, **how):
     if until is None:
         return tl_nmf(notes(n=6000), **how)
     with pytest.raises(Stop):
-        tl_nmf(notes(n=6000), checkpoint=path, checkpoint_every=0, callback=stop_at(until), **how)
+        tl_nmf(notes(n=6000), checkpoint=Checkpoint(path, every=0), callback=stop_at(until), **how)
     return None
+
+
+def resumed(path, **how):
+    return run(None, checkpoint=Checkpoint(path, resume=True), **how)
 
 
 @pytest.mark.parametrize("solver", [*SOLVERS, None])
@@ -43,12 +47,12 @@ def test_a_resumed_run_ends_with_the_same_bits(tmp_path, solver, until):
     until = min(until, how["max_iter"] - 1)
     straight = run(path, **how)
     run(path, until, **how)
-    resumed = run(path, resume=path, **how)
+    again = resumed(path, **how)
     for name in ("Phi", "W", "H"):
-        assert np.array_equal(getattr(resumed, name), getattr(straight, name))
-    assert resumed.objective == straight.objective
-    assert np.array_equal(resumed.history.objective, straight.history.objective)
-    assert resumed.n_iter == straight.n_iter
+        assert np.array_equal(getattr(again, name), getattr(straight, name))
+    assert again.objective == straight.objective
+    assert np.array_equal(again.history.objective, straight.history.objective)
+    assert again.n_iter == straight.n_iter
 
 
 def test_what_else_a_checkpoint_must_remember(tmp_path):
@@ -57,8 +61,8 @@ def test_what_else_a_checkpoint_must_remember(tmp_path):
     how = {"sample_weight": np.arange(Y.shape[1]) % 3, "W": np.ones((32, 1)), "fixed": "W"}
     straight = run(path, **how)
     run(path, 9, **how)
-    resumed = run(path, resume=path, **how)
-    assert np.array_equal(resumed.H, straight.H)
+    again = resumed(path, **how)
+    assert np.array_equal(again.H, straight.H)
 
 
 def test_a_damaged_or_missing_checkpoint_is_replaced_by_the_one_before(tmp_path):
@@ -70,14 +74,17 @@ def test_a_damaged_or_missing_checkpoint_is_replaced_by_the_one_before(tmp_path)
         damaged.unlink(missing_ok=True)
         if content is not None:
             damaged.write_bytes(content)
-        assert np.array_equal(run(path, resume=damaged).Phi, straight.Phi)
+        assert np.array_equal(resumed(damaged).Phi, straight.Phi)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"sparsity": 3}, "sparsity is 10.0, here it is 3.0"),
-        ({"solver": "quasi-newton", "anneal": True}, "solver is .LBFGS.*, here it is .QuasiNewton"),
+        (
+            {"solver": "quasi-newton", "method": Method(anneal=True)},
+            "solver is .LBFGS.*, here it is .QuasiNewton",
+        ),
         ({"random_state": 6}, "random_state is 5, here it is 6"),
         ({"random_state": None}, "random_state is 5, here it is None"),
         ({"random_state": np.random.default_rng(5)}, "random_state is 5, here .* 'Generator "),
@@ -91,7 +98,7 @@ def test_a_damaged_or_missing_checkpoint_is_replaced_by_the_one_before(tmp_path)
 )
 def test_another_problem_is_refused(checkpoint, change, message):
     with pytest.raises(ValueError, match=f"belongs to another run, whose {message}") as error:
-        run(None, resume=checkpoint, **change)
+        resumed(checkpoint, **change)
     refusal(error.value, checkpoint)
 
 
@@ -102,13 +109,11 @@ def checkpoint(tmp_path_factory):
     return path
 
 
-def test_other_frames_and_missing_files_are_refused(checkpoint, tmp_path):
+def test_other_frames_are_refused(checkpoint):
     with pytest.raises(ValueError, match="a run with another array of frames; resume with the sa"):
-        tl_nmf(notes(n=6000, seed=1), 3, random_state=5, resume=checkpoint)
-    with pytest.raises(FileNotFoundError, match="does not exist"):
-        run(None, resume=tmp_path / "nothing")
-    with pytest.raises(ValueError, match="no checkpoint is named"):
-        run(None, resume=True)
+        tl_nmf(
+            notes(n=6000, seed=1), 3, random_state=5, checkpoint=Checkpoint(checkpoint, resume=True)
+        )
 
 
 @pytest.mark.parametrize(
@@ -125,7 +130,7 @@ def test_the_same_call_resumes_whatever_its_random_state(tmp_path, state):
     path = tmp_path / "run.npz"
     run(path, 9, random_state=state())
     before = storage.read(path, "checkpoint").header["history"]["rows"]
-    after = run(path, resume=path, random_state=state())
+    after = resumed(path, random_state=state())
     assert after.n_iter == 30
     assert [row[0] for row in before] == after.history.objective[: len(before)].tolist()
 
@@ -134,23 +139,23 @@ def test_fewer_iterations_than_were_made_are_refused(tmp_path):
     path = tmp_path / "run.npz"
     run(path, 12)
     with pytest.raises(ValueError, match=r"max_iter is 2, but .* has made 10 .* at least 10$"):
-        run(path, resume=path, max_iter=2)
-    assert run(path, resume=path, max_iter=10).n_iter == 10
+        resumed(path, max_iter=2)
+    assert resumed(path, max_iter=10).n_iter == 10
 
 
 def test_resume_true_starts_afresh_where_there_is_nothing(tmp_path):
     path = tmp_path / "run.npz"
-    first = run(path, checkpoint=path, checkpoint_every=0, resume=True)
+    first = run(path, checkpoint=Checkpoint(path, every=0, resume=True))
     assert path.exists()
     assert storage.previous(path).exists()
     assert not list(tmp_path.glob("*.tmp"))
-    again = run(path, checkpoint=path, resume=True)
+    again = run(path, checkpoint=Checkpoint(path, resume=True))
     assert np.array_equal(first.Phi, again.Phi)
 
 
 def test_restarts_have_checkpoints_of_their_own(tmp_path):
     how = {"n_components": 2, "n_init": 2, "max_iter": 10, "tol": 0, "random_state": 0}
-    how |= {"checkpoint": tmp_path / "c", "checkpoint_every": 0, "resume": True}
+    how |= {"checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     first = TLNMF(**how).fit(notes().T)
     assert {p.name for p in tmp_path.iterdir()} >= {"c.0", "c.1"}
     again = TLNMF(**how).fit(notes().T)
@@ -158,7 +163,7 @@ def test_restarts_have_checkpoints_of_their_own(tmp_path):
 
 
 def test_checkpoints_wait_for_their_time(tmp_path):
-    run(tmp_path / "never.npz", checkpoint=tmp_path / "never.npz", checkpoint_every=1e6)
+    run(tmp_path / "never.npz", checkpoint=Checkpoint(tmp_path / "never.npz", every=1e6))
     assert not list(tmp_path.iterdir())
 
 
@@ -167,8 +172,8 @@ def test_a_file_that_is_no_checkpoint_is_not_replaced(tmp_path):
     for place in (path, storage.previous(path)):
         place.write_text("years of work")
         for resume in (False, True):
-            with pytest.raises(ValueError, match=f"{place.name} exists and is not a"):
-                run(path, checkpoint=path, checkpoint_every=0, resume=resume)
+            with pytest.raises(ValueError, match=f"{place.name} (exists and|is damaged or) "):
+                run(path, checkpoint=Checkpoint(path, every=0, resume=resume))
         assert place.read_text() == "years of work"
         place.unlink()
     (tmp_path / "folder").mkdir()
@@ -177,11 +182,11 @@ def test_a_file_that_is_no_checkpoint_is_not_replaced(tmp_path):
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ValueError, match="link is a link to a file that does not exist"):
-        run(path, checkpoint=link, checkpoint_every=0)
+        run(path, checkpoint=Checkpoint(link, every=0))
     assert link.is_symlink()
-    run(path, checkpoint=path, checkpoint_every=0)
+    run(path, checkpoint=Checkpoint(path, every=0))
     path.write_bytes(path.read_bytes()[:-50])  # damaged, but the one before is ours
-    run(path, checkpoint=path, checkpoint_every=0, resume=True)
+    run(path, checkpoint=Checkpoint(path, every=0, resume=True))
     storage.read(path, "checkpoint")
 
 
@@ -189,13 +194,15 @@ def test_a_sample_that_is_drawn_again_is_the_same_after_resuming(tmp_path):
     """A sample is drawn afresh when the precision changes: in double precision below 1e-9."""
     path, Y = tmp_path / "run.npz", notes(n=80_000)
     how = {"n_components": 3, "floor": 1e-12, "tol": 0, "max_iter": 24, "random_state": 0}
-    how["anneal"] = Anneal(length=22, shape=1, knee=1e-12, all_frames=1e-13)
+    how["method"] = Method(anneal=Anneal(length=22, shape=1, knee=1e-12, all_frames=1e-13))
     straight = tl_nmf(Y, **how)
     assert straight.history.frames[18] < Y.shape[1]
     assert straight.history.floor[9] > 1e-9 > straight.history.floor[18]
     with pytest.raises(Stop):
-        tl_nmf(Y, checkpoint=path, checkpoint_every=0, callback=stop_at(11), **how)
-    assert np.array_equal(tl_nmf(Y, resume=path, **how).Phi, straight.Phi)
+        tl_nmf(Y, checkpoint=Checkpoint(path, every=0), callback=stop_at(11), **how)
+    assert np.array_equal(
+        tl_nmf(Y, checkpoint=Checkpoint(path, resume=True), **how).Phi, straight.Phi
+    )
 
 
 @dataclass(frozen=True)
@@ -216,20 +223,18 @@ def test_a_solver_of_the_users_own_is_compared_by_its_attributes(tmp_path, kind)
     path = tmp_path / "run.npz"
     straight = run(path, solver=kind(factor=2.0))
     run(path, 7, solver=kind(factor=2.0))
-    assert np.array_equal(
-        run(path, resume=path, solver=kind(factor=np.float64(2))).Phi, straight.Phi
-    )
+    assert np.array_equal(resumed(path, solver=kind(factor=np.float64(2))).Phi, straight.Phi)
     with pytest.raises(ValueError, match=r"whose solver is .*factor=2\.0.*, here .*factor=3\.0"):
-        run(path, resume=path, solver=kind(factor=3.0))
+        resumed(path, solver=kind(factor=3.0))
 
 
 @pytest.mark.parametrize("value", [lambda x: x, object(), np.zeros(3)])
 @pytest.mark.parametrize("kind", [Described, Undescribed])
 def test_what_a_checkpoint_cannot_compare_is_refused_before_the_run(tmp_path, kind, value):
     solver = kind(factor=value)
-    for how in ({"checkpoint": tmp_path / "run.npz"}, {"resume": tmp_path / "run.npz"}):
+    for checkpoint in (tmp_path / "run.npz", Checkpoint(tmp_path / "run.npz", resume=True)):
         with pytest.raises(ValueError, match="^solver is .*, whose attributes are not all numbers"):
-            run(None, solver=solver, **how)
+            run(None, solver=solver, checkpoint=checkpoint)
     assert not list(tmp_path.iterdir())
     run(None, solver=solver, max_iter=2)  # without one it is fine
 
@@ -237,10 +242,10 @@ def test_what_a_checkpoint_cannot_compare_is_refused_before_the_run(tmp_path, ki
 def test_a_schedule_of_the_users_own_is_compared_by_its_attributes(tmp_path):
     path = tmp_path / "run.npz"
     mine = type("Mine", (Anneal,), {"__repr__": object.__repr__})
-    run(path, 7, anneal=mine(length=5))
-    run(path, resume=path, anneal=mine(length=5))
+    run(path, 7, method=Method(anneal=mine(length=5)))
+    resumed(path, method=Method(anneal=mine(length=5)))
     with pytest.raises(ValueError, match="whose anneal is 'Mine.*length=5.*, here .*length=6"):
-        run(path, resume=path, anneal=mine(length=6))
+        resumed(path, method=Method(anneal=mine(length=6)))
 
 
 def own_divergence(**formulas):
@@ -251,9 +256,9 @@ def test_a_divergence_of_the_users_own_is_compared_by_all_its_formulas(tmp_path)
     path = tmp_path / "run.npz"
     straight = run(path, divergence=own_divergence())
     run(path, 7, divergence=own_divergence())
-    resumed = run(path, resume=path, divergence=own_divergence())
-    assert np.array_equal(resumed.Phi, straight.Phi)
+    again = resumed(path, divergence=own_divergence())
+    assert np.array_equal(again.Phi, straight.Phi)
     for formula in ("slope", "curvature", "bound"):
         other = own_divergence(**{formula: getattr(ItakuraSaito, formula)})
         with pytest.raises(ValueError, match="belongs to another run, whose divergence is"):
-            run(path, resume=path, divergence=other)
+            resumed(path, divergence=other)

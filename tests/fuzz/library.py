@@ -31,8 +31,8 @@ JUNK = [None, True, -1, 0, 1, 2.5, np.nan, np.inf, -np.inf, 10**400, "x", "", []
         2**63, np.float32(1), np.int8(3), np.array(2), np.array([2.0]), "auto", "W", set(),
         lambda *_: None]  # fmt: skip
 NAMES = ["n_components", "solver", "init", "divergence", "sparsity", "floor", "max_iter",
-         "max_time", "tol", "W", "H", "fixed", "sample_weight", "random_state", "callback",
-         "checkpoint", "engine", "device", "n_threads", "Y"]  # fmt: skip
+         "max_time", "tol", "method", "W", "H", "fixed", "sample_weight", "random_state",
+         "callback", "checkpoint", "engine", "device", "n_threads", "Y"]  # fmt: skip
 UNMIX_NAMES = ["y", "sample_rate", "n_components", "model", "window", "sparsity", "solver", "init",
                "seed", "max_time", "learn_on", "n_threads", "device", "callback"]  # fmt: skip
 
@@ -115,8 +115,7 @@ def transform_alone(rng):
     """`learn_transform`, whose objective is the divergence from V̂."""
     Y, _, _ = problem(rng)
     how = options(rng, Y.dtype == np.float32)
-    for name in ("sparsity", "nmf_exponent", "n_iter_nmf"):
-        how.pop(name, None)
+    how.pop("sparsity", None)
     if how.get("solver", 0) is None:
         how.pop("solver")
     scale = np.sqrt(np.square(Y, dtype=np.float64).mean())
@@ -190,7 +189,7 @@ def checkpoints(rng):
     after = int(rng.integers(1, 25))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run"
-        writing = how | {"checkpoint": path, "checkpoint_every": 0}
+        writing = how | {"checkpoint": phinmf.Checkpoint(path, every=0, resume=True)}
         stop = {"callback": lambda state: state.iteration == after}
         must_not_be_refused(fit, Y, K, writing | stop)
         demand({p.name for p in path.parent.iterdir()} <= {"run", "run.previous"}, "files are left")
@@ -198,7 +197,7 @@ def checkpoints(rng):
         if not intact and path.exists():
             damage(path, rng)
             path.with_name("run.previous").unlink(missing_ok=True)
-        result = (must_not_be_refused if intact else call)(fit, Y, K, writing | {"resume": True})
+        result = (must_not_be_refused if intact else call)(fit, Y, K, writing)
         same_bits(must_not_be_refused(fit, Y, K, how), result, f"resumed after {after}")
 
 

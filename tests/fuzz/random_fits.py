@@ -15,12 +15,14 @@ OPTIONS = {
     "engine": ["auto", "auto", "array", "compiled"],
     "init": ["dct", "random"],
     "sparsity": [0.0, 0.01, 10.0, 150.0, 1e4],
+    "tol": [0.0, 2e-4, 0.1],
+    "n_threads": [None, 1, 2, 3],
+}
+METHOD = {
     "anneal": [None, None, True, False],
     "nmf_exponent": [0.5, 0.8, 1.0],
     "n_iter_nmf": [0, 1, 3],
     "n_iter_transform": [1, 2, 5],
-    "tol": [0.0, 2e-4, 0.1],
-    "n_threads": [None, 1, 2, 3],
 }
 
 
@@ -31,16 +33,19 @@ def pick(rng, choices):
 def options(rng, single, most_iter=12):
     """Options of which each may be left out."""
     how = {name: pick(rng, values) for name, values in OPTIONS.items() if rng.random() < 0.5}
+    inner = {name: pick(rng, values) for name, values in METHOD.items() if rng.random() < 0.5}
     how["max_iter"] = int(rng.integers(0, most_iter + 1))
     if rng.random() < 0.5:
         how["floor"] = float(10 ** rng.uniform(-11 if single else -15, -0.5))
     if rng.random() < 0.2:
         start, knee = 10 ** rng.uniform(-6, 1, size=2)
-        how["anneal"] = phinmf.Anneal(
+        inner["anneal"] = phinmf.Anneal(
             start=float(start), knee=float(knee), length=int(rng.integers(1, 20)),
             shape=float(rng.uniform(0.3, 4)), sample=float(rng.choice([0, 0.4, 1, 3])),
             all_frames=float(rng.choice([0, 2e-3, 1])),
         )  # fmt: skip
+    if inner:
+        how["method"] = phinmf.Method(**inner)
     return how | {"random_state": int(rng.integers(2**32))}
 
 

@@ -145,7 +145,7 @@ class Run:
 
     def nmf_step(self) -> Array:
         """Update H in the engine and return W, by step ⋆: once, then while there is time."""
-        n_iter = self.options.n_iter_nmf * (MORE_NMF_STEPS if self.phase.high else 1)
+        n_iter = self.options.method.n_iter_nmf * (MORE_NMF_STEPS if self.phase.high else 1)
         exponent, floor = self.options.nmf_exponent, self.phase.floor
         return self.model.nmf(self.iterate.W, floor, exponent, n_iter, self.clock.is_up)
 
@@ -162,7 +162,7 @@ class Run:
             no_gradient = namespace(Phi).full_like(Phi[:1, :1], np.nan)
             return Descent(Phi, objective.loss(), no_gradient)
         self.model.rotated = None
-        return solver.update(Phi, objective, self.options.n_iter_transform, self.memory)
+        return solver.update(Phi, objective, self.options.method.n_iter_transform, self.memory)
 
     def end_iteration(self, t: int, W: Array, descent: Descent, evaluations: int) -> bool:
         """Replace the iterate and add a row to the history, unless the objective is not finite.

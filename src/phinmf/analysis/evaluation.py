@@ -101,7 +101,7 @@ def held_out(
     M, N = frames.shape[1:]
     if len(learned.W) != M:
         raise ValueError(f"Y has frames of {M} samples, but the model of {len(learned.W)}")
-    counts = weights.checked(sample_weight, None, N)
+    counts = weights.weights_of(sample_weight, N)
     predicted = predict(frames, learned, checks.generator(random_state), counts)
     fit = encode(
         frames, learned.Phi, learned.W, scale=learned.scale, penalty=learned.penalty,

@@ -11,6 +11,7 @@ import sklearn
 
 from phinmf import storage
 from phinmf.algorithm.annealing import Anneal
+from phinmf.algorithm.options import Method, divergence_of
 from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName
 from phinmf.entries import (
     AMOUNT,
@@ -31,8 +32,7 @@ from phinmf.entries import (
     packed,
 )
 from phinmf.estimator import saved_learner
-from phinmf.fit.checkpoint import File
-from phinmf.fit.engine import divergence_of
+from phinmf.fit.checkpoint import Checkpoint, File
 from phinmf.result import History
 from phinmf.result.terms import KINDS, divergence_label, same_divergence
 from phinmf.solvers import SOLVERS
@@ -60,6 +60,8 @@ TABLE = {
 #: Classes of phinmf whose objects are stored as their fields.
 WITH_FIELDS: Kinds = {
     "Anneal": Anneal,
+    "Checkpoint": Checkpoint,
+    "Method": Method,
     **KINDS,
     **{kind.__name__: kind for kind in SOLVERS.values()},
 }
@@ -136,7 +138,7 @@ def load(
 
 def label_of(divergence: str | Divergence) -> str:
     """Return the label of a divergence that is a name or an object."""
-    return divergence_label(divergence_of(divergence))
+    return divergence_label(divergence_of("divergence", divergence))
 
 
 def registered_name(divergence: str | Divergence) -> str | Divergence:

@@ -24,7 +24,7 @@ from phinmf.entries import (
     prefixed,
     without_prefix,
 )
-from phinmf.estimator import fitting
+from phinmf.estimator import encoding
 from phinmf.estimator.partial import lasting, online_fit
 from phinmf.fit.automatic import checked_components
 from phinmf.fit.online import Learned, Learner, Progress
@@ -112,7 +112,7 @@ def restored_learner(model: Any, header: Mapping[str, Any], parts: Mapping[str, 
     if values["step"] and not values["energy"] * values["count"] > 0:
         raise ValueError("it has learned from frames that hold no sound")
     start_W, columns = values["start_W"], values["columns"]
-    init = fitting.options_of(model).init
+    init = encoding.options_of(model).init
     if values["init"] is not None:
         init = (Continuation if values["continues"] else ArrayInit)(values["init"])
     fit = online_fit(

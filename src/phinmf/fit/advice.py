@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays
 from phinmf._types import AnyArray
+from phinmf.algorithm.options import Options
 from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy
 from phinmf.audio.frames import window
-from phinmf.fit.options import FitOptions
 from phinmf.warn import warn
 
 FEW_ENTRIES = 1000  #: frames with fewer are not judged by their values
@@ -36,9 +36,9 @@ def refuse_transposed(frames: AnyArray, sample_weight: ArrayLike | None) -> None
         )
 
 
-def advise(frames: AnyArray, options: FitOptions) -> None:
+def advise(frames: AnyArray, options: Options) -> None:
     """Warn if frames (C, M, N) that a transform is learned from are probably a spectrogram."""
-    if options.algorithm.solver is None or not judged(frames):
+    if options.solver is None or not judged(frames):
         return
     sign = missing_sign(frames)
     if sign is not None and not overlap_by_half(frames):  # a sound may have an offset

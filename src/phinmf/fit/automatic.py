@@ -24,19 +24,17 @@ from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.elimination import Count, eliminate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import flat_activations, normalise
-from phinmf.algorithm.options import Options
+from phinmf.algorithm.options import Method, Options
 from phinmf.algorithm.run import Run
 from phinmf.arrays.cluster_tasks import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
-from phinmf.divergences import Gaussian, Penalty
+from phinmf.divergences import Gaussian
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.initial_factors import fixed_parts
-from phinmf.fit.options import FitOptions
 from phinmf.inits import KLT, Frames
 from phinmf.result import Status
-from phinmf.solvers import LBFGS
 
 AUTO: Literal["auto"] = "auto"
 FIRST, FIRST_OF_LONG = 32, 24  #: components at first, and if frames have more than `ATOMS` atoms
@@ -60,18 +58,18 @@ class Counted(NamedTuple):
     path: list[Count]
 
 
-def count_components(data: Data, options: FitOptions) -> Counted:
+def count_components(data: Data, options: Options) -> Counted:
     """Return the number of components of the frames of a fit."""
     frames, weights = sounding_frames(data)
-    learns = options.algorithm.solver is not None and not options.init.counts
+    learns = options.solver is not None and not options.init.counts
     X = in_start(frames, weights, options, learns)
-    max_time = options.algorithm.max_time
+    max_time = options.max_time
     how = Options(
-        solver=LBFGS() if learns else None,
-        anneal=None,
-        penalty=Penalty(SPARSITY),
+        solver="lbfgs" if learns else None,
+        divergence="gaussian",
+        sparsity=SPARSITY,
         floor=FLOOR,
-        n_iter_nmf=NMF_STEPS,
+        method=Method(anneal=False, n_iter_nmf=NMF_STEPS),
         max_iter=ITERATIONS if learns else ITERATIONS // 2,
         max_time=None if max_time is None else TIME_SHARE * max_time,
         tol=0.0,
@@ -139,7 +137,7 @@ def sounding_frames(data: Data) -> tuple[Array, Array | None]:
     return Y.astype(np.float32), weights
 
 
-def in_start(Y: Array, weights: Array | None, options: FitOptions, learns: bool) -> Array:
+def in_start(Y: Array, weights: Array | None, options: Options, learns: bool) -> Array:
     """Return the coefficients of frames in the start of the transform.
 
     Where the transform is learned to count components, these are the strongest coefficients of the
@@ -167,7 +165,7 @@ def checked_components(n_components: object) -> Components:
 
 
 def counted(
-    data: Data, options: FitOptions, W: ArrayLike | None, H: ArrayLike | None, fixed: Fixed
+    data: Data, options: Options, W: ArrayLike | None, H: ArrayLike | None, fixed: Fixed
 ) -> int:
     """Return the number of components; refuse factors, which have a number of them already."""
     factors = [name for name, factor in (("W", W), ("H", H)) if factor is not None]

@@ -12,7 +12,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from phinmf.entries import (
     without_prefix,
 )
 from phinmf.result import History
+from phinmf.storage import previous
 
 log = logging.getLogger("phinmf")
 
@@ -55,61 +56,60 @@ TABLE = {
 
 
 @dataclass(frozen=True)
-class Files:
-    """Where a restart keeps checkpoints, and where it continues from."""
+class Checkpoint:
+    """A file that holds the state of a fit: argument `checkpoint` of `tl_nmf`.
 
-    checkpoint: File | None = None
-    every: float = 10.0  #: seconds
-    resume: File | bool = False
+    Parameters
+    ----------
+    path : path
+        The file; the one before it is kept as ``….previous``. With several restarts each has its
+        own file, ``….0``, ``….1`` and so on.
+    every : float
+        Minimum number of seconds between two checkpoints. They are taken after every fifth outer
+        iteration, or after any if Φ is not learned.
+    resume : bool
+        Continue from the file if it exists. It must be of a fit with the same frames, options,
+        start and random state: the result has the same bits as without the interruption.
+
+    Examples
+    --------
+    >>> import phinmf
+    >>> phinmf.Checkpoint("fit.npz", resume=True)
+    Checkpoint(path='fit.npz', every=10.0, resume=True)
+    """
+
+    path: File
+    every: float = 10.0
+    resume: bool = False
 
     def __post_init__(self) -> None:
-        every = checks.number("checkpoint_every", self.every, 0)
-        object.__setattr__(self, "every", every)
-        if not isinstance(self.resume, (bool, str, os.PathLike)):
-            raise TypeError(
-                f"resume is {self.resume!r}, but True, False or the path of a file is needed"
-            )
-        if self.resume is True and self.checkpoint is None:
-            raise ValueError("resume is True but no checkpoint is named: pass the path of one")
-
-    @property
-    def used(self) -> bool:
-        """Whether there is anything to write or to read."""
-        return self.checkpoint is not None or self.resume is not False
-
-    def of_restart(self, number: int, n: int) -> Files:
-        """The files of one of n restarts: each has its own."""
-        if n == 1 or not self.used:
-            return self
-        checkpoint, resume = self.checkpoint, self.resume
-        if checkpoint is not None:
-            checkpoint = f"{checkpoint}.{number}"
-        if not isinstance(resume, bool):
-            resume = f"{resume}.{number}"
-        return Files(checkpoint, self.every, resume)
-
-    def attach(self, run: Run, description: Description) -> Save | None:
-        """Let a run continue from a checkpoint, if there is one; return what writes others."""
-        if self.checkpoint is not None:
-            storage.check_place(self.checkpoint, KIND, keep_previous=True)
-        source = self.source
-        if source is not None:
-            snapshot = read(source, description, run)
-            check_length(source, snapshot, run.options.max_iter)
-            run.resume(snapshot)
-        if self.checkpoint is None:
-            return None
-        return FileWriter(self.checkpoint, self.every, description).save
-
-    @property
-    def source(self) -> File | None:
-        """The file to continue from, if there is one."""
+        if not isinstance(self.path, (str, os.PathLike)):
+            raise TypeError(f"checkpoint is {self.path!r}, but the path of a file is needed")
         if not isinstance(self.resume, bool):
-            return self.resume
-        path = self.checkpoint
-        if not self.resume or path is None:
-            return None
-        return path if Path(path).exists() or storage.previous(path).exists() else None
+            raise TypeError(f"resume is {self.resume!r}, but True or False is needed")
+        object.__setattr__(self, "every", checks.number("every", self.every, 0))
+
+    @classmethod
+    def of(cls, checkpoint: File | Checkpoint | None) -> Checkpoint | None:
+        """Return the checkpoint of a path, or one unchanged."""
+        if checkpoint is None or isinstance(checkpoint, Checkpoint):
+            return checkpoint
+        return cls(checkpoint)
+
+    def of_restart(self, number: int, n: int) -> Checkpoint:
+        """Return the checkpoint of one of n restarts: each has its own file."""
+        if n == 1:
+            return self
+        return replace(self, path=f"{os.fspath(self.path)}.{number}")
+
+    def attach(self, run: Run, description: Description) -> Save:
+        """Let a run continue from the file if it shall; return what writes others."""
+        if self.resume and any(file.exists() for file in (Path(self.path), previous(self.path))):
+            snapshot = read(self.path, description, run)
+            check_length(self.path, snapshot, run.options.max_iter)
+            run.resume(snapshot)
+        storage.check_place(self.path, KIND, keep_previous=True)
+        return FileWriter(self.path, self.every, description).save
 
 
 class FileWriter:
@@ -188,10 +188,10 @@ def newest(path: File) -> storage.Stored:
     try:
         return storage.read(path, KIND)
     except (ValueError, FileNotFoundError) as error:
-        if not storage.previous(path).exists():
+        if not previous(path).exists():
             raise
         log.warning("%s: using the previous checkpoint", error)
-        return storage.read(storage.previous(path), KIND)
+        return storage.read(previous(path), KIND)
 
 
 def difference(name: str, before: Any, now: Any) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 
 from phinmf import checks, inits
 from phinmf._types import Array, RandomState
+from phinmf.algorithm.options import Options
 from phinmf.fit.data import Data
 from phinmf.fit.digest import digest
 from phinmf.fit.initial_factors import InitialFactors
-from phinmf.fit.options import FitOptions
 from phinmf.inits import Init
 from phinmf.result.terms import divergence_label
 
@@ -30,27 +30,26 @@ def seed_of(random_state: RandomState) -> Seed:
 
 
 def description(
-    options: FitOptions, data: Data, initial: InitialFactors, K: int, seed: Seed
+    options: Options, data: Data, initial: InitialFactors, K: int, seed: Seed
 ) -> dict[str, Any]:
     """What a checkpoint must agree with, in values for JSON.
 
     Arrays are described as given: what is computed from them may differ in the last bit on another
     machine.
     """
-    fixed, o = initial.fixed, options.algorithm
+    fixed, o = initial.fixed, options
     columns = None if fixed.columns is None else fixed.columns.tolist()
     return {
         "frames": f"array {data.digest}",
-        "first_frames": first_frames_label(data),
         "n_components": K,
         "divergence": divergence_label(options.divergence),
         "sparsity": o.penalty.sparsity,
-        "smoothness": o.penalty.smoothness,
+        "smoothness": o.smoothness,
         "floor": o.floor,
         "anneal": object_label("anneal", data.schedule(o).anneal),
         "solver": object_label("solver", o.solver),
-        "n_iter_nmf": o.n_iter_nmf,
-        "n_iter_transform": o.n_iter_transform,
+        "n_iter_nmf": o.method.n_iter_nmf,
+        "n_iter_transform": o.method.n_iter_transform,
         "nmf_exponent": o.nmf_exponent,
         "fixed": {"W": columns, "H": fixed.H is not None},
         "random_state": seed,
@@ -59,11 +58,6 @@ def description(
         "W": label(initial.W) if initial.W.shape[1] else None,
         "H": None if initial.H_original is None else label(initial.H_original),
     }
-
-
-def first_frames_label(data: Data) -> str | None:
-    """A text that identifies the frames that follow no other, if activations are smooth."""
-    return None if data.links is None else label(data.links.astype(np.float64))
 
 
 def init_label(init: Init) -> str:

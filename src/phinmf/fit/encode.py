@@ -6,17 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from phinmf import arrays, checks
+from phinmf import arrays
 from phinmf._types import AnyArray, Array, Mask
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Divergence, Penalty
-from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among
 from phinmf.engines.converging import CHECK_EVERY
 from phinmf.fit import scaling
-from phinmf.fit.engine import divergence_of, engine_for
+from phinmf.fit.engine import engine_for
 from phinmf.fit.weights import in_own_unit
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry, at its power
@@ -48,7 +47,7 @@ def encode(
     scale: float,
     penalty: Penalty,
     floor: float,
-    divergence: str | Divergence = "itakura-saito",
+    divergence: Divergence,
     weights: Array | None = None,
     links: Mask | None = None,
     engine: str = "auto",
@@ -61,8 +60,6 @@ def encode(
     a product. Only smooth activations depend on their neighbours, to which `links` are given. If a
     device is named, the frames stay where they are, and shards of them compute there.
     """
-    divergence = divergence_of(divergence)
-    checks.known("engine", engine, ["auto", *ENGINES])
     weights, weight_unit = in_own_unit(weights)
     dtype = arrays.dtype_of(Y)
     scaling.check_range(dtype, sparsity=penalty.sparsity, floor=floor)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from phinmf import checks
 from phinmf._types import Array
 from phinmf.algorithm.subspace import Subspace, atoms_holding
 from phinmf.arrays import cast, dtype_of, namespace
@@ -71,21 +68,6 @@ def leading_of(data: Data, n_atoms: int | float) -> Subspace:
         return P if len(powers) >= P else None
 
     return Subspace(*karhunen_loeve(data.Y, data.weights, enough))
-
-
-def checked_atoms(n_atoms: Any) -> int | float | None:
-    """Return a number of atoms, a share of the energy between 0 and 1, or None for all atoms."""
-    if n_atoms is None:
-        return None
-    if isinstance(n_atoms, numbers.Integral):
-        return checks.count("n_atoms", n_atoms, 1)
-    share = checks.number("n_atoms", n_atoms, 0, strict=True)
-    if share >= 1:
-        raise ValueError(
-            f"n_atoms is {n_atoms}, but a whole number of atoms, or a share of the energy below 1"
-            " such as 0.999, is needed"
-        )
-    return share
 
 
 def check_length(n_atoms: int | float | None, M: int) -> None:

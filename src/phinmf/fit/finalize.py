@@ -7,12 +7,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import arrays
 from phinmf._types import Array
+from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Outcome
 from phinmf.engines.base import links_among
 from phinmf.fit.data import Data
 from phinmf.fit.encode import encode
 from phinmf.fit.few_atoms import FewAtoms
-from phinmf.fit.options import FitOptions
 from phinmf.fit.weights import weighted
 from phinmf.result import Result, Status, Terms
 from phinmf.warn import warn, warns_of_early_stops
@@ -21,7 +21,7 @@ from phinmf.warn import warn, warns_of_early_stops
 def result_of(
     outcome: Outcome,
     data: Data,
-    options: FitOptions,
+    options: Options,
     few_atoms: FewAtoms | None,
     W: Array | None = None,
     H: Array | None = None,
@@ -41,11 +41,11 @@ def result_of(
         penalty=unit * penalty,
         history=history if unit == 1 else weighted(history, unit),
         status=status,
-        floor=options.algorithm.floor * data.scale**2,
+        floor=options.floor * data.scale**2,
         scale=data.scale,
         n_atoms=len(iterate.Phi) if few_atoms is None else few_atoms.number,
         energy=1.0 if few_atoms is None else few_atoms.energy,
-        terms=None if W is None else Terms(options.divergence, options.algorithm.penalty),
+        terms=None if W is None else Terms(options.divergence, options.penalty),
     )
 
 
@@ -70,7 +70,7 @@ def in_units_of_data(H: Array, scale: float) -> Array:
     return H * unit
 
 
-def with_left_out_frames(Phi: Array, W: Array, H: Array, data: Data, options: FitOptions) -> Array:
+def with_left_out_frames(Phi: Array, W: Array, H: Array, data: Data, options: Options) -> Array:
     """Return activations (K, N) of all frames; those of weight 0, which H lacks, are encoded."""
     N = data.frames.shape[2]
     frames = np.arange(N)
@@ -80,10 +80,10 @@ def with_left_out_frames(Phi: Array, W: Array, H: Array, data: Data, options: Fi
         Phi,
         W,
         scale=data.scale,
-        penalty=options.algorithm.penalty,
-        floor=options.algorithm.floor,
+        penalty=options.penalty,
+        floor=options.floor,
         divergence=options.divergence,
-        links=links_among(others, data.frame_links),
+        links=links_among(others, np.ones(N, bool)),
         engine=options.engine,
         n_threads=options.n_threads,
     )

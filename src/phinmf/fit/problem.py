@@ -16,12 +16,13 @@ from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
+from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Outcome, Run
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.fit import scaling
 from phinmf.fit.automatic import counted, is_auto
-from phinmf.fit.checkpoint import Files
+from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import description, seed_of
 from phinmf.fit.engine import engine_for
@@ -33,9 +34,7 @@ from phinmf.fit.finalize import (
     with_left_out_frames,
 )
 from phinmf.fit.initial_factors import InitialFactors, initial_factors
-from phinmf.fit.options import FitOptions
-from phinmf.fit.restarts import in_threads, in_turn
-from phinmf.fit.seeds import spawn
+from phinmf.fit.restarts import in_threads, in_turn, spawn
 from phinmf.fit.weights import in_units
 from phinmf.once import once
 from phinmf.result import Callback, Result
@@ -50,7 +49,7 @@ class Problem:
     data: Data
     initial: InitialFactors
     n_components: int
-    options: FitOptions
+    options: Options
     chosen: FewAtoms | None = None  #: atoms to learn instead of the leading eigenvectors
 
     def solve(
@@ -58,7 +57,7 @@ class Problem:
         random_states: Sequence[RandomState],
         callbacks: Sequence[Callback | None],
         jobs: int = 1,
-        files: Files | None = None,
+        checkpoint: Checkpoint | None = None,
         began: Callable[[int], object] | None = None,
         ended: Callable[[int, Result], object] | None = None,
     ) -> list[Result]:
@@ -67,14 +66,14 @@ class Problem:
         `began` is called with the number of a restart when it begins, `ended` with its number and
         its result.
         """
-        files, data = files or Files(), self.data
+        data = self.data
         callbacks = [in_units(callback, data.unit, data.scale) for callback in callbacks]
         problem = self.in_threads(jobs) if jobs > 1 else self
 
         def restart(number: int, callback: Callback | None) -> Result:
             if began is not None:
                 began(number)
-            own = files.of_restart(number, len(callbacks))
+            own = None if checkpoint is None else checkpoint.of_restart(number, len(callbacks))
             result = problem.result(problem.fit(random_states[number], callback, own))
             if ended is not None:
                 ended(number, result)
@@ -94,33 +93,35 @@ class Problem:
                 _ = problem.common_start
         return problem
 
-    def fit(self, random_state: RandomState, callback: Callback | None, files: Files) -> Outcome:
+    def fit(
+        self, random_state: RandomState, callback: Callback | None, checkpoint: Checkpoint | None
+    ) -> Outcome:
         """Run Algorithm 1 from one start."""
         data, options = self.data, self.options
-        seed = seed_of(random_state) if files.used else None
+        seed = None if checkpoint is None else seed_of(random_state)
         with engine_for(
             options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
         ) as engine:
-            model = Model(engine, options.algorithm.penalty, fixed=self.initial.fixed)
+            model = Model(engine, options.penalty, fixed=self.initial.fixed)
             run = self.run(model, random_state)
             save = None
-            if files.used:
+            if checkpoint is not None:
                 own = description(options, data, self.initial, self.n_components, seed)
-                save = files.attach(run, own)
+                save = checkpoint.attach(run, own)
             return alternate(run, callback, save)
 
     def run(self, model: Model, random_state: RandomState) -> Run:
         """Return a run at its start."""
         rng_Phi, rng_W, rng_sample = spawn(random_state, 3)
         start = self.start(rng_Phi, rng_W, model.engine.powers())
-        options = self.options.algorithm
+        options = self.options
         return Run(model, options, self.schedule, start, rng_sample, self.subspace)
 
     def start(
         self, rng_Phi: np.random.Generator, rng_W: np.random.Generator, powers: Array
     ) -> Iterate:
         """Return Φ, W and H at the start, from the mean power (N,) of each frame."""
-        data, options = self.data, self.options.algorithm
+        data, options = self.data, self.options
         Phi, mixing = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_start
         if options.floor == 0:
             learned = options.solver is not None
@@ -184,12 +185,12 @@ class Problem:
         """The floor, the frames and the atoms of each outer iteration."""
         number = None if self.few_atoms is None else self.few_atoms.number
         coarse = self.subspace if self.begins_coarse else None
-        return self.data.schedule(self.options.algorithm, coarse, number)
+        return self.data.schedule(self.options, coarse, number)
 
     def result(self, outcome: Outcome) -> Result:
         """Return the result in the units of the caller, and for all of his frames."""
         data, initial, options = self.data, self.initial, self.options
-        warn_unless_converged(outcome.status, options.algorithm.tol)
+        warn_unless_converged(outcome.status, options.tol)
         Phi, H = outcome.iterate.Phi, in_units_of_data(outcome.iterate.H, data.scale)
         W, H = initial.in_units_of_caller(outcome.iterate.W, H, data.columns)
         if not isinstance(data.used, slice):
@@ -203,20 +204,15 @@ class Problem:
 def problem_of(
     Y: AnyArray,
     n_components: Components,
-    options: FitOptions,
+    options: Options,
     *,
     W: ArrayLike | None = None,
     H: ArrayLike | None = None,
     fixed: Fixed = None,
     sample_weight: ArrayLike | None = None,
-    frame_mask: ArrayLike | None = None,
-    first_frames: ArrayLike | None = None,
 ) -> Problem:
     """Check the frames and the factors that were given to `tl_nmf`."""
-    data = data_of(
-        Y, options.algorithm, sample_weight=sample_weight, frame_mask=frame_mask,
-        first_frames=first_frames, may_merge=H is None,
-    )  # fmt: skip
+    data = data_of(Y, options, sample_weight=sample_weight, may_merge=H is None)
     M, n_used = data.Y.shape[1], data.n_used
     if is_auto(n_components):
         began = time.perf_counter()

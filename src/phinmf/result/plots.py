@@ -180,10 +180,10 @@ def pitch(atom: Array, sample_rate: float | None) -> str:
     n = float(periods(atom[None])[0])
     if sample_rate is None:
         return f"{n:.1f} periods"
-    one_period = sample_rate / len(atom)
+    period = sample_rate / len(atom)
     if n < 1:
-        return f"below {one_period:.{0 if one_period >= 1 else 2}f} Hz"
-    return f"{n * one_period:.0f} Hz"
+        return f"below {period:.{0 if period >= 1 else 2}f} Hz"
+    return f"{n * period:.0f} Hz"
 
 
 def entries(result: Record) -> int | None:
