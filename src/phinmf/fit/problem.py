@@ -100,8 +100,9 @@ class Problem:
         data, options = self.data, self.options
         seed = None if checkpoint is None else seed_of(random_state)
         with engine_for(
-            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
-        ) as engine:
+            options.engine, data.Y, options.divergence, options.n_threads, data.weights,
+            data.links, options.solver,
+        ) as engine:  # fmt: skip
             model = Model(engine, options.penalty, fixed=self.initial.fixed)
             run = self.run(model, random_state)
             save = None

@@ -65,7 +65,8 @@ class TransformProblem:
         callback = in_units(self.in_rows_of_the_model(callback), data.unit, data.scale)
         penalty, n_threads = options.penalty, options.n_threads
         subspace, number = (None, None) if few is None else (few.subspace, few.number)
-        with engine_for(options.engine, Y, options.divergence, n_threads) as engine:
+        solver = options.solver
+        with engine_for(options.engine, Y, options.divergence, n_threads, solver=solver) as engine:
             model = Model(engine, penalty, self.V_hat[self.order])
             schedule = data.schedule(options, n_atoms=number)
             start = Iterate(Phi, *factors)
