@@ -60,8 +60,8 @@ TABLE = {
 def packed_learner(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the header and the arrays of what a model continues from."""
     learner: Learner = model._learner
-    fit, at, init = learner.fit, learner.at, learner.fit.options.init
-    values = dict.fromkeys(TABLE) | {name: getattr(at, name) for name in PROGRESS}
+    fit, progress, init = learner.fit, learner.at, learner.fit.options.init
+    values = dict.fromkeys(TABLE) | {name: getattr(progress, name) for name in PROGRESS}
     values |= {name: getattr(learner, name) for name in COUNTS}
     values |= {
         "example": learner.example, "keeps_Phi": fit.keeps_Phi, "continues": fit.continues_fit
@@ -71,10 +71,10 @@ def packed_learner(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
         if fit.columns is not None:
             n = np.arange(fit.W.shape[1])
             values["columns"] = np.isin(n, arrays.to_numpy(fit.columns))
-    if at.window is not None:
-        values |= prefixed("window_", vars(at.window))
-    if at.learned is not None:
-        values |= vars(at.learned)
+    if progress.window is not None:
+        values |= prefixed("window_", vars(progress.window))
+    if progress.learned is not None:
+        values |= vars(progress.learned)
     elif isinstance(init, (ArrayInit, Continuation)):
         values["init"] = arrays.cast(init.Phi, np.float64)
     elif not isinstance(model.init, str):
@@ -109,12 +109,14 @@ def restored_learner(model: Any, header: Mapping[str, Any], parts: Mapping[str, 
         np.zeros((M, 0)) if start_W is None else start_W, values["keeps_Phi"],
         None if columns is None or start_W is None else np.flatnonzero(columns),
     )  # fmt: skip
-    at = Progress(**{name: values[name] for name in PROGRESS})
+    progress = Progress(**{name: values[name] for name in PROGRESS})
     if values["window_Y"] is not None:
-        at = replace(at, window=Window(**without_prefix("window_", values)))
+        progress = replace(progress, window=Window(**without_prefix("window_", values)))
     if values["W"] is not None:
-        at = replace(at, learned=Learned(values["Phi"], values["W"], values["fitted_at"]))
-    learner = Learner(fit, values["example"], lasting(model), at)
+        progress = replace(
+            progress, learned=Learned(values["Phi"], values["W"], values["fitted_at"])
+        )
+    learner = Learner(fit, values["example"], lasting(model), progress)
     learner.history = History.from_json(header["history"])
     for name in COUNTS:
         setattr(learner, name, values[name])
