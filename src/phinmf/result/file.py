@@ -24,8 +24,7 @@ from phinmf.entries import (
     packed,
 )
 from phinmf.result.history import History
-from phinmf.result.record import Record
-from phinmf.result.status import Status
+from phinmf.result.record import Record, Status
 from phinmf.result.terms import Terms
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
