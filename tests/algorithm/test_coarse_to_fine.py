@@ -9,7 +9,8 @@ from tensor_problems import host, tensor
 
 import phinmf
 from phinmf import Anneal, Method, Status, learn_transform, tl_nmf
-from phinmf.algorithm.annealing import Schedule
+from phinmf.algorithm.options import Options
+from phinmf.algorithm.schedule import Schedule
 from phinmf.algorithm.subspace import Subspace
 
 pytestmark = pytest.mark.usefixtures("always_coarse")
@@ -25,7 +26,9 @@ def stages(r):
 def schedule(powers, n_atoms=None, **how):
     M = len(powers)
     space = Subspace(np.eye(M), np.asarray(powers))
-    return Schedule(Anneal(**how), 1e-8, (1, M, 4 * M), 100, None, True, space, n_atoms)
+    options = Options(method=Method(anneal=Anneal(**how)))
+    dtype = np.dtype(np.float64)
+    return Schedule(options, (1, M, 4 * M), dtype, subspace=space, n_atoms=n_atoms)
 
 
 def test_atoms_are_counted_by_their_power_over_the_floor():

@@ -10,8 +10,8 @@ from tensor_problems import host, tensor
 
 from phinmf import TLNMF, Anneal, Method, Status, learn_transform, tl_nmf
 from phinmf.algorithm import alternate
-from phinmf.algorithm.annealing import SINGLE_PAYS
 from phinmf.algorithm.run import Run
+from phinmf.algorithm.schedule import SINGLE_PAYS
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.compiled.engine import CompiledEngine
