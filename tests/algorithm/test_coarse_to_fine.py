@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from few_atoms import check_falling, sound
+from few_atoms import check_falling, solvers_on, sound
 from fuzz.formulas import check_fit
 from hostile import nothing_changes
 from tensor_problems import host, tensor
@@ -80,8 +80,7 @@ def test_the_default_fit_begins_coarse_and_ends_with_all_atoms(init, dtype, give
     check_falling(r)
 
 
-@pytest.mark.parametrize("solver", [s for s in phinmf.solvers.SOLVERS if s != "lbfgs"])
-@pytest.mark.parametrize("engine", ["array", "compiled"])
+@pytest.mark.parametrize(("solver", "engine"), solvers_on(["array", "compiled"]))
 def test_every_solver_that_is_annealed_begins_coarse(solver, engine):
     Y = sound()
     r = tl_nmf(Y, solver=solver, engine=engine, method=Method(anneal=True), max_iter=10, **HOW)
