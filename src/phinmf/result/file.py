@@ -9,8 +9,7 @@ from phinmf import storage
 from phinmf.divergences import Divergence
 from phinmf.entries import Entry, checked, packed
 from phinmf.result.history import History
-from phinmf.result.record import Record
-from phinmf.result.status import Status
+from phinmf.result.record import Record, Status
 from phinmf.result.terms import Terms
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
