@@ -74,7 +74,7 @@ class Queue:
         self.parts.append((Y, np.ones(Y.shape[2]) if weights is None else weights))
 
     def take(self, size: int) -> tuple[Array, Array | None]:
-        """Remove the first `size` frames, or all if they are fewer; return them and their weights."""
+        """Remove the first `size` frames, or all of fewer; return them and their weights."""
         first: list[tuple[Array, Array]] = []
         while size and self.parts:
             Y, weights = self.parts.pop(0)
@@ -101,9 +101,7 @@ class Window:
     births: Indices  #: (n,): the step in which each frame arrived, on the host
 
     @classmethod
-    def of(
-        cls, block: Block, step: int, clock: float, forget_factor: float, seed: int
-    ) -> Window:
+    def of(cls, block: Block, step: int, clock: float, forget_factor: float, seed: int) -> Window:
         """Return the frames of a block that arrives in a step, after `clock` blocks."""
         n = block.Y.shape[2]
         numbers = np.random.default_rng([seed, step]).gumbel(size=n)
