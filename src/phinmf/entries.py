@@ -20,38 +20,24 @@ from phinmf._types import Array
 from phinmf.linalg.manifold import orthogonality_error
 
 Kinds = Mapping[str, type[Any]]  #: dataclasses whose objects are stored as their fields, by name
-Sizes = Mapping[str, int]  #: by name
 TYPES = {"float64": np.float64, "int64": np.int64, "bool": np.bool_, "text": np.str_}
 
 
-@dataclass(frozen=True)
-class Rule:
-    """What all numbers of an array are, beside finite."""
-
-    word: str  #: for messages
-    holds: Callable[[Array, Sizes], bool]
+def is_orthogonal(a: Array, limit: int) -> bool:
+    """Whether the rows of a matrix are orthonormal, up to the rounding of single precision."""
+    return abs(a).max() < 2 and orthogonality_error(a.astype(np.float64)) < 1e-4
 
 
-FINITE = Rule("finite", lambda a, sizes: True)
-NONNEGATIVE = Rule("nonnegative", lambda a, sizes: bool((a >= 0).all()))
-POSITIVE = Rule("positive", lambda a, sizes: bool((a > 0).all()))
-SHARE = Rule("between 0 and 1", lambda a, sizes: bool(((a >= 0) & (a <= 1)).all()))
-ORTHOGONAL = Rule(
-    "orthogonal",
-    lambda a, sizes: abs(a).max() < 2 and orthogonality_error(a.astype(np.float64)) < 1e-4,
-)
-
-
-def index(size: str) -> Rule:
-    """Numbers from 0 to a size - 1."""
-    return Rule(
-        f"an index below {size}", lambda a, sizes: bool(((a >= 0) & (a < sizes[size])).all())
-    )
-
-
-def count(size: str) -> Rule:
-    """Numbers from 1 to a size."""
-    return Rule(f"from 1 to {size}", lambda a, sizes: bool(((a > 0) & (a <= sizes[size])).all()))
+#: What all numbers of an array are, beside finite; some rules end with the name of a size.
+RULES: dict[str, Callable[[Array, int], Any]] = {
+    "finite": lambda a, limit: True,
+    "nonnegative": lambda a, limit: a >= 0,
+    "positive": lambda a, limit: a > 0,
+    "between 0 and 1": lambda a, limit: (a >= 0) & (a <= 1),
+    "orthogonal": is_orthogonal,
+    "an index below": lambda a, limit: (a >= 0) & (a < limit),
+    "from 1 to": lambda a, limit: (a >= 1) & (a <= limit),
+}
 
 
 @dataclass(frozen=True)
@@ -62,24 +48,26 @@ class Entry:
     #: "float64", "int64", "bool", "text", or "floating": float32 or float64, the same for all
     #: entries of this type in a table
     type: str = "floating"
-    rule: Rule = FINITE
+    rule: str = "finite"  #: one of `RULES`, and the size if it ends with one
     group: str = ""  #: entries of one group may be missing together
 
-    def has_type(self, array: Array, precision: set[str]) -> bool:
-        """Whether an array has the type; `precision` holds that of the floating entries before."""
+    def has_type(self, array: Array, precisions: set[str]) -> bool:
+        """Whether an array has the type; `precisions` are those of the floating entries before."""
         if self.type == "text":
             return array.dtype.kind == "U"
         if self.type != "floating":
             return array.dtype == TYPES[self.type]
-        precision.add(array.dtype.str)
-        return array.dtype in (np.float32, np.float64) and len(precision) == 1
+        precisions.add(array.dtype.str)
+        return array.dtype in (np.float32, np.float64) and len(precisions) == 1
 
+    def holds(self, array: Array, sizes: Mapping[str, int]) -> bool:
+        """Whether all numbers are finite and satisfy the rule."""
+        rule, limit = self.rule, 0
+        if rule not in RULES:
+            rule, size = rule.rsplit(" ", 1)
+            limit = sizes[size]
+        return bool(np.isfinite(array).all() and np.all(RULES[rule](array, limit)))
 
-NUMBER = Entry("", "float64")
-AMOUNT = Entry("", "float64", NONNEGATIVE)  #: a number of at least 0
-COUNT = Entry("", "int64", NONNEGATIVE)
-FLAG = Entry("", "bool")
-TEXT = Entry("", "text")
 
 Table = Mapping[str, Entry]  #: by the name of the array
 
@@ -90,7 +78,7 @@ def checked(stored: Mapping[str, Array], table: Table, **sizes: int) -> dict[str
     `sizes` are the sizes that must be, for example ``M=441``; all others follow from the arrays.
     """
     values: dict[str, Any] = {}
-    precision: set[str] = set()
+    precisions: set[str] = set()
     for name, entry in table.items():
         if name not in stored:
             others = (n for n, e in table.items() if entry.group and e.group == entry.group)
@@ -102,16 +90,14 @@ def checked(stored: Mapping[str, Array], table: Table, **sizes: int) -> dict[str
         fits = array.ndim == len(names) and 0 not in array.shape
         for size, n in zip(names, array.shape if fits else (), strict=fits):
             fits = fits and sizes.setdefault(size, n) == n
-        if not (fits and entry.has_type(array, precision)):
+        if not (fits and entry.has_type(array, precisions)):
             needed = f"shape ({', '.join(str(sizes.get(size, size)) for size in names)})"
             raise ValueError(
                 f"its {name} has shape {array.shape} and type {array.dtype}, but {needed} and type"
                 f" {entry.type} are needed"
             )
-        if entry.type != "text" and not (
-            np.isfinite(array).all() and entry.rule.holds(array, sizes)
-        ):
-            raise ValueError(f"its {name} is not {entry.rule.word}")
+        if entry.type != "text" and not entry.holds(array, sizes):
+            raise ValueError(f"its {name} is not {entry.rule}")
         values[name] = array if names else array.item()
     return values
 

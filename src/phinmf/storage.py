@@ -15,6 +15,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import platform
 import secrets
 import shutil
 import zipfile
@@ -50,7 +51,9 @@ def write(
     """
     check_place(path, kind, keep_previous)
     path = target(Path(path))
-    text = json.dumps({"format": "phinmf", "kind": kind, "version": VERSION, **header})
+    versions = {"python": platform.python_version(), "numpy": np.__version__}
+    own = {"format": "phinmf", "kind": kind, "version": VERSION, "versions": versions}
+    text = json.dumps(own | dict(header))
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.phinmf")
     try:
         with new_file(temporary, path) as file:

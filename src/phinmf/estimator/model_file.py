@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
 from typing import Any, TypeVar
-
-import numpy as np
-import sklearn
 
 from phinmf import storage
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import Method, divergence_of
 from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName
-from phinmf.entries import (
-    AMOUNT,
-    COUNT,
-    FLAG,
-    NONNEGATIVE,
-    NUMBER,
-    ORTHOGONAL,
-    POSITIVE,
-    SHARE,
-    TEXT,
-    Entry,
-    Kinds,
-    checked,
-    count,
-    from_json,
-    in_json,
-    packed,
-)
+from phinmf.entries import Entry, Kinds, checked, from_json, in_json, packed
 from phinmf.estimator import saved_learner
 from phinmf.fit.checkpoint import Checkpoint, File
 from phinmf.result import History
@@ -42,19 +21,19 @@ Model = TypeVar("Model")
 KIND = "model of TLNMF"
 #: Fitted attributes. An ``objectives_`` is that of a restart.
 TABLE = {
-    "transform_matrix_": Entry("M M", rule=ORTHOGONAL),
-    "components_": Entry("K M", rule=NONNEGATIVE),
-    "atom_energies_": Entry("M", "float64", NONNEGATIVE),
+    "transform_matrix_": Entry("M M", rule="orthogonal"),
+    "components_": Entry("K M", rule="nonnegative"),
+    "atom_energies_": Entry("M", "float64", "nonnegative"),
     "objectives_": Entry("R", "float64"),
-    "scale_": Entry("", "float64", POSITIVE),
-    "floor_": AMOUNT,
-    "objective_": NUMBER,
-    "reconstruction_err_": NUMBER,
-    "n_iter_": COUNT,
-    "converged_": FLAG,
-    "n_atoms_": Entry("", "int64", count("M")),
-    "energy_": Entry("", "float64", SHARE),
-    "stop_reason_": TEXT,
+    "scale_": Entry("", "float64", "positive"),
+    "floor_": Entry("", "float64", "nonnegative"),
+    "objective_": Entry("", "float64"),
+    "reconstruction_err_": Entry("", "float64"),
+    "n_iter_": Entry("", "int64", "nonnegative"),
+    "converged_": Entry("", "bool"),
+    "n_atoms_": Entry("", "int64", "from 1 to M"),
+    "energy_": Entry("", "float64", "between 0 and 1"),
+    "stop_reason_": Entry("", "text"),
     "feature_names_in_": Entry("M", "text", group="names"),
 }
 #: Classes of phinmf whose objects are stored as their fields.
@@ -78,9 +57,7 @@ def save(model: Any, path: File) -> None:
         "parameters": stored_parameters(parameters),
         "divergence": label_of(model.divergence),
         "history": model.history_.to_json(),
-        "versions": {"python": platform.python_version(), "numpy": np.__version__,
-                     "scikit-learn": sklearn.__version__},
-    }  # fmt: skip
+    }
     parts = packed(values, TABLE)
     if model._learner is not None:
         header["learner"], learner = saved_learner.packed_learner(model)

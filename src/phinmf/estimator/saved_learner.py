@@ -10,19 +10,7 @@ import numpy as np
 
 from phinmf import arrays
 from phinmf._types import Array
-from phinmf.entries import (
-    AMOUNT,
-    COUNT,
-    FLAG,
-    NONNEGATIVE,
-    NUMBER,
-    ORTHOGONAL,
-    Entry,
-    checked,
-    packed,
-    prefixed,
-    without_prefix,
-)
+from phinmf.entries import Entry, checked, packed, prefixed, without_prefix
 from phinmf.estimator.partial import lasting, online_fit
 from phinmf.fit.automatic import checked_components
 from phinmf.fit.blocks import Window
@@ -33,37 +21,38 @@ from phinmf.storage import shown
 
 PREFIX = "learner_"  #: of the names in the file
 PROGRESS = {
-    "step": COUNT,
-    "n_frames": COUNT,
-    "evaluations": COUNT,
-    "clock": AMOUNT,
-    "energy": AMOUNT,
-    "count": AMOUNT,
-    "divergence": NUMBER,
-    "penalty": NUMBER,
+    "step": Entry("", "int64", "nonnegative"),
+    "n_frames": Entry("", "int64", "nonnegative"),
+    "evaluations": Entry("", "int64", "nonnegative"),
+    "clock": Entry("", "float64", "nonnegative"),
+    "energy": Entry("", "float64", "nonnegative"),
+    "count": Entry("", "float64", "nonnegative"),
+    "divergence": Entry("", "float64"),
+    "penalty": Entry("", "float64"),
 }
-COUNTS = {"n_seen": COUNT, "n_tried": COUNT, "seconds": AMOUNT}
-WINDOW = {
-    "window_Y": Entry("C M n", group="window"),
-    "window_weights": Entry("n", "float64", NONNEGATIVE, group="window"),
-    "window_keys": Entry("n", "float64", group="window"),
-    "window_births": Entry("n", "int64", NONNEGATIVE, group="window"),
+COUNTS = {
+    "n_seen": Entry("", "int64", "nonnegative"),
+    "n_tried": Entry("", "int64", "nonnegative"),
+    "seconds": Entry("", "float64", "nonnegative"),
 }
 TABLE = {
     **PROGRESS,
     **COUNTS,
-    **WINDOW,
+    "window_Y": Entry("C M n", group="window"),
+    "window_weights": Entry("n", "float64", "nonnegative", group="window"),
+    "window_keys": Entry("n", "float64", group="window"),
+    "window_births": Entry("n", "int64", "nonnegative", group="window"),
     "example": Entry("C M C"),  # (1, M, 1): the precision of the frames
     "waiting": Entry("C M m", group="waiting"),
-    "waiting_weights": Entry("m", "float64", NONNEGATIVE, group="waiting"),
-    "Phi": Entry("M M", rule=ORTHOGONAL, group="learned"),
-    "W": Entry("M K", "float64", NONNEGATIVE, group="learned"),
-    "fitted_at": Entry("", "int64", NONNEGATIVE, group="learned"),
-    "init": Entry("M M", "float64", ORTHOGONAL, group="init"),
-    "start_W": Entry("M c", "float64", NONNEGATIVE, group="start"),
+    "waiting_weights": Entry("m", "float64", "nonnegative", group="waiting"),
+    "Phi": Entry("M M", rule="orthogonal", group="learned"),
+    "W": Entry("M K", "float64", "nonnegative", group="learned"),
+    "fitted_at": Entry("", "int64", "nonnegative", group="learned"),
+    "init": Entry("M M", "float64", "orthogonal", group="init"),
+    "start_W": Entry("M c", "float64", "nonnegative", group="start"),
     "columns": Entry("c", "bool", group="columns"),  # of start_W: those that stay
-    "fixes_Phi": FLAG,
-    "continues": FLAG,
+    "fixes_Phi": Entry("", "bool"),
+    "continues": Entry("", "bool"),
 }
 
 

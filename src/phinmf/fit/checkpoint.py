@@ -21,18 +21,7 @@ from phinmf.algorithm.alternate import Save
 from phinmf.algorithm.annealing import Stage
 from phinmf.algorithm.model import Iterate, Sample
 from phinmf.algorithm.run import Run, Snapshot
-from phinmf.entries import (
-    NONNEGATIVE,
-    ORTHOGONAL,
-    POSITIVE,
-    Entry,
-    checked,
-    count,
-    index,
-    packed,
-    prefixed,
-    without_prefix,
-)
+from phinmf.entries import Entry, checked, packed, prefixed, without_prefix
 from phinmf.result import History
 from phinmf.storage import previous
 
@@ -44,14 +33,14 @@ Description = Mapping[str, Any]  #: what a checkpoint must agree with, as JSON h
 KIND = "checkpoint"
 MEMORY = "memory_"  #: prefix of the arrays of a solver
 TABLE = {
-    "Phi": Entry("P P", rule=ORTHOGONAL),  # in the precision of the stage
-    "W": Entry("P K", rule=NONNEGATIVE),
-    "H": Entry("K n", rule=NONNEGATIVE),
-    "n_atoms": Entry("", "int64", count("M"), group="atoms"),  # P, if it is less than M
-    "basis": Entry("M M", "float64", ORTHOGONAL, group="atoms"),
-    "n_frames": Entry("", "int64", POSITIVE, group="sample"),  # of a sample, with repetitions
-    "sample_frames": Entry("n", "int64", index("N"), group="sample"),
-    "sample_weights": Entry("n", "float64", POSITIVE, group="sample"),
+    "Phi": Entry("P P", rule="orthogonal"),  # in the precision of the stage
+    "W": Entry("P K", rule="nonnegative"),
+    "H": Entry("K n", rule="nonnegative"),
+    "n_atoms": Entry("", "int64", "from 1 to M", group="atoms"),  # P, if it is less than M
+    "basis": Entry("M M", "float64", "orthogonal", group="atoms"),
+    "n_frames": Entry("", "int64", "positive", group="sample"),  # of a sample, with repetitions
+    "sample_frames": Entry("n", "int64", "an index below N", group="sample"),
+    "sample_weights": Entry("n", "float64", "positive", group="sample"),
 }
 
 
@@ -106,26 +95,22 @@ class Checkpoint:
         """Let a run continue from the file if it shall; return what writes others."""
         if self.resume and any(file.exists() for file in (Path(self.path), previous(self.path))):
             snapshot = read(self.path, description, run)
-            check_length(self.path, snapshot, run.options.max_iter)
+            if (n := len(snapshot.history)) > run.options.max_iter:
+                raise ValueError(
+                    f"max_iter is {run.options.max_iter}, but {self.path} has made {n} outer"
+                    f" iterations already: resume with max_iter of at least {n}"
+                )
             run.resume(snapshot)
         storage.check_place(self.path, KIND, keep_previous=True)
-        return FileWriter(self.path, self.every, description).save
+        written = time.perf_counter()
 
+        def save(run: Run) -> None:
+            nonlocal written
+            if time.perf_counter() - written >= self.every:
+                write(self.path, run.snapshot(), description)
+                written = time.perf_counter()
 
-class FileWriter:
-    """Writes a checkpoint when `every` seconds have passed since the last one."""
-
-    def __init__(self, path: File, every: float, description: Description) -> None:
-        self.path = path
-        self.every = every
-        self.description = description
-        self.last = time.perf_counter()
-
-    def save(self, run: Run) -> None:
-        """Write a checkpoint of a run, if `every` seconds have passed."""
-        if time.perf_counter() - self.last >= self.every:
-            write(self.path, run.snapshot(), self.description)
-            self.last = time.perf_counter()
+        return save
 
 
 def write(path: File, snapshot: Snapshot, description: Description) -> None:
@@ -204,12 +189,3 @@ def difference(name: str, before: Any, now: Any) -> str:
         for value, is_digest in zip((before, now), digests, strict=True)
     )
     return f"another run, whose {name} is {was}, here it is {has}"
-
-
-def check_length(path: File, snapshot: Snapshot, max_iter: int) -> None:
-    """Raise if a run is resumed that has made more iterations than it may make."""
-    if (n := len(snapshot.history)) > max_iter:
-        raise ValueError(
-            f"max_iter is {max_iter}, but {path} has made {n} outer iterations already: resume with"
-            f" max_iter of at least {n}"
-        )

@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import os
-import platform
 from typing import TypeVar
-
-import numpy as np
 
 from phinmf import storage
 from phinmf.divergences import Divergence
-from phinmf.entries import (
-    AMOUNT,
-    NONNEGATIVE,
-    NUMBER,
-    ORTHOGONAL,
-    POSITIVE,
-    SHARE,
-    TEXT,
-    Entry,
-    checked,
-    count,
-    packed,
-)
+from phinmf.entries import Entry, checked, packed
 from phinmf.result.history import History
-from phinmf.result.record import Record
-from phinmf.result.status import Status
+from phinmf.result.record import Record, Status
 from phinmf.result.terms import Terms
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 KIND = "result"
 TABLE = {
-    "Phi": Entry("M M", rule=ORTHOGONAL),
-    "W": Entry("M K", rule=NONNEGATIVE, group="factors"),
-    "H": Entry("K N", rule=NONNEGATIVE, group="factors"),
-    "objective": NUMBER,
-    "divergence": NUMBER,
-    "penalty": NUMBER,
-    "floor": AMOUNT,
-    "scale": Entry("", "float64", POSITIVE),
-    "n_atoms": Entry("", "int64", count("M")),
-    "energy": Entry("", "float64", SHARE),
-    "status": TEXT,
+    "Phi": Entry("M M", rule="orthogonal"),
+    "W": Entry("M K", rule="nonnegative", group="factors"),
+    "H": Entry("K N", rule="nonnegative", group="factors"),
+    "objective": Entry("", "float64"),
+    "divergence": Entry("", "float64"),
+    "penalty": Entry("", "float64"),
+    "floor": Entry("", "float64", "nonnegative"),
+    "scale": Entry("", "float64", "positive"),
+    "n_atoms": Entry("", "int64", "from 1 to M"),
+    "energy": Entry("", "float64", "between 0 and 1"),
+    "status": Entry("", "text"),
 }
 
 
@@ -52,7 +36,6 @@ def save(result: Record, path: str | os.PathLike[str]) -> None:
     header = {
         "terms": None if result.terms is None else result.terms.to_json(),
         "history": result.history.to_json(),
-        "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }
     storage.write(path, KIND, header, packed(values, TABLE))
 

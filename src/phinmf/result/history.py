@@ -59,8 +59,8 @@ class History:
 
     def __getitem__(self, index: int) -> Row:
         if isinstance(index, str):
-            known = index in Row._fields
-            advice = f"history.{index}" if known else f"one of {', '.join(Row._fields)}"
+            columns = f"one of {', '.join(Row._fields)}"
+            advice = f"history.{index}" if index in Row._fields else columns
             raise TypeError(
                 f"history[{index!r}] is asked for, but a row has a number, and a column is an"
                 f" attribute: use {advice}"

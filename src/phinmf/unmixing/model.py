@@ -10,33 +10,22 @@ import numpy as np
 from phinmf import storage
 from phinmf._types import Array, Indices
 from phinmf.divergences import ItakuraSaito, Penalty
-from phinmf.entries import (
-    AMOUNT,
-    NONNEGATIVE,
-    ORTHOGONAL,
-    POSITIVE,
-    SHARE,
-    TEXT,
-    Entry,
-    checked,
-    count,
-    packed,
-)
+from phinmf.entries import Entry, checked, packed
 from phinmf.fit.encode import encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History
 
 KIND = "model of unmix"  #: of its file
 TABLE = {
-    "Phi": Entry("M M", "float64", ORTHOGONAL),
-    "W": Entry("M K", "float64", NONNEGATIVE),
-    "scale": Entry("", "float64", POSITIVE),
-    "floor": AMOUNT,
-    "sparsity": AMOUNT,
-    "sample_rate": Entry("", "int64", POSITIVE),
-    "n_atoms": Entry("", "int64", count("M")),
-    "energy": Entry("", "float64", SHARE),
-    "stop_reason": TEXT,
+    "Phi": Entry("M M", "float64", "orthogonal"),
+    "W": Entry("M K", "float64", "nonnegative"),
+    "scale": Entry("", "float64", "positive"),
+    "floor": Entry("", "float64", "nonnegative"),
+    "sparsity": Entry("", "float64", "nonnegative"),
+    "sample_rate": Entry("", "int64", "positive"),
+    "n_atoms": Entry("", "int64", "from 1 to M"),
+    "energy": Entry("", "float64", "between 0 and 1"),
+    "stop_reason": Entry("", "text"),
 }
 
 
@@ -138,7 +127,7 @@ class UnmixModel:
         """
         values = {name: getattr(self, name) for name in TABLE}
         factors = {name: values[name].astype(np.float64) for name in ("Phi", "W")}
-        header = {"history": self.history.to_json(), "versions": {"numpy": np.__version__}}
+        header = {"history": self.history.to_json()}
         storage.write(path, KIND, header, packed(values | factors, TABLE))
 
     @classmethod
