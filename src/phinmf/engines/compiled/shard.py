@@ -90,7 +90,7 @@ class Shard:
         self.workers = workers
         self.scratch = scratch or Scratch()
 
-    def __reduce__(self) -> tuple[type[Shard], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[type[Shard], tuple[object, ...]]:
         """Copy a shard to another process, where it gets threads and scratch memory of its own."""
         blocks = slice(self.first, self.first + len(self.blocks))
         workers = Workers(self.workers.n_threads)
