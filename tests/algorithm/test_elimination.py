@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phinmf.algorithm.elimination import Powers, combinations, eliminate
+from phinmf.algorithm.elimination import Powers, eliminate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 from phinmf.divergences import Gaussian, Penalty
@@ -17,16 +17,6 @@ def factors(rng):
     W = rng.exponential(size=(20, 4)) ** 3
     H = rng.exponential(size=(4, 90)) * (rng.random((4, 90)) < 0.5)
     return (W / W.sum(axis=0)).astype(np.float32), (5 * H).astype(np.float32)
-
-
-def test_a_combination_of_other_vectors_is_found(rng):
-    vectors = rng.exponential(size=(4, 30))
-    vectors[3] = 2 * vectors[0] + vectors[1]
-    shares = combinations(vectors @ vectors.T)
-    assert np.all(np.diag(shares) == 0)
-    assert np.all(shares >= 0)
-    away = np.linalg.norm(shares[:, 3] @ vectors - vectors[3])
-    assert away < 0.05 * np.linalg.norm(vectors[3])
 
 
 @pytest.mark.parametrize("same", ["spectrum", "activations"])
@@ -52,18 +42,6 @@ def test_half_of_a_component_is_replaced_without_a_cost(factors, rng, same):
     away = np.linalg.norm(after[0] @ after[1] - W @ H)
     assert away < 0.05 * np.linalg.norm(W @ H)
     assert best.objective == pytest.approx(before, rel=0.02)
-
-
-def test_the_objective_of_a_replacement_is_that_of_its_factors(factors, rng):
-    W, H = factors
-    V = rng.chisquare(1, size=(20, 90)) * (W @ H + FLOOR)
-    powers = Powers(V, rng.random(90), FLOOR, 6.0)
-    for one in powers.replacements(W, H):
-        W_new, H_new = one.applied(W, H)
-        assert W_new.sum(axis=0) == pytest.approx(np.ones(3), rel=1e-5)
-        fit = powers.objective(W_new @ H_new + FLOOR, np.zeros(90))
-        penalty = 6.0 * H_new.sum(axis=0) @ powers.weights
-        assert one.objective == pytest.approx(fit + penalty, rel=1e-4)
 
 
 def test_the_path_ends_at_one_component(factors, rng):

@@ -5,12 +5,9 @@ import itertools
 import numpy as np
 import pytest
 from clusters import cluster, needs_dask, same
-from problems import Problem
 
 import phinmf
-from phinmf import TLNMF, Checkpoint, Method, tl_nmf
-from phinmf.engines.remote.engine import DaskEngine
-from phinmf.linalg.manifold import random_orthogonal
+from phinmf import TLNMF, Checkpoint, tl_nmf
 
 needs_dask()
 import dask
@@ -41,7 +38,7 @@ def two_workers():
         yield client
 
 
-@pytest.fixture(params=[*PLACES, "cluster"])
+@pytest.fixture(params=["cluster"])
 def place(request):
     if request.param == "cluster":
         request.getfixturevalue("two_workers")
@@ -72,7 +69,7 @@ def test_any_chunks_give_the_same_bits(place, chunks):
     same(found, tl_nmf(Y, engine="compiled", **how))
 
 
-@pytest.mark.parametrize("solver", ["quasi-newton", "jacobi", "projected-gradient", None])
+@pytest.mark.parametrize("solver", ["quasi-newton", "projected-gradient", None])
 def test_every_solver(place, solver):
     Y = frames(M=36)
     how = HOW | {"max_iter": 2, "solver": solver}
@@ -170,28 +167,6 @@ def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(place, tmp_path
         tl_nmf(chunked * 2 + 1, **how)
 
 
-def test_a_move_to_what_was_not_the_last_trial(place):
-    """Both engines get the same calls, also some that the algorithm never makes."""
-    p = Problem(3, M=12, N=3000, engine="compiled")
-    other = DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence)
-    T, S = random_orthogonal(12, p.rng), random_orthogonal(12, p.rng)
-    answers = []
-    for engine in (p.engine, other):
-        engine.rotate(p.Phi)
-        engine.set_activations(p.H)
-        objective = engine.objective(p.W, p.eps)
-        objective.evaluate(T)
-        objective.evaluate(S)
-        objective.move(T)
-        first = objective.evaluate()
-        second = objective.evaluate(S)
-        objective.move(S)
-        engine.rest()
-        engine.rotate(p.Phi)
-        answers.append([*first, *second, *objective.evaluate(), engine.energies(), engine.powers()])
-    assert all(np.array_equal(a, b) for a, b in zip(*answers, strict=True))
-
-
 def test_the_estimator(place):
     X = frames(dtype=np.float32)[0].T
     lazy = da.from_array(X, chunks=(777, -1))
@@ -214,49 +189,6 @@ def test_the_estimator(place):
     assert model.inverse_transform(H[:5].compute()).shape == (5, 40)
     with pytest.raises(ValueError, match="X has 39 features, but TLNMF is expecting 40"):
         model.transform(lazy[:, :39].rechunk({1: -1}))
-
-
-def test_nothing_is_read_before_it_is_needed_and_nothing_is_held_at_once():
-    """Frames on disk are never in memory as a whole."""
-    at_a_time = []
-
-    def make(block_info=None):
-        (first, last) = block_info[None]["array-location"][1]
-        at_a_time.append(last - first)
-        return np.random.default_rng(first).standard_normal((40, last - first))
-
-    lazy = da.map_blocks(make, chunks=((40,), (500,) * 8), dtype=float, meta=np.empty((0, 0)))
-    model = TLNMF(2, max_iter=2, tol=0, method=Method(anneal=False))
-    H = model.fit(da.from_array(lazy.compute().T, chunks=(500, -1))).transform(lazy.T)
-    at_a_time.clear()
-    assert H.shape == (4000, 2)
-    assert not at_a_time
-    with dask.config.set({"phinmf.memory": "2MB", "scheduler": "sync"}):
-        engine = DaskEngine(lazy[None], phinmf.divergences.DIVERGENCES["itakura-saito"])
-        engine.rotate(np.eye(40))
-        engine.energies()
-        shards = [stored.shard for stored in engine.shards.shards]
-        assert len(shards) >= 4
-        assert all(shard.X.size == shard.Y.size == 0 for shard in shards)
-        folder = engine.shards.folder
-        assert sum(path.stat().st_size for path in folder.iterdir()) == 40 * 4000 * 8
-        with engine:
-            pass
-        assert not folder.exists()
-
-
-def test_a_lazy_transform_uses_the_model_as_it_was_when_called():
-    X = da.from_array(frames()[0].T, chunks=(1000, -1))
-    how = {"max_iter": 4, "tol": 0, "random_state": 0}
-    with dask.config.set(scheduler="threads"):
-        model = TLNMF(3, callback=lambda state: None, **how).fit(X)
-        expected, later = model.transform(X.compute()), model.transform(X)
-        power = model.inverse_transform(later)
-        expected_power = model.inverse_transform(expected)
-        model.fit(X[::-1] * np.linspace(1, 2, 40))
-        assert isinstance(power, da.Array)
-        assert np.array_equal(later.compute(), expected)
-        assert np.allclose(power.compute(), expected_power)
 
 
 def test_restarts_in_threads_use_the_cluster(two_workers):

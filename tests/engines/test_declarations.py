@@ -8,9 +8,10 @@ from tensor_problems import host, tensor
 
 from phinmf import tl_nmf
 from phinmf.engines import ENGINES, Engine
+from phinmf.solvers import SOLVERS
 
 HOW = {"n_components": 2, "max_iter": 1, "tol": 0, "random_state": 0}
-FLAGS = ("tensors", "dask_arrays", "compiled_only")
+FLAGS = ("tensors", "dask_arrays", "compiled_only", "pair_losses")
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -54,3 +55,12 @@ def test_an_engine_of_compiled_kernels_supports_compiled_divergences_only(name, 
     monkeypatch.setattr("phinmf.engines.base.is_compiled", lambda divergence: divergence is known)
     assert ENGINES[name].supports(known)
     assert ENGINES[name].supports(unknown) != ENGINES[name].compiled_only
+
+
+@pytest.mark.parametrize("name", [n for n, kind in SOLVERS.items() if kind.needs_pair_losses])
+def test_a_solver_that_needs_losses_of_pairs_gets_an_engine_that_has_them(name):
+    Y, how = notes(), HOW | {"solver": name}
+    assert np.array_equal(tl_nmf(Y, **how).Phi, tl_nmf(Y, engine="array", **how).Phi)
+    for engine in [n for n, kind in engines_here().items() if not kind.pair_losses]:
+        with pytest.raises(ValueError, match="use engine='array'"):
+            tl_nmf(Y, engine=engine, **how)

@@ -8,11 +8,11 @@ from hostile import blas_threads
 from phinmf import Checkpoint, Method, Status, tl_nmf
 from phinmf.arrays.cluster_watch import Watch
 from phinmf.divergences import DIVERGENCES
-from phinmf.engines.compiled.shard import ACCESS
-from phinmf.engines.compiled.shards import Call
-from phinmf.engines.compiled.stretch import Stretch
 from phinmf.engines.compiled.summation import blocks_of
 from phinmf.engines.remote.journal import MOST_CALLS, Journal, size
+from phinmf.engines.remote.old_shard import ACCESS
+from phinmf.engines.remote.old_shards import Call
+from phinmf.engines.remote.old_stretch import Stretch
 
 needs_dask()
 import dask

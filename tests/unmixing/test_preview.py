@@ -66,18 +66,3 @@ def test_a_page_that_fails_leaves_no_folder(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         unmix_file.unmix_file(Request(files.excerpt(path), Output(tmp_path / "out"), OPTIONS))
     assert [p.name for p in tmp_path.iterdir()] == ["a.wav"]
-
-
-def test_a_file_is_looked_at_once(tmp_path, monkeypatch):
-    from phinmf.cli import main
-
-    path, probe, probed = write(tmp_path / "song.wav"), files.probe, []
-
-    def watched(path):
-        probed.append(path)
-        return probe(path)
-
-    monkeypatch.setattr(files, "probe", watched)
-    command = ["unmix", str(path), "-o", str(tmp_path), "-k", "2", "--window", "64", "--quiet"]
-    assert main([*command, "--fixed-transform"]) == 0
-    assert probed == [path]  # neither again, nor one of the files that were written

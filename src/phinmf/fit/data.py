@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import arrays, checks
+from phinmf import arrays
 from phinmf._types import AnyArray, Array, Indices, Mask
-from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import lazy
 from phinmf.arrays.cluster_tasks import in_memory
@@ -62,28 +62,32 @@ class Data:
     def schedule(
         self, options: Options, subspace: Subspace | None = None, n_atoms: int | None = None
     ) -> Schedule:
-        """The schedule of a run on these frames."""
+        """Return the schedule of a run on these frames."""
         C, M, N = self.Y.shape
         whole = self.weights is None or bool((self.weights % 1 == 0).all())
         if self.weights is not None and whole:
             N = int(self.weights.sum())
-        o = options
-        may_sample = whole and not o.penalty.smoothness  # a sample has no neighbours
         return Schedule(
-            o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, may_sample, subspace, n_atoms,
-            o.tol, arrays.dtype_of(self.Y),
-        )  # fmt: skip
+            options,
+            (C, M, N),
+            arrays.dtype_of(self.Y),
+            may_sample=whole and not options.smoothness,  # a sample has no neighbours
+            subspace=subspace,
+            n_atoms=n_atoms,
+        )
 
 
 def data_of(
-    Y: AnyArray,
+    frames: AnyArray,
     options: Options,
     *,
     sample_weight: ArrayLike | None = None,
     may_merge: bool = True,
 ) -> Data:
-    """Check frames and weights, leave out frames of weight 0, and scale the rest to unit power."""
-    frames = checks.frames(Y)
+    """Leave out frames (C, M, N) of weight 0, and scale the rest to unit power.
+
+    The frames are those that `checks.frames` returns.
+    """
     frame_weights = weights_of(sample_weight, frames.shape[2])
     floor = options.floor
     penalty = options.penalty

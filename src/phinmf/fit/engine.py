@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from phinmf import arrays
 from phinmf._types import AnyArray, Array, Mask
-from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.lazy import current_client, is_lazy
 from phinmf.divergences import COMPILED, DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
+from phinmf.solvers import Solver
 
 
 def engine_for(
@@ -16,8 +17,13 @@ def engine_for(
     n_threads: int | None,
     weights: Array | None = None,
     links: Mask | None = None,
+    solver: Solver | None = None,
 ) -> Engine:
-    """Return the engine of this name on these frames; "auto" is the first that serves them."""
+    """Return the engine of this name on these frames; "auto" is the first that serves them.
+
+    It serves the solver, too, if one is named.
+    """
+    pair_losses = solver is not None and solver.needs_pair_losses
     lazy = is_lazy(Y)
     if lazy and name != "auto" and not ENGINES[name].dask_arrays:
         raise ValueError(
@@ -34,9 +40,18 @@ def engine_for(
         able = [
             n
             for n, kind in ENGINES.items()
-            if (kind.tensors or not tensors) and (kind.dask_arrays or not lazy)
+            if (kind.tensors or not tensors)
+            and (kind.dask_arrays or not lazy)
+            and (kind.pair_losses or not pair_losses or lazy)
         ]
         name = next((n for n in able if ENGINES[n].supports(divergence)), able[0])
+        if lazy and current_client() is not None:
+            name = "dask"
+    if pair_losses and not ENGINES[name].pair_losses:
+        raise ValueError(
+            f"engine {name!r} does not compute the losses of pairs of atoms that this solver needs:"
+            " use engine='array', with Y.compute() if Y is a dask array, or another solver"
+        )
     if not ENGINES[name].supports(divergence):
         instead = "engine='auto', which takes the readable one"
         if lazy:

@@ -11,10 +11,10 @@ import numpy as np
 from phinmf._types import Array, Precision
 from phinmf.arrays import lazy
 from phinmf.arrays.threads import Workers
-from phinmf.engines.compiled.compiled_shard import CompiledShard
-from phinmf.engines.compiled.shard import Shard, SmoothStep
-from phinmf.engines.compiled.stretch import Stretch
 from phinmf.engines.remote.message import Failure, Place, Step
+from phinmf.engines.remote.old_compiled_shard import CompiledShard
+from phinmf.engines.remote.old_shard import Shard
+from phinmf.engines.remote.old_stretch import Stretch
 from phinmf.engines.remote.source import joined
 from phinmf.engines.remote.tree import relayed
 
@@ -88,8 +88,6 @@ def own_copy(value: Any) -> Any:
 
     Numba takes such arrays for another type, and might compile sums in another order.
     """
-    if isinstance(value, SmoothStep):
-        return SmoothStep(*map(own_copy, value))
     return value.copy(order="K") if isinstance(value, np.ndarray) else value
 
 

@@ -23,14 +23,14 @@ from phinmf._types import Precision
 from phinmf.arrays import cluster_tasks, cluster_watch
 from phinmf.arrays.cluster_watch import ClusterWorkers, Lost, Watch
 from phinmf.arrays.lazy import is_lazy
-from phinmf.engines.compiled.shard import Shard
-from phinmf.engines.compiled.shards import Call, Shards
-from phinmf.engines.compiled.stretch import Stretch
 from phinmf.engines.remote import tree
 from phinmf.engines.remote.actor import ShardActor
 from phinmf.engines.remote.connection import check_workers
 from phinmf.engines.remote.journal import Journal
 from phinmf.engines.remote.message import Message, Step
+from phinmf.engines.remote.old_shard import Shard
+from phinmf.engines.remote.old_shards import Call, Shards
+from phinmf.engines.remote.old_stretch import Stretch
 from phinmf.engines.remote.post import Post
 from phinmf.engines.remote.source import pieces
 

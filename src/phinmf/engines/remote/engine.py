@@ -7,8 +7,6 @@ memory if there is room for it, otherwise several that take turns, with scratch 
 
 from __future__ import annotations
 
-import math
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,17 +16,12 @@ from phinmf._types import AnyArray, Array, Indices, Mask
 from phinmf.arrays import cluster_tasks, cluster_watch, lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
-from phinmf.engines.base import links_among
-from phinmf.engines.compiled.compiled_shard import CompiledShard
-from phinmf.engines.compiled.engine import CompiledEngine, ShardedEngine
-from phinmf.engines.compiled.shards import LocalShards, Shards
-from phinmf.engines.remote import cluster, disk, memory
+from phinmf.engines.base import Engine, links_among
+from phinmf.engines.compiled.engine import CompiledEngine
+from phinmf.engines.remote import cluster
 from phinmf.engines.remote.connection import check_workers
-from phinmf.engines.remote.source import load
-
-#: Arrays as large as the frames that a fit in memory may come to hold: in double precision Y, X
-#: and a trial point, and while these are at rest Y, X and a trial point in single precision.
-MAX_ARRAYS = 4.5
+from phinmf.engines.remote.old_engine import ShardedEngine
+from phinmf.engines.remote.old_shards import Shards
 
 
 class DaskEngine(ShardedEngine):
@@ -57,7 +50,9 @@ class DaskEngine(ShardedEngine):
         """The shards, which are made when they are first needed."""
         if self._shards is None:
             client = lazy.current_client()
-            self._shards = self._in_process() if client is None else self._on_cluster(client)
+            if client is None:
+                raise ValueError("engine='dask' needs a distributed.Client: start one")
+            self._shards = self._on_cluster(client)
         return self._shards
 
     def __exit__(self, *_: object) -> None:
@@ -68,7 +63,7 @@ class DaskEngine(ShardedEngine):
 
     def subset(
         self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
-    ) -> ShardedEngine:
+    ) -> Engine:
         """Leave all frames where they are, or take a sample of them into this process."""
         few, links = np.arange(self.shape[2])[frames], links_among(frames, self.links)
         if len(few) == self.shape[2]:
@@ -87,21 +82,3 @@ class DaskEngine(ShardedEngine):
         check_workers(watch)
         stretches = self.stretches(len(watch.ready()))
         return cluster.ClusterShards(watch, self.source, self.dtype, stretches, self.n_blocks)
-
-    def _in_process(self) -> Shards:
-        """Make shards in this process, as large as the memory allows."""
-        C, M, N = self.shape
-        size, budget = C * M * N * self.dtype.itemsize, memory.budget()
-        whole = 0  # bytes of the frames that atoms are multiplied with
-        if self.atoms is not None:
-            whole = math.prod(self.source.shape) * self.dtype.itemsize
-        if MAX_ARRAYS * size + whole <= budget:
-            (stretch,) = self.stretches(1)
-            Y = stretch.held(load(self.source, slice(0, N), self.dtype), self.workers)
-            return LocalShards(CompiledShard(Y, stretch, self.workers), self.n_blocks)
-        needed = disk.ARRAYS * size + whole
-        stretches = self.stretches(2 ** max(0, math.ceil(math.log2(needed / budget))))
-        return disk.DiskShards(
-            partial(load, self.source, dtype=self.dtype), (C, M), self.dtype, stretches,
-            self.n_blocks, self.workers, lazy.dask().config.get("temporary-directory", None),
-        )  # fmt: skip

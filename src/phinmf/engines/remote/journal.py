@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from phinmf.engines.compiled.shard import LASTING, Shard
-from phinmf.engines.compiled.shards import Call
+from phinmf.engines.remote.old_shard import LASTING, Shard
+from phinmf.engines.remote.old_shards import Call
 
 MOST_CALLS = 200  #: that a copy of the activations would replace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from phinmf.engines.compiled.shards import Call
+from phinmf.engines.remote.old_shards import Call
 
 Step = tuple[str, tuple[Any, ...]]  #: the name of a method of a shard, and its arguments
 Place = tuple[str, str]  #: the address of a worker, and the key of a shard there

@@ -26,11 +26,3 @@ def joined(parts: Iterable[Array], shape: tuple[int, int, int], dtype: Precision
         Y[:, at : at + n] = part.transpose(0, 2, 1)
         at += n
     return Y
-
-
-def load(Y: AnyArray, frames: slice, dtype: Precision) -> Array:
-    """Return a copy (C, n, M) of some frames, computed in this process."""
-    cut = pieces(Y, frames)
-    parts = (p.compute() for p in cut) if is_lazy(Y) else iter(cut)
-    shape = (Y.shape[0], frames.stop - frames.start, Y.shape[1])
-    return joined(parts, shape, dtype)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from phinmf.arrays import lazy
-from phinmf.engines.compiled.shards import Call
 from phinmf.engines.compiled.summation import Node, Tree
 from phinmf.engines.remote.message import Failure, Message, Place, Step
+from phinmf.engines.remote.old_shards import Call
 from phinmf.engines.remote.post import execute, packed
 
 PAYS_FROM = 16  #: workers; default of phinmf.tree in dask's configuration

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from phinmf._types import Array
-from phinmf.engines.compiled.shard import Shard
+from phinmf.engines.remote.old_shard import Shard
 
 
 class TwoPoints(Shard):

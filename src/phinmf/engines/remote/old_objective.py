@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from phinmf._types import Array, Indices
+from phinmf._types import Array
 from phinmf.engines.base import Evaluation, Objective
-from phinmf.engines.compiled.shard import Shard
-from phinmf.engines.compiled.shards import Shards
+from phinmf.engines.remote.old_shard import Shard
+from phinmf.engines.remote.old_shards import Shards
 from phinmf.linalg.algebra import Algebra
 
 
@@ -58,11 +54,6 @@ class CompiledObjective(Objective):
     def _curvature(self, exact: bool) -> list[Array]:
         found: list[Array] = self.shards.sums(Shard.curvature, self.W, self.eps, exact)
         return found
-
-    def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
-        self.evaluations += angles.shape[1]
-        sums: list[Any] = self.shards.sums(Shard.pair_losses, self.W, self.eps, p, q, angles)
-        return np.asarray(sums[0])
 
     @property
     def shards(self) -> Shards:

@@ -12,21 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from phinmf._types import Array, Indices, Precision
+from phinmf._types import Array, Precision
 from phinmf.arrays import copied, levels, room_for_frames
 from phinmf.arrays.threads import Workers, no_fork
 from phinmf.divergences import compiled_family
-from phinmf.engines.compiled.scratch import Scratch
-from phinmf.engines.compiled.shard import Nodes
-from phinmf.engines.compiled.smooth_shard import SmoothShard
-from phinmf.engines.compiled.stretch import Stretch
+from phinmf.divergences.base import LEAST
 from phinmf.engines.compiled.summation import Node, Tree, blocks_of
-from phinmf.engines.compiled.two_points import TwoPoints
-from phinmf.engines.converging import CHECK_EVERY
-from phinmf.linalg.multiplicative import LEAST
+from phinmf.engines.remote.old_scratch import Scratch
+from phinmf.engines.remote.old_shard import Nodes
+from phinmf.engines.remote.old_stretch import Stretch
+from phinmf.engines.remote.old_two_points import TwoPoints
+from phinmf.engines.sums import CHECK_EVERY
 
 
-class CompiledShard(TwoPoints, SmoothShard):
+class CompiledShard(TwoPoints):
     """Frames, activations and a trial point as arrays of NumPy."""
 
     def __init__(
@@ -39,7 +38,7 @@ class CompiledShard(TwoPoints, SmoothShard):
         self.family = int(family)
         self.weights = stretch.weights
         self.equal = stretch.equal
-        self.links, self.frames = stretch.links, stretch.frames
+        self.frames = stretch.frames
         self.n_blocks = len(blocks_of(stretch.N))  #: of all shards
         self.first, self.blocks = stretch.blocks.start, stretch.own_blocks
         self.workers = workers
@@ -48,7 +47,6 @@ class CompiledShard(TwoPoints, SmoothShard):
             # imported late: importing Numba is slow
             self.kernels = importlib.import_module("phinmf.engines.compiled.kernels")
             self.updates = importlib.import_module("phinmf.engines.compiled.nmf_kernels")
-            self.smoothing = importlib.import_module("phinmf.engines.compiled.smooth_kernels")
         self.H = self.kept = np.zeros((len(stretch.weights), 0), self.dtype)
         self.V_hat = None
         self.hold(Y)
@@ -189,28 +187,6 @@ class CompiledShard(TwoPoints, SmoothShard):
                 kernel(X, v_hat, self.weights[block], small, kind, B, V)
                 found.append(B.T @ V)  # (9), (12)
             return found
-
-        return self.sums_over_blocks(one)
-
-    def pair_losses(
-        self, W: Array | None, eps: float, p: Indices, q: Indices, angles: Array
-    ) -> Nodes:
-        model, small = self._model(W), self.dtype.type(eps)
-        value = self.divergence.value
-        c, s = np.cos(angles).astype(self.dtype), np.sin(angles).astype(self.dtype)
-
-        def one(block: slice) -> tuple[Array]:
-            X = self.X[:, block]
-            v_hat = model(block) + small
-            Xp, Xq = X[..., p], X[..., q]
-            losses = np.empty(angles.shape)
-            for t in range(angles.shape[1]):
-                turned_p = np.square(c[:, t] * Xp + s[:, t] * Xq).mean(axis=0)
-                turned_q = np.square(c[:, t] * Xq - s[:, t] * Xp).mean(axis=0)
-                entries = value(turned_p, v_hat[:, p], small)
-                entries = entries + value(turned_q, v_hat[:, q], small)
-                losses[:, t] = self.weights[block] @ entries
-            return (losses,)
 
         return self.sums_over_blocks(one)
 

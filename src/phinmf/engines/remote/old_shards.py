@@ -12,8 +12,8 @@ from itertools import chain
 from typing import Any, TypeVar, TypeVarTuple
 
 from phinmf._types import Array
-from phinmf.engines.compiled.shard import ACCESS, Access, Nodes, Shard
 from phinmf.engines.compiled.summation import total
+from phinmf.engines.remote.old_shard import ACCESS, Access, Nodes, Shard
 
 Arguments = TypeVarTuple("Arguments")
 Answer = TypeVar("Answer")
