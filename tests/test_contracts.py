@@ -22,10 +22,10 @@ from tensor_problems import KINDS, host
 import phinmf
 from phinmf.algorithm.nmf import normalise
 from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName, Penalty
+from phinmf.divergences.base import multiply
 from phinmf.engines import ENGINES, EngineName, sums
 from phinmf.inits import INITS, Frames, Init, InitName
 from phinmf.linalg.manifold import orthogonality_error, random_orthogonal
-from phinmf.linalg.multiplicative import multiply
 from phinmf.solvers import SOLVERS, Descent, Solver, SolverName
 
 NAMES = {

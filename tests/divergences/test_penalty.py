@@ -12,10 +12,10 @@ from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, nmf_step, normalise
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.divergences import Penalty
+from phinmf.divergences.base import multiply
 from phinmf.divergences.penalty import difference, pull
 from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among, links_of
-from phinmf.linalg.multiplicative import multiply
 
 DIVERGENCES = ["itakura-saito", "gaussian", "kullback-leibler", phinmf.Beta(0.5)]
 

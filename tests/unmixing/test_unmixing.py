@@ -114,7 +114,7 @@ def test_a_model_is_used_instead_of_learning(tmp_path):
     with pytest.raises(ValueError, match="learned at 8000 Hz, but the recording has 11025 Hz"):
         unmix_file(other, Output(tmp_path / "c"), UnmixOptions(), model=model)
     model.write_bytes(model.read_bytes()[:5000])
-    with pytest.raises(ValueError, match="damaged or not a phinmf file"):
+    with pytest.raises(ValueError, match="damaged or not a file of phinmf"):
         unmix_file(path, Output(tmp_path / "c"), UnmixOptions(), model=model)
     assert not (tmp_path / "c").exists()
 

@@ -18,9 +18,9 @@ import numpy as np
 from phinmf._types import Array, Indices
 from phinmf.arrays import cast, copied, dtype_of, indices, like, namespace, zeros
 from phinmf.divergences import Divergence
+from phinmf.divergences.base import multiply
 from phinmf.divergences.penalty import Pull
 from phinmf.engines.base import DictionarySums
-from phinmf.linalg.multiplicative import multiply
 
 CHECK_EVERY = 5  #: updates between two evaluations of the cost of a frame that converges
 

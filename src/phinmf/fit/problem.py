@@ -203,7 +203,7 @@ class Problem:
 
 
 def problem_of(
-    Y: AnyArray,
+    frames: AnyArray,
     n_components: Components,
     options: Options,
     *,
@@ -212,8 +212,8 @@ def problem_of(
     fixed: Fixed = None,
     sample_weight: ArrayLike | None = None,
 ) -> Problem:
-    """Check the frames and the factors that were given to `tl_nmf`."""
-    data = data_of(Y, options, sample_weight=sample_weight, may_merge=H is None)
+    """Return the fit of frames (C, M, N), checked by `checks.frames`; check its other arguments."""
+    data = data_of(frames, options, sample_weight=sample_weight, may_merge=H is None)
     M, n_used = data.Y.shape[1], data.n_used
     if is_auto(n_components):
         began = time.perf_counter()

@@ -36,7 +36,7 @@ class TransformProblem:
     def of(cls, Y: AnyArray, V_hat: ArrayLike, options: Options) -> TransformProblem:
         """Check the arguments of `learn_transform`."""
         floor = options.floor
-        data = data_of(Y, options, may_merge=False)
+        data = data_of(checks.frames(Y), options, may_merge=False)
         _, M, N = data.Y.shape
         model = checks.factor("V_hat", V_hat, (M, N), np.float64)
         unit = arrays.like(model, data.Y) / data.scale**2

@@ -103,9 +103,9 @@ class LBFGS(Solver):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "memory_size", checks.count("memory_size", self.memory_size, 0))
-        checks.known("metric", self.metric, ("bound", "exact"))
+        checks.choice("metric", self.metric, ("bound", "exact"))
         checks.count("metric_every", self.metric_every, 1)
-        checks.known("retraction", self.retraction, RETRACTIONS)
+        checks.choice("retraction", self.retraction, RETRACTIONS)
 
     anneals_by_default = True
 
@@ -131,7 +131,7 @@ class LBFGS(Solver):
 
     def forget(self, memory: Pairs | None) -> Pairs | None:
         """Return a memory without pairs: their curvature is that of another objective."""
-        return None
+        return None if memory is None else Pairs(deque(maxlen=self.memory_size), memory.upper)
 
     def pack(self, memory: Pairs | None) -> dict[str, Array]:
         """Return pairs, metric and age as arrays."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phinmf import arrays
+from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import Method, Options
@@ -62,6 +62,7 @@ class Fits:
     ) -> Fits:
         """Scale frames (C, M, N) to unit power, and choose the atoms that are learned."""
         how = Options(sparsity=options.sparsity)
+        Y = checks.frames(Y)
         data = data_of(Y, how, may_merge=False)  # later fits start from the H of all frames
         seed = int(rng.integers(2**63))
         drawn = np.random.default_rng(seed)

@@ -31,9 +31,9 @@ from phinmf._types import Array, Mask
 from phinmf.arrays import levels, room_for_frames
 from phinmf.arrays.threads import Workers, no_fork
 from phinmf.divergences import Divergence, compiled_family
+from phinmf.divergences.base import LEAST
 from phinmf.engines.compiled.summation import Node, Tree, blocks_of, stretches_of
 from phinmf.engines.sums import CHECK_EVERY
-from phinmf.linalg.multiplicative import LEAST
 
 Nodes: TypeAlias = list[Node]  #: sums over the blocks of a shard, as far as the tree adds them up
 
@@ -90,7 +90,7 @@ class Shard:
         self.workers = workers
         self.scratch = scratch or Scratch()
 
-    def __reduce__(self) -> tuple[type[Shard], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[type[Shard], tuple[object, ...]]:
         """Copy a shard to another process, where it gets threads and scratch memory of its own."""
         blocks = slice(self.first, self.first + len(self.blocks))
         workers = Workers(self.workers.n_threads)

@@ -16,13 +16,13 @@ from phinmf._types import Array, Precision
 from phinmf.arrays import copied, levels, room_for_frames
 from phinmf.arrays.threads import Workers, no_fork
 from phinmf.divergences import compiled_family
+from phinmf.divergences.base import LEAST
 from phinmf.engines.compiled.summation import Node, Tree, blocks_of
 from phinmf.engines.remote.old_scratch import Scratch
 from phinmf.engines.remote.old_shard import Nodes
 from phinmf.engines.remote.old_stretch import Stretch
 from phinmf.engines.remote.old_two_points import TwoPoints
 from phinmf.engines.sums import CHECK_EVERY
-from phinmf.linalg.multiplicative import LEAST
 
 
 class CompiledShard(TwoPoints):
