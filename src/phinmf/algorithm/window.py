@@ -19,8 +19,8 @@ from phinmf.arrays import namespace, take_frames
 class Window:
     """Frames in the order of time, and the numbers they are kept by."""
 
-    Y: Array  #: (C, M, n), as given
-    weights: Array  #: (n,), as given, on the host
+    Y: Array  #: (C, M, n), in the caller's units
+    weights: Array  #: (n,), in the caller's unit, on the host
     keys: Array  #: (n,), on the host
     births: Indices  #: (n,): the step in which each frame arrived, on the host
 
@@ -47,5 +47,5 @@ class Window:
 
 
 def keys_for(n: int, clock: float, forget_factor: float, seed: list[int]) -> Array:
-    """Random numbers of n frames that arrive when the clock is at this number of blocks."""
+    """Return random numbers (n,) of n frames that arrive after `clock` blocks."""
     return np.random.default_rng(seed).gumbel(size=n) - clock * np.log(forget_factor)
