@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from phinmf._types import Array, Precision
-from phinmf.algorithm.annealing import Phase, Schedule, Stage
 from phinmf.algorithm.model import Iterate, Model, Sample, draw
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.schedule import Phase, Schedule, Stage
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import cast, namespace
 from phinmf.engines import Objective

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays
 from phinmf._types import AnyArray, Array, Indices, Mask
-from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import lazy
 from phinmf.arrays.cluster_tasks import in_memory
@@ -62,17 +62,19 @@ class Data:
     def schedule(
         self, options: Options, subspace: Subspace | None = None, n_atoms: int | None = None
     ) -> Schedule:
-        """The schedule of a run on these frames."""
+        """Return the schedule of a run on these frames."""
         C, M, N = self.Y.shape
         whole = self.weights is None or bool((self.weights % 1 == 0).all())
         if self.weights is not None and whole:
             N = int(self.weights.sum())
-        o = options
-        may_sample = whole and not o.penalty.smoothness  # a sample has no neighbours
         return Schedule(
-            o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, may_sample, subspace, n_atoms,
-            o.tol, arrays.dtype_of(self.Y),
-        )  # fmt: skip
+            options,
+            (C, M, N),
+            arrays.dtype_of(self.Y),
+            may_sample=whole and not options.smoothness,  # a sample has no neighbours
+            subspace=subspace,
+            n_atoms=n_atoms,
+        )
 
 
 def data_of(

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Components, Fixed, RandomState
 from phinmf.algorithm.alternate import alternate
-from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Outcome, Run
+from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.fit import scaling
