@@ -33,7 +33,7 @@ ASSUMED_MEMORY = 2**33  #: bytes, where the system does not say how much is free
 LEAST_MEMORY = 2**26  #: bytes that are always used
 
 
-class FramesOnDisk(Frames):
+class FramesOnDisk(FrameStore):
     """Shards in turn, of a dask array (C, M, N) or of its products with atoms (P, M)."""
 
     def __init__(
