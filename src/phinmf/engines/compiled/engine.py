@@ -24,7 +24,7 @@ from phinmf.engines.base import (
     links_among,
     links_of,
 )
-from phinmf.engines.compiled.frames import FrameStore, FramesInMemory
+from phinmf.engines.compiled.frames import FramesInMemory, FrameStore
 from phinmf.engines.compiled.on_disk import FramesOnDisk, read_frames, shards_needed
 from phinmf.engines.compiled.shard import Factors, Nodes, PowerModel, Shard, shards_of
 from phinmf.engines.compiled.summation import blocks_of, total

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from phinmf._types import AnyArray, Array, Precision
 from phinmf.arrays import lazy, room_for_frames
-from phinmf.engines.compiled.frames import Frames
+from phinmf.engines.compiled.frames import FrameStore
 from phinmf.engines.compiled.shard import Shard
 
 #: Arrays as large as the frames that a fit in memory may come to hold: in double precision Y, X
