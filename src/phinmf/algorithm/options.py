@@ -177,7 +177,7 @@ class Options:
     max_time: Option[float | None, float | None] = Option(None, checks.number, optional=True)
     tol: Option[float, float] = Option(2e-4, checks.number)
     engine: Option[EngineName, EngineName] = Option(
-        "auto", partial(checks.choice, choices=["auto", *ENGINES])
+        "auto", lambda name, engine: checks.choice(name, engine, ["auto", *ENGINES])
     )
     n_threads: Option[int | None, int | None] = Option(
         None, partial(checks.count, least=1), optional=True
