@@ -27,21 +27,21 @@ from phinmf.once import once
 
 @dataclass(frozen=True)
 class Data:
-    """Frames as they were given, and as Algorithm 1 sees them."""
+    """The frames of a caller, and those that Algorithm 1 sees."""
 
-    frames: AnyArray  #: (C, M, N) as given, an array, a tensor or a dask array
-    frame_weights: Array | None  #: (N,) as given
-    unit: float  #: what sums must be multiplied by to be in the unit of the given weights
+    frames: AnyArray  #: (C, M, N) of the caller: an array, a tensor or a dask array
+    frame_weights: Array | None  #: (N,) of the caller
+    unit: float  #: what sums must be multiplied by to be in the unit of these weights
     Y: AnyArray  #: (C, M, n): the frames of the fit, at unit power
     scale: float  #: root mean square that they had
     weights: Array | None  #: (n,), all positive; None: all are 1
-    used: Indices | slice  #: which of the given frames have a weight
+    used: Indices | slice  #: which of the caller's frames have a weight
     columns: Indices | slice  #: of Y, for each of those frames
     links: Mask | None  #: (n,): whether each frame of the fit follows the one before; None: all do
 
     @property
     def n_used(self) -> int:
-        """Number of given frames that have a weight."""
+        """Number of the caller's frames that have a weight."""
         return self.frames.shape[2] if isinstance(self.used, slice) else len(self.used)
 
     @once
@@ -56,7 +56,7 @@ class Data:
 
     @once
     def digest(self) -> str:
-        """A text that identifies the frames and their weights as they were given."""
+        """A text that identifies the frames and the weights of the caller."""
         return digest_of_frames(self.frames, self.frame_weights)
 
     def schedule(
