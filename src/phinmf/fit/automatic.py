@@ -27,7 +27,7 @@ from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.restart import Restart
 from phinmf.algorithm.run import Run
-from phinmf.arrays.cluster_tasks import in_memory
+from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Gaussian, Penalty

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Mask
-from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.lazy import current_client, is_lazy
 from phinmf.divergences import COMPILED, DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
+from phinmf.engines.remote.engine import ChunkedEngine
 
 
 def engine_for(
@@ -17,11 +18,15 @@ def engine_for(
     weights: Array | None = None,
     links: Mask | None = None,
 ) -> Engine:
-    """Return the engine of this name on these frames; "auto" is the first that serves them."""
-    lazy = is_lazy(Y)
-    if lazy and name != "auto" and not ENGINES[name].dask_arrays:
+    """Return the engine of this name on these frames; "auto" is the first that serves them.
+
+    Frames of a dask array are on the workers of the current `distributed.Client` if there is one,
+    otherwise in this process.
+    """
+    lazily = is_lazy(Y)
+    if lazily and name == "array":
         raise ValueError(
-            f"engine is {name!r}, which does not hold dask arrays: use engine='auto', or pass"
+            "engine is 'array', which does not hold dask arrays: use engine='auto', or pass"
             " Y.compute() if it fits into memory"
         )
     if arrays.is_tensor(Y) and name != "auto" and not ENGINES[name].tensors:
@@ -29,24 +34,22 @@ def engine_for(
             f"engine is {name!r}, which computes with NumPy, but Y is a tensor or a device is"
             " named: use engine='auto', or pass Y as an array of NumPy without a device"
         )
-    if name == "auto":
-        tensors = arrays.is_tensor(Y)
-        able = [
-            n
-            for n, kind in ENGINES.items()
-            if (kind.tensors or not tensors) and (kind.dask_arrays or not lazy)
-        ]
+    if name == "auto" and lazily:
+        name = "compiled" if current_client() is None else "dask"
+    elif name == "auto":
+        able = [n for n, kind in ENGINES.items() if kind.tensors or not arrays.is_tensor(Y)]
         name = next((n for n in able if ENGINES[n].supports(divergence)), able[0])
     if not ENGINES[name].supports(divergence):
         instead = "engine='auto', which takes the readable one"
-        if lazy:
+        if lazily:
             instead = "Y.compute() if it fits into memory, which the readable engine takes"
-        names = {known: repr(n) for n, known in DIVERGENCES.items()}
-        compiled = ", ".join(names.get(known) or repr(known) for known in COMPILED.values())
+        names = {family: repr(n) for n, family in DIVERGENCES.items()}
+        compiled = ", ".join(names.get(family) or repr(family) for family in COMPILED.values())
         raise ValueError(
             f"engine {name!r} does not compute this divergence, only {compiled}: use {instead}"
         )
-    return ENGINES[name](Y, divergence, n_threads, weights, links)
+    kind = ChunkedEngine if lazily and name == "compiled" else ENGINES[name]
+    return kind(Y, divergence, n_threads, weights, links)
 
 
 def divergence_of(given: str | Divergence, for_nmf: bool = True) -> Divergence:

@@ -12,7 +12,7 @@ import numpy as np
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import (
     cast,
-    cluster_tasks,
+    cluster,
     contiguous,
     is_tensor,
     lazy,
@@ -54,7 +54,7 @@ def eigenvectors(Y: AnyArray, weights: Array | None, enough: Enough | None) -> t
     C, M, N = Y.shape
     total_weight = N if weights is None else float(weights.sum())
     if C * N < M:  # also of a dask array, whose frames then take less memory than a covariance
-        columns = cast(cluster_tasks.in_memory(Y) if is_lazy(Y) else Y, np.float64) / C**0.5
+        columns = cast(cluster.in_memory(Y) if is_lazy(Y) else Y, np.float64) / C**0.5
         share = 1 / total_weight if weights is None else like(weights / total_weight, columns)
         columns = columns * share**0.5
         return leading.of_few_columns(namespace(columns).concat(list(columns), axis=1))
@@ -105,7 +105,7 @@ def covariances(Y: AnyArray, stretches: Sequence[Stretch]) -> list[Array]:
 
     found = [summed(*each) for each in zip(stretches, units, strict=True)]
     if is_lazy(Y):
-        found = cluster_tasks.compute(Y, found)
+        found = cluster.compute(found)
     return [unit * A for unit, A in zip(units, found, strict=True)]
 
 

@@ -1,29 +1,26 @@
-"""Frames on the workers of a Dask cluster, or on disk: more than one machine, more than memory.
+"""Frames of a dask array in this process: in memory, or on disk if there is more than memory.
 
-The shards compute what the compiled engine does, in the same order, so the bits are the same. With
-a `distributed.Client` they are on its workers. Without one they are in this process: one shard in
-memory if there is room for it, otherwise several that take turns, with scratch files.
+The shards compute what the compiled engine does, in the same order, so the bits are the same: one
+shard in memory if there is room for it, otherwise several that take turns, with scratch files.
 """
 
 from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import AnyArray, Array, Indices, Mask
-from phinmf.arrays import cluster_tasks, cluster_watch, lazy
+from phinmf.arrays import cluster, lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence
 from phinmf.engines.base import links_among
 from phinmf.engines.compiled.compiled_shard import CompiledShard
 from phinmf.engines.compiled.engine import CompiledEngine, ShardedEngine
 from phinmf.engines.compiled.shards import LocalShards, Shards
-from phinmf.engines.remote import cluster, disk, memory
-from phinmf.engines.remote.connection import check_workers
+from phinmf.engines.remote import disk, memory
 from phinmf.engines.remote.source import load
 
 #: Arrays as large as the frames that a fit in memory may come to hold: in double precision Y, X
@@ -31,8 +28,8 @@ from phinmf.engines.remote.source import load
 MAX_ARRAYS = 4.5
 
 
-class DaskEngine(ShardedEngine):
-    """Frames of a dask array, or of an array in memory, in shards wherever dask computes."""
+class ChunkedEngine(ShardedEngine):
+    """Frames of a dask array, in one shard in memory or in several on disk."""
 
     dask_arrays = True
 
@@ -56,8 +53,7 @@ class DaskEngine(ShardedEngine):
     def shards(self) -> Shards:
         """The shards, which are made when they are first needed."""
         if self._shards is None:
-            client = lazy.current_client()
-            self._shards = self._in_process() if client is None else self._on_cluster(client)
+            self._shards = self._in_process()
         return self._shards
 
     def __exit__(self, *_: object) -> None:
@@ -73,20 +69,13 @@ class DaskEngine(ShardedEngine):
         few, links = np.arange(self.shape[2])[frames], links_among(frames, self.links)
         if len(few) == self.shape[2]:
             Y = self.source.astype(dtype)
-            return DaskEngine(Y, self.divergence, None, weights, links, self.workers, atoms)
+            return ChunkedEngine(Y, self.divergence, None, weights, links, self.workers, atoms)
         sample = self.source[:, :, few]
         if lazy.is_lazy(sample):
-            sample = cluster_tasks.in_memory(sample)
+            sample = cluster.in_memory(sample)
         return CompiledEngine(
             sample.astype(dtype), self.divergence, None, weights, links, self.workers, atoms
         )
-
-    def _on_cluster(self, client: Any) -> Shards:
-        """Make one shard for each worker of a cluster."""
-        watch = cluster_watch.Watch(client)
-        check_workers(watch)
-        stretches = self.stretches(len(watch.ready()))
-        return cluster.ClusterShards(watch, self.source, self.dtype, stretches, self.n_blocks)
 
     def _in_process(self) -> Shards:
         """Make shards in this process, as large as the memory allows."""

@@ -1,0 +1,497 @@
+"""Frames on the workers of a Dask cluster: more than one machine.
+
+* A task is a pure function of its arguments, and each of these is a future of another task or part
+  of the task. So the scheduler computes again what is lost with a worker, with the same bits.
+* The activations H of a shard are a future; an update makes a new one from it.
+* X of a shard is the product of Y with the matrices Φ, T₁, T₂, … of the `chain`, one after the
+  other as in memory. A worker remembers the last X and the last trial point TX; what it has
+  forgotten it computes again.
+* Sums come back as nodes of the tree of `compiled/summation.py`, and are added in its order.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from phinmf._types import AnyArray, Array, Indices, Mask
+from phinmf.arrays import lazy, room_for_frames
+from phinmf.arrays.cluster import PIECE, Cluster, check_versions, versions
+from phinmf.arrays.threads import Workers
+from phinmf.divergences import Divergence, Penalty
+from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective, links_among, links_of
+from phinmf.engines.compiled.compiled_shard import CompiledShard
+from phinmf.engines.compiled.engine import CompiledEngine
+from phinmf.engines.compiled.shard import Nodes
+from phinmf.engines.compiled.stretch import Stretch
+from phinmf.engines.compiled.summation import blocks_of, stretches_of, total
+from phinmf.engines.held import Activations, HeldActivations, fetched
+from phinmf.linalg.algebra import Algebra
+
+Future = Any  #: of `distributed`
+Chain = dict[str, Array]  #: Φ, T₁, T₂, … by the keys of their futures
+
+
+class LazyActivations(HeldActivations):
+    """The activations (K, N) of one moment on the workers; `fetch` gathers them."""
+
+    def __init__(self, K: int, engine: DaskEngine) -> None:
+        super().__init__((K, engine.shape[2]), lambda _: engine.gather(self.futures))
+        self.futures = engine.H  #: (n, K) of each shard
+
+
+class DaskEngine(Engine):
+    """One shard for each thread of the workers of the current `distributed.Client`."""
+
+    dask_arrays = True
+    compiled_only = True
+
+    def __init__(
+        self,
+        Y: AnyArray,
+        divergence: Divergence,
+        n_threads: int | None = None,
+        weights: Array | None = None,
+        links: Mask | None = None,
+    ) -> None:
+        client = lazy.current_client()
+        if client is None:
+            raise ValueError(
+                "engine is 'dask', but there is no cluster to compute on: make a"
+                " distributed.Client first, or leave engine out"
+            )
+        self.cluster = Cluster(client)
+        self.shape, self.dtype, self.divergence = tuple(Y.shape), Y.dtype, divergence
+        N = self.shape[2]
+        self.weights = np.ones(N) if weights is None else weights
+        self.links = links_of(self.weights, links)
+        self.workers = Workers(n_threads)
+        self.algebra = Algebra(self.workers)
+        self.n_blocks = len(blocks_of(N))
+        self.chain: list[Future] = []  #: Φ, T₁, T₂, … of X; empty: X = Y
+        self.H: list[Future] = []  #: (n, K) of each shard
+        self.H_is_sent = True  #: whether they are as they were sent, and not results of updates
+        self.n_components = 0
+        self.V_hat: tuple[Array | None, list[Future]] = (None, [])  #: a given model, and its rows
+        threads = self.cluster.threads()
+        equal = bool((self.weights == self.weights[0]).all())
+        self.frames: list[slice] = []  #: of each shard
+        self.shards: list[Future] = []
+        self.addresses: list[str] = []  #: of the workers that get the shards first
+        for blocks, address in zip(
+            stretches_of(self.n_blocks, len(threads)), threads, strict=False
+        ):
+            stretch = Stretch(N, blocks, divergence, self.weights, equal, self.links)
+            frames = stretch.frames
+            around = np.append(self.links, False)[frames.start : frames.stop + 1]
+            stretch = replace(stretch, weights=self.weights[frames], links=around)
+            self.shards.append(
+                client.submit(
+                    shard_of, self._pieces(Y, frames), stretch, versions(),
+                    pure=False, workers=[address], allow_other_workers=True,
+                )
+            )  # fmt: skip
+            self.frames.append(frames)
+            self.addresses.append(address)
+
+    def _pieces(self, Y: AnyArray, frames: slice) -> list[Future]:
+        """Return futures (C, M, …) of frames: chunks of a dask array, or of an array in memory.
+
+        Any worker may compute them: Dask does not begin a task that depends on no other one if the
+        workers that it was meant for are lost, though others are allowed.
+        """
+        client, Y = self.cluster.client, Y[:, :, frames]
+        if lazy.is_lazy(Y):
+            return list(client.compute(list(Y.to_delayed().ravel())))
+        C, M, n = Y.shape
+        step = max(1, PIECE // (C * M * Y.itemsize))
+        rows = [Y[:, :, i : i + step].transpose(0, 2, 1) for i in range(0, n, step)]
+        return [client.submit(frames_of, np.array(r), pure=False) for r in rows]
+
+    def __enter__(self) -> DaskEngine:
+        self.workers.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shards, self.H, self.chain, self.V_hat = [], [], [], (None, [])
+        self.workers.__exit__()
+
+    def subset(
+        self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
+    ) -> Engine:
+        """Leave all frames where they are, or take a sample of them into this process."""
+        chosen = np.arange(self.shape[2])[frames]
+        if len(chosen) < self.shape[2]:
+            sample = np.empty((*self.shape[:2], len(chosen)), dtype).transpose(0, 2, 1)
+            inside = [(chosen >= f.start) & (chosen < f.stop) for f in self.frames]
+            parts = self._results(
+                lambda i: (some_frames, chosen[inside[i]] - self.frames[i].start, dtype)
+            )
+            for mask, part in zip(inside, parts, strict=True):
+                sample[:, mask] = part
+            return CompiledEngine(
+                sample.transpose(0, 2, 1), self.divergence, None, weights,
+                links_among(frames, self.links), self.workers, atoms,
+            )  # fmt: skip
+        C, M, N = self.shape
+        engine = copy.copy(self)
+        engine.dtype, engine.shape = np.dtype(dtype), (C, M if atoms is None else len(atoms), N)
+        engine.chain, engine.H, engine.V_hat = [], [], (None, [])
+        rows = None if atoms is None else self.cluster.send(atoms)
+        engine.shards = [self._submit(i, converted, dtype, rows) for i in range(len(self.shards))]
+        return engine
+
+    # tasks
+
+    def _submit(self, i: int, task: Callable[..., Any], *args: Any) -> Future:
+        """Return the future of a function of the shard of this number, and of other arguments."""
+        return self.cluster.client.submit(
+            task, self.shards[i], *args,
+            pure=False, workers=[self.addresses[i]], allow_other_workers=True,
+        )  # fmt: skip
+
+    def _results(self, call: Callable[[int], tuple[Any, ...]]) -> list[Any]:
+        """Return the results of a task of every shard; `call` returns it and its arguments."""
+        futures = [self._submit(i, *call(i)) for i in range(len(self.shards))]
+        return self.cluster.results(futures)
+
+    def sums(self, call: Callable[[int], tuple[Any, ...]]) -> list[Any]:
+        """Add up the nodes that a task of every shard returns."""
+        return self.added(self._results(call))
+
+    def added(self, nodes: list[Nodes]) -> list[Any]:
+        """Add up the nodes of all shards, in the order of their blocks."""
+        return total(self.n_blocks, chain.from_iterable(nodes))
+
+    @property
+    def matrices(self) -> dict[str, Future]:
+        """The chain by keys, which become a `Chain` on the worker."""
+        return {future.key: future for future in self.chain}
+
+    # the transform
+
+    def rest(self) -> None:
+        self.chain = []
+        self._results(lambda _: (forget_transform,))  # others need the memory now
+
+    def rotate(self, Phi: Array) -> None:
+        self.chain = [self.cluster.send(Phi)]
+        if not self.H_is_sent:  # what a lost worker would have to repeat begins here
+            self.set_activations(self.activations())
+
+    # values for each frame
+
+    def powers(self) -> Array:
+        return np.concatenate(self._results(lambda _: (powers,)))
+
+    def energies(self) -> Array:
+        return np.asarray(self.sums(lambda _: (energies, self.matrices))[0] / self.shape[0])
+
+    def gather(self, futures: list[Future]) -> Array:
+        """Return activations (K, N) from futures (n, K) of each shard."""
+        return np.concatenate(self.cluster.results(futures)).T
+
+    def activations(self) -> Array:
+        return self.gather(self.H)
+
+    def hold_activations(self) -> HeldActivations:
+        return LazyActivations(self.n_components, self)
+
+    def set_activations(self, H: Activations) -> None:
+        self.n_components = H.shape[0]
+        if isinstance(H, LazyActivations) and len(H.futures) == len(self.shards):
+            self.H, self.H_is_sent = H.futures, False
+            return
+        self.H, self.H_is_sent = self._rows(fetched(H)), True
+
+    def _rows(self, A: Array) -> list[Future]:
+        """Return futures (n, …) of the columns of an array (…, N) that belong to each shard."""
+        return [self.cluster.send(A[:, f].T.astype(self.dtype, copy=False)) for f in self.frames]
+
+    def _set_updated(self, H: list[Future]) -> None:
+        self.H, self.H_is_sent = H, False
+
+    def scale_activations(self, s: Array) -> None:
+        submit = self.cluster.client.submit
+        self._set_updated([submit(scaled, H, s, pure=False) for H in self.H])
+
+    def activation_sums(self) -> Array:
+        return np.asarray(self.sums(lambda i: (activation_sums, self.H[i]))[0])
+
+    def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
+        if penalty.smoothness:
+            raise ValueError(
+                "smoothness is set, but the activations of frames on a cluster are not smoothed:"
+                " leave it out, or pass frames in memory without engine='dask'"
+            )
+        rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
+        sent = self.cluster.send(W)
+        submit = self.cluster.client.submit
+        pairs = [
+            self._submit(i, nmf_pass, self.matrices, sent, self.H[i], rates, eps, gamma)
+            for i in range(len(self.shards))
+        ]
+        updated, nodes = (
+            [submit(operator.itemgetter(k), p, pure=False) for p in pairs] for k in (0, 1)
+        )
+        numerator, denominator, activation = self.added(self.cluster.results(nodes))
+        if gamma:
+            self._set_updated(updated)
+        return DictionarySums(numerator.T, denominator.T, activation)
+
+    def converge_activations(
+        self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
+    ) -> None:
+        sent, numbers = self.cluster.send(W), (penalty.sparsity, eps, tol, max_updates)
+        self._set_updated(
+            [
+                self._submit(i, converged, self.matrices, sent, self.H[i], *numbers)
+                for i in range(len(self.shards))
+            ]
+        )
+
+    def roughness(self) -> float:
+        raise ValueError("the activations of frames on a cluster are not smoothed")
+
+    def objective(self, W: Array, eps: float) -> Objective:
+        return DaskObjective(self, eps, self.H, W)
+
+    def objective_of(self, V_hat: Array, eps: float) -> Objective:
+        if self.V_hat[0] is not V_hat:
+            self.V_hat = V_hat, self._rows(V_hat)
+        return DaskObjective(self, eps, self.V_hat[1])
+
+
+class DaskObjective(Objective):
+    """The model of the power is WH, or without W given rows V̂ (n, M) of each shard."""
+
+    def __init__(
+        self, engine: DaskEngine, eps: float, rows: list[Future], W: Array | None = None
+    ) -> None:
+        self.engine, self.algebra, self.eps, self.rows = engine, engine.algebra, eps, rows
+        self.W = None if W is None else engine.cluster.send(W)
+        self._trial: tuple[Array | None, Future] = (None, None)  #: the last T that was evaluated
+        self._bound: Array | None = None  #: what `bound` returns, if `curvature` has computed it
+
+    def _sums(self, task: Callable[..., Nodes], *args: Any) -> list[Any]:
+        """Add up what a task of the model of every shard returns."""
+        engine = self.engine
+        return engine.sums(lambda i: (task, engine.matrices, self.W, self.rows[i], self.eps, *args))
+
+    def evaluate(self, T: Array | None = None) -> Evaluation:
+        self.evaluations += 1
+        trial: dict[str, Future] = {}
+        if T is not None:
+            future = self.engine.cluster.send(T)
+            self._trial, trial = (T, future), {future.key: future}
+        loss, G = self._sums(evaluate, trial)
+        G /= G.dtype.type(self.engine.shape[0])
+        return Evaluation(loss, G)
+
+    def loss(self) -> float:
+        return float(self._sums(loss)[0])
+
+    def move(self, T: Array) -> None:
+        self._bound = None
+        trial, future = self._trial
+        if trial is not T:
+            future = self.engine.cluster.send(T)
+        self.engine.chain = [*self.engine.chain, future]
+
+    def bound(self) -> Array:
+        bound, self._bound = self._bound, None
+        return self._sums(curvature, False)[0] if bound is None else bound
+
+    def curvature(self) -> Array:
+        exact, self._bound = self._sums(curvature, True)  # solvers ask for both
+        return exact
+
+    def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
+        raise ValueError("solver 'jacobi' needs frames in memory and engine='array'")
+
+
+# what workers compute
+
+
+class ShardOfWorker:
+    """Frames on a worker, and their transform as it was last computed, which is never sent."""
+
+    def __init__(self, Y: Array, stretch: Stretch) -> None:
+        """Hold frames (C, n, M); Y is copied, since what comes over the network is read-only."""
+        self.frames = room_for_frames(Y.shape, Y.dtype)
+        self.frames[...] = Y
+        weights, links = stretch.weights.copy(), stretch.links.copy()
+        self.stretch = replace(stretch, weights=weights, links=links)
+        self._shard = CompiledShard(self.frames, self.stretch, Workers(1))
+        self._names: list[str] = []  #: keys of the matrices whose product with Y is X
+        self._trial = ""  #: the key of T if TX is in the shard's memory for trial points
+        self._lock = threading.Lock()  # after Ctrl-C a task may run beside those of the next call
+
+    def __reduce__(self) -> Any:
+        return ShardOfWorker, (self.frames, self.stretch)
+
+    def __sizeof__(self) -> int:
+        return (
+            3 * self.frames.nbytes
+        )  # Y, X and a trial point: Dask leaves large ones where they are
+
+    @contextmanager
+    def transformed(
+        self, matrices: Chain | None, W: Array | None = None, rows: Array | None = None
+    ) -> Iterator[CompiledShard]:
+        """Hand out the shard with X of a chain, and H or V̂ (without W) of these rows (n, …)."""
+        shard = self._shard
+        with self._lock, shard.workers:
+            if matrices is not None:
+                self._go_to(matrices)
+            if rows is not None and W is not None:
+                shard.set_activations(rows)
+            elif rows is not None:
+                shard.set_model(np.array(rows))
+            yield shard
+
+    def _go_to(self, matrices: Chain) -> None:
+        names, before = list(matrices), self._names
+        self._names = []  # nothing is remembered if this is interrupted
+        if not before or names[: len(before)] != before:
+            before, self._trial = names[:1], ""
+            if names:
+                self._shard.rotate(own(matrices[names[0]]))
+            else:
+                self._shard.rest()
+        for name in names[len(before) :]:
+            self._shard.move(None if name == self._trial else own(matrices[name]))
+            self._trial = ""
+        self._names = names
+
+    def forget(self) -> None:
+        """Free the memory of X and of the trial point."""
+        with self._lock:
+            self._names, self._trial = [], ""
+            self._shard.rest()
+
+    def evaluate(self, shard: CompiledShard, W: Array | None, eps: float, trial: Chain) -> Nodes:
+        """Return the nodes of loss and gradient at TX, and remember it if there is a T."""
+        for name, T in trial.items():
+            self._trial = ""
+            nodes = shard.at(W, eps, own(T))
+            self._trial = name
+            return nodes
+        return shard.at(W, eps, None)
+
+
+def own(A: Array) -> Array:
+    """Copy an array that came over the network: it is read-only and not aligned.
+
+    BLAS and Numba might sum such an array in another order.
+    """
+    return A.copy(order="K")
+
+
+def frames_of(rows: Array) -> Array:
+    """Return frames (C, M, n) from rows (C, n, M)."""
+    return rows.transpose(0, 2, 1)
+
+
+def shard_of(pieces: list[Array], stretch: Stretch, expected: dict[str, str]) -> ShardOfWorker:
+    """Join pieces (C, M, …) of frames into a shard."""
+    check_versions(expected)
+    C, M = pieces[0].shape[:2]
+    Y = room_for_frames((C, sum(p.shape[2] for p in pieces), M), pieces[0].dtype)
+    np.concatenate([p.transpose(0, 2, 1) for p in pieces], axis=1, out=Y)
+    return ShardOfWorker(Y, stretch)
+
+
+def converted(shard: ShardOfWorker, dtype: DTypeLike, atoms: Array | None) -> ShardOfWorker:
+    """Return a shard in another precision, of products with atoms (P, M) if there are any."""
+    Y, stretch = shard.frames.astype(dtype, copy=False), replace(shard.stretch, atoms=atoms)
+    with Workers(1) as workers:
+        return ShardOfWorker(stretch.held(Y, workers), replace(stretch, atoms=None))
+
+
+def some_frames(shard: ShardOfWorker, frames: Indices, dtype: DTypeLike) -> Array:
+    """(C, n, M): frames by their numbers in the shard."""
+    return shard.frames[:, frames].astype(dtype)
+
+
+def forget_transform(shard: ShardOfWorker) -> None:
+    """Free the memory of X and of the trial point."""
+    shard.forget()
+
+
+def powers(shard: ShardOfWorker) -> Array:
+    """(n,): mean power of each frame."""
+    with shard.transformed(None) as frames:
+        return frames.powers()
+
+
+def energies(shard: ShardOfWorker, matrices: Chain) -> Nodes:
+    """(M,): energy of each atom."""
+    with shard.transformed(matrices) as frames:
+        return frames.energies()
+
+
+def scaled(H: Array, s: Array) -> Array:
+    """(n, K): h_k ← s_k h_k."""
+    H = H.copy()
+    H *= s
+    return H
+
+
+def activation_sums(shard: ShardOfWorker, H: Array) -> Nodes:
+    """(K,): H1."""
+    with shard.transformed(None, H, H) as frames:
+        return frames.activation_sums()
+
+
+def nmf_pass(
+    shard: ShardOfWorker,
+    matrices: Chain,
+    W: Array,
+    H: Array,
+    rates: Array,
+    eps: float,
+    gamma: float,
+) -> tuple[Array, Nodes]:
+    """Return updated activations and the sums for the update of W."""
+    with shard.transformed(matrices, W, H) as frames:
+        nodes = frames.nmf_pass(own(W), own(rates), eps, gamma)
+        return frames.H, nodes
+
+
+def converged(shard: ShardOfWorker, matrices: Chain, W: Array, H: Array, *numbers: Any) -> Array:
+    """Return activations after updates of each frame until it has converged."""
+    with shard.transformed(matrices, W, H) as frames:
+        frames.converge_activations(own(W), *numbers)
+        return frames.H
+
+
+def evaluate(
+    shard: ShardOfWorker, matrices: Chain, W: Array | None, rows: Array, eps: float, trial: Chain
+) -> Nodes:
+    """Loss and C times the gradient at X, or at TX."""
+    with shard.transformed(matrices, W, rows) as frames:
+        return shard.evaluate(frames, None if W is None else own(W), eps, trial)
+
+
+def loss(shard: ShardOfWorker, matrices: Chain, W: Array | None, rows: Array, eps: float) -> Nodes:
+    """Loss at X."""
+    with shard.transformed(matrices, W, rows) as frames:
+        return frames.loss(None if W is None else own(W), eps)
+
+
+def curvature(
+    shard: ShardOfWorker, matrices: Chain, W: Array | None, rows: Array, eps: float, exact: bool
+) -> Nodes:
+    """The exact curvature, if wanted, and its bound at X."""
+    with shard.transformed(matrices, W, rows) as frames:
+        return frames.curvature(None if W is None else own(W), eps, exact)
