@@ -22,7 +22,13 @@ from distributed.comm.tcp import TCP
 import phinmf
 
 NO_TREE = 10**6  #: workers from which a tree is used
-HOW = {"n_components": 10, "sparsity": 150, "anneal": False, "tol": 0, "random_state": 0}
+HOW = {
+    "n_components": 10,
+    "sparsity": 150,
+    "method": phinmf.Method(anneal=False),
+    "tol": 0,
+    "random_state": 0,
+}
 COUNTED = {"messages": 0, "written": 0, "read": 0}  #: of this process
 
 

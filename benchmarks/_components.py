@@ -14,12 +14,10 @@ import numpy as np
 from _modules import modules
 from _pieces import Piece, pieces
 from _separators import even
+from _source_scores import LIMIT, oracle_grouping, oracle_mask, score
 from scipy.optimize import linear_sum_assignment
 
 import phinmf
-from phinmf.scores.grouping import oracle_grouping
-from phinmf.scores.measures import LIMIT, score
-from phinmf.scores.oracles import oracle_mask
 from phinmf.unmixing.similarity import spectra_of
 
 SIZES = 8, 16, 24  # numbers of components

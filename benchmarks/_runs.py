@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 from _pieces import MAKERS, Piece, pieces
 from _separators import Mixture, Separator, Setting, dct_atoms, even
-
-from phinmf.scores.grouping import grouped, oracle_grouping
-from phinmf.scores.measures import Scores, score
-from phinmf.scores.oracles import oracle_mask
+from _source_scores import Scores, grouped, oracle_grouping, oracle_mask, score
 
 COMPONENTS = {"chorale": 24, "piano": 12, "drums": 12, "example": 12, "arrangement": 16}
 LARGE = "arrangement"  # the kind of sound that takes the longest

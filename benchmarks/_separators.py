@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from _common import DEFAULTS, timed
+from _source_scores import component_signals
 
 import phinmf
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.analysis import atoms_for_energy
 from phinmf.linalg.manifold import dct
 from phinmf.result.masks import component_frames
-from phinmf.scores.oracles import component_signals
 
 FLOOR = DEFAULTS["floor"]
 NMF: dict[str, Any] = {"solver": None, "floor": FLOOR, "max_iter": 200, "tol": 1e-5}
@@ -84,12 +84,16 @@ def learned(mixture: Mixture, setting: Setting, seed: int) -> Separation:
     if not setting.learn:
         how["fixed"] = "Phi"
     schedule = phinmf.Anneal(start=setting.start, length=setting.length) if setting.start else False
-    learning = {"anneal": schedule, "max_iter": setting.max_iter, "divergence": setting.divergence}
+    learning = {
+        "method": phinmf.Method(anneal=schedule),
+        "max_iter": setting.max_iter,
+        "divergence": setting.divergence,
+    }
     learning |= setting.atoms
     fit, seconds = timed(lambda: phinmf.tl_nmf(Y, K, **learning, **how))
     how |= {
         "solver": None,
-        "anneal": False,
+        "method": phinmf.Method(anneal=False),
         "init": fit.Phi,
         "W": fit.W,
         "H": fit.H,

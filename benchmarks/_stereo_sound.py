@@ -9,7 +9,7 @@ import soxr
 
 import phinmf
 from phinmf.arrays import room_for_frames
-from phinmf.arrays.parallel_map import parallel_map
+from phinmf.arrays.threads import parallel_map
 from phinmf.audio.example import example
 from phinmf.audio.frames import frame_count
 

@@ -16,14 +16,13 @@ from unittest.mock import patch
 import numpy as np
 
 from phinmf.algorithm import alternate
-from phinmf.algorithm.annealing import Phase
 from phinmf.algorithm.model import Iterate, Model
+from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Run
 from phinmf.algorithm.subspace import scaled
-from phinmf.engines.base import OutOfTime
 from phinmf.engines.compiled.engine import CompiledEngine
-from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
+from phinmf.fit.seeds import spawn
 from phinmf.result import Row
 from phinmf.solvers import Descent
 
@@ -33,17 +32,17 @@ class AsTheyAre(Run):
 
     R: np.ndarray | None = None  #: what the NMF steps see of the other rows, (C, N, M - P)
 
-    def open(self, phase: Phase) -> None:
+    def begin_iteration(self, t: int) -> None:
         """Take the other rows, too, if the frames, the atoms or the precision change."""
         before = self.stage
         if self.R is not None:
             self.subspace = replace(self.subspace, W=self.all_rows())
-        super().open(phase)
+        super().begin_iteration(t)
         if self.stage != before:
-            P, M = len(self.last.Phi), self.shape[1]
-            W, H = scaled(self.subspace.with_rows(self.last, M), self.last.H, False)
+            P, M = len(self.iterate.Phi), self.shape[1]
+            W, H = scaled(self.subspace.with_rows(self.iterate, M), self.iterate.H, False)
             self.model.engine.set_activations(H)
-            self.last = Iterate(self.last.Phi, W[:P], H)
+            self.iterate = Iterate(self.iterate.Phi, W[:P], H)
             rows = self.whole.subset(self.sample, self.stage.dtype, self.subspace.basis[P:])
             self.R, self.W_of_R = self.seen(rows.engine.shard.Y), self.shared(W[P:])
 
@@ -57,28 +56,30 @@ class AsTheyAre(Run):
 
     def all_rows(self) -> np.ndarray:
         """W in all rows."""
-        return np.concatenate([self.last.W, self.W_of_R])
+        return np.concatenate([self.iterate.W, self.W_of_R])
 
     def seeing(self) -> Model:
         """The model of all rows that are seen."""
         here = self.model.engine
-        X = np.concatenate([here.shard.Y @ self.last.Phi.T, self.R], axis=2).transpose(0, 2, 1)
+        X = np.concatenate([here.shard.Y @ self.iterate.Phi.T, self.R], axis=2).transpose(0, 2, 1)
         engine = CompiledEngine(X, here.divergence, weights=here.weights, workers=here.workers)
         engine.set_activations(here.activations())
         return Model(engine, self.model.penalty)
 
-    def nmf(self, n_iter: int, out_of_time: OutOfTime) -> np.ndarray:
+    def nmf_step(self) -> np.ndarray:
         """Update H and all rows of W; return those of the atoms that are learned."""
-        model, P, gamma = self.seeing(), len(self.last.W), self.options.nmf_exponent
-        W = np.concatenate([self.last.W, self.W_of_R])
-        W = model.nmf(W, self.phase.floor, gamma, n_iter, out_of_time)
-        self.model.engine.set_activations(model.engine.activations())
+        own, P = self.model, len(self.iterate.W)
+        iterate, self.model = self.iterate, self.seeing()
+        self.iterate = replace(iterate, W=np.concatenate([iterate.W, self.W_of_R]))
+        W = super().nmf_step()
+        own.engine.set_activations(self.model.engine.activations())
+        self.model, self.iterate = own, iterate
         self.W_of_R = W[P:]
         return W[:P]
 
-    def measure(self, W: np.ndarray, step: Descent, evaluations: int) -> Row:
+    def measured(self, W: np.ndarray, descent: Descent, penalty: float, evaluations: int) -> Row:
         """Add the cost of the other rows: without it the objective could rise."""
-        row, model = super().measure(W, step, evaluations), self.seeing()
+        row, model = super().measured(W, descent, penalty, evaluations), self.seeing()
         W = np.concatenate([W, self.W_of_R])
         divergence, penalty = model.costs(W, self.phase.floor)
         target = model.cost(W, self.options.floor)
@@ -87,10 +88,10 @@ class AsTheyAre(Run):
             target_objective=target,
         )  # fmt: skip
 
-    def iterate(self) -> Iterate:
+    def iterate_of_all_atoms(self) -> Iterate:
         """Return all rows of Φ and W."""
         self.subspace = replace(self.subspace, W=self.all_rows())
-        return super().iterate()
+        return super().iterate_of_all_atoms()
 
 
 class Pooled(AsTheyAre):
@@ -111,9 +112,9 @@ class Pooled(AsTheyAre):
 
     def all_rows(self) -> np.ndarray:
         """Return W in all rows: the shared row in proportion to the power of each atom."""
-        powers = self.subspace.powers[len(self.last.W) :]
+        powers = self.subspace.powers[len(self.iterate.W) :]
         share = (powers / max(powers.mean(), 1e-300)).astype(self.W_of_R.dtype)
-        return np.concatenate([self.last.W, share[:, None] * self.W_of_R])
+        return np.concatenate([self.iterate.W, share[:, None] * self.W_of_R])
 
 
 WAYS: dict[str, type[Run]] = {
@@ -136,18 +137,19 @@ def learned(
     Y: np.ndarray, way: type[Run], last_steps: Sequence[int], seed: int, **how: Any
 ) -> Learned:
     """Learn with one of the ways, then make NMF steps on all rows at the target floor."""
-    problem = problem_of(Y, 10, fit_options(**how))
-    options, data = problem.options.algorithm, problem.data
+    problem = problem_of(Y, 10, Options(**how))
+    options, data = problem.options, problem.data
     with CompiledEngine(data.Y, problem.options.divergence, None, data.weights) as engine:
         model, made = Model(engine, options.penalty), min(last_steps)
-        run = way(model, options, problem.subspace)
-        restart = problem.restart(seed, None, engine.powers())
+        rng_Phi, rng_W, rng_sample = spawn(seed, 3)
+        start = problem.start(rng_Phi, rng_W, engine.powers())
+        run = way(model, options, problem.schedule, start, rng_sample, problem.subspace)
         with patch.object(alternate, "LAST_STEPS_OF_FEW", made):
             before = time.process_time()
-            outcome = alternate.alternate(run, restart, problem.schedule)
+            outcome = alternate.alternate(run)
             processor = time.process_time() - before
-        W, objectives = model.restore(outcome.last, options.floor).W, {}
+        W, objectives = model.restore(outcome.iterate, options.floor).W, {}
         for steps in sorted(last_steps):
             W = model.nmf(W, options.floor, options.nmf_exponent, steps - made)
             objectives[steps], made = model.cost(W, options.floor), steps
-    return Learned(outcome.last.Phi, processor, objectives)
+    return Learned(outcome.iterate.Phi, processor, objectives)

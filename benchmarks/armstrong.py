@@ -17,14 +17,14 @@ from phinmf.linalg.manifold import dct, random_orthogonal
 METHODS = {
     "PAPER": (phinmf.PAPER, "#777777"),
     "quasi-newton": ({"solver": "quasi-newton"}, "#0072B2"),
-    "lbfgs, not annealed": ({"anneal": False}, "#009E73"),
+    "lbfgs, not annealed": ({"method": phinmf.Method(anneal=False)}, "#009E73"),
     "lbfgs, annealed (default)": ({}, "#D55E00"),
 }
 
 
 def run(Y: np.ndarray, how: dict, limit: float) -> phinmf.Result:
     """One run; methods without a schedule run until the time limit."""
-    if "solver" in how or how.get("anneal") is False:
+    if "solver" in how or "method" in how:
         how = {**how, "max_time": limit, "max_iter": 10_000, "tol": 0}
     return phinmf.tl_nmf(Y, 10, **{**how, "floor": phinmf.PAPER["floor"]})
 

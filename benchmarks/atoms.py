@@ -22,10 +22,10 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
-from phinmf import Anneal
+from phinmf import Anneal, Method
+from phinmf.algorithm.options import Options
 from phinmf.analysis import atoms_for_energy
 from phinmf.fit.few_atoms import FewAtoms
-from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
 
 K, SHARE = 10, 0.999
@@ -70,7 +70,7 @@ def speed(repeats: int) -> None:
     fits: dict[str, Callable[[], Fit]] = {
         f"`n_atoms={SHARE}`": partial(fit, Y, n_atoms=SHARE),
         "all atoms": partial(fit, Y),
-        "all atoms, schedule of version 0.1": partial(fit, Y, anneal=VERSION_0_1),
+        "all atoms, schedule of version 0.1": partial(fit, Y, method=Method(anneal=VERSION_0_1)),
         "Karhunen–Loève transform, nothing learned": partial(fit, Y, solver=None, init="klt"),
     }
     few, coarse_to_fine, old, fixed = fits
@@ -139,7 +139,7 @@ def at_length(M: int, repeats: int) -> dict[str, Any]:
 
 def subspace(Y: np.ndarray) -> FewAtoms | None:
     """Compute the eigenvectors as a fit of few atoms does."""
-    return problem_of(Y, K, fit_options(n_atoms=SHARE)).few_atoms
+    return problem_of(Y, K, Options(n_atoms=SHARE)).few_atoms
 
 
 def draw(rows: Rows) -> None:

@@ -97,7 +97,8 @@ def ours(X: np.ndarray, W: np.ndarray, H: np.ndarray, beta: float) -> np.ndarray
     """The product WH by phinmf, which computes its objective after every ten updates."""
     r = phinmf.tl_nmf(
         X, K, W=W, H=H, divergence=phinmf.Beta(beta), solver=None, init=np.eye(len(X)), sparsity=0,
-        tol=0, n_iter_nmf=10, max_iter=UPDATES // 10, anneal=False, n_threads=1,
+        method=phinmf.Method(anneal=False, n_iter_nmf=10), max_iter=UPDATES // 10, tol=0,
+        n_threads=1,
     )  # fmt: skip
     return r.W.astype(np.float64) @ r.H
 
@@ -112,7 +113,12 @@ def theirs(X: np.ndarray, W: np.ndarray, H: np.ndarray, beta: float) -> np.ndarr
 
 def learned(Y: np.ndarray, divergence: str | phinmf.Divergence) -> phinmf.Result:
     """A short fit."""
-    how: dict[str, Any] = {"anneal": False, "max_iter": 10, "tol": 0, "n_threads": 1}
+    how: dict[str, Any] = {
+        "method": phinmf.Method(anneal=False),
+        "max_iter": 10,
+        "tol": 0,
+        "n_threads": 1,
+    }
     return phinmf.tl_nmf(Y, K, divergence=divergence, random_state=0, **how)
 
 

@@ -18,14 +18,13 @@ from _common import ROOT, machine, read_csv, table, write_csv
 from _pieces import MAKERS, Piece, pieces
 from _runs import COMPONENTS, mean_scores
 from _separators import even
+from _source_scores import component_signals, grouped, oracle_grouping
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
 from phinmf.analysis import atoms_for_energy, held_out, split_frames
 from phinmf.arrays.threads import available
 from phinmf.divergences import DIVERGENCES, Gaussian, ItakuraSaito
-from phinmf.scores.grouping import grouped, oracle_grouping
-from phinmf.scores.oracles import component_signals
 
 KINDS = ("chorale", "piano", "drums", "arrangement")
 RATE, SECONDS, WINDOW = 16_000, 10.0, 0.04

@@ -62,7 +62,7 @@ def row(
 ) -> dict[str, object]:
     """Fit once."""
     start = time.process_time()
-    how = {"divergence": divergence, "sparsity": sparsity, "anneal": anneal}
+    how = {"divergence": divergence, "sparsity": sparsity, "method": phinmf.Method(anneal=anneal)}
     r = phinmf.tl_nmf(Y, K, random_state=seed, **how)
     seconds = time.process_time() - start
     V = (r.Phi @ Y) ** 2
@@ -71,7 +71,7 @@ def row(
     return {
         "divergence": name,
         "sparsity": sparsity,
-        "anneal": anneal,
+        "method": phinmf.Method(anneal=anneal),
         "seed": seed,
         "objective": float(f"{r.objective / Y.size:.5g}"),
         "iterations": r.n_iter,

@@ -61,7 +61,7 @@ def checkpoints(Y: np.ndarray) -> list[dict[str, object]]:
     write, checkpoint.write = checkpoint.write, timed_write
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.npz"
-        phinmf.tl_nmf(Y, 10, random_state=0, checkpoint=path, checkpoint_every=0)
+        phinmf.tl_nmf(Y, 10, random_state=0, checkpoint=phinmf.Checkpoint(path, every=0))
         size = path.stat().st_size
     checkpoint.write = write
     share = f"{max(times) / 10:.4f}"

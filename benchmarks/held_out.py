@@ -77,8 +77,8 @@ SEARCHES = [
     Search(
         "2 of 12 components in each frame",
         {"sparsity": [0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0]}, 12, 2,
-        {"n_components": 12, "solver": None, "anneal": False, "init": np.eye(64),
-         "divergence": "gaussian"},
+        {"n_components": 12, "solver": None, "method": phinmf.Method(anneal=False),
+         "init": np.eye(64), "divergence": "gaussian"},
     ),
 ]  # fmt: skip
 

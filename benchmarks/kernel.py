@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from phinmf.algorithm.nmf import flat_activations, nmf_step
+from phinmf.arrays.levels import levels
 from phinmf.divergences import DIVERGENCES, Penalty
 from phinmf.engines.compiled.engine import CompiledEngine
 from phinmf.fit import scaling
@@ -26,7 +27,8 @@ SIZES = ((128, 20000), (256, 10000), (440, 5418), (882, 4000), (1764, 4000), (20
 def measure(M: int, N: int, dtype: type, threads: int, repeats: int) -> dict:
     """Medians over rounds in which every candidate is timed once."""
     rng = np.random.default_rng(0)
-    Y, _ = scaling.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
+    Y = rng.standard_normal((1, M, N)).astype(dtype)
+    Y, _ = scaling.unit_power(Y, None, levels(Y))
     engine = CompiledEngine(Y, DIVERGENCES["itakura-saito"], threads)
     W = rng.random((M, K)).astype(dtype)
     W /= W.sum(axis=0)
@@ -79,7 +81,8 @@ def nmf_to_sklearn(dtype: type, repeats: int = 5) -> float:
     """One NMF step compared with one iteration of scikit-learn's, for the size of the recording."""
     rng = np.random.default_rng(0)
     M, N = 440, 5418
-    Y, _ = scaling.unit_power(rng.standard_normal((1, M, N)).astype(dtype))
+    Y = rng.standard_normal((1, M, N)).astype(dtype)
+    Y, _ = scaling.unit_power(Y, None, levels(Y))
     W = np.full((M, K), 1 / M, dtype)
     engine, theirs = CompiledEngine(Y, DIVERGENCES["itakura-saito"], 2), sklearn_nmf(Y[0], K)
     ratios = []

@@ -25,7 +25,8 @@ path, iterations, memory, scratch = sys.argv[1], int(sys.argv[2]), sys.argv[3], 
 Y = phinmf.frames_from_files(path, 1764)
 with dask.config.set({"phinmf.memory": memory, "temporary-directory": scratch}):
     start = time.perf_counter()
-    r = phinmf.tl_nmf(Y, 8, anneal=False, max_iter=iterations, tol=0, random_state=0)
+    how = {'method': phinmf.Method(anneal=False), 'tol': 0, 'random_state': 0}
+    r = phinmf.tl_nmf(Y, 8, max_iter=iterations, **how)
     seconds = time.perf_counter() - start
 peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
 h = r.history

@@ -67,7 +67,11 @@ def scales() -> list[dict[str, Any]]:
         bits = phinmf.tl_nmf(binary, K, **how).objective
         how["sparsity"] = 0.0
         learned = phinmf.tl_nmf(there, K, **how)
-        how |= {"solver": None, "anneal": False, "n_iter_nmf": 1, "max_iter": 200}
+        how |= {
+            "solver": None,
+            "method": phinmf.Method(anneal=False, n_iter_nmf=1),
+            "max_iter": 200,
+        }
         plain = phinmf.tl_nmf(there, K, **how)
         theirs = sklearn_model((X**2).astype(dtype))
         rows.append(
@@ -145,7 +149,7 @@ def difficult() -> tuple[list[dict[str, Any]], dict[tuple[str, str], Any]]:
             r, seconds = timed(lambda there=there, how=common: phinmf.tl_nmf(there, **how))
         largest = rise(r.history, Y.size)
         if dtype == "float64":
-            short = common | {"max_iter": 25, "anneal": False}
+            short = common | {"max_iter": 25, "method": phinmf.Method(anneal=False)}
             for solver in SOLVERS:
                 fixed = phinmf.tl_nmf(there, **short, solver=solver).history
                 histories[name, solver] = np.array([fixed.start, *fixed.objective]) / Y.size

@@ -15,15 +15,13 @@ from typing import Any
 
 import numpy as np
 from _common import ROOT, machine, read_csv, recording, table, write_csv
+from _source_scores import component_signals, grouped, oracle_grouping, score
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
 from phinmf.analysis import atoms_for_energy, karhunen_loeve, match_atoms, strongest_atoms
 from phinmf.audio.example import example
 from phinmf.linalg.manifold import random_orthogonal
-from phinmf.scores.grouping import grouped, oracle_grouping
-from phinmf.scores.measures import score
-from phinmf.scores.oracles import component_signals
 
 sys.path.append(str(ROOT / "paper"))
 from consensus import REFINE, average_transform, canonical_average
@@ -33,7 +31,7 @@ ATOMS, K, SIZE = 50, 10, 7  #: compared atoms, components, starts of a group
 HOW: dict[str, Any] = {"floor": 1e-10, "sparsity": 150.0}
 #: W and H fitted again in a transform that stays as it is
 REFIT: dict[str, Any] = {
-    "solver": None, "anneal": False, "n_iter_nmf": 1, "max_iter": 100, "tol": 0,
+    "solver": None, "method": phinmf.Method(anneal=False, n_iter_nmf=1), "max_iter": 100, "tol": 0,
 }  # fmt: skip
 
 

@@ -14,7 +14,9 @@ import phinmf
 def cost(M: int, N: int, dtype: str) -> dict:
     """Median seconds of an outer iteration at the target floor, on all frames."""
     Y = np.random.default_rng(0).standard_normal((M, N)).astype(dtype)
-    h = phinmf.tl_nmf(Y, 10, sparsity=150, anneal=False, max_iter=7, tol=0, random_state=0).history
+    h = phinmf.tl_nmf(
+        Y, 10, sparsity=150, method=phinmf.Method(anneal=False), max_iter=7, tol=0, random_state=0
+    ).history
     seconds, evaluations = np.diff(h.seconds)[1:], np.diff(h.evaluations)[1:]
     row = {
         "M": M,

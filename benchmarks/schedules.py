@@ -10,7 +10,7 @@ from _common import machine, median, recording, timed, write_csv
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
-from phinmf import Anneal
+from phinmf import Anneal, Method
 
 TARGET = phinmf.PAPER["floor"]
 SCHEDULES = {
@@ -43,7 +43,9 @@ def main() -> None:
     runs: dict[str, list] = {name: [] for name in SCHEDULES}
     for seed in range(options.seeds):
         for name, anneal in SCHEDULES.items():
-            fit = partial(phinmf.tl_nmf, Y, 10, anneal=anneal, random_state=seed, **how)
+            fit = partial(
+                phinmf.tl_nmf, Y, 10, method=Method(anneal=anneal), random_state=seed, **how
+            )
             runs[name].append(timed(fit))
     reference = median(t for _, t in runs["default"])
     rows = []

@@ -55,7 +55,7 @@ def price(Y: np.ndarray) -> float:
     """Time of a hundred NMF steps with smooth activations, as a multiple of that without."""
 
     def steps(smoothness: float) -> Any:
-        how = {"solver": None, "anneal": False, "max_iter": 33, "n_iter_nmf": 3}
+        how = {"solver": None, "method": phinmf.Method(anneal=False, n_iter_nmf=3), "max_iter": 33}
         return lambda: fit(Y, smoothness, **how)
 
     taken = interleaved({"without": steps(0.0), "with": steps(10.0)}, 5)
@@ -68,7 +68,7 @@ def main() -> None:
     print(machine())
     Y = phinmf.to_frames(sum(example().stems.values()), WINDOW)
     fits = {w: fit(Y, w) for w in WEIGHTS}
-    fixed = {w: fit(Y, w, solver=None, anneal=False) for w in WEIGHTS}
+    fixed = {w: fit(Y, w, solver=None, method=phinmf.Method(anneal=False)) for w in WEIGHTS}
     draw(Y, fits)
     ratio = price(recording())
     rows = []

@@ -28,7 +28,11 @@ from phinmf.inits import INITS, Frames, JointDiagonalisation
 
 K, SPARSITIES = 10, (10.0, 150.0)
 METHODS: dict[str, dict[str, Any]] = {"NMF alone": {"solver": None}, "TL-NMF": {}}
-SHORT = {"`Anneal(start=1e-2, length=20)`": {"anneal": phinmf.Anneal(start=1e-2, length=20)}}
+SHORT = {
+    "`Anneal(start=1e-2, length=20)`": {
+        "method": phinmf.Method(anneal=phinmf.Anneal(start=1e-2, length=20))
+    }
+}
 WAYS = [
     JointDiagonalisation(),
     *(JointDiagonalisation(n_stretches=S) for S in (4, 16, 32)),
@@ -99,7 +103,12 @@ def ways(Y: np.ndarray, seeds: int) -> Rows:
             "atoms_90_95_99": energy(Phi, Y),
         }
         for sparsity in SPARSITIES:
-            how = {"init": Phi, "sparsity": sparsity, "solver": None, "anneal": False}
+            how = {
+                "init": Phi,
+                "sparsity": sparsity,
+                "solver": None,
+                "method": phinmf.Method(anneal=False),
+            }
             made = [fit(Y, seed, **how) for seed in range(seeds)]
             objective = median(run.result.objective for run in made) / Y.size
             row[f"objective_{sparsity:g}"] = f"{objective:.3f}"

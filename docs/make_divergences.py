@@ -63,8 +63,8 @@ def draw_fits(axes: plt.Axes, Y: np.ndarray) -> None:
     levels = 10 * np.log10(V + 1e-12)
     edges = np.arange(-60, 31, 5.0)
     for (name, beta), colour in zip(BETAS.items(), COLOURS, strict=True):
-        how = {"solver": None, "anneal": False, "sparsity": 0, "random_state": 0, "max_iter": 200,
-               "tol": 0}  # fmt: skip
+        how = {"solver": None, "method": phinmf.Method(anneal=False), "sparsity": 0,
+               "random_state": 0, "max_iter": 200, "tol": 0}  # fmt: skip
         r = phinmf.tl_nmf(Y, K, divergence=phinmf.Beta(beta), **how)
         error = np.abs(10 * np.log10((r.W @ r.H + 1e-12) / (V + 1e-12)))
         middle = [

@@ -25,7 +25,7 @@ class LogCosh(phinmf.Divergence):  # f(x) = -log of the density 1/cosh(x), and v
 voices = np.array(list(example().stems.values()))[:, :80_000]
 microphones = np.random.default_rng(0).standard_normal((3, 3)) @ voices
 white = PCA(whiten=True).fit_transform(microphones.T).T
-how = {"init": np.eye(3), "anneal": False, "tol": 1e-8}
+how = {"init": np.eye(3), "method": phinmf.Method(anneal=False), "tol": 1e-8}
 result = phinmf.learn_transform(white, np.ones_like(white), divergence=LogCosh(), **how)
 theirs = FastICA(whiten=False, tol=1e-8, random_state=0).fit(white.T).components_
 agree = np.abs(theirs @ result.Phi.T).max(axis=1).min()

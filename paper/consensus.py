@@ -15,7 +15,9 @@ from phinmf.linalg.manifold import polar
 
 ROUNDS = 4  #: number of times that every transform is matched to the current average
 #: A low floor from the start keeps the atoms that the starts have in common.
-REFINE: dict[str, Any] = {"anneal": phinmf.Anneal(start=1e-3, length=40), "n_iter_nmf": 8}
+REFINE: dict[str, Any] = {
+    "method": phinmf.Method(anneal=phinmf.Anneal(start=1e-3, length=40), n_iter_nmf=8)
+}
 
 
 def average_transform(transforms: Sequence[np.ndarray]) -> np.ndarray:

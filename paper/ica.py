@@ -56,8 +56,8 @@ def run(setting: Setting) -> Section:
 
     def ours() -> np.ndarray:
         return quietly(phinmf.learn_transform, white, np.ones_like(white), solver=LBFGS(),
-                       divergence=LogCosh(), init=start, anneal=False, tol=1e-9,
-                       max_iter=200).Phi  # fmt: skip
+                       divergence=LogCosh(), init=start, tol=1e-9, max_iter=200,
+                       method=phinmf.Method(anneal=False, n_iter_transform=5)).Phi  # fmt: skip
 
     rows, found = [], {}
     for name, work in (("Picard-O", theirs), ("phinmf, lbfgs", ours)):

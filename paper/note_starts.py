@@ -35,7 +35,15 @@ class Method(NamedTuple):
     def fit(self, Y: np.ndarray, divergence: str, sparsity: float, seed: int) -> phinmf.Result:
         """One run."""
         how: dict[str, Any] = {} if self.learned else {"solver": None}
-        return fit(Y, divergence, sparsity, seed, init=self.init, anneal=self.annealed, **how)
+        return fit(
+            Y,
+            divergence,
+            sparsity,
+            seed,
+            init=self.init,
+            method=phinmf.Method(anneal=self.annealed),
+            **how,
+        )
 
 
 def methods(n_frames: int) -> list[Method]:

@@ -58,7 +58,8 @@ def on_synthetic(M: int, seed: int, metric: str, seconds: float) -> dict[str, An
     solver = Watched(metric=metric)
     r = quietly(
         phinmf.learn_transform, Y, (Phi_star @ Y) ** 2, solver=solver, init=start, tol=0,
-        floor=phinmf.PAPER["floor"], n_iter_transform=1, max_iter=10**6, max_time=seconds,
+        floor=phinmf.PAPER["floor"], max_iter=10**6, max_time=seconds,
+        method=phinmf.Method(n_iter_transform=1),
     )  # fmt: skip
     return row(f"synthetic, M = {M}, seed {seed}", metric, solver, r, Y.size)
 

@@ -31,13 +31,14 @@ def fixed_model(
     Y = setting.recording
     if "V_hat" not in setting.fits:
         setting.fits["V_hat"] = quietly(
-            phinmf.tl_nmf, Y, setting.budget.K, solver=None, anneal=False, init="dct", sparsity=0,
-            floor=phinmf.PAPER["floor"], tol=0, max_iter=200, random_state=0,
+            phinmf.tl_nmf, Y, setting.budget.K, solver=None, init="dct", sparsity=0,
+            method=phinmf.Method(anneal=False), floor=phinmf.PAPER["floor"], tol=0,
+            max_iter=200, random_state=0,
         )  # fmt: skip
     given = setting.fits["V_hat"]
     V_hat = given.W @ given.H
     shared = {"init": "random", "random_state": 0, "floor": phinmf.PAPER["floor"],
-              "n_iter_transform": L, "n_threads": n_threads}  # fmt: skip
+              "method": phinmf.Method(n_iter_transform=L), "n_threads": n_threads}  # fmt: skip
     limit = {"max_time": setting.budget.solver_seconds, "max_iter": 100_000, "tol": 0}
     runs = {
         name: quietly(phinmf.learn_transform, Y, V_hat, solver=solver, **shared, **limit)

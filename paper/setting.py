@@ -49,9 +49,13 @@ COLOURS = {
     "as printed": "#CC79A7",
 }
 
-MEDIUM = {"anneal": phinmf.Anneal(length=100, sample=6), "n_iter_nmf": 8, "max_iter": 150}
+MEDIUM = {
+    "method": phinmf.Method(anneal=phinmf.Anneal(length=100, sample=6), n_iter_nmf=8),
+    "max_iter": 150,
+}
 PATIENT = {
-    "anneal": phinmf.Anneal(length=300, sample=6), "n_iter_nmf": 8, "max_iter": 400, "tol": 5e-5,
+    "method": phinmf.Method(anneal=phinmf.Anneal(length=300, sample=6), n_iter_nmf=8),
+    "max_iter": 400, "tol": 5e-5,
 }  # fmt: skip
 
 

@@ -32,13 +32,15 @@ def problem(M: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def solve(name: str, M: int, seed: int, seconds: float) -> dict[str, Any]:
     """One solver on one problem."""
     Y, Phi_star, start = problem(M, seed)
-    how: dict[str, Any] = {"solver": name, "max_iter": 10**6, "n_iter_transform": 1}
-    if name == "jacobi":
-        how["n_iter_transform"] = min(
-            M - 1, 9
-        )  # rounds: a single one may find no rotation that helps
+    how: dict[str, Any] = {
+        "solver": name,
+        "max_iter": 10**6,
+        "method": phinmf.Method(n_iter_transform=1),
+    }
+    if name == "jacobi":  # rounds: a single one may find no rotation that helps
+        how["method"] = phinmf.Method(n_iter_transform=min(M - 1, 9))
     if name == "annealed lbfgs":
-        how = {"anneal": True, "max_iter": 300}
+        how = {"method": phinmf.Method(anneal=True, n_iter_transform=5), "max_iter": 300}
     r = quietly(
         phinmf.learn_transform, Y, (Phi_star @ Y) ** 2, init=start, tol=0, random_state=0,
         floor=phinmf.PAPER["floor"], max_time=seconds, **how,

@@ -34,7 +34,9 @@ def fits(setting: Setting, cores: int) -> dict[str, Any]:
         "default": fit,
         "paper": partial(fit, **{**phinmf.PAPER, "max_iter": SAMPLE, "tol": 0}),
         "nmf": sklearn_nmf(Y, setting.budget.K),
-        "our nmf": partial(fit, solver=None, anneal=False, max_iter=200, tol=0),
+        "our nmf": partial(
+            fit, solver=None, method=phinmf.Method(anneal=False), max_iter=200, tol=0
+        ),
     }
 
 

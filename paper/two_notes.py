@@ -22,7 +22,8 @@ PUBLISHED_SHARE, PUBLISHED_ERROR = 99.896, 0.4  #: % of the energy in 8 atoms; H
 CASES = [(d, s) for d in ("gaussian", "itakura-saito") for s in (0.0, 10.0)]
 #: the fixed transform has the schedule, the number of iterations and the starts of the learned one
 TRANSFORMS: dict[str, dict[str, Any]] = {
-    "learned": {}, "DCT": {"solver": None}, "DCT, not annealed": {"solver": None, "anneal": False},
+    "learned": {}, "DCT": {"solver": None},
+    "DCT, not annealed": {"solver": None, "method": phinmf.Method(anneal=False)},
 }  # fmt: skip
 
 

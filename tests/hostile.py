@@ -14,6 +14,7 @@ from hypothesis import assume
 from problems import seeds
 from sounds import KINDS
 
+from phinmf import Method
 from phinmf.divergences import DIVERGENCES
 from phinmf.solvers import SOLVERS
 
@@ -78,11 +79,13 @@ def cases(draw):
         "init": ["dct", "random"],
         "sparsity": [0.0, 0.3, 10.0, 1e3, 1e6],
         "floor": floors,
+        "max_iter": [0, 1, 2, 4, 8],
+    }
+    method = {
         "anneal": [None, True, False],
         "nmf_exponent": [0.5, 1.0],
         "n_iter_nmf": [0, 1, 3],
         "n_iter_transform": [1, 3],
-        "max_iter": [0, 1, 2, 4, 8],
     }
     exponent = draw(st.integers(-12, 12))
     case = Case(
@@ -96,7 +99,8 @@ def cases(draw):
         weighted=draw(st.sampled_from(["no", "no", "whole", "fractions"])),
         dead=draw(st.sampled_from(["", "", "W", "H", "WH"])),
         many=draw(st.sampled_from(["one", "some", "all"])),
-        how={name: draw(st.sampled_from(values)) for name, values in settings.items()},
+        how={name: draw(st.sampled_from(values)) for name, values in settings.items()}
+        | {"method": Method(**{k: draw(st.sampled_from(values)) for k, values in method.items()})},
     )
     assume(np.sqrt(np.mean(np.square(case.Y, dtype=np.float64))) > QUIETEST)
     return case

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from phinmf import TLNMF, Anneal
+from phinmf import TLNMF, Anneal, Method
 from phinmf.linalg.manifold import random_orthogonal
 
 M = 12  #: samples of a frame
@@ -24,7 +24,7 @@ def cut(Y, size=17):
 
 
 #: options of fits that take little time
-SHORT = {"random_state": 0, "max_iter": 12, "tol": 0, "anneal": Anneal(length=8)}
+SHORT = {"random_state": 0, "max_iter": 12, "tol": 0, "method": Method(anneal=Anneal(length=8))}
 
 
 def model(**how):

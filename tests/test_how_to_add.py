@@ -73,7 +73,9 @@ class Samples(Init):
 
 def test_an_init(monkeypatch):
     monkeypatch.setitem(INITS, "toy", Samples)
-    how = HOW | {"anneal": phinmf.Anneal(coarse=0)}  # as a run from a given transform
+    how = HOW | {
+        "method": phinmf.Method(anneal=phinmf.Anneal(coarse=0))
+    }  # as a run from a given transform
     by_name = phinmf.tl_nmf(notes(), init="toy", **how)
     assert np.array_equal(by_name.Phi, phinmf.tl_nmf(notes(), init=np.eye(32), **how).Phi)
     for dtype in (np.float32, np.float64):

@@ -31,7 +31,6 @@ LAYERS = [
     {"estimator"},
     {"analysis"},
     {"unmixing"},
-    {"scores"},
     {"report"},
     {"unmixed"},
     {"unmix_api"},

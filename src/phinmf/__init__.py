@@ -4,12 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from phinmf.algorithm.annealing import Anneal
+from phinmf.algorithm.options import Method
 from phinmf.api import PAPER, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.audio.many_files import frames_from_files
 from phinmf.audio.streams import stream_frames
 from phinmf.divergences import Beta, Divergence
 from phinmf.estimator.tlnmf import TLNMF
+from phinmf.fit.checkpoint import Checkpoint
 from phinmf.result import History, Result, State, Status
 from phinmf.transform_api import learn_transform, sparsity_from_lambda
 from phinmf.unmix_api import unmix
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from phinmf import linalg as linalg
     from phinmf import report as report
     from phinmf import result as result
-    from phinmf import scores as scores
     from phinmf import solvers as solvers
 
 __version__ = "1.0.0"
@@ -36,8 +37,10 @@ __all__ = [
     "TLNMF",
     "Anneal",
     "Beta",
+    "Checkpoint",
     "Divergence",
     "History",
+    "Method",
     "Result",
     "State",
     "Status",
@@ -57,7 +60,7 @@ __all__ = [
 #: Packages with names of the reference; those that nothing above needs are imported when used.
 PACKAGES = (
     "analysis", "arrays", "audio", "divergences", "engines", "inits", "linalg",
-    "report", "result", "scores", "solvers",
+    "report", "result", "solvers",
 )  # fmt: skip
 
 

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from phinmf import checks
 from phinmf._types import AnyArray, Components, Device, Fixed, RandomState
-from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import Options
-from phinmf.algorithm.restart import Callback
+from phinmf.algorithm.options import Method, Options
 from phinmf.audio.frames import refuse_rate
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
 from phinmf.fit import devices
 from phinmf.fit.advice import advise, refuse_transposed
-from phinmf.fit.checkpoint import Files
-from phinmf.fit.options import fit_options
+from phinmf.fit.checkpoint import Checkpoint, File
 from phinmf.fit.problem import problem_of
 from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import Init, InitName
-from phinmf.result import Result
+from phinmf.result import Callback, Result
 from phinmf.solvers import Solver, SolverName
 
 #: The paper's setting: ``tl_nmf(Y, 10, sparsity=150, **PAPER)``. The floor is not in the paper: at
 #: a much smaller one descent stalls, at 1e-16 at the objective of the authors' code.
 PAPER: dict[str, Any] = {
     "solver": "quasi-newton",
-    "nmf_exponent": 0.5,
-    "n_iter_nmf": 1,
-    "n_iter_transform": 5,
-    "anneal": False,
+    "method": Method(anneal=False, n_iter_nmf=1, n_iter_transform=5, nmf_exponent=0.5),
     "floor": 1e-10,
 }
 
@@ -43,17 +36,14 @@ def tl_nmf(
     Y: AnyArray,
     n_components: Components,
     *,
-    solver: SolverName | Solver | None = "lbfgs",
-    init: InitName | Init | ArrayLike = "dct",
-    divergence: DivergenceName | Divergence = "itakura-saito",
-    sparsity: float | None = None,
-    smoothness: float = 0.0,
-    n_atoms: int | float | None = None,
+    solver: SolverName | Solver | None = Options.solver,
+    init: InitName | Init | ArrayLike = Options.init,
+    divergence: DivergenceName | Divergence = Options.divergence,
+    sparsity: float | None = Options.sparsity,
+    smoothness: float = Options.smoothness,
+    n_atoms: int | float | None = Options.n_atoms,
     floor: float = Options.floor,
-    anneal: bool | Anneal | None = None,
-    n_iter_nmf: int = Options.n_iter_nmf,
-    n_iter_transform: int = Options.n_iter_transform,
-    nmf_exponent: float = Options.nmf_exponent,
+    method: Method | None = Options.method,
     max_iter: int = Options.max_iter,
     max_time: float | None = Options.max_time,
     tol: float = Options.tol,
@@ -61,17 +51,13 @@ def tl_nmf(
     H: ArrayLike | None = None,
     fixed: Fixed = None,
     sample_weight: ArrayLike | None = None,
-    frame_mask: ArrayLike | None = None,
-    first_frames: ArrayLike | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
     verbose: bool = False,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: float = Files.every,
-    resume: str | os.PathLike[str] | bool = False,
-    engine: EngineName = "auto",
+    checkpoint: File | Checkpoint | None = None,
+    engine: EngineName = Options.engine,
     device: Device = None,
-    n_threads: int | None = None,
+    n_threads: int | None = Options.n_threads,
 ) -> Result:
     """Learn an orthogonal transform Φ together with the factors W and H of the power of ΦY.
 
@@ -113,7 +99,8 @@ def tl_nmf(
     smoothness : float
         Weight of Σ_k Σ_n d(h_{k,n-1} | h_kn), the Itakura–Saito divergence between neighbouring
         activations (Févotte 2011), which makes them smooth. Y must hold frames in their order;
-        none are sampled while the floor is high.
+        activations are not smooth across frames of weight 0. None are sampled while the floor is
+        high.
     n_atoms : int or float, optional
         Learn only so many atoms, inside the subspace that holds the most energy (the leading
         eigenvectors of the covariance of the frames); a float such as 0.999 is the share of the
@@ -123,18 +110,9 @@ def tl_nmf(
         ε relative to the mean power: ε = floor · mean(Y²). 1e-8 is -80 dB. At least 1.4e-12 in
         float32; 0 only in float64, where nothing may be exactly silent and, if Φ is learned, the
         frames must have rank M.
-    anneal : bool or Anneal, optional
-        Begin at a high floor and lower it to `floor`: a learned transform ends at far better
-        minima from any start, and plain NMF separates close tones better. The default is True for
-        L-BFGS and for plain NMF (`solver=None`), and False for other solvers; an `Anneal` sets the
-        schedule. False continues from a given W and H; the high floor forgets most of them.
-    n_iter_nmf, n_iter_transform : int
-        NMF updates and transform steps (the paper's L) per outer iteration; while the floor is
-        annealed and still high, three times as many NMF updates.
-    nmf_exponent : float
-        0.5 for majorisation-minimisation (the paper), 1 for the faster majorisation-equalisation.
-        Where the updates of a divergence are monotone only up to a smaller exponent, that one is
-        the maximum: 1/(2-β) if β < 0, 1/(β-1) if β > 2.
+    method : Method, optional
+        The inner working of the algorithm: annealing of the floor, NMF updates and transform steps
+        per outer iteration, exponent of the updates. By default ``Method()``.
     max_iter : int
         Maximum number of outer iterations; the annealing schedule takes 32 of them.
     max_time : float, optional
@@ -156,26 +134,15 @@ def tl_nmf(
         are not whole numbers only the ratios matter, but for the unit of the objective. Frames of
         weight 0 are left out of the fit; their activations are found afterwards. Frames that look
         transposed are refused unless weights, or 1 for all of them, say which axis they have.
-    frame_mask : bool array of shape (N,), optional
-        True for frames to leave out, as if of weight 0.
-    first_frames : array of int, optional
-        Frames that begin a recording: activations are not smooth across them, nor across frames
-        that are left out.
     random_state : None, int, RandomState or Generator
         Seed of the random parts of the start.
     callback : callable, optional
         Called with a `State` after each outer iteration; stops the run by returning True.
     verbose : bool
         Print a line to standard error after each outer iteration, and why the run stopped.
-    checkpoint : path, optional
-        File to keep the state of the run in; the one before it is kept as ``….previous``.
-    checkpoint_every : float
-        Minimum number of seconds between two checkpoints. They are taken after every fifth outer
-        iteration, or after any if Φ is not learned.
-    resume : path or bool
-        Continue from a checkpoint of a run with the same frames, options, start and random
-        state: the result has the same bits as without the interruption. True means `checkpoint`
-        itself, if it exists.
+    checkpoint : path or Checkpoint, optional
+        File to keep the state of the run in; a `Checkpoint` also says how often, and whether the
+        run continues from there.
     engine : {"auto", "compiled", "array", "dask"}
         How frames are held: "compiled" is the fast one, "array" its readable reference, "dask" on
         the workers of the current ``distributed.Client``, or within the memory that
@@ -203,23 +170,21 @@ def tl_nmf(
     >>> result.Phi.shape, result.W.shape, result.H.shape
     ((64, 64), (64, 2), (2, 126))
     """
-    options = fit_options(
-        solver=solver, init=init, divergence=divergence, sparsity=sparsity,
-        smoothness=smoothness, n_atoms=n_atoms, floor=floor, anneal=anneal, n_iter_nmf=n_iter_nmf,
-        n_iter_transform=n_iter_transform, nmf_exponent=nmf_exponent, max_iter=max_iter,
-        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
+    options = Options(
+        solver=solver, init=init, divergence=divergence, sparsity=sparsity, smoothness=smoothness,
+        n_atoms=n_atoms, floor=floor, method=method, max_iter=max_iter, max_time=max_time, tol=tol,
+        engine=engine, n_threads=n_threads,
     )  # fmt: skip
-    files = Files(checkpoint, checkpoint_every, resume)
+    file = Checkpoint.of(checkpoint)
     checks.function("callback", callback)
     refuse_rate("Y", Y)
     Y = checks.frames(Y)
     refuse_transposed(Y, sample_weight)
     problem = problem_of(
-        Y, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight,
-        frame_mask=frame_mask, first_frames=first_frames,
-    )  # fmt: skip
+        Y, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight
+    )
     advise(problem.data.frames, problem.options)
-    seen = printed("tl_nmf", callback, verbose)
-    (result,) = problem.solve([random_state], [seen], 1, files)
+    printing = printed("tl_nmf", callback, verbose)
+    (result,) = problem.solve([random_state], [printing], 1, file)
     print_end("tl_nmf", result, verbose)
     return result

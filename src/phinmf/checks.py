@@ -16,8 +16,20 @@ from phinmf._types import AnyArray, Array, RandomState
 from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy, lazy_array, unchunked
 
-#: What arguments of scikit-learn's NMF are called here.
-NAMES_HERE = {"beta_loss": "divergence", "alpha_H": "sparsity", "n_iter": "max_iter"}
+#: What is passed here in place of arguments of scikit-learn's NMF, and of earlier versions.
+NAMES_HERE = {
+    "beta_loss": "divergence",
+    "alpha_H": "sparsity",
+    "alpha_W": "sparsity",
+    "n_iter": "max_iter",
+    "frame_mask": "sample_weight, where 0 leaves a frame out,",
+    "first_frames": "a frame of sample_weight 0 between two recordings",
+    "checkpoint_every": "checkpoint=phinmf.Checkpoint(path, every=...)",
+    "resume": "checkpoint=phinmf.Checkpoint(path, resume=True)",
+} | {
+    name: f"method=phinmf.Method({name}=...)"
+    for name in ("anneal", "n_iter_nmf", "n_iter_transform", "nmf_exponent")
+}
 P = ParamSpec("P")
 R = TypeVar("R")
 

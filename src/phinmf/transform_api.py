@@ -2,47 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
 from phinmf._types import Device, RandomState
-from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import Options
-from phinmf.algorithm.restart import Callback
+from phinmf.algorithm.options import Method, Options, method_of
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
 from phinmf.fit import devices
 from phinmf.fit.advice import advise
-from phinmf.fit.options import fit_options
 from phinmf.fit.transform_alone import TransformProblem
 from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import Init, InitName
-from phinmf.result import Result
+from phinmf.result import Callback, Result
 from phinmf.solvers import Solver, SolverName
 
 
+@checks.advises_names
 @devices.computed_on_device
 def learn_transform(
     Y: ArrayLike,
     V_hat: ArrayLike,
     *,
     solver: SolverName | Solver = "lbfgs",
-    init: InitName | Init | ArrayLike = "dct",
-    divergence: DivergenceName | Divergence = "itakura-saito",
-    n_atoms: int | float | None = None,
+    init: InitName | Init | ArrayLike = Options.init,
+    divergence: DivergenceName | Divergence = Options.divergence,
+    n_atoms: int | float | None = Options.n_atoms,
     floor: float = Options.floor,
-    anneal: bool | Anneal | None = None,
-    n_iter_transform: int = 5,
+    method: Method = Method(n_iter_transform=5),  # noqa: B008 - frozen
     max_iter: int = 200,
-    max_time: float | None = None,
+    max_time: float | None = Options.max_time,
     tol: float = 1e-6,
     random_state: RandomState = None,
     callback: Callback | None = None,
     verbose: bool = False,
-    engine: EngineName = "auto",
+    engine: EngineName = Options.engine,
     device: Device = None,
-    n_threads: int | None = None,
+    n_threads: int | None = Options.n_threads,
 ) -> Result:
     """Learn Φ alone, so that the power of ΦY fits a given model V̂: the paper's first experiments.
 
@@ -57,10 +56,12 @@ def learn_transform(
     n_atoms : int or float, optional
         As in `tl_nmf`. The strongest rows of V̂ are fitted by the atoms that are learned, the others
         by the other eigenvectors, both by falling power.
-    floor, anneal, n_iter_transform
+    floor
         As in `tl_nmf`.
+    method : Method
+        As in `tl_nmf`, but five solver steps in each outer iteration, and no NMF.
     max_iter : int
-        Maximum number of outer iterations, of `n_iter_transform` solver steps each.
+        Maximum number of outer iterations.
     max_time : float, optional
         As in `tl_nmf`.
     tol : float
@@ -75,16 +76,15 @@ def learn_transform(
     """
     if solver is None:
         raise ValueError("solver is None, which leaves Φ alone: name a solver to learn it")
-    options = fit_options(
+    options = Options(
         solver=solver, init=init, divergence=divergence, sparsity=0.0, n_atoms=n_atoms, floor=floor,
-        anneal=anneal, n_iter_nmf=0, n_iter_transform=n_iter_transform, nmf_exponent=1.0,
-        max_iter=max_iter, max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
-        for_nmf=False,
+        method=replace(method_of("method", method), n_iter_nmf=0), max_iter=max_iter,
+        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
     )  # fmt: skip
     problem = TransformProblem.of(Y, V_hat, options)
-    advise(problem.data.frames, problem.options, channels=True)
-    seen = printed("learn_transform", checks.function("callback", callback), verbose)
-    result = problem.solve(random_state, seen)
+    advise(problem.data.frames, problem.options)
+    printing = printed("learn_transform", checks.function("callback", callback), verbose)
+    result = problem.solve(random_state, printing)
     print_end("learn_transform", result, verbose)
     return result
 

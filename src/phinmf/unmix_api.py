@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Components, Device, RandomState
 from phinmf.algorithm.options import DEFAULT_SPARSITY
-from phinmf.algorithm.restart import Callback
 from phinmf.audio.frames import whole_signal
 from phinmf.audio.sources import ArraySource
 from phinmf.fit.automatic import AUTO
 from phinmf.inits import InitName
+from phinmf.result import Callback
 from phinmf.solvers import Solver, SolverName
 from phinmf.unmixed import Unmixing, columns
 from phinmf.unmixing.learn import learn

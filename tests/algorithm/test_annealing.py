@@ -5,7 +5,7 @@ import pytest
 from problems import notes
 
 import phinmf
-from phinmf import Anneal, Status
+from phinmf import Anneal, Method, Status
 from phinmf.algorithm.annealing import SINGLE_SERVES, Schedule
 
 SHAPE = (1, 100, 5000)
@@ -23,8 +23,8 @@ def test_floors_fall_to_the_knee_and_then_to_the_target():
     assert Anneal().knee < falling[-1] < 10 * Anneal().knee
     assert floors(schedule, 60)[50:] == [1e-10] * 10
     phases = [schedule.phase(t, 0.0) for t in range(60)]
-    assert [s.at_target for s in phases] == [False] * 50 + [True] * 10
-    assert [s.single for s in phases] == [True] * 50 + [False] * 10
+    assert [s.final for s in phases] == [False] * 50 + [True] * 10
+    assert [s.stage.dtype.name for s in phases] == ["float32"] * 50 + ["float64"] * 10
     assert all(s.high == (s.floor > Anneal().all_frames) for s in phases)
 
 
@@ -37,7 +37,7 @@ def test_a_schedule_of_shape_1_is_geometric():
 def test_a_short_run_compresses_the_schedule(max_iter):
     schedule = Schedule(Anneal(), 1e-8, SHAPE, max_iter, None)
     last = schedule.phase(max_iter - 1, 0.0)
-    assert last.at_target or max_iter == 1
+    assert last.final or max_iter == 1
     assert schedule.phase(0, 0.0).floor == Anneal().start
 
 
@@ -45,13 +45,13 @@ def test_a_time_limit_compresses_the_schedule():
     schedule = Schedule(Anneal(), 1e-8, SHAPE, 1000, 10.0)
     assert schedule.phase(0, 0.0).floor == Anneal().start
     assert schedule.phase(1, 5.0).floor < schedule.phase(1, 2.0).floor < Anneal().start
-    assert schedule.phase(1, 7.01).at_target
+    assert schedule.phase(1, 7.01).final
 
 
 def test_the_least_time_is_not_spent_on_all_frames():
     """Without time for a second iteration, the first one sees the sample, as without a limit."""
     for seconds in (0.0, 1e-9, 10.0, None):
-        assert Schedule(Anneal(), 1e-8, SHAPE, 1000, seconds).phase(0, 1e-6).n_frames == 300
+        assert Schedule(Anneal(), 1e-8, SHAPE, 1000, seconds).phase(0, 1e-6).stage.n_frames == 300
 
 
 def test_small_recordings_are_not_sampled():
@@ -61,7 +61,7 @@ def test_small_recordings_are_not_sampled():
 
 
 def test_there_is_no_annealing_if_the_target_is_above_the_start():
-    assert Schedule(Anneal(), 0.2, SHAPE, 99, None).phase(0, 0.0).at_target
+    assert Schedule(Anneal(), 0.2, SHAPE, 99, None).phase(0, 0.0).final
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", None, "quasi-newton", "projected-gradient", "jacobi"])
@@ -87,7 +87,7 @@ def test_a_fixed_transform_with_the_same_schedule_parts_two_close_notes_as_well(
     learned = sdr()
     assert learned > 10
     assert sdr(solver=None) > learned - 3
-    assert sdr(solver=None, anneal=False) < 6
+    assert sdr(solver=None, method=Method(anneal=False)) < 6
 
 
 @pytest.mark.parametrize("init", ["dct", "random"])
@@ -144,8 +144,8 @@ def test_the_stopping_rule_counts_only_at_the_target_floor():
 
 def test_the_history_has_both_objectives():
     h = phinmf.tl_nmf(notes(), 3, random_state=0, max_iter=50, tol=0).history
-    at_target = h.floor == 1e-8
-    assert np.array_equal(h.objective[at_target], h.target_objective[at_target])
+    final = h.floor == 1e-8
+    assert np.array_equal(h.objective[final], h.target_objective[final])
     assert (h.target_objective[:20] > h.objective[:20]).all()
 
 
@@ -162,7 +162,7 @@ def test_annealing_needs_few_evaluations_to_beat_quasi_newton():
 
 def test_bad_schedules_are_refused():
     with pytest.raises(ValueError, match="anneal is 'yes', which is not known"):
-        phinmf.tl_nmf(notes(), 2, anneal="yes")
+        Method(anneal="yes")
     with pytest.raises(ValueError, match="start is 0, but a finite number > 0"):
         Anneal(start=0)
     with pytest.raises(ValueError, match="length is 0, but a whole number ≥ 1"):
@@ -177,4 +177,4 @@ def test_single_precision_is_not_used_at_floors_below_its_rounding():
     schedule = Schedule(Anneal(knee=1e-16), 1e-18, SHAPE, 100, None)
     phases = [schedule.phase(t, 0.0) for t in range(40)]
     assert phases[-1].floor < 1e-14
-    assert all(s.single == (s.floor >= SINGLE_SERVES) for s in phases)
+    assert all((s.stage.dtype == np.float32) == (s.floor >= SINGLE_SERVES) for s in phases)

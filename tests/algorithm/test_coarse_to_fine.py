@@ -8,7 +8,7 @@ from hostile import nothing_changes
 from tensor_problems import host, tensor
 
 import phinmf
-from phinmf import Anneal, Status, learn_transform, tl_nmf
+from phinmf import Anneal, Method, Status, learn_transform, tl_nmf
 from phinmf.algorithm.annealing import Schedule
 from phinmf.algorithm.subspace import Subspace
 
@@ -34,12 +34,12 @@ def test_atoms_are_counted_by_their_power_over_the_floor():
     found = []
     for t in range(60):
         phase = s.phase(t, 0.0)
-        n = 100 if phase.n_atoms is None else phase.n_atoms
+        n = phase.stage.n_atoms or 100
         seen = np.count_nonzero(powers >= 10 * phase.floor)
-        assert phase.at_target or n >= seen
+        assert phase.final or n >= seen
         assert n in s.sizes
-        assert all(size < seen for size in s.sizes if size < n) or phase.at_target
-        assert s.allows(phase.n_atoms)
+        assert all(size < seen for size in s.sizes if size < n) or phase.final
+        assert s.allows(phase.stage.n_atoms)
         found.append(n)
     assert found == sorted(found)
     assert found[0] < 50
@@ -49,7 +49,7 @@ def test_atoms_are_counted_by_their_power_over_the_floor():
 def test_no_more_atoms_than_were_asked_for():
     powers = 0.9 ** np.arange(100)
     s = schedule(powers, n_atoms=30, start=1e-2, coarse=10.0)
-    found = [s.phase(t, 0.0).n_atoms for t in range(60)]
+    found = [s.phase(t, 0.0).stage.n_atoms for t in range(60)]
     assert max(found) == found[-1] == 30
     assert found[0] < 30
     assert all(map(s.allows, found))
@@ -60,14 +60,14 @@ def test_no_more_atoms_than_were_asked_for():
 @pytest.mark.parametrize("M", range(1, 30))
 def test_small_windows_have_stages_too(M):
     s = schedule(np.zeros(M))
-    found = [s.phase(t, 0.0).n_atoms for t in range(60)]
+    found = [s.phase(t, 0.0).stage.n_atoms for t in range(60)]
     assert found[-1] is None
     assert all(n is None or 1 <= n < M for n in found)
 
 
 def test_a_schedule_without_a_coarse_beginning_allows_all_atoms_only():
     s = schedule(np.ones(20), coarse=0.0)
-    assert {s.phase(t, 0.0).n_atoms for t in range(60)} == {None}
+    assert {s.phase(t, 0.0).stage.n_atoms for t in range(60)} == {None}
     assert s.allows(None)
     assert not any(map(s.allows, range(1, 20)))
 
@@ -99,7 +99,7 @@ def test_it_grows_on_frames_in_single_precision_too():
 @pytest.mark.parametrize("engine", ["array", "compiled"])
 def test_every_solver_that_is_annealed_begins_coarse(solver, engine):
     Y = sound()
-    r = tl_nmf(Y, solver=solver, engine=engine, anneal=True, max_iter=10, **HOW)
+    r = tl_nmf(Y, solver=solver, engine=engine, method=Method(anneal=True), max_iter=10, **HOW)
     assert stages(r)[0] < stages(r)[-1] == 24
     check_fit(Y, r, {})
     check_falling(r)
@@ -127,9 +127,9 @@ def test_nothing_is_computed_for_a_coarse_beginning_that_is_not_made(monkeypatch
     Phi = np.eye(24)
     for how in (
         {"max_iter": 0},
-        {"anneal": False},
-        {"anneal": Anneal(coarse=0)},
-        {"anneal": Anneal(start=1e-9)},
+        {"method": Method(anneal=False)},
+        {"method": Method(anneal=Anneal(coarse=0))},
+        {"method": Method(anneal=Anneal(start=1e-9))},
         {"solver": None},
         {"init": Phi},
         {"init": Phi, "fixed": "Phi"},
@@ -181,7 +181,7 @@ def test_a_tiny_time_limit(max_time, n_atoms, give):
 def test_without_nmf_steps():
     """W has columns of sum 1 also if no step makes them so."""
     Y = sound()
-    r = tl_nmf(Y, n_iter_nmf=0, max_iter=10, **HOW)
+    r = tl_nmf(Y, method=Method(n_iter_nmf=0), max_iter=10, **HOW)
     check_fit(Y, r, {})
 
 
@@ -196,7 +196,9 @@ def test_the_solver_forgets_its_pairs_when_the_floor_jumps(monkeypatch):
         return forget(self, memory)
 
     monkeypatch.setattr(LBFGS, "forget", noted)
-    tl_nmf(sound(), max_iter=12, engine="compiled", **HOW | {"anneal": Anneal(coarse=0)})
+    tl_nmf(
+        sound(), max_iter=12, engine="compiled", **HOW | {"method": Method(anneal=Anneal(coarse=0))}
+    )
     assert calls == [True]
 
 

@@ -10,7 +10,7 @@ from hostile import assert_finite, nothing_changes
 from problems import notes
 
 import phinmf
-from phinmf import TLNMF, Status
+from phinmf import TLNMF, Method, Status
 from phinmf.algorithm.run import Run
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.compiled.engine import CompiledEngine
@@ -27,7 +27,7 @@ WHERE = {  # what is interrupted
     "the move to its result": (CompiledObjective, "move"),
     "a new stage": (CompiledEngine, "subset"),
     "Φ made orthogonal again": (phinmf.algorithm.run, "polish"),
-    "the start of an iteration": (Run, "update"),
+    "the start of an iteration": (Run, "update_transform"),
     "the end of an iteration": (phinmf.algorithm.alternate, "reason_to_stop"),
 }
 
@@ -75,8 +75,8 @@ def test_an_interrupt_returns_the_last_complete_iteration(solver, monkeypatch):
     """Without annealing, for every solver."""
     Y = notes(M=16, n=2000)
     interrupt_at(monkeypatch, ArrayEngine, "nmf_pass", 8)
-    how = {"solver": solver, "anneal": False, "engine": "array", "random_state": 0}
-    r = phinmf.tl_nmf(Y, 3, n_iter_nmf=3, **how)
+    how = {"solver": solver, "engine": "array", "random_state": 0}
+    r = phinmf.tl_nmf(Y, 3, method=Method(anneal=False, n_iter_nmf=3), **how)
     assert_usable(r, Y)
     assert r.n_iter == 2
     assert r.objective == pytest.approx(r.history.objective[-1], rel=1e-9)

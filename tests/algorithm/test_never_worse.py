@@ -8,7 +8,7 @@ from problems import notes
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
-from phinmf import Status, tl_nmf
+from phinmf import Method, Status, tl_nmf
 from phinmf.algorithm import nmf as readable_nmf
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.compiled.objective import CompiledObjective
@@ -35,7 +35,7 @@ def test_a_faulty_nmf_step_returns_the_start(monkeypatch, anneal):
     start = tl_nmf(Y, 3, max_iter=0, tol=0, **HOW)
     monkeypatch.setattr(readable_nmf, "multiply", lambda F, *_: F[::-1].copy() + 1e3)
     with pytest.warns(ConvergenceWarning, match="this is the start itself"):
-        r = tl_nmf(Y, 3, anneal=anneal, max_iter=10, tol=0, engine="array", **HOW)
+        r = tl_nmf(Y, 3, method=Method(anneal=anneal), max_iter=10, tol=0, engine="array", **HOW)
     assert r.status is Status.NOT_BETTER
     assert not r.converged
     assert r.objective <= r.history.start
@@ -61,7 +61,7 @@ def test_nan_ends_the_run_at_the_last_good_iterate(monkeypatch, good, solver, en
     how = {"solver": solver, "engine": engine, "max_iter": 20, "tol": 0, "callback": until}
     anneal = phinmf.Anneal(length=10, sample=0) if solver and good else False
     with pytest.warns(ConvergenceWarning, match="NaN or infinite"):
-        r = tl_nmf(Y, 3, anneal=anneal, **how, **HOW)
+        r = tl_nmf(Y, 3, method=Method(anneal=anneal), **how, **HOW)
     assert r.status is Status.NOT_FINITE
     assert r.n_iter == len(r.history) == good
     before = r.history.target_objective[-1] if good else r.history.start
@@ -73,7 +73,16 @@ def test_an_objective_that_rises_ends_the_run(monkeypatch):
     Y = notes(M=16, n=3000)
     monkeypatch.setattr(readable_nmf, "multiply", broken(readable_nmf.multiply))
     with pytest.warns(ConvergenceWarning, match="the objective rose"):
-        r = tl_nmf(Y, 3, solver=None, anneal=False, max_iter=500, tol=0, engine="array", **HOW)
+        r = tl_nmf(
+            Y,
+            3,
+            solver=None,
+            method=Method(anneal=False),
+            max_iter=500,
+            tol=0,
+            engine="array",
+            **HOW,
+        )
     assert r.status is Status.ROSE
     assert 1 < r.n_iter < 40
     assert r.objective < r.history.start
@@ -84,7 +93,7 @@ def test_an_objective_that_rises_ends_the_run(monkeypatch):
 def test_rounding_is_not_taken_for_a_rise(solver, dtype):
     """The objective of a converged run goes up and down by rounding."""
     Y = notes(M=12, n=1500).astype(dtype)
-    r = tl_nmf(Y, 2, solver=solver, max_iter=300, tol=0, anneal=False, **HOW)
+    r = tl_nmf(Y, 2, solver=solver, max_iter=300, tol=0, method=Method(anneal=False), **HOW)
     assert r.status in (Status.MAX_ITER, Status.LINE_SEARCH, Status.SMALL_DECREASE)
 
 
@@ -106,7 +115,10 @@ def test_max_time_ends_an_outer_iteration_of_many_slow_steps(monkeypatch, solver
     tl_nmf(Y, 3, max_iter=1, tol=0, engine="array", **HOW)  # so that all modules are imported
     owner = ArrayEngine if where == "nmf_pass" else phinmf.engines.array.ArrayObjective
     slowed(monkeypatch, owner, where, 0.1)
-    how = HOW | {"n_iter_nmf": 20, "n_iter_transform": 20, "anneal": False, "engine": "array"}
+    how = HOW | {
+        "method": Method(n_iter_nmf=20, n_iter_transform=20, anneal=False),
+        "engine": "array",
+    }
     clock = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="max_time"):
         r = tl_nmf(Y, 3, solver=solver, max_time=0.3, **how)

@@ -9,7 +9,7 @@ from tensor_problems import tensor
 
 from phinmf import TLNMF, learn_transform, tl_nmf
 from phinmf.analysis import held_out, split_frames
-from phinmf.analysis.unseen import learned_by
+from phinmf.analysis.evaluation import learned_by
 from phinmf.divergences import DIVERGENCES, Penalty
 from phinmf.fit import prediction
 

@@ -6,7 +6,7 @@ import time
 import pytest
 import threadpoolctl
 
-from phinmf.arrays.parallel_map import parallel_map
+from phinmf.arrays.threads import parallel_map
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, None])

@@ -7,7 +7,7 @@ import pytest
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
-from phinmf import Beta, tl_nmf
+from phinmf import Beta, Method, tl_nmf
 
 ITERATIONS = 40
 
@@ -32,8 +32,8 @@ def theirs(V, W, H, beta):
 def ours(V, W, H, beta, exponent, engine):
     how = {"solver": None, "init": np.eye(len(V)), "sparsity": 0, "floor": 0, "tol": 0}
     r = tl_nmf(
-        np.sqrt(V), 4, W=W, H=H, divergence=Beta(beta), nmf_exponent=exponent, engine=engine,
-        anneal=False, n_iter_nmf=1, max_iter=ITERATIONS, **how,
+        np.sqrt(V), 4, W=W, H=H, divergence=Beta(beta), engine=engine, max_iter=ITERATIONS,
+        method=Method(anneal=False, n_iter_nmf=1, nmf_exponent=exponent), **how,
     )  # fmt: skip
     assert r.n_iter == ITERATIONS
     return r.W @ r.H

@@ -10,7 +10,7 @@ import pytest
 from problems import LogCosh, LogShare, notes
 from tensor_problems import host, tensor
 
-from phinmf import TLNMF, Divergence, divergences, learn_transform, tl_nmf
+from phinmf import TLNMF, Divergence, Method, divergences, learn_transform, tl_nmf
 from phinmf.divergences import (
     COMPILED,
     DIVERGENCES,
@@ -22,7 +22,7 @@ from phinmf.divergences import (
 from phinmf.engines import ENGINES
 
 #: a floor at which rounding is not amplified
-HOW = {"max_iter": 6, "tol": 0, "random_state": 0, "floor": 1e-2, "anneal": False}
+HOW = {"max_iter": 6, "tol": 0, "random_state": 0, "floor": 1e-2, "method": Method(anneal=False)}
 HALF = LogShare(0.5)
 
 

@@ -190,8 +190,8 @@ def test_fit(solver, divergence):
 
 @pytest.mark.parametrize("solver", ["quasi-newton", None])
 def test_the_objective_never_rises(solver):
-    r = phinmf.tl_nmf(notes(), 3, solver=solver, anneal=False, smoothness=20.0, max_iter=80, tol=0,
-                      random_state=0)  # fmt: skip
+    how = {"method": phinmf.Method(anneal=False), "max_iter": 80, "tol": 0, "random_state": 0}
+    r = phinmf.tl_nmf(notes(), 3, solver=solver, smoothness=20.0, **how)
     objective = np.array([r.history.start, *r.history.objective])
     assert (np.diff(objective) <= 1e-9 * np.abs(objective[1:])).all()
 
@@ -206,16 +206,13 @@ def test_a_gap_breaks_the_chain():
     how = {"solver": None, "smoothness": 30.0, "max_iter": 20, "tol": 0, "fixed": "W", "W": W}
     alone = phinmf.tl_nmf(Y, 2, H=H, **how)
     twice = np.concatenate([H, H], axis=1)
-    apart = phinmf.tl_nmf(both, 2, H=twice, first_frames=[0, N], **how)
     joined = phinmf.tl_nmf(both, 2, H=twice, **how)
-    assert np.allclose(apart.H[:, :N], alone.H, rtol=1e-9)
     assert not np.allclose(joined.H[:, :N], alone.H, rtol=1e-2)
     between = np.concatenate([Y, Y[:, :1], Y[:, ::-1]], axis=1)
-    masked = np.arange(2 * N + 1) == N
-    left_out = phinmf.tl_nmf(
-        between, 2, H=np.insert(twice, N, 1.0, axis=1), frame_mask=masked, **how
-    )
-    assert np.allclose(left_out.H[:, :N], alone.H, rtol=1e-9)
+    weights = np.arange(2 * N + 1) != N
+    H = np.insert(twice, N, 1.0, axis=1)
+    apart = phinmf.tl_nmf(between, 2, H=H, sample_weight=weights, **how)
+    assert np.allclose(apart.H[:, :N], alone.H, rtol=1e-9)
 
 
 def test_new_frames_are_smooth_too():
@@ -231,8 +228,6 @@ def test_new_frames_are_smooth_too():
         total = model.reconstruction_err_ + DEFAULT_SPARSITY * H.sum() / model.scale_**2
         total += 50.0 * roughness(H.T, links)
         assert model.objective_ == pytest.approx(total, rel=1e-6)
-        gap = model.transform(X, first_frames=[40])
-        assert not np.allclose(gap[38:42], H[38:42], rtol=1e-3)
 
 
 def test_what_cannot_be_served_is_said():
@@ -241,19 +236,14 @@ def test_what_cannot_be_served_is_said():
         phinmf.tl_nmf(Y, 2, smoothness=2.0, divergence="euclidean")
     with pytest.raises(ValueError, match="smoothness is -1, but a finite number ≥ 0"):
         phinmf.tl_nmf(Y, 2, smoothness=-1)
-    with pytest.raises(ValueError, match="first_frames is .*, but numbers of frames from 0 to 94"):
-        phinmf.tl_nmf(Y, 2, smoothness=1.0, first_frames=[95])
 
 
 def test_a_run_is_resumed_with_the_same_bits(tmp_path):
-    how = {"smoothness": 5.0, "random_state": 0, "tol": 0, "checkpoint_every": 0}
-    path = tmp_path / "run.npz"
-    whole = phinmf.tl_nmf(notes(), 2, max_iter=20, **how)
-    phinmf.tl_nmf(notes(), 2, max_iter=20, checkpoint=path, callback=lambda s: s.iteration == 12,
-                  **how)  # fmt: skip
-    again = phinmf.tl_nmf(notes(), 2, max_iter=20, resume=path, **how)
+    how = {"smoothness": 5.0, "max_iter": 20, "random_state": 0, "tol": 0}
+    file = phinmf.Checkpoint(tmp_path / "run.npz", every=0, resume=True)
+    whole = phinmf.tl_nmf(notes(), 2, **how)
+    phinmf.tl_nmf(notes(), 2, checkpoint=file, callback=lambda s: s.iteration == 12, **how)
+    again = phinmf.tl_nmf(notes(), 2, checkpoint=file, **how)
     assert np.array_equal(again.H, whole.H)
     with pytest.raises(ValueError, match="its smoothness is 5.0, here it is 6.0"):
-        phinmf.tl_nmf(notes(), 2, max_iter=20, resume=path, **how | {"smoothness": 6.0})
-    with pytest.raises(ValueError, match="its first_frames is"):
-        phinmf.tl_nmf(notes(), 2, max_iter=20, resume=path, first_frames=[7], **how)
+        phinmf.tl_nmf(notes(), 2, checkpoint=file, **how | {"smoothness": 6.0})

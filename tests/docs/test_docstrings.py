@@ -32,7 +32,6 @@ CALLED = (
     "phinmf.UnmixModel.",
     "phinmf.analysis.",
     "phinmf.report.",
-    "phinmf.scores.",
     "phinmf.linalg.line_search.",
     "phinmf.linalg.manifold.dct",
     "phinmf.linalg.manifold.random_orthogonal",

@@ -144,19 +144,6 @@ def test_the_page_can_be_written_again(here, capsys):
     assert main(["report", "."]) == 1
 
 
-def test_scores(here, capsys):
-    stems = {"low": tones(4000), "high": tones(4000, seed=1)[::-1]}
-    for name, y in stems.items():
-        write(here / f"{name}.wav", y, subtype="FLOAT")
-    assert main(["score", "low.wav", "high.wav", "--reference", "low.wav", "high.wav"]) == 0
-    assert "SI-SDR" in capsys.readouterr().out
-    command = ["score", "low.wav", "--reference", "low.wav", "high.wav", "--json"]
-    assert main(command) == 0
-    rows = json.loads(capsys.readouterr().out)["scores"]
-    best = next(r for r in rows if r["source"] == "low" and r["method"] == "estimate")
-    assert best["sdr"] > 60
-
-
 NOT_UNDERSTOOD = [
     "",
     "unmix",

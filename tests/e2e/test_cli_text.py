@@ -45,7 +45,7 @@ def test_a_terminal_of_another_encoding(tmp_path, env):
     assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", ["", "unmix", "demo", "report", "score", "env"])
+@pytest.mark.parametrize("command", ["", "unmix", "demo", "report", "env"])
 def test_help_in_plain_letters(capsys, command):
     """What has to be escaped cannot be read."""
     with pytest.raises(SystemExit) as stopped:
@@ -99,7 +99,6 @@ def test_names_that_a_terminal_would_obey(tmp_path, monkeypatch, capsys):
     assert main(["unmix", "\x1b[2J.wav"]) == 1
     with pytest.raises(SystemExit):
         main(["unmix", name, "--nothing\x1b[2J"])
-    assert main(["score", name, "--reference", name]) == 0
     said = "".join(capsys.readouterr())
     assert said.count("[red]a[bold] :smile:") >= 2
     assert not {"\x1b", "\x07", "\u202e"} & set(said)

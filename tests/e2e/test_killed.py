@@ -17,7 +17,7 @@ import numpy as np, phinmf
 Y = notes(M=64, n=40000)
 print("fitting", flush=True)
 r = phinmf.tl_nmf(Y, 4, init="random", random_state=0, tol=0, max_iter=60,
-                  checkpoint=sys.argv[2], checkpoint_every=0, resume=True)
+                  checkpoint=phinmf.Checkpoint(sys.argv[2], every=0, resume=True))
 np.savez(sys.argv[3], Phi=r.Phi, W=r.W, H=r.H, objective=r.history.objective)
 """
 

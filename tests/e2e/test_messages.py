@@ -81,8 +81,6 @@ def test_what_is_wrong_with_several_folders(here, capsys):
     for name in "abce":
         assert main(["report", f"o/{name}"]) == 1
         said_about(capsys, [f"o/{name}"])
-        assert main(["score", f"o/{name}", "--reference", "in/a.wav"]) == 1
-        said_about(capsys, [f"o/{name}"])
     (here / "o/s/model.npz").write_bytes(b"nothing")
     assert main(["report", "o/s"]) == 1
     said_about(capsys, ["o/s"])

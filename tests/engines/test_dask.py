@@ -1,15 +1,15 @@
-"""The dask engine: the bits of the compiled engine, wherever the frames are."""
+"""Dask arrays in this process, in memory or on disk: the bits of frames in memory."""
 
 import itertools
 
 import numpy as np
 import pytest
-from clusters import cluster, needs_dask, same
+from clusters import needs_dask, same
 from problems import Problem
 
 import phinmf
-from phinmf import TLNMF, tl_nmf
-from phinmf.engines.remote.engine import DaskEngine
+from phinmf import TLNMF, Checkpoint, Method, tl_nmf
+from phinmf.engines.remote.engine import ChunkedEngine
 from phinmf.linalg.manifold import random_orthogonal
 
 needs_dask()
@@ -35,20 +35,10 @@ HOW = {"n_components": 3, "random_state": 0, "max_iter": 8, "tol": 0}
 PLACES = {"memory": "1GB", "disk": "2MB"}
 
 
-@pytest.fixture(scope="module")
-def two_workers():
-    with cluster(2) as client:
-        yield client
-
-
-@pytest.fixture(params=[*PLACES, "cluster"])
+@pytest.fixture(params=PLACES)
 def place(request):
-    if request.param == "cluster":
-        request.getfixturevalue("two_workers")
+    with dask.config.set({"phinmf.memory": PLACES[request.param], "scheduler": "threads"}):
         yield request.param
-    else:
-        with dask.config.set({"phinmf.memory": PLACES[request.param], "scheduler": "threads"}):
-            yield request.param
 
 
 @pytest.mark.parametrize(
@@ -77,11 +67,6 @@ def test_every_solver(place, solver):
     Y = frames(M=36)
     how = HOW | {"max_iter": 2, "solver": solver}
     same(tl_nmf(da.from_array(Y, chunks=(-1, -1, 900)), **how), tl_nmf(Y, **how))
-
-
-def test_numpy_arrays_with_few_frames(place):
-    Y = frames(N=300)
-    same(tl_nmf(Y, engine="dask", **HOW), tl_nmf(Y, **HOW))
 
 
 SMALL = {"n_components": 2, "random_state": 0, "max_iter": 4, "tol": 0}
@@ -113,7 +98,7 @@ def test_small_arrays_have_the_bits_of_numpy(place, C, M, N, dtype, chunks, weig
     how = SMALL | {"n_components": min(M, 2)}
     if weighted:
         rng = np.random.default_rng(1)
-        how |= {"sample_weight": rng.integers(0, 3, N), "frame_mask": rng.random(N) < 0.1}
+        how |= {"sample_weight": rng.integers(0, 3, N) * (rng.random(N) > 0.1)}
     same(tl_nmf(lazily, **how), tl_nmf(Y, **how))
 
 
@@ -135,10 +120,10 @@ def test_small_arrays_of_the_estimator(place):
 
 def test_a_small_checkpoint_continues_in_any_chunks(place, tmp_path):
     Y = repeated(1, 16, 300)
-    how = SMALL | {"max_iter": 12, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    how = SMALL | {"max_iter": 12, "checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     for first, second in ((Y, da.from_array(Y, chunks=(1, -1, 77))), (da.from_array(Y), Y)):
         tl_nmf(first, callback=lambda state: state.iteration == 7, **how)
-        same(tl_nmf(second, resume=True, **how), tl_nmf(Y, **SMALL | {"max_iter": 12}))
+        same(tl_nmf(second, **how), tl_nmf(Y, **SMALL | {"max_iter": 12}))
 
 
 def test_a_given_model(place):
@@ -151,29 +136,21 @@ def test_a_given_model(place):
     assert found.objective == expected.objective
 
 
-def test_any_number_of_workers_gives_the_same_bits(two_workers):
-    Y = frames(N=6000, dtype=np.float32)
-    expected = tl_nmf(Y, engine="compiled", **HOW)
-    for n in (1, 3):
-        with cluster(n, processes=False):
-            same(tl_nmf(da.from_array(Y, chunks=(-1, -1, 700)), **HOW), expected)
-
-
 def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(place, tmp_path):
     Y = frames(dtype=np.float32)
-    how = HOW | {"max_iter": 12, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    how = HOW | {"max_iter": 12, "checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     tl_nmf(Y, engine="compiled", callback=lambda state: state.iteration == 7, **how)
     expected = tl_nmf(Y, engine="compiled", **HOW | {"max_iter": 12})
     chunked = da.from_array(Y, chunks=(-1, -1, 777))
-    same(tl_nmf(chunked, resume=True, **how), expected)
+    same(tl_nmf(chunked, **how), expected)
     with pytest.raises(ValueError, match="another run: its frames"):
-        tl_nmf(chunked * 2 + 1, resume=True, **how)
+        tl_nmf(chunked * 2 + 1, **how)
 
 
 def test_a_move_to_what_was_not_the_last_trial(place):
     """Both engines get the same calls, also some that the algorithm never makes."""
     p = Problem(3, M=12, N=3000, engine="compiled")
-    other = DaskEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence)
+    other = ChunkedEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence)
     T, S = random_orthogonal(12, p.rng), random_orthogonal(12, p.rng)
     answers = []
     for engine in (p.engine, other):
@@ -226,13 +203,13 @@ def test_nothing_is_read_before_it_is_needed_and_nothing_is_held_at_once():
         return np.random.default_rng(first).standard_normal((40, last - first))
 
     lazy = da.map_blocks(make, chunks=((40,), (500,) * 8), dtype=float, meta=np.empty((0, 0)))
-    model = TLNMF(2, max_iter=2, tol=0, anneal=False)
+    model = TLNMF(2, max_iter=2, tol=0, method=Method(anneal=False))
     H = model.fit(da.from_array(lazy.compute().T, chunks=(500, -1))).transform(lazy.T)
     at_a_time.clear()
     assert H.shape == (4000, 2)
     assert not at_a_time
     with dask.config.set({"phinmf.memory": "2MB", "scheduler": "sync"}):
-        engine = DaskEngine(lazy[None], phinmf.divergences.DIVERGENCES["itakura-saito"])
+        engine = ChunkedEngine(lazy[None], phinmf.divergences.DIVERGENCES["itakura-saito"])
         engine.rotate(np.eye(40))
         engine.energies()
         shards = [stored.shard for stored in engine.shards.shards]
@@ -257,11 +234,3 @@ def test_a_lazy_transform_uses_the_model_as_it_was_when_called():
         assert isinstance(power, da.Array)
         assert np.array_equal(later.compute(), expected)
         assert np.allclose(power.compute(), expected_power)
-
-
-def test_restarts_in_threads_use_the_cluster(two_workers):
-    X = da.from_array(frames()[0].T, chunks=(1000, -1))
-    how = {"max_iter": 3, "tol": 0, "random_state": 0, "n_init": 2}
-    with two_workers.as_current():
-        one, two = (TLNMF(3, n_jobs=n, **how).fit(X) for n in (1, 2))
-    assert np.array_equal(one.objectives_, two.objectives_)

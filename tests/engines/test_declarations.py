@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from clusters import engines_here, needs_dask
+from clusters import engines_here
 from problems import notes
 from tensor_problems import host, tensor
 
@@ -17,24 +17,6 @@ FLAGS = ("tensors", "dask_arrays", "compiled_only")
 def test_the_class_declares_every_flag(name):
     assert issubclass(ENGINES[name], Engine)
     assert all(isinstance(getattr(ENGINES[name], flag), bool) for flag in FLAGS)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", engines_here())
-def test_dask_arrays(name):
-    needs_dask()
-    import dask
-    import dask.array as da
-
-    Y = notes()
-    with dask.config.set(scheduler="sync"):
-        if ENGINES[name].dask_arrays:
-            expected = tl_nmf(Y, engine=name, **HOW)
-            found = tl_nmf(da.from_array(Y, chunks=(-1, 20)), engine=name, **HOW)
-            assert np.array_equal(found.Phi, expected.Phi)
-        else:
-            with pytest.raises(ValueError, match=f"{name!r}, which does not hold dask arrays"):
-                tl_nmf(da.from_array(Y), engine=name, **HOW)
 
 
 @pytest.mark.full

@@ -1,8 +1,8 @@
-"""Few atoms in blocks, on a cluster and on disk: the same bits."""
+"""Few atoms in blocks, on disk: the same bits."""
 
 import numpy as np
 import pytest
-from clusters import cluster, needs_dask
+from clusters import needs_dask
 from few_atoms import check_few, same_bits, sound
 
 from phinmf import tl_nmf
@@ -103,16 +103,3 @@ def test_what_a_stretch_holds(dtype, C, rng):
         first = slice(0, 1)
         frames = frames_in_blocks(3000, first)
         assert np.array_equal(stretch(first, atoms).held(Y[:, frames]), Z[:, frames])
-
-
-@pytest.fixture(scope="module")
-def client():
-    with cluster(2) as started:
-        yield started
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_dask_on_a_cluster(case, expected, client):
-    Y = FRAMES[case[0]]
-    r = tl_nmf(lazily(Y), n_atoms=case[1], sample_weight=weights_of(Y), **HOW)
-    assert same_bits(r, expected[case])

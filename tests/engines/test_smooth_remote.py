@@ -1,8 +1,8 @@
-"""Smooth activations in threads, on a cluster and on disk: the same bits."""
+"""Smooth activations in threads, on disk: the same bits."""
 
 import numpy as np
 import pytest
-from clusters import cluster, needs_dask
+from clusters import needs_dask
 from few_atoms import same_bits, sound
 
 from phinmf import TLNMF, tl_nmf
@@ -22,7 +22,6 @@ HOW = {
     "max_iter": 6,
     "tol": 0,
     "random_state": 0,
-    "first_frames": [0, 1300, 1301],
     "sample_weight": np.arange(Y.shape[2]) % 5,
 }
 
@@ -62,13 +61,6 @@ def test_on_disk(expected, tmp_path, monkeypatch):
     assert same_bits(found, expected)
     assert max(made) > 1
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("n_workers", [2, 3])
-def test_on_a_cluster(expected, n_workers):
-    with cluster(n_workers):
-        found = tl_nmf(da.from_array(Y, chunks=(-1, -1, 700)), **HOW)
-    assert same_bits(found, expected)
 
 
 def test_new_frames_of_a_dask_array():

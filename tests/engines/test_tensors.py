@@ -11,7 +11,7 @@ from problems import notes
 from tensor_problems import host, tensor, torch
 
 import phinmf
-from phinmf import PAPER, TLNMF, arrays, learn_transform, tl_nmf
+from phinmf import PAPER, TLNMF, Checkpoint, Method, arrays, learn_transform, tl_nmf
 from phinmf.audio.example import example
 from phinmf.engines import array as array_engine
 from phinmf.engines.array import ArrayEngine
@@ -54,7 +54,13 @@ def objectives_agree(a, b, rel=1e-3, device="cpu"):
 @pytest.mark.parametrize("solver", [*SOLVERS, None])
 def test_every_solver_makes_the_same_steps(sound, solver, dtype, device):
     """At a high floor: near 1e-8 rounding decides which sign pattern a run ends in."""
-    how = {"floor": 1e-2, "anneal": False, "max_iter": 12, "tol": 0, "random_state": 0}
+    how = {
+        "floor": 1e-2,
+        "method": Method(anneal=False),
+        "max_iter": 12,
+        "tol": 0,
+        "random_state": 0,
+    }
     # from a random start rounding chooses between equal turns of Jacobi
     how["init"] = "dct" if solver == "jacobi" else "random"
     a, b = both(lambda Y: tl_nmf(Y, 5, solver=solver, **how), sound.astype(dtype), device=device)
@@ -87,11 +93,11 @@ def test_channels_weights_masks_and_given_factors_agree(sound, rng):
     weights, mask = rng.integers(0, 3, N), rng.random(N) < 0.2
     W, H = rng.random((64, 2)), rng.random((4, N))
     init = np.linalg.qr(rng.standard_normal((64, 64)))[0]
-    how = {"floor": 0.1, "anneal": False, "max_iter": 6, "tol": 0, "random_state": 2}
+    how = {"floor": 0.1, "method": Method(anneal=False), "max_iter": 6, "tol": 0, "random_state": 2}
     fits = [
-        lambda Y, w, m, W, H, P: tl_nmf(Y, 4, sample_weight=w, frame_mask=m, **how),
+        lambda Y, w, m, W, H, P: tl_nmf(Y, 4, sample_weight=w * ~m, **how),
         lambda Y, w, m, W, H, P: tl_nmf(Y, 4, W=W, H=H, init=P, fixed={"W": [1]}, **how),
-        lambda Y, w, m, W, H, P: tl_nmf(Y, 4, H=H, frame_mask=m, fixed=["H", "Phi"], **how),
+        lambda Y, w, m, W, H, P: tl_nmf(Y, 4, H=H, sample_weight=~m, fixed=["H", "Phi"], **how),
         lambda Y, w, m, W, H, P: tl_nmf(Y, 2, sample_weight=w, W=W, fixed="W", init=P, **how),
     ]
     for fit in fits:
@@ -105,12 +111,12 @@ def test_channels_weights_masks_and_given_factors_agree(sound, rng):
     assert np.array_equal(given_as_arrays.W[:, 1], W[:, 1])
 
 
-def test_a_floor_of_zero_agrees_if_silent_frames_are_masked(sound):
+def test_a_floor_of_zero_agrees_if_silent_frames_are_left_out(sound):
     Y = sound.copy()
     Y[:, 5] = 0
     silent = ~Y.any(axis=0)
     how = {"floor": 0, "max_iter": 3, "tol": 0, "random_state": 0, "solver": None}
-    a, b = both(lambda Y, m: tl_nmf(Y, 3, frame_mask=m, **how), Y, silent)
+    a, b = both(lambda Y, m: tl_nmf(Y, 3, sample_weight=~m, **how), Y, silent)
     objectives_agree(a, b, rel=1e-9)
     assert not b.H[:, 5].any()
     with pytest.raises(ValueError, match="floor is 0 but 1 frames are exactly zero"):
@@ -120,7 +126,13 @@ def test_a_floor_of_zero_agrees_if_silent_frames_are_masked(sound):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_learn_transform_agrees(sound, dtype, rng):
     V_hat = np.repeat(rng.random((64, 1)), sound.shape[1], axis=1) * (sound**2).mean()
-    how = {"floor": 1e-2, "anneal": False, "max_iter": 10, "init": "random", "random_state": 1}
+    how = {
+        "floor": 1e-2,
+        "method": Method(anneal=False),
+        "max_iter": 10,
+        "init": "random",
+        "random_state": 1,
+    }
     a, b = both(lambda Y, V: learn_transform(Y, V, **how), sound.astype(dtype), V_hat)
     objectives_agree(a, b)
     assert b.W is None
@@ -134,7 +146,13 @@ def test_learn_transform_agrees(sound, dtype, rng):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_restarts_of_the_estimator_agree(sound, dtype, n_jobs, tmp_path):
     X = np.ascontiguousarray(sound.T, dtype=dtype)
-    how = {"n_components": 3, "floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
+    how = {
+        "n_components": 3,
+        "floor": 1e-2,
+        "method": Method(anneal=False),
+        "max_iter": 8,
+        "tol": 0,
+    }
     how |= {"random_state": 0, "n_init": 2, "init": "random", "n_jobs": n_jobs}
     a, b = TLNMF(**how).fit(X), TLNMF(**how)
     found = b.fit_transform(tensor(X))
@@ -163,8 +181,14 @@ def test_restarts_of_the_estimator_agree(sound, dtype, n_jobs, tmp_path):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_smooth_activations_agree(sound, dtype):
     Y = sound.astype(dtype)
-    how = {"smoothness": 5.0, "floor": 1e-2, "anneal": False, "max_iter": 8, "tol": 0}
-    how |= {"random_state": 0, "first_frames": [0, 400]}
+    how = {
+        "smoothness": 5.0,
+        "floor": 1e-2,
+        "method": Method(anneal=False),
+        "max_iter": 8,
+        "tol": 0,
+    }
+    how |= {"random_state": 0, "sample_weight": np.arange(Y.shape[1]) != 400}
     a, b = tl_nmf(Y, 3, engine="array", **how), tl_nmf(tensor(Y), 3, **how)
     exact = dtype == np.float64
     objectives_agree(a, b, rel=1e-10 if exact else 1e-4)
@@ -216,21 +240,29 @@ def test_a_checkpoint_is_resumed_on_tensors_and_on_arrays(tmp_path, solver):
     how = {"n_components": 3, "max_iter": 14, "tol": 0, "random_state": 5, "solver": solver}
     how |= {"floor": 1e-2, "engine": "array"}
     straight = tl_nmf(tensor(Y), **how)
-    how |= {"checkpoint": path, "checkpoint_every": 0}
+    how |= {"checkpoint": Checkpoint(path, every=0)}
     tl_nmf(tensor(Y), callback=lambda at: at.iteration == 12, **how)
     saved = path.read_bytes()
-    resumed = tl_nmf(tensor(Y), resume=path, **how)
+    resumed = tl_nmf(tensor(Y), checkpoint=Checkpoint(path, resume=True), **how)
     assert np.array_equal(resumed.Phi, straight.Phi)
     assert resumed.objective == straight.objective
     path.write_bytes(saved)
-    elsewhere = tl_nmf(Y, resume=path, **how)  # begun on tensors, ended on arrays
+    elsewhere = tl_nmf(
+        Y, checkpoint=Checkpoint(path, resume=True), **how
+    )  # begun on tensors, ended on arrays
     assert isinstance(elsewhere.Phi, np.ndarray)
     assert elsewhere.n_iter == 14
     assert elsewhere.objective == pytest.approx(straight.objective, rel=1e-6)
 
 
 def test_a_seed_gives_the_same_start_on_arrays_and_tensors(sound):
-    how = {"init": "random", "random_state": 3, "max_iter": 0, "tol": 0, "anneal": False}
+    how = {
+        "init": "random",
+        "random_state": 3,
+        "max_iter": 0,
+        "tol": 0,
+        "method": Method(anneal=False),
+    }
     a, b = both(lambda Y: tl_nmf(Y, 4, **how), sound)
     assert np.allclose(host(b.Phi), a.Phi, atol=1e-14)
     assert np.allclose(host(b.W), a.W, rtol=1e-14)
@@ -327,7 +359,7 @@ class Syncs:
         monkeypatch.setattr(array_engine, "to_numpy", travelling(array_engine.to_numpy))
 
 
-@pytest.mark.parametrize("how", [{}, {"anneal": False}, {**PAPER}], ids=str)
+@pytest.mark.parametrize("how", [{}, {"method": Method(anneal=False)}, {**PAPER}], ids=str)
 def test_the_host_waits_only_for_a_loss_and_a_slope_per_trial(sound, monkeypatch, how):
     syncs, seen = Syncs(monkeypatch), []
 

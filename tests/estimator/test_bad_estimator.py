@@ -35,19 +35,15 @@ PARAMETERS = [
     ({"fixed": {"W": [5]}, "components": ONE}, r"columns \[5\] of W to stay.* are 0 to 1"),
     ({"n_init": 0}, "n_init is 0, but a whole number ≥ 1 is needed"),
     ({"callback": "x"}, "callback is 'x', but a function or None is needed"),
-    ({"checkpoint_every": -1}, "checkpoint_every is -1, but a finite number ≥ 0 is needed"),
     ({"checkpoint": "no/such/folder/run"}, "checkpoint is no/such/folder/run, but its folder"),
-    ({"resume": True}, "resume is True but no checkpoint is named: pass the path of one"),
-    ({"resume": 3}, "resume is 3, but True, False or the path of a file is needed"),
+    ({"checkpoint": 3}, "checkpoint is 3, but the path of a file is needed"),
+    ({"method": "fast"}, "method is 'fast', but a phinmf.Method or None is needed"),
 ]
 ARGUMENTS = [
     ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\), .* each of the 26 frames"),
     ({"sample_weight": -np.ones(N)}, "sample_weight has a value of -1, but one number ≥ 0"),
     ({"sample_weight": np.full(N, np.nan)}, "sample_weight has 26 NaN or infinite values: remove"),
-    ({"sample_weight": np.zeros(N)}, "every frame is masked or has a weight of zero: there is no"),
-    ({"frame_mask": np.ones(N)}, "frame_mask has shape .* and dtype float64, but one bool for"),
-    ({"frame_mask": np.ones(3, bool)}, r"frame_mask has shape \(3,\) .* each of the 26 frames"),
-    ({"frame_mask": np.ones(N, bool)}, "every frame is masked or has a weight of zero"),
+    ({"sample_weight": np.zeros(N)}, "every frame has a weight of zero: there is nothing"),
     ({"activations": np.ones((3, 2))}, r"activations has shape \(3, 2\), but \(26, 2\) is needed"),
     ({"activations": -np.ones((N, 2))}, "activations has 52 negative values, the least -1"),
 ]

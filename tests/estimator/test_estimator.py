@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from phinmf import TLNMF, Anneal, tl_nmf
+from phinmf import TLNMF, Anneal, Method, tl_nmf
 from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.divergences import DIVERGENCES
 
@@ -143,7 +143,7 @@ def test_there_may_be_more_components_than_atoms(X):
 
 
 def test_a_model_can_be_pickled_and_cloned(X):
-    model = TLNMF(anneal=Anneal(length=5), **QUICK).fit(X)
+    model = TLNMF(method=Method(anneal=Anneal(length=5)), **QUICK).fit(X)
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.transform(X), model.transform(X))
     assert again.history_[-1] == model.history_[-1]

@@ -10,7 +10,7 @@ import pytest
 from forging import assert_one_sentence, changed_arrays, changed_headers, write
 from problems import notes
 
-from phinmf import TLNMF, Anneal, storage, tl_nmf
+from phinmf import TLNMF, Anneal, Checkpoint, Method, storage, tl_nmf
 from phinmf.divergences import DIVERGENCES, Beta, Gaussian
 from phinmf.solvers import QuasiNewton
 
@@ -28,7 +28,11 @@ def model(X):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_loaded_model_equals_the_saved_one(tmp_path, X, dtype):
     X = X.astype(dtype)
-    how = {"anneal": Anneal(length=3), "solver": QuasiNewton(metric="exact"), "max_iter": 5}
+    how = {
+        "method": Method(anneal=Anneal(length=3)),
+        "solver": QuasiNewton(metric="exact"),
+        "max_iter": 5,
+    }
     how |= {"tol": 0, "random_state": np.random.default_rng(0), "fixed": ["Phi"]}
     model = TLNMF(3, **how).fit(X)
     model.save(tmp_path / "m.npz")
@@ -302,7 +306,7 @@ def test_folders_and_pipes_are_not_replaced(tmp_path, model, X):
                 how(path)
             assert "phinmf" in str(caught.traceback[-1].path)
         with pytest.raises((ValueError, TypeError, FileNotFoundError)) as caught:
-            tl_nmf(X.T, 1, max_iter=6, tol=0, checkpoint=path, checkpoint_every=0)
+            tl_nmf(X.T, 1, max_iter=6, tol=0, checkpoint=Checkpoint(path, every=0))
         assert "phinmf" in str(caught.traceback[-1].path)
     assert fifo.is_fifo()
     assert [p.name for p in tmp_path.iterdir()] == ["fifo"]

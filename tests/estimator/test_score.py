@@ -8,7 +8,7 @@ from problems import known_components, notes
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
-from phinmf import TLNMF
+from phinmf import TLNMF, Method
 from phinmf.analysis import held_out, split_frames
 
 QUICK = {"n_components": 3, "max_iter": 8, "tol": 0, "random_state": 0}
@@ -56,7 +56,7 @@ def test_a_grid_search_finds_how_sparse_activations_are(K, active, best):
     """Sparsity helps if few components are active in a frame, and harms if all are."""
     X = few_at_a_time(64, 1000, K, active, seed=0)
     how = {"init": np.eye(64), "divergence": "gaussian", "random_state": 0}
-    model = TLNMF(K, solver=None, anneal=False, **how)
+    model = TLNMF(K, solver=None, method=Method(anneal=False), **how)
     found = chosen(model, {"sparsity": [0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0]}, X)
     assert found["score"] in best
     assert found["divergence"] == 0.0

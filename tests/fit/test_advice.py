@@ -56,12 +56,6 @@ def test_a_spectrogram_is_legal_in_a_fixed_transform():
     assert said(lambda: phinmf.tl_nmf(POWER, 1, solver=None, **SHORT)) == []
 
 
-@pytest.mark.full
-def test_a_spectrogram_of_tensors_gets_advice():
-    torch = pytest.importorskip("torch")
-    assert len(said(lambda: phinmf.tl_nmf(torch.from_numpy(POWER), 1, **SHORT))) == 1
-
-
 def decibels(power):
     return 10 * np.log10(power / power.max())
 
@@ -87,17 +81,6 @@ def test_odd_sounds_are_not_taken_for_spectrograms(kind, rng):
     frames = KINDS[kind](16, 200, rng)
     frames[:, 5] *= 100
     assert said(lambda: phinmf.tl_nmf(frames, 1, **SHORT)) == []
-
-
-@pytest.mark.parametrize("name", ["tl_nmf", "TLNMF"])
-def test_frames_that_lie_the_other_way_are_noticed(name, monkeypatch):
-    monkeypatch.setattr("phinmf.fit.advice.MANY_SAMPLES", 100)
-    frames = phinmf.to_frames(SOUND, 8)
-    assert frames.shape == (8, 501)
-    (text,) = said(lambda: FITS[name](RNG.standard_normal((120, 5))))
-    assert "there are 5 frames of 120 samples" in text
-    assert "pass the transpose" in text
-    assert said(lambda: FITS[name](frames)) == []
 
 
 def recording(n, channels=0):
@@ -128,14 +111,6 @@ def test_transposed_frames_are_recognised_by_their_overlaps(M, n, channels, dtyp
     assert not overlap_by_half(turned(without_gaps))
 
 
-@pytest.mark.full
-def test_the_paper_s_recording_lying_the_other_way():
-    Y = phinmf.to_frames(recording(1_191_735), 440)[None]
-    assert Y.shape == (1, 440, 5418)
-    assert overlap_by_half(Y)
-    assert not overlap_by_half(turned(Y))
-
-
 @pytest.mark.parametrize("name", ["tl_nmf", "TLNMF"])
 @pytest.mark.parametrize(("n", "M"), [(10_000, 32), (3000, 128), (1300, 200)])
 def test_transposed_frames_are_refused_before_anything_is_computed(name, n, M, monkeypatch):
@@ -156,15 +131,6 @@ def test_transposed_frames_that_are_meant_so_are_fitted():
     assert said(lambda: phinmf.TLNMF(1, **SHORT).partial_fit(turned.T, sample_weight=1)) == []
     with pytest.raises(ValueError, match="sample_weight=1"):
         phinmf.TLNMF(1, **SHORT).partial_fit(turned.T)
-
-
-@pytest.mark.full
-def test_transposed_tensors_are_refused():
-    torch = pytest.importorskip("torch")
-    frames = torch.from_numpy(phinmf.to_frames(recording(3000), 32))
-    with pytest.raises(ValueError, match="pass the transpose"):
-        phinmf.tl_nmf(frames.T, 1, **SHORT)
-    assert said(lambda: phinmf.tl_nmf(frames, 1, **SHORT)) == []
 
 
 def waves(M, N, rng):
@@ -205,30 +171,6 @@ def test_the_first_frames_of_partial_fit_get_advice_once():
     (text,) = said(lambda: learn(POWER))
     assert "no sample of the frames is negative, as if they were a spectrogram" in text
     assert said(lambda: learn(Y)) == []
-
-
-def test_partial_fit_may_begin_with_few_long_frames(monkeypatch):
-    monkeypatch.setattr("phinmf.fit.advice.MANY_SAMPLES", 16)
-    assert said(lambda: phinmf.TLNMF(2, **SHORT).partial_fit(Y[:, :2].T)) == []
-
-
-@pytest.mark.parametrize("channels", [1, 2, 5])
-def test_a_sound_in_place_of_frames_is_noticed(channels):
-    sound = RNG.standard_normal((channels, 1000 * channels))
-    calls = [
-        lambda: phinmf.tl_nmf(sound, 1, **SHORT),
-        lambda: phinmf.TLNMF(1, **SHORT).fit(sound.T),
-    ]
-    for call in calls:
-        (text,) = said(call)
-        assert f"look like a sound of {channels} channels: cut it into frames" in text
-        assert one_sentence(text)
-
-
-@pytest.mark.parametrize("M", [2, 4, 8])
-def test_very_short_frames_of_a_sound_are_not_taken_for_one(M):
-    frames = phinmf.to_frames(RNG.standard_normal(600 * M * M), M)
-    assert said(lambda: phinmf.tl_nmf(frames, 1, **SHORT)) == []
 
 
 STEREO = RNG.standard_normal((2, 500))
@@ -290,8 +232,7 @@ MISTAKES = [
             W=np.full((16, 2), 1e160),
             H=np.full((2, Y.shape[1]), 1e168),
             fixed="Phi",
-            anneal=False,
-            n_iter_nmf=0,
+            method=phinmf.Method(anneal=False, n_iter_nmf=0),
             max_iter=1,
         ),
         "the activations reach .* leaves the range of float64: give W and H whose product is",
@@ -328,9 +269,3 @@ def test_whole_floats_and_arrays_without_masked_values_are_accepted():
 def test_pieces_of_many_channels_may_be_short():
     pieces = [RNG.standard_normal((10, 100)) for _ in range(4)]
     assert sum(Y.shape[2] for Y in phinmf.stream_frames(pieces, 8)) == 11
-
-
-def test_a_transform_of_channels_may_be_learned_alone():
-    sound = np.random.default_rng(0).standard_normal((3, 5000))
-    with warnings.catch_warnings(action="error"):
-        phinmf.learn_transform(sound, np.ones_like(sound), init=np.eye(3), max_iter=0, tol=0)

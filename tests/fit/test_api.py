@@ -6,7 +6,7 @@ from problems import notes, synthetic
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
-from phinmf import Status
+from phinmf import Method, Status
 from phinmf.linalg.manifold import random_orthogonal
 from phinmf.solvers import QuasiNewton
 
@@ -89,7 +89,9 @@ def test_an_interrupt_between_the_updates_of_the_factors(monkeypatch):
 
     normalise = phinmf.algorithm.nmf.normalise
     monkeypatch.setattr(phinmf.algorithm.nmf, "normalise", broken)
-    r = phinmf.tl_nmf(notes(), 3, solver="quasi-newton", random_state=0, n_iter_nmf=3)
+    r = phinmf.tl_nmf(
+        notes(), 3, solver="quasi-newton", random_state=0, method=Method(n_iter_nmf=3)
+    )
     assert r.status is Status.INTERRUPTED
     assert r.n_iter == 1
     assert r.objective == pytest.approx(r.history.objective[-1], rel=1e-9)
@@ -168,7 +170,7 @@ def test_the_smallest_problems(solver):
 def test_learn_transform_reaches_the_minimum():
     Y, V_hat, start, Phi_star = synthetic(6, 200, seed=0)
     # a loss of 1 ± 1e-16 cannot tell relative gradients below 1e-8 from 0
-    how = {"init": start, "floor": 1e-2, "tol": 1e-7, "anneal": False}
+    how = {"init": start, "floor": 1e-2, "tol": 1e-7, "method": Method(anneal=False)}
     r = phinmf.learn_transform(Y, V_hat, **how)
     assert r.W is None
     assert r.H is None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tensor_problems import tensor
 
-from phinmf import TLNMF, tl_nmf, to_frames
+from phinmf import TLNMF, Checkpoint, Method, tl_nmf, to_frames
 from phinmf.fit import automatic
 from phinmf.linalg.manifold import dct, random_orthogonal
 
@@ -71,7 +71,7 @@ def test_weight_two_is_the_frame_twice():
     weights = np.random.default_rng(0).integers(0, 3, Y.shape[1])
     assert found(Y, sample_weight=weights) == found(np.repeat(Y, weights, axis=1)) == 4
     mask = np.arange(Y.shape[1]) >= 700
-    assert found(Y, frame_mask=mask) == found(Y[:, :700])
+    assert found(Y, sample_weight=~mask) == found(Y[:, :700])
 
 
 def test_channels_share_components():
@@ -143,10 +143,10 @@ def test_time_that_counting_takes_is_not_left_for_the_fit():
 
 def test_a_run_is_resumed(tmp_path):
     Y, file = sounds(3), tmp_path / "run.npz"
-    how = {"random_state": 1, "tol": 0, "max_iter": 10, "anneal": False}
+    how = {"random_state": 1, "tol": 0, "max_iter": 10, "method": Method(anneal=False)}
     whole = tl_nmf(Y, "auto", **how)
-    tl_nmf(Y, "auto", checkpoint=file, checkpoint_every=0, **(how | {"max_iter": 5}))
-    again = tl_nmf(Y, "auto", resume=file, **how)
+    tl_nmf(Y, "auto", checkpoint=Checkpoint(file, every=0), **(how | {"max_iter": 5}))
+    again = tl_nmf(Y, "auto", checkpoint=Checkpoint(file, resume=True), **how)
     assert np.array_equal(whole.Phi, again.Phi)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from problems import notes
 
-from phinmf import TLNMF, Anneal, storage, tl_nmf
+from phinmf import TLNMF, Anneal, Checkpoint, Method, storage, tl_nmf
 from phinmf.divergences import Gaussian, ItakuraSaito
 from phinmf.fit.stored_run import held_like
 from phinmf.solvers import SOLVERS, QuasiNewton
@@ -36,7 +36,7 @@ def run(path, until=None, **how):
     if until is None:
         return tl_nmf(notes(n=6000), **how)
     with pytest.raises(Stop):
-        tl_nmf(notes(n=6000), checkpoint=path, checkpoint_every=0, callback=stop_at(until), **how)
+        tl_nmf(notes(n=6000), checkpoint=Checkpoint(path, every=0), callback=stop_at(until), **how)
     return None
 
 
@@ -48,7 +48,7 @@ def test_a_resumed_run_ends_with_the_same_bits(tmp_path, solver, until):
     until = min(until, how["max_iter"] - 1)
     straight = run(path, **how)
     run(path, until, **how)
-    resumed = run(path, resume=path, **how)
+    resumed = run(path, checkpoint=Checkpoint(path, resume=True), **how)
     for name in ("Phi", "W", "H"):
         assert np.array_equal(getattr(resumed, name), getattr(straight, name))
     assert resumed.objective == straight.objective
@@ -62,7 +62,7 @@ def test_what_else_a_checkpoint_must_remember(tmp_path):
     how = {"sample_weight": np.arange(Y.shape[1]) % 3, "W": np.ones((32, 1)), "fixed": "W"}
     straight = run(path, **how)
     run(path, 9, **how)
-    resumed = run(path, resume=path, **how)
+    resumed = run(path, checkpoint=Checkpoint(path, resume=True), **how)
     assert np.array_equal(resumed.H, straight.H)
 
 
@@ -87,10 +87,10 @@ def test_a_checkpoint_cut_short_is_noticed_and_the_one_before_is_used(tmp_path, 
         cut.write_bytes(whole[:length])
         with pytest.raises(ValueError, match="damaged"):
             storage.read(cut, "checkpoint")
-        assert np.array_equal(run(path, resume=cut).Phi, straight.Phi)
+        assert np.array_equal(run(path, checkpoint=Checkpoint(cut, resume=True)).Phi, straight.Phi)
     storage.previous(cut).unlink()
     with pytest.raises(ValueError, match="damaged or not a phinmf file"):
-        run(path, resume=cut)
+        run(path, checkpoint=Checkpoint(cut, resume=True))
 
 
 def test_a_flipped_byte_is_noticed(tmp_path, rng):
@@ -115,42 +115,43 @@ def test_another_problem_is_refused(tmp_path):
     path = tmp_path / "run.npz"
     run(path, 9)
     with pytest.raises(ValueError, match=r"its sparsity is 10.0, here it is 3.0"):
-        run(path, resume=path, sparsity=3)
+        run(path, checkpoint=Checkpoint(path, resume=True), sparsity=3)
     with pytest.raises(
         ValueError, match="another run: its frames are others than those given here; r"
     ):
-        tl_nmf(notes(n=6000, seed=1), 3, resume=path)
+        tl_nmf(notes(n=6000, seed=1), 3, checkpoint=Checkpoint(path, resume=True))
     with pytest.raises(ValueError, match="its init is 'dct', here it is an array"):
-        run(path, resume=path, init=np.eye(32))
+        run(path, checkpoint=Checkpoint(path, resume=True), init=np.eye(32))
     with pytest.raises(ValueError, match="its solver"):
-        run(path, resume=path, solver="quasi-newton", anneal=True)
-    with pytest.raises(FileNotFoundError, match="does not exist"):
-        run(path, resume=tmp_path / "nothing")
-    with pytest.raises(ValueError, match="no checkpoint is named"):
-        run(path, resume=True)
+        run(
+            path,
+            checkpoint=Checkpoint(path, resume=True),
+            solver="quasi-newton",
+            method=Method(anneal=True),
+        )
 
 
 def test_fewer_iterations_than_were_made_are_refused(tmp_path):
     path = tmp_path / "run.npz"
     run(path, 12)
     with pytest.raises(ValueError, match=r"max_iter is 2, but .* has made 10 .* at least 10$"):
-        run(path, resume=path, max_iter=2)
-    assert run(path, resume=path, max_iter=10).n_iter == 10
+        run(path, checkpoint=Checkpoint(path, resume=True), max_iter=2)
+    assert run(path, checkpoint=Checkpoint(path, resume=True), max_iter=10).n_iter == 10
 
 
 def test_resume_true_starts_afresh_where_there_is_nothing(tmp_path):
     path = tmp_path / "run.npz"
-    first = run(path, checkpoint=path, checkpoint_every=0, resume=True)
+    first = run(path, checkpoint=Checkpoint(path, every=0, resume=True))
     assert path.exists()
     assert storage.previous(path).exists()
     assert not list(tmp_path.glob("*.tmp"))
-    again = run(path, checkpoint=path, resume=True)
+    again = run(path, checkpoint=Checkpoint(path, resume=True))
     assert np.array_equal(first.Phi, again.Phi)
 
 
 def test_restarts_have_checkpoints_of_their_own(tmp_path):
     how = {"n_components": 2, "n_init": 2, "max_iter": 10, "tol": 0, "random_state": 0}
-    how |= {"checkpoint": tmp_path / "c", "checkpoint_every": 0, "resume": True}
+    how |= {"checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     first = TLNMF(**how).fit(notes().T)
     assert {p.name for p in tmp_path.iterdir()} >= {"c.0", "c.1"}
     again = TLNMF(**how).fit(notes().T)
@@ -158,7 +159,7 @@ def test_restarts_have_checkpoints_of_their_own(tmp_path):
 
 
 def test_checkpoints_wait_for_their_time(tmp_path):
-    run(tmp_path / "never.npz", checkpoint=tmp_path / "never.npz", checkpoint_every=1e6)
+    run(tmp_path / "never.npz", checkpoint=Checkpoint(tmp_path / "never.npz", every=1e6))
     assert not list(tmp_path.iterdir())
 
 
@@ -167,8 +168,8 @@ def test_a_file_that_is_no_checkpoint_is_not_replaced(tmp_path):
     for place in (path, storage.previous(path)):
         place.write_text("years of work")
         for resume in (False, True):
-            with pytest.raises(ValueError, match=f"{place.name} exists and is not a"):
-                run(path, checkpoint=path, checkpoint_every=0, resume=resume)
+            with pytest.raises(ValueError, match=f"{place.name} (exists and|is damaged or) "):
+                run(path, checkpoint=Checkpoint(path, every=0, resume=resume))
         assert place.read_text() == "years of work"
         place.unlink()
     (tmp_path / "folder").mkdir()
@@ -177,11 +178,11 @@ def test_a_file_that_is_no_checkpoint_is_not_replaced(tmp_path):
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ValueError, match="link is a link to a file that does not exist"):
-        run(path, checkpoint=link, checkpoint_every=0)
+        run(path, checkpoint=Checkpoint(link, every=0))
     assert link.is_symlink()
-    run(path, checkpoint=path, checkpoint_every=0)
+    run(path, checkpoint=Checkpoint(path, every=0))
     path.write_bytes(path.read_bytes()[:-50])  # damaged, but the one before is ours
-    run(path, checkpoint=path, checkpoint_every=0, resume=True)
+    run(path, checkpoint=Checkpoint(path, every=0, resume=True))
     storage.read(path, "checkpoint")
 
 
@@ -251,13 +252,15 @@ def test_a_sample_that_is_drawn_again_is_the_same_after_resuming(tmp_path):
     """A sample is drawn afresh when the precision changes: in double precision below 1e-9."""
     path, Y = tmp_path / "run.npz", notes(n=80_000)
     how = {"n_components": 3, "floor": 1e-12, "tol": 0, "max_iter": 24, "random_state": 0}
-    how["anneal"] = Anneal(length=22, shape=1, knee=1e-12, all_frames=1e-13)
+    how["method"] = Method(anneal=Anneal(length=22, shape=1, knee=1e-12, all_frames=1e-13))
     straight = tl_nmf(Y, **how)
     assert straight.history.frames[18] < Y.shape[1]
     assert straight.history.floor[9] > 1e-9 > straight.history.floor[18]
     with pytest.raises(Stop):
-        tl_nmf(Y, checkpoint=path, checkpoint_every=0, callback=stop_at(11), **how)
-    assert np.array_equal(tl_nmf(Y, resume=path, **how).Phi, straight.Phi)
+        tl_nmf(Y, checkpoint=Checkpoint(path, every=0), callback=stop_at(11), **how)
+    assert np.array_equal(
+        tl_nmf(Y, checkpoint=Checkpoint(path, resume=True), **how).Phi, straight.Phi
+    )
 
 
 @dataclass(frozen=True)
@@ -279,17 +282,21 @@ def test_a_solver_of_the_users_own_is_compared_by_its_attributes(tmp_path, kind)
     straight = run(path, solver=kind(factor=2.0))
     run(path, 7, solver=kind(factor=2.0))
     assert np.array_equal(
-        run(path, resume=path, solver=kind(factor=np.float64(2))).Phi, straight.Phi
+        run(path, checkpoint=Checkpoint(path, resume=True), solver=kind(factor=np.float64(2))).Phi,
+        straight.Phi,
     )
     with pytest.raises(ValueError, match=r"its solver is .*factor=2\.0.*, here .*factor=3\.0"):
-        run(path, resume=path, solver=kind(factor=3.0))
+        run(path, checkpoint=Checkpoint(path, resume=True), solver=kind(factor=3.0))
 
 
 @pytest.mark.parametrize("value", [lambda x: x, object(), np.zeros(3)])
 @pytest.mark.parametrize("kind", [Described, Undescribed])
 def test_what_a_checkpoint_cannot_compare_is_refused_before_the_run(tmp_path, kind, value):
     solver = kind(factor=value)
-    for how in ({"checkpoint": tmp_path / "run.npz"}, {"resume": tmp_path / "run.npz"}):
+    for how in (
+        {"checkpoint": tmp_path / "run.npz"},
+        {"checkpoint": Checkpoint(tmp_path / "run.npz", resume=True)},
+    ):
         with pytest.raises(ValueError, match="^solver is .*, whose attributes are not all numbers"):
             run(None, solver=solver, **how)
     assert not list(tmp_path.iterdir())
@@ -299,10 +306,10 @@ def test_what_a_checkpoint_cannot_compare_is_refused_before_the_run(tmp_path, ki
 def test_a_schedule_of_the_users_own_is_compared_by_its_attributes(tmp_path):
     path = tmp_path / "run.npz"
     mine = type("Mine", (Anneal,), {"__repr__": object.__repr__})
-    run(path, 7, anneal=mine(length=5))
-    run(path, resume=path, anneal=mine(length=5))
+    run(path, 7, method=Method(anneal=mine(length=5)))
+    run(path, checkpoint=Checkpoint(path, resume=True), method=Method(anneal=mine(length=5)))
     with pytest.raises(ValueError, match="its anneal is 'Mine.*length=5.*, here .*length=6"):
-        run(path, resume=path, anneal=mine(length=6))
+        run(path, checkpoint=Checkpoint(path, resume=True), method=Method(anneal=mine(length=6)))
 
 
 def own_divergence(**formulas):
@@ -313,9 +320,9 @@ def test_a_divergence_of_the_users_own_is_compared_by_all_its_formulas(tmp_path)
     path = tmp_path / "run.npz"
     straight = run(path, divergence=own_divergence())
     run(path, 7, divergence=own_divergence())
-    resumed = run(path, resume=path, divergence=own_divergence())
+    resumed = run(path, checkpoint=Checkpoint(path, resume=True), divergence=own_divergence())
     assert np.array_equal(resumed.Phi, straight.Phi)
     for formula in ("slope", "curvature", "bound"):
         other = own_divergence(**{formula: getattr(ItakuraSaito, formula)})
         with pytest.raises(ValueError, match="belongs to another run: its divergence is"):
-            run(path, resume=path, divergence=other)
+            run(path, checkpoint=Checkpoint(path, resume=True), divergence=other)

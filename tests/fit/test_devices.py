@@ -7,7 +7,7 @@ import pytest
 from problems import notes
 from tensor_problems import tensor, torch
 
-from phinmf import TLNMF, learn_transform, tl_nmf
+from phinmf import TLNMF, Method, learn_transform, tl_nmf
 from phinmf.engines.array import ArrayEngine
 from phinmf.fit import devices
 
@@ -119,8 +119,7 @@ def test_bad_frames(frames, message):
         ({"init": 2 * np.eye(16)}, "init is not orthogonal"),
         ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\)"),
         ({"sample_weight": -np.ones(Y.shape[1])}, "sample_weight has a value of -1"),
-        ({"frame_mask": np.ones(Y.shape[1])}, "frame_mask has shape .* dtype float64"),
-        ({"frame_mask": np.ones(Y.shape[1], bool)}, "every frame is masked"),
+        ({"sample_weight": np.zeros(Y.shape[1])}, "every frame has a weight of zero"),
     ],
 )
 def test_bad_tensors(how, message):
@@ -189,7 +188,7 @@ def another_device(monkeypatch):
 
 def test_arrays_are_computed_there_and_come_back(another_device):
     seen = []
-    how = {**HOW, "anneal": False, "floor": 1e-2}
+    how = {**HOW, "method": Method(anneal=False), "floor": 1e-2}
     r = tl_nmf(Y, 2, device="cuda", callback=lambda at: seen.append((at.Phi, at.W)), **how)
     assert another_device == ["cuda"]
     on_tensors = tl_nmf(tensor(Y), 2, **how)
@@ -204,7 +203,7 @@ def test_arrays_are_computed_there_and_come_back(another_device):
 
 def test_the_estimator_computes_there_and_comes_back(another_device):
     seen = []
-    how = {**HOW, "anneal": False, "floor": 1e-2}
+    how = {**HOW, "method": Method(anneal=False), "floor": 1e-2}
     model = TLNMF(2, device="cuda", n_init=2, callback=lambda at: seen.append(at.Phi), **how)
     found = model.fit_transform(Y.T)
     here = TLNMF(2, n_init=2, **how).fit(tensor(Y.T))

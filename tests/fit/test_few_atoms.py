@@ -8,7 +8,7 @@ from fuzz.formulas import check_fit
 from tensor_problems import host, tensor
 
 import phinmf
-from phinmf import Anneal, Status, tl_nmf
+from phinmf import Anneal, Method, Status, tl_nmf
 from phinmf.algorithm.annealing import SINGLE_PAYS
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.array import ArrayEngine
@@ -37,7 +37,7 @@ def test_few_atoms_contract(solver, engine, divergence, dtype):
     Y = sound(dtype=dtype)
     how = {"solver": solver, "divergence": divergence, "n_atoms": 7}
     for anneal in (True, False):
-        r = fitted(Y, engine, anneal=anneal, **how)
+        r = fitted(Y, engine, method=Method(anneal=anneal), **how)
         check_few(r, Y, 7, how)
         assert r.n_iter == HOW["max_iter"]
         assert r.objective < r.history.start
@@ -51,7 +51,7 @@ def test_channels_weights_and_masks(engine, C, dtype):
     weights = np.arange(N) % 4 * 0.5  # some of them 0
     mask = np.arange(N) % 7 == 0
     for P in (5, 23):
-        r = fitted(Y, engine, n_atoms=P, sample_weight=weights, frame_mask=mask)
+        r = fitted(Y, engine, n_atoms=P, sample_weight=np.where(mask, 0, weights))
         check_few(r, Y, P, {}, np.where(mask, 0, weights))
 
 
@@ -200,7 +200,7 @@ def test_a_given_start_begins_with_all_atoms_that_are_learned(given):
     before = tl_nmf(Y, n_atoms=10, **HOW | {"max_iter": 40})
     start = {"init": before.Phi, "W": before.W, "H": before.H}
     for n_atoms in (10, None):
-        how = {name: start[name] for name in given} | {"anneal": Anneal()}
+        how = {name: start[name] for name in given} | {"method": Method(anneal=Anneal())}
         r = tl_nmf(Y, n_atoms=n_atoms, **HOW | how)
         assert set(r.history.atoms) == {n_atoms or 24}
         check_fit(Y, r, {})
@@ -230,7 +230,7 @@ def test_few_atoms_are_not_compared_with_a_start_over_all_of_them(divergence, en
     start = {"init": before.Phi, "W": before.W, "H": before.H}
     if engine == "tensors":
         start = {name: tensor(value) for name, value in start.items()}
-    r = fitted(Y, engine, n_atoms=6, anneal=False, divergence=divergence, **start)
+    r = fitted(Y, engine, n_atoms=6, method=Method(anneal=False), divergence=divergence, **start)
     assert r.n_iter == HOW["max_iter"]
     assert r.status is Status.MAX_ITER
     check_few(r, Y, 6, {"divergence": divergence})
@@ -251,7 +251,7 @@ def test_a_fixed_H_stays():
 def test_left_out_frames_get_activations(dtype):
     Y = sound(dtype=dtype)
     mask = np.arange(101) < 5
-    r = tl_nmf(Y, n_atoms=6, frame_mask=mask, **HOW)
+    r = tl_nmf(Y, n_atoms=6, sample_weight=~mask, **HOW)
     alone = tl_nmf(Y[:, :, 5:], n_atoms=6, **HOW)
     assert same_bits(alone, r) or np.array_equal(alone.Phi, r.Phi)
     assert (r.H[:, mask].sum(axis=0) > 0).any()

@@ -7,13 +7,19 @@ from forging import assert_one_sentence, write
 from fuzz.formulas import check_fit
 from tensor_problems import tensor
 
-from phinmf import TLNMF, Anneal, storage, tl_nmf
+from phinmf import TLNMF, Anneal, Checkpoint, Method, storage, tl_nmf
 from phinmf.solvers import SOLVERS
 
 pytestmark = pytest.mark.usefixtures("always_coarse")
 
 Y = sound(M=24, n=6000)
-HOW = {"n_components": 2, "max_iter": 24, "tol": 0, "random_state": 5, "anneal": Anneal(length=20)}
+HOW = {
+    "n_components": 2,
+    "max_iter": 24,
+    "tol": 0,
+    "random_state": 5,
+    "method": Method(anneal=Anneal(length=20)),
+}
 GIVE = pytest.mark.parametrize("give", [np.asarray, tensor])
 
 
@@ -29,7 +35,7 @@ def stopped(path, frames, until, **how):
             raise Stop
 
     with pytest.raises(Stop):
-        tl_nmf(frames, checkpoint=path, checkpoint_every=0, callback=stop, **HOW | how)
+        tl_nmf(frames, checkpoint=Checkpoint(path, every=0), callback=stop, **HOW | how)
     return storage.read(path, "checkpoint")
 
 
@@ -45,7 +51,7 @@ def test_a_resumed_run_ends_with_the_same_bits(tmp_path, until, n_atoms, give):
     assert stored.arrays["last_Phi"].shape == (P, P)
     assert straight.history.atoms[len(stored.header["history"]["rows"]) - 1] == P
     assert ("basis" in stored.arrays) == (P < 24)
-    resumed = tl_nmf(frames, n_atoms=n_atoms, resume=path, **HOW)
+    resumed = tl_nmf(frames, n_atoms=n_atoms, checkpoint=Checkpoint(path, resume=True), **HOW)
     assert same_bits(resumed, straight)
     assert np.array_equal(resumed.history.objective, straight.history.objective)
     assert np.array_equal(resumed.history.atoms, straight.history.atoms)
@@ -61,18 +67,23 @@ def test_the_checkpoints_above_are_in_different_stages():
 def test_every_solver_and_engine_resumes(tmp_path, solver, engine):
     path = tmp_path / "run.npz"
     how = {"solver": solver, "engine": engine, "n_atoms": 9, "max_iter": 12}
-    how |= {"anneal": Anneal(length=10)}
+    how |= {"method": Method(anneal=Anneal(length=10))}
     straight = tl_nmf(Y, **HOW | how)
     stopped(path, Y, 8, **how)
-    assert same_bits(tl_nmf(Y, resume=path, **HOW | how), straight)
+    assert same_bits(tl_nmf(Y, checkpoint=Checkpoint(path, resume=True), **HOW | how), straight)
 
 
 @GIVE
 @pytest.mark.parametrize("n_atoms", [None, 9])
 def test_a_longer_schedule_may_go_back_to_fewer_atoms(tmp_path, n_atoms, give):
     path = tmp_path / "run.npz"
-    how = {"checkpoint": path, "checkpoint_every": 0, "resume": True, "n_atoms": n_atoms}
-    how |= {"anneal": Anneal(length=60), "n_components": 2, "tol": 0, "random_state": 5}
+    how = {"checkpoint": Checkpoint(path, every=0, resume=True), "n_atoms": n_atoms}
+    how |= {
+        "method": Method(anneal=Anneal(length=60)),
+        "n_components": 2,
+        "tol": 0,
+        "random_state": 5,
+    }
     falls = False
     for max_iter in (6, 17, 30):
         r = tl_nmf(give(Y[0]), max_iter=max_iter, **how)
@@ -89,7 +100,7 @@ def test_a_run_continues_on_tensors_and_on_arrays(tmp_path):
         path = tmp_path / f"{number}.npz"
         for until in (6, 11, 17):
             stopped(path, one(Y[0]), until, engine="array")
-            r = tl_nmf(other(Y[0]), resume=path, engine="array", **HOW)
+            r = tl_nmf(other(Y[0]), checkpoint=Checkpoint(path, resume=True), engine="array", **HOW)
             assert len(r.history) == HOW["max_iter"]
             check_fit(Y[0], r, {})
 
@@ -99,11 +110,18 @@ def test_without_nmf_steps_and_with_a_fixed_H(tmp_path, dtype):
     """What W says about its columns is kept when atoms are added."""
     frames = Y[0].astype(dtype)
     H = tl_nmf(frames, **HOW).H
-    for number, how in enumerate(({"n_iter_nmf": 0}, {"H": H, "fixed": "H", "n_atoms": 9})):
+    for number, how in enumerate(
+        (
+            {"method": Method(anneal=Anneal(length=20), n_iter_nmf=0)},
+            {"H": H, "fixed": "H", "n_atoms": 9},
+        )
+    ):
         path = tmp_path / f"{number}.npz"
         straight = tl_nmf(frames, **HOW | how)
         stopped(path, frames, 8, **how)
-        assert same_bits(tl_nmf(frames, resume=path, **HOW | how), straight)
+        assert same_bits(
+            tl_nmf(frames, checkpoint=Checkpoint(path, resume=True), **HOW | how), straight
+        )
 
 
 @pytest.mark.parametrize(
@@ -113,7 +131,7 @@ def test_another_number_of_atoms_is_refused(tmp_path, before, after):
     path = tmp_path / "run.npz"
     stopped(path, Y, 8, n_atoms=before)
     with pytest.raises(ValueError, match=f"its n_atoms is {before}, here it is {after}"):
-        tl_nmf(Y, n_atoms=after, resume=path, **HOW)
+        tl_nmf(Y, n_atoms=after, checkpoint=Checkpoint(path, resume=True), **HOW)
 
 
 def forged(path, stored, header, arrays):
@@ -128,12 +146,12 @@ def forged(path, stored, header, arrays):
 def test_a_forged_number_of_atoms_is_refused(tmp_path, n_atoms, give):
     path, bad = tmp_path / "run.npz", tmp_path / "forged.npz"
     frames = give(Y[0])
-    how = {"n_atoms": 9, "anneal": False}
+    how = {"n_atoms": 9, "method": Method(anneal=False)}
     stored = stopped(path, frames, 8, **how)
     assert stored.header["n_atoms"] == 9
     forged(bad, stored, {"n_atoms": n_atoms}, stored.arrays)
     with pytest.raises(ValueError, match="not a usable checkpoint: it learns") as error:
-        tl_nmf(frames, resume=bad, **HOW | how)
+        tl_nmf(frames, checkpoint=Checkpoint(bad, resume=True), **HOW | how)
     assert_one_sentence(error.value, bad)
 
 
@@ -155,7 +173,7 @@ def test_a_forged_basis_is_refused(tmp_path, change, give):
     }[change]
     forged(bad, stored, {}, stored.arrays | {"basis": changed})
     with pytest.raises(ValueError, match="not a usable checkpoint: its basis") as error:
-        tl_nmf(frames, resume=bad, **HOW)
+        tl_nmf(frames, checkpoint=Checkpoint(bad, resume=True), **HOW)
     assert_one_sentence(error.value, bad)
 
 
@@ -165,11 +183,11 @@ def test_few_atoms_in_a_run_that_never_learns_few_are_refused(tmp_path, give):
     bad = tmp_path / "forged.npz"
     frames = give(Y[0])
     few = stopped(tmp_path / "few.npz", frames, 8)
-    whole = {"anneal": Anneal(length=20, coarse=0)}
+    whole = {"method": Method(anneal=Anneal(length=20, coarse=0))}
     all_atoms = stopped(tmp_path / "all.npz", frames, 8, **whole)
     forged(bad, few, {"problem": all_atoms.header["problem"]}, few.arrays)
     with pytest.raises(ValueError, match="not a usable checkpoint: it learns") as error:
-        tl_nmf(frames, resume=bad, **HOW | whole)
+        tl_nmf(frames, checkpoint=Checkpoint(bad, resume=True), **HOW | whole)
     assert_one_sentence(error.value, bad)
 
 
@@ -182,7 +200,7 @@ def test_a_forged_history_of_atoms_is_refused(tmp_path, atoms):
     history = stored.header["history"] | {"rows": rows}
     forged(bad, stored, {"history": history}, stored.arrays)
     with pytest.raises(ValueError, match="of its history says atoms") as error:
-        tl_nmf(Y, n_atoms=9, resume=bad, **HOW)
+        tl_nmf(Y, n_atoms=9, checkpoint=Checkpoint(bad, resume=True), **HOW)
     assert_one_sentence(error.value, bad)
 
 
@@ -191,9 +209,9 @@ def test_restarts_resume(tmp_path, give):
     """One of them has its last file from an earlier stage."""
     X = give(np.ascontiguousarray(Y[0].T))
     how = {"n_components": 2, "n_init": 2, "tol": 0, "random_state": 0, "init": "random"}
-    how |= {"anneal": Anneal(length=20), "n_atoms": 9, "max_iter": 24}
+    how |= {"method": Method(anneal=Anneal(length=20)), "n_atoms": 9, "max_iter": 24}
     straight = TLNMF(**how).fit(X)
-    files = {"checkpoint": tmp_path / "c", "checkpoint_every": 0, "resume": True}
+    files = {"checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
 
     def stop(state):
         if state.iteration == 12:

@@ -8,7 +8,7 @@ from few_atoms import sound
 from tensor_problems import tensor
 
 import phinmf
-from phinmf import TLNMF, learn_transform, tl_nmf
+from phinmf import TLNMF, Method, learn_transform, tl_nmf
 from phinmf.algorithm.run import Run
 from phinmf.engines.array import ArrayEngine, ArrayObjective
 from phinmf.engines.compiled.compiled_shard import CompiledShard
@@ -66,8 +66,8 @@ def inside_the_loop(monkeypatch, wholes):
 
         monkeypatch.setattr(Run, name, noted)
 
-    between("open", lambda: on.append(1))
-    between("measure", on.clear)
+    between("begin_iteration", lambda: on.append(1))
+    between("measured", on.clear)
     yield sizes
 
 
@@ -77,12 +77,12 @@ def inside_the_loop(monkeypatch, wholes):
 def test_nothing_in_the_loop_has_more_rows_than_atoms(monkeypatch, solver, engine, anneal):
     Y = sound()
     with inside_the_loop(monkeypatch, Run) as sizes:
-        tl_nmf(Y, solver=solver, engine=engine, anneal=anneal, **HOW)
+        tl_nmf(Y, solver=solver, engine=engine, method=Method(anneal=anneal), **HOW)
     assert {name for name, _ in sizes} >= {"nmf_pass"}
     assert len({name for name, _ in sizes}) >= 3
     assert max(size for _, size in sizes) == P
     sizes.clear()
-    tl_nmf(Y, solver=solver, engine=engine, anneal=anneal, **HOW | {"n_atoms": None})
+    tl_nmf(Y, solver=solver, engine=engine, method=Method(anneal=anneal), **HOW | {"n_atoms": None})
     assert max(size for _, size in sizes) == M  # the test sees it
 
 

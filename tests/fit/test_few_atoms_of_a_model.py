@@ -6,7 +6,7 @@ from few_atoms import LIKELIHOODS, covariance, eigenvectors, sound
 from fuzz.formulas import divergence_of, power
 from tensor_problems import host, tensor
 
-from phinmf import learn_transform
+from phinmf import Method, learn_transform
 from phinmf.algorithm import alternate
 from phinmf.divergences import DIVERGENCES
 from phinmf.linalg.manifold import random_orthogonal
@@ -42,7 +42,12 @@ def test_no_worse_than_the_start_and_in_the_order_of_the_model(
 ):
     Y, P = sound()[0], 6
     _, V_hat = model(Y, P, rng)
-    how = HOW | {"solver": solver, "divergence": divergence, "anneal": anneal, "n_atoms": P}
+    how = HOW | {
+        "solver": solver,
+        "divergence": divergence,
+        "method": Method(anneal=anneal),
+        "n_atoms": P,
+    }
     seen = []
     r = learn_transform(give(Y), V_hat, callback=lambda state: seen.append(state.Phi), **how)
     assert len(seen) == len(r.history)
@@ -66,7 +71,7 @@ def test_a_start_that_belongs_to_the_model_stays_with_its_rows(divergence, rng):
     """The atoms of a given start are those of the rows of V̂, whatever their order."""
     Y = sound()[0]
     Phi, V_hat = model(Y, 1, rng)
-    how = HOW | {"n_atoms": 8, "divergence": divergence, "anneal": False}
+    how = HOW | {"n_atoms": 8, "divergence": divergence, "method": Method(anneal=False)}
     r = learn_transform(Y, V_hat, init=Phi, **how | {"max_iter": 0})
     np.testing.assert_allclose(abs((r.Phi * Phi).sum(axis=1)), 1, atol=1e-9)
     assert r.objective == pytest.approx(cost(r, Y, V_hat, divergence), rel=1e-9)
@@ -81,7 +86,15 @@ def test_a_fit_near_its_model_comes_back_to_it(rng):
     E = 1e-3 * rng.standard_normal((20, 20))
     near, _ = np.linalg.qr((np.eye(20) + E - E.T) @ Phi)
     near *= np.sign((near * Phi).sum(axis=1, keepdims=True))
-    r = learn_transform(Y, V_hat, init=near, n_atoms=P, max_iter=60, tol=0, anneal=False)
+    r = learn_transform(
+        Y,
+        V_hat,
+        init=near,
+        n_atoms=P,
+        max_iter=60,
+        tol=0,
+        method=Method(anneal=False, n_iter_transform=5),
+    )
     start = learn_transform(Y, V_hat, init=near, n_atoms=P, max_iter=0, tol=0)
     assert r.objective < 0.2 * start.objective
     assert abs((r.Phi * Phi).sum(axis=1)).min() > 0.999
@@ -116,13 +129,20 @@ def test_the_scale_of_the_gradient_is_that_of_the_atoms_that_are_learned(monkeyp
     scales = []
     judged = alternate.reason_to_stop
 
-    def noted(history, options, phase, full_gradient):
-        scales.append(full_gradient)
-        return judged(history, options, phase, full_gradient)
+    def noted(run, callback):
+        scales.append(run.gradient_scale)
+        return judged(run, callback)
 
     monkeypatch.setattr(alternate, "reason_to_stop", noted)
     for n_atoms in (6, None):
         scales.clear()
-        r = learn_transform(Y, V_hat, init=Phi, n_atoms=n_atoms, anneal=False, random_state=0)
+        r = learn_transform(
+            Y,
+            V_hat,
+            init=Phi,
+            n_atoms=n_atoms,
+            method=Method(anneal=False, n_iter_transform=5),
+            random_state=0,
+        )
         assert r.converged
         assert set(scales) == {Y.shape[1] * (n_atoms or 24) ** 0.5}

@@ -5,12 +5,14 @@ import pytest
 from forging import assert_one_sentence, changed_arrays, changed_headers, write
 from problems import notes
 
-from phinmf import Anneal, storage, tl_nmf
+from phinmf import Anneal, Checkpoint, Method, storage, tl_nmf
 from phinmf.divergences import ItakuraSaito
 
 Y = notes(M=8, n=1500)
 HOW = {"n_components": 2, "max_iter": 22, "tol": 0, "random_state": 5}
-HOW |= {"anneal": Anneal(length=30, all_frames=1e-5)}  # a sample of the frames at the checkpoint
+HOW |= {
+    "method": Method(anneal=Anneal(length=30, all_frames=1e-5))
+}  # a sample of the frames at the checkpoint
 
 
 class Stop(Exception):
@@ -24,7 +26,7 @@ def stop(state):
 
 def checkpoint_of(path, **how):
     with pytest.raises(Stop):
-        tl_nmf(Y, checkpoint=path, checkpoint_every=0, callback=stop, **HOW | how)
+        tl_nmf(Y, checkpoint=Checkpoint(path, every=0), callback=stop, **HOW | how)
     return storage.read(path, "checkpoint")
 
 
@@ -42,7 +44,7 @@ def attempt(path, header, arrays, how):
     """None if a file is refused in a sentence, else the result."""
     write(path, header, arrays)
     try:
-        return tl_nmf(Y, resume=path, **how | {"max_iter": 13})
+        return tl_nmf(Y, checkpoint=Checkpoint(path, resume=True), **how | {"max_iter": 13})
     except ValueError as error:
         assert_one_sentence(error, path)
         return None
@@ -105,7 +107,7 @@ def test_what_decides_the_start_must_agree(tmp_path, change, message):
     path = tmp_path / "run"
     checkpoint_of(path)
     with pytest.raises(ValueError, match=message):
-        tl_nmf(Y, resume=path, **HOW | change)
+        tl_nmf(Y, checkpoint=Checkpoint(path, resume=True), **HOW | change)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_what_decides_the_start_must_agree(tmp_path, change, message):
 def test_the_same_call_resumes_whatever_its_random_state(tmp_path, state):
     path = tmp_path / "run"
     before = checkpoint_of(path, random_state=state())
-    after = tl_nmf(Y, resume=path, **HOW | {"random_state": state()})
+    after = tl_nmf(Y, checkpoint=Checkpoint(path, resume=True), **HOW | {"random_state": state()})
     assert len(after.history) == HOW["max_iter"]
     rows = before.header["history"]["rows"]
     assert [row[0] for row in rows] == after.history.objective[: len(rows)].tolist()
@@ -130,7 +132,7 @@ def test_the_same_call_resumes_whatever_its_random_state(tmp_path, state):
 def test_a_divergence_given_as_an_object_is_known_again(tmp_path):
     path = tmp_path / "run"
     checkpoint_of(path)
-    tl_nmf(Y, resume=path, **HOW | {"divergence": ItakuraSaito()})
+    tl_nmf(Y, checkpoint=Checkpoint(path, resume=True), **HOW | {"divergence": ItakuraSaito()})
 
 
 def test_a_start_that_costs_something_else_is_refused(kept, tmp_path):

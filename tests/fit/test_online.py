@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streams import BLOCK, M, cut, frames, learned, model, same
 
-from phinmf import TLNMF, Beta, tl_nmf
+from phinmf import TLNMF, Beta, Method, tl_nmf
 from phinmf.analysis import held_out
 from phinmf.linalg.manifold import dct, random_orthogonal
 
@@ -110,7 +110,7 @@ def test_the_scale_is_that_of_all_frames_and_fades_by_the_forget_factor():
         {"divergence": Beta(1.7), "sparsity": 0.5},  # on the readable engine
         {"init": "random", "solver": "quasi-newton", "max_iter": 3},
         {"forget_factor": 1.0, "block_size": 30},
-        {"sparsity": 0.0, "anneal": False},
+        {"sparsity": 0.0, "method": Method(anneal=False)},
         {"n_components": "auto"},
     ],
     ids=str,

@@ -6,10 +6,10 @@ from problems import notes
 from tensor_problems import tensor
 
 import phinmf
-from phinmf import TLNMF, Status, tl_nmf
+from phinmf import TLNMF, Checkpoint, Status, tl_nmf
+from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Run
 from phinmf.fit import finalize, weights
-from phinmf.fit.options import fit_options
 from phinmf.fit.problem import problem_of
 
 Y = notes(M=16, n=2000)
@@ -18,7 +18,7 @@ Y = notes(M=16, n=2000)
 @pytest.mark.parametrize("give", [np.asarray, tensor])
 def test_a_run_without_a_seed_is_resumed_again_and_again(tmp_path, give):
     path = tmp_path / "run.npz"
-    how = {"checkpoint": path, "checkpoint_every": 0, "resume": True, "tol": 0}
+    how = {"checkpoint": Checkpoint(path, every=0, resume=True), "tol": 0}
     for max_iter in (10, 20, 30):
         r = tl_nmf(give(Y), 3, max_iter=max_iter, **how)
         assert len(r.history) == max_iter
@@ -26,15 +26,15 @@ def test_a_run_without_a_seed_is_resumed_again_and_again(tmp_path, give):
 
 
 def test_an_interrupt_in_the_last_steps_keeps_the_result(monkeypatch):
-    finish, calls = Run.finish, []
+    evaluate, calls = Run.evaluate, []
 
     def interrupted(self, *args):
         calls.append(0)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return finish(self, *args)
+        return evaluate(self, *args)
 
-    monkeypatch.setattr(Run, "finish", interrupted)
+    monkeypatch.setattr(Run, "evaluate", interrupted)
     r = tl_nmf(Y, 3, random_state=0, max_iter=8, tol=0)
     assert r.status is Status.INTERRUPTED
     monkeypatch.undo()
@@ -42,7 +42,7 @@ def test_an_interrupt_in_the_last_steps_keeps_the_result(monkeypatch):
 
 
 def test_an_interrupt_before_a_later_restart_begins_keeps_the_earlier_ones(monkeypatch):
-    begin, calls = Run.begin, []
+    begin, calls = Run.__init__, []
 
     def interrupted(self, *args):
         calls.append(0)
@@ -50,7 +50,7 @@ def test_an_interrupt_before_a_later_restart_begins_keeps_the_earlier_ones(monke
             raise KeyboardInterrupt
         return begin(self, *args)
 
-    monkeypatch.setattr(Run, "begin", interrupted)
+    monkeypatch.setattr(Run, "__init__", interrupted)
     model = TLNMF(3, n_init=4, random_state=0, max_iter=3, tol=0).fit(Y.T)
     assert len(model.objectives_) == 2
 
@@ -71,8 +71,8 @@ def test_frames_that_were_left_out_are_encoded_on_the_threads_of_a_job(monkeypat
         finalize, "encode", lambda *a, **how: threads.append(how["n_threads"]) or encode(*a, **how)
     )
     monkeypatch.setattr("phinmf.fit.problem.available", lambda: 4)
-    mask = np.arange(Y.shape[1]) % 3 == 0
-    problem = problem_of(Y, 3, fit_options(max_iter=2, tol=0), frame_mask=mask)
+    weights = np.arange(Y.shape[1]) % 3 > 0
+    problem = problem_of(Y, 3, Options(max_iter=2, tol=0), sample_weight=weights)
     problem.solve([0, 1], [None, None], jobs=2)
     assert threads == [2, 2]
 
@@ -80,7 +80,7 @@ def test_frames_that_were_left_out_are_encoded_on_the_threads_of_a_job(monkeypat
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_restart_is_announced_before_its_first_iteration(jobs):
     seen = []
-    problem = problem_of(Y, 3, fit_options(max_iter=2, tol=0))
+    problem = problem_of(Y, 3, Options(max_iter=2, tol=0))
     problem.solve(
         [0, 1],
         [lambda state, i=i: seen.append(("iteration", i)) for i in range(2)],

@@ -5,7 +5,7 @@ import pytest
 from problems import SUPPORTED, Problem, notes
 from tensor_problems import host, tensor
 
-from phinmf import TLNMF, Anneal, Status, learn_transform, tl_nmf
+from phinmf import TLNMF, Anneal, Method, Status, learn_transform, tl_nmf
 from phinmf.divergences import Penalty
 
 HOW = {"max_iter": 12, "tol": 0, "random_state": 3}
@@ -48,8 +48,8 @@ def test_weight_two_is_the_frame_twice(anneal, C):
     """Also while a sample of the frames is drawn: a frame of weight 2 is in the hat twice."""
     Y = np.stack([notes(M=8, n=800, seed=s) for s in range(C)])
     counts = np.random.default_rng(0).integers(0, 3, Y.shape[2])
-    weighted = tl_nmf(Y, 2, sample_weight=counts, anneal=anneal, **HOW)
-    repeated = tl_nmf(np.repeat(Y, counts, axis=2), 2, anneal=anneal, **HOW)
+    weighted = tl_nmf(Y, 2, sample_weight=counts, method=Method(anneal=anneal), **HOW)
+    repeated = tl_nmf(np.repeat(Y, counts, axis=2), 2, method=Method(anneal=anneal), **HOW)
     assert weighted.scale == pytest.approx(repeated.scale, rel=1e-14)
     assert weighted.objective == pytest.approx(repeated.objective, rel=1e-8)
     assert np.allclose(weighted.Phi, repeated.Phi, atol=1e-8)
@@ -105,9 +105,9 @@ def test_weights_of_any_size_give_the_same_bits(dtype, n, exponent):
 def test_equal_weights_are_none(dtype, weight):
     """Also in what is drawn from the frames."""
     Y = notes(n=80_000).astype(dtype)
-    mask = np.arange(Y.shape[1]) < 5
-    how = {"n_components": 3, "anneal": SAMPLED, "frame_mask": mask, **HOW, "max_iter": 6}
-    a, b = (tl_nmf(Y, sample_weight=w, **how) for w in (None, weight))
+    used = np.arange(Y.shape[1]) >= 5
+    how = {"n_components": 3, "method": Method(anneal=SAMPLED), **HOW, "max_iter": 6}
+    a, b = (tl_nmf(Y, sample_weight=w * used, **how) for w in (1.0, weight))
     assert a.history.frames[0] < Y.shape[1] / 2
     assert np.array_equal(a.Phi, b.Phi)
     assert np.allclose(weight * costs(a), costs(b), rtol=1e-14, atol=0)
@@ -126,7 +126,7 @@ def test_whole_weights_beyond_what_can_be_counted(dtype):
         w = np.where(np.arange(Y.shape[1]) % 2, *ends)
         r = tl_nmf(Y, sample_weight=w, **how)
         assert np.isfinite(costs(r)).all()
-        few_steps = how | {"max_iter": 2, "anneal": False}  # each amplifies rounding tenfold
+        few_steps = how | {"max_iter": 2, "method": Method(anneal=False)}  # rounding grows tenfold
         half = tl_nmf(Y[:, w == max(ends)], **few_steps)
         again = tl_nmf(Y, sample_weight=w, **few_steps)
         room = 1e-3 if dtype == np.float32 else 1e-10
@@ -151,7 +151,7 @@ def test_weights_that_leave_the_range_are_refused(weight):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_masked_frame_changes_nothing_and_still_gets_activations(dtype):
+def test_a_frame_of_weight_zero_changes_nothing_and_still_gets_activations(dtype):
     Y = notes().astype(dtype)
     mask = np.zeros(Y.shape[1], bool)
     mask[[0, 5, 6, 40]] = True
@@ -159,12 +159,12 @@ def test_a_masked_frame_changes_nothing_and_still_gets_activations(dtype):
     loud[:, mask] = 100
     kept = tl_nmf(Y[:, ~mask], 3, **HOW)
     for frames in (Y, loud):
-        r = tl_nmf(frames, 3, frame_mask=mask, **HOW)
+        r = tl_nmf(frames, 3, sample_weight=~mask, **HOW)
         assert np.array_equal(r.Phi, kept.Phi)
         assert np.array_equal(r.W, kept.W)
         assert np.array_equal(r.H[:, ~mask], kept.H)
         assert (r.H[:, mask].sum(axis=0) > 0).all()
-    model = TLNMF(3, **HOW).fit(loud.T, frame_mask=mask)
+    model = TLNMF(3, **HOW).fit(loud.T, sample_weight=~mask)
     assert np.array_equal(model.components_, kept.W.T)
     assert model.objective_ == pytest.approx(kept.objective, rel=0.05)
 
@@ -173,7 +173,7 @@ def test_a_masked_frame_changes_nothing_and_still_gets_activations(dtype):
 @pytest.mark.parametrize("anneal", [True, False, SAMPLED])
 def test_fixed_things_stay(solver, anneal):
     Y = 10 * notes(n=3000)
-    how = {"solver": solver, "anneal": anneal, **HOW}
+    how = {"solver": solver, "method": Method(anneal=anneal), **HOW}
     trained = tl_nmf(Y, 3, **how)
     W = 5 * trained.W[:, :2]
     part = tl_nmf(Y, 4, W=W, fixed="W", init=trained.Phi, **how)
@@ -200,8 +200,8 @@ def test_objectives_with_fixed_factors_are_those_of_their_definition():
     first = tl_nmf(Y, 3, sparsity=2, **HOW)
     W, H = 7 * first.W, 3 * first.H
     for r in (
-        tl_nmf(Y, 3, sparsity=2, W=W, fixed="W", anneal=False, **HOW),
-        tl_nmf(Y, 3, sparsity=2, H=H, fixed="H", anneal=False, **HOW),
+        tl_nmf(Y, 3, sparsity=2, W=W, fixed="W", method=Method(anneal=False), **HOW),
+        tl_nmf(Y, 3, sparsity=2, H=H, fixed="H", method=Method(anneal=False), **HOW),
     ):
         v, v_hat = (r.Phi @ Y) ** 2 + r.floor, r.W @ r.H + r.floor
         ratio = v / v_hat
@@ -214,7 +214,7 @@ def test_objectives_with_fixed_factors_are_those_of_their_definition():
 def test_given_activations_are_where_a_run_starts():
     Y = notes()
     first = tl_nmf(Y, 3, **HOW)
-    again = tl_nmf(Y, 3, init=first.Phi, W=first.W, H=first.H, anneal=False, **HOW)
+    again = tl_nmf(Y, 3, init=first.Phi, W=first.W, H=first.H, method=Method(anneal=False), **HOW)
     assert again.history.start == pytest.approx(first.objective, rel=1e-10)
     assert again.status is Status.MAX_ITER
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fuzz import counting, hostile_names, hostile_sounds, sandbox
+from fuzz import attacks, hostile_names, hostile_sounds, sandbox
+from fuzz.attacks import Outcome
 from fuzz.children import Child, Ended, listen
-from fuzz.counting import Outcome
 from fuzz.hostile_names import one_of
 from fuzz.scene import QUICK, Scene, command, finished
 from phinmf.cli import main
@@ -76,7 +76,7 @@ def several(scene: Scene) -> Outcome:
 
 
 def edited(scene: Scene) -> Outcome:
-    """A finished folder that was changed since, or is a forgery."""
+    """A finished folder that was changed since."""
     folder = scene.top / "out" / "song"
     if not folder.is_dir():
         shutil.rmtree(scene.top)
@@ -84,7 +84,7 @@ def edited(scene: Scene) -> Outcome:
         scene.ours = sandbox.copy(finished(), folder, scene.top)
     for _ in range(int(scene.rng.integers(1, 3))):
         if any(folder.iterdir()):
-            scene.forged |= sandbox.edit(folder, scene.rng, scene.ours, scene.top)
+            sandbox.edit(folder, scene.rng, scene.ours, scene.top)
     song = scene.sound("song.wav")
     del scene.recordings["song"]  # what is in the folder may be of another recording
     words = one_of(scene.rng, [
@@ -95,8 +95,7 @@ def edited(scene: Scene) -> Outcome:
         ["report", "out/song"],
         ["report", one_of(scene.rng, [".", "out", "out/song/", "song.wav", "nowhere"])],
     ])  # fmt: skip
-    what = "forged result.json" if scene.forged else "edited folders"
-    return scene.judge(what, lambda: [command(scene, words)], whole=True)
+    return scene.judge("edited folders", lambda: [command(scene, words)], whole=True)
 
 
 def signals(scene: Scene) -> Outcome:
@@ -192,25 +191,6 @@ def closed(scene: Scene) -> Outcome:
     return scene.judge("closed, full or broken streams", run)
 
 
-def scores(scene: Scene) -> Outcome:
-    songs = [
-        scene.sound(f"{one_of(scene.rng, hostile_names.NAMES[:20])}.wav", hostile=hostile)
-        for hostile in (False, scene.rng.random() < 0.5)
-    ]
-    there = [str(p.relative_to(scene.top)) for p in scene.top.rglob("*") if p.name[:1] != "-"]
-    pick = [*songs, *songs, *there, "", "nowhere.wav"]
-    if scene.rng.random() < 0.5:  # files that can be compared
-        pick = [f"part {i} [red].wav" for i in range(3)]
-        for i, name in enumerate(pick):
-            y = hostile_sounds.tones(1500, seed=i) * (scene.rng.random() < 0.8)
-            hostile_sounds.put(scene.top / name, y, "WAV", "PCM_16")
-    words = ["score", one_of(scene.rng, pick), one_of(scene.rng, pick), "--reference",
-             one_of(scene.rng, pick), *scene.flags(json=0.5)]  # fmt: skip
-    if scene.rng.random() < 0.3:
-        words += ["--mixture", one_of(scene.rng, pick)]
-    return scene.judge("score", lambda: [command(scene, words)], whole=True)
-
-
 def saving(scene: Scene) -> Outcome:
     """`Unmixing.save` into folders with other files."""
     there = list(scene.top.rglob("*"))
@@ -239,7 +219,7 @@ def saving(scene: Scene) -> Outcome:
 
 
 ATTACKS = [options, options, sounds, sounds, names, several, edited, edited, signals, two_at_once,
-           limits, closed, scores, saving]  # fmt: skip
+           limits, closed, saving]  # fmt: skip
 
 
 def attack(rng: np.random.Generator) -> Outcome:
@@ -253,4 +233,4 @@ def attack(rng: np.random.Generator) -> Outcome:
 
 
 if __name__ == "__main__":
-    counting.main("command_line", attack)
+    attacks.main(attack)

@@ -66,8 +66,9 @@ def has_subnormal(a):
     return bool(((a != 0) & (abs(a) < np.finfo(a.dtype).tiny)).any())
 
 
-def check_fit(Y, result, how, weights=None, sums_within=1e-9):
-    """Raise what is wrong with a result of `tl_nmf`."""
+def check_fit(Y, result, how, weights=None):
+    """Raise what is wrong with a result of `tl_nmf`; weights of frames may be among the options."""
+    weights = how.get("sample_weight") if weights is None else weights
     single = np.asarray(result.Phi).dtype == np.float32
     Phi, W, H = (np.asarray(a) for a in (result.Phi, result.W, result.H))
     M, N = Y.shape[-2:]
@@ -79,7 +80,7 @@ def check_fit(Y, result, how, weights=None, sums_within=1e-9):
     if "H" not in fixed and "W" not in fixed:
         sums = W.sum(axis=0, dtype=np.float64)
         off = abs(sums[sums > 0] - 1).max(initial=0)
-        demand(off < (1e-4 if single else sums_within), f"columns of W sum to 1 ± {off:.2g}")
+        demand(off < (1e-4 if single else 1e-9), f"columns of W sum to 1 ± {off:.2g}")
     check_story(result, single, Y[..., 0].size * (N if weights is None else np.sum(weights)))
     found, scale = cost(Y, result, weights, how)
     demand(np.isclose(result.scale, scale, rtol=1e-5 if single else 1e-12), "scale")

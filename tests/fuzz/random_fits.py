@@ -15,12 +15,14 @@ OPTIONS = {
     "engine": ["auto", "auto", "array", "compiled"],
     "init": ["dct", "random"],
     "sparsity": [0.0, 0.01, 10.0, 150.0, 1e4],
+    "tol": [0.0, 2e-4, 0.1],
+    "n_threads": [None, 1, 2, 3],
+}
+METHOD = {
     "anneal": [None, None, True, False],
     "nmf_exponent": [0.5, 0.8, 1.0],
     "n_iter_nmf": [0, 1, 3],
     "n_iter_transform": [1, 2, 5],
-    "tol": [0.0, 2e-4, 0.1],
-    "n_threads": [None, 1, 2, 3],
 }
 
 
@@ -31,16 +33,19 @@ def pick(rng, choices):
 def options(rng, single, most_iter=12):
     """Options of which each may be left out."""
     how = {name: pick(rng, values) for name, values in OPTIONS.items() if rng.random() < 0.5}
+    inner = {name: pick(rng, values) for name, values in METHOD.items() if rng.random() < 0.5}
     how["max_iter"] = int(rng.integers(0, most_iter + 1))
     if rng.random() < 0.5:
         how["floor"] = float(10 ** rng.uniform(-11 if single else -15, -0.5))
     if rng.random() < 0.2:
         start, knee = 10 ** rng.uniform(-6, 1, size=2)
-        how["anneal"] = phinmf.Anneal(
+        inner["anneal"] = phinmf.Anneal(
             start=float(start), knee=float(knee), length=int(rng.integers(1, 20)),
             shape=float(rng.uniform(0.3, 4)), sample=float(rng.choice([0, 0.4, 1, 3])),
             all_frames=float(rng.choice([0, 2e-3, 1])),
         )  # fmt: skip
+    if inner:
+        how["method"] = phinmf.Method(**inner)
     return how | {"random_state": int(rng.integers(2**32))}
 
 
@@ -63,7 +68,7 @@ def frames(rng, large=False):
     return Y[0] if C == 1 and rng.random() < 0.7 else Y
 
 
-def given_parts(rng, Y, K):
+def initial_factors(rng, Y, K):
     """W, H and what is fixed, now and then."""
     M, N = Y.shape[-2:]
     how = {}
@@ -81,31 +86,17 @@ def given_parts(rng, Y, K):
 
 
 def weights_of(rng, Y):
-    """Weights and a mask, or none; at least one frame that is no silence is left."""
+    """Weights of frames, some of them 0, or none; the loudest frame always counts."""
     N = Y.shape[-1]
-    how = {}
-    if rng.random() < 0.3:
-        kind = pick(rng, ["counts", "fractions", "wide"])
-        w = rng.integers(0, 4, N).astype(float)
-        w = w if kind == "counts" else rng.random(N) if kind == "fractions" else 10.0 ** (9 * w)
-        how["sample_weight"] = w
-    if rng.random() < 0.2:
-        how["frame_mask"] = rng.random(N) < 0.4
-    loudest = int(abs(Y).reshape(-1, N).max(axis=0).argmax())
-    for name, value in how.items():
-        value[loudest] = name == "sample_weight"
-    return how
-
-
-def effective(how, N):
-    """The weight of each frame, or None."""
-    if how.get("sample_weight") is None and how.get("frame_mask") is None:
-        return None
-    weights = np.ones(N) if how.get("sample_weight") is None else how["sample_weight"]
-    weights = np.array(weights, np.float64)
-    if how.get("frame_mask") is not None:
-        weights[how["frame_mask"]] = 0
-    return weights
+    if rng.random() < 0.6:
+        return {}
+    kind = pick(rng, ["counts", "fractions", "wide"])
+    w = rng.integers(0, 4, N).astype(float)
+    w = w if kind == "counts" else rng.random(N) if kind == "fractions" else 10.0 ** (9 * w)
+    if rng.random() < 0.4:
+        w[rng.random(N) < 0.4] = 0
+    w[int(abs(Y).reshape(-1, N).max(axis=0).argmax())] = 1
+    return {"sample_weight": w}
 
 
 def problem(rng, large=False, most_iter=12):
@@ -113,10 +104,9 @@ def problem(rng, large=False, most_iter=12):
     Y = frames(rng, large)
     M, N = Y.shape[-2:]
     how = weights_of(rng, Y)
-    weights = effective(how, N)
-    n = N if weights is None else int(np.count_nonzero(weights))
+    n = np.count_nonzero(how.get("sample_weight", np.ones(N)))
     K = int(rng.integers(1, min(M, n, 12) + 1))
-    how |= options(rng, Y.dtype == np.float32, most_iter) | given_parts(rng, Y, K)
+    how |= options(rng, Y.dtype == np.float32, most_iter) | initial_factors(rng, Y, K)
     if how.get("solver") == "jacobi" and Y.size > 20000:
         how["solver"] = "quasi-newton"
     return Y, K, how

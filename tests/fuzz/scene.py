@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from fuzz import hostile_sounds, sandbox, written
+from fuzz.attacks import Outcome, Verdict, broke
 from fuzz.children import Child, Ended
-from fuzz.counting import Outcome, broke, held, refused
 from phinmf.cli import main
 
 QUICK = ["-k", "2", "--window", "64", "--max-time", "0.1", "--threads", "1"]
@@ -35,7 +35,6 @@ class Scene:
     top: Path
     ours: dict[str, str] = field(default_factory=dict)
     recordings: dict[str, Path] = field(default_factory=dict)  # by the name of their folder
-    forged: bool = False
 
     def sound(self, name: str, hostile: bool = False) -> str:
         """Write a recording; return its name as it is typed."""
@@ -52,35 +51,35 @@ class Scene:
             f"--{name.replace('_', '-')}" for name, p in chances.items() if self.rng.random() < p
         ]
 
-    def judge(self, what: str, run: Callable[[], list[Ended]], whole: bool = False) -> Outcome:
+    def judge(self, kind: str, run: Callable[[], list[Ended]], whole: bool = False) -> Outcome:
         """Run, and compare what is there afterwards; `whole`: if it fails nothing is new."""
         before = sandbox.state(self.top)
         ends = run()
         after = sandbox.state(self.top)
         for end in ends:
             if end.fault:
-                return broke(what, end.fault)
+                return broke(kind, end.fault)
         lost, new = sandbox.changes(before, after, self.ours)
         said = ends[-1].err[-500:]
         if lost:
-            return broke(what, f"lost or changed {lost}; {said}")
+            return broke(kind, f"lost or changed {lost}; {said}")
         failed = all(end.code for end in ends)
         if failed and whole and after != before:
             changed = [n for n in {*before, *after} if before.get(n) != after.get(n)]
-            return broke(what, f"failed, but {changed} changed; {said}")
+            return broke(kind, f"failed, but {changed} changed; {said}")
         if wrong := self.wrong(new, after):
-            return broke(what, f"{wrong}; {said}")
-        return refused(what) if failed else held(what)
+            return broke(kind, f"{wrong}; {said}")
+        return Outcome(kind, Verdict.REFUSED if failed else Verdict.HELD)
 
     def wrong(self, new: list[str], after: dict[str, sandbox.Entry]) -> str:
         """What is wrong with what is new: it must belong to folders that are whole."""
         listings = [Path(name).parent for name in new if Path(name).name == "result.json"]
-        for folder in listings if not self.forged else ():
+        for folder in listings:
             recording = self.recordings.get(folder.name)
             fresh = {Path(name).name for name in new if Path(name).parent == folder}
             if found := written.check_folder(self.top / folder, recording, fresh):
                 return f"{folder}: {found}"
-        demos = [Path(name) for name in new if Path(name).name in ("example.wav", "stems")]
+        demos = [Path(name) for name in new if Path(name).name == "example.wav"]
         listings += [*demos, *(demo.parent / "x" for demo in demos)]  # which stays if it fails
         for name in map(Path, new):
             if name.parent not in listings and not any(name in [f, *f.parents] for f in listings):

@@ -13,7 +13,13 @@ def test_a_click_in_single_precision_keeps_the_transform_orthogonal(floor):
     Y = np.zeros((11, 3), np.float32)
     Y[5, 1] = 1e-4
     errors = []
-    how = {"sparsity": 0, "floor": floor, "max_iter": 6, "n_iter_nmf": 0, "random_state": 490}
+    how = {
+        "sparsity": 0,
+        "floor": floor,
+        "max_iter": 6,
+        "method": phinmf.Method(n_iter_nmf=0),
+        "random_state": 490,
+    }
     r = phinmf.tl_nmf(
         Y, 3, tol=0, **how, callback=lambda at: errors.append(orthogonality_error(at.Phi))
     )

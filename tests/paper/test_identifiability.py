@@ -59,8 +59,8 @@ def test_the_moments_are_exact(seed):
 def test_the_likelihood_finds_the_row_spaces(seed, anneal):
     truth = Exact(seed)
     r = phinmf.tl_nmf(
-        truth.Y, 2, divergence="gaussian", init="random", sparsity=0, floor=1e-12, anneal=anneal,
-        random_state=seed, max_iter=500, tol=0,
+        truth.Y, 2, divergence="gaussian", init="random", sparsity=0, floor=1e-12,
+        method=phinmf.Method(anneal=anneal), random_state=seed, max_iter=500, tol=0,
     )  # fmt: skip
     first = np.square(r.Phi @ truth.Phi[PAIRS[0]].T).sum(axis=1).argsort()[::-1]
     for rows, pair in zip((first[:2], first[2:]), PAIRS, strict=True):

@@ -25,7 +25,7 @@ def run(solver, M, seed, budget):
 
     phinmf.learn_transform(
         Y, V_hat, solver=solver, init=start, floor=FLOOR, tol=0, max_iter=10**6,
-        n_iter_transform=1, callback=within_budget,
+        method=phinmf.Method(n_iter_transform=1), callback=within_budget,
     )  # fmt: skip
     flipped = int((np.sign(best["Phi"] @ Y) != np.sign(Phi_star @ Y)).sum())
     return best["loss"], flipped
@@ -50,7 +50,14 @@ def test_annealing_reaches_the_minimum(M, least):
     for seed in range(3):
         Y, V_hat, start, Phi_star = synthetic(M, 1000, seed)
         r = phinmf.learn_transform(
-            Y, V_hat, init=start, floor=FLOOR, anneal=True, tol=0, max_iter=300, random_state=0
+            Y,
+            V_hat,
+            init=start,
+            floor=FLOOR,
+            method=phinmf.Method(anneal=True),
+            tol=0,
+            max_iter=300,
+            random_state=0,
         )
         flipped = (np.sign(r.Phi @ Y) != np.sign(Phi_star @ Y)).sum()
         print(f"M={M:4d} seed {seed}: L/(MN) = {r.objective / Y.size:.1e}, signs flipped {flipped}")

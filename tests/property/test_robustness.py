@@ -134,11 +134,14 @@ def test_powers_of_two_give_the_same_bits(k, dtype):
     assert np.array_equal(one.history_.objective, other.history_.objective)
 
 
-@pytest.mark.xfail(strict=True, reason="a sample is told from all frames by their number alone")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_sample_of_as_many_frames_as_differ_is_not_compared_with_all():
     """Six frames, two of them different: a run on a sample is followed by one on both."""
     Y = np.array([[1, 0, 1, 0, 1, 0]], np.float32)
-    how = {"sparsity": 0.3, "floor": 0.01, "n_iter_nmf": 0, "max_iter": 2, "anneal": True}
+    how = {
+        "sparsity": 0.3,
+        "floor": 0.01,
+        "method": phinmf.Method(n_iter_nmf=0, anneal=True),
+        "max_iter": 2,
+    }
     result = phinmf.tl_nmf(Y, 1, divergence="euclidean", tol=0, random_state=0, **how)
     assert result.status is not phinmf.Status.ROSE

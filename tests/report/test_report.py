@@ -15,7 +15,7 @@ from reports import HOSTILE, example_report, hostile_report
 
 import phinmf
 from phinmf import report as reports
-from phinmf.arrays import parallel_map as parallel
+from phinmf.arrays import threads
 from phinmf.audio.example import example
 from phinmf.audio.frames import frame_count
 from phinmf.report import Component, Report, figures, page, previews, words
@@ -207,7 +207,7 @@ def test_samples_at_full_scale_do_not_wrap_around():
 def test_sounds_do_not_depend_on_the_number_of_threads(short, monkeypatch):
     told = []
     for n in (1, 2, 5):
-        monkeypatch.setattr(parallel, "available", lambda n=n: n)
+        monkeypatch.setattr(threads, "available", lambda n=n: n)
         told.append(previews.previews(short, 15_000_000).sounds)
     assert told[0] == told[1] == told[2]
     monkeypatch.setattr(previews, "encoded", lambda samples, *how: samples.tobytes())
@@ -224,7 +224,7 @@ def test_an_encoder_that_fails_for_one_sound_fails_in_one_sentence(short, monkey
             raise OSError("No space left on device")
         return bytes(10)
 
-    monkeypatch.setattr(parallel, "available", lambda: n)
+    monkeypatch.setattr(threads, "available", lambda: n)
     monkeypatch.setattr(previews, "encoded", failing)
     with pytest.raises(OSError, match="^No space left on device$"):
         reports.html(short)

@@ -29,7 +29,7 @@ RESULTS = {
     "fixed transform": lambda: fitted(solver=None, divergence="euclidean"),
     "few atoms": lambda: fitted(n_atoms=3),
     "smooth": lambda: fitted(smoothness=0.5, divergence=Beta(0.5)),
-    "left out": lambda: fitted(frame_mask=np.arange(Y.shape[1]) < 3),
+    "left out": lambda: fitted(sample_weight=np.arange(Y.shape[1]) >= 3),
     "learn_transform": lambda: phinmf.learn_transform(
         Y, np.ones_like(Y), max_iter=3, tol=0, engine="array"
     ),

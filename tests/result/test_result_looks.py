@@ -11,8 +11,7 @@ from problems import notes
 import phinmf
 from phinmf.divergences import Gaussian
 from phinmf.result import History
-from phinmf.result.figure import new_axes
-from phinmf.result.plots import mean_columns, pitch, plot_power
+from phinmf.result.plots import mean_columns, new_axes, pitch, plot_power
 
 Y = notes(M=8, n=100)
 SHORT = {"max_iter": 3, "tol": 0, "random_state": 0, "engine": "array"}
@@ -165,9 +164,9 @@ def test_components_have_whole_numbers(K, rng):
     (ax,) = new_axes(1)
     plot_power(ax, rng.random((K, 40)))
     ax.figure.draw_without_rendering()
-    shown = [at for at in ax.get_yticks() if 0.5 <= at <= K + 0.5]
-    assert shown
-    assert all(at == round(at) for at in shown)
+    ticks = [tick for tick in ax.get_yticks() if 0.5 <= tick <= K + 0.5]
+    assert ticks
+    assert all(tick == round(tick) for tick in ticks)
 
 
 def test_a_column_of_a_history_is_an_attribute():

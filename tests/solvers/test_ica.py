@@ -21,7 +21,7 @@ def test_the_same_rotation_as_picard(rng):
                           w_init=np.eye(6), tol=1e-10, max_iter=500)  # fmt: skip
     ours = phinmf.learn_transform(
         white, np.ones_like(white), solver=LBFGS(), divergence=LogCosh(), init=np.eye(6),
-        anneal=False, tol=1e-8, max_iter=100,
+        method=phinmf.Method(anneal=False, n_iter_transform=5), tol=1e-8, max_iter=100,
     ).Phi  # fmt: skip
     match = np.abs(ours @ theirs.T)
     assert np.allclose(np.sort(match, axis=1)[:, -1], 1, atol=1e-5)

@@ -100,15 +100,15 @@ def eliminate(model: Model, start: Iterate, V: Array, eps: float) -> list[Count]
     weights = model.engine.weights
     M, N = V.shape
     every = max(1, N // max(64, COMPARED // M))
-    some = Powers(V[:, ::every], weights[::every], eps, model.penalty.sparsity)
-    at = start
-    model.go_to(at)
-    path = [Count(at.W.shape[1], model.cost(at.W, eps))]
-    while at.W.shape[1] > 1:
-        found = min(some.replacements(at.W, at.H[:, ::every]), key=lambda one: one.objective)
-        W, H = found.applied(at.W, at.H)
-        model.go_to(Iterate(at.Phi, W, H))
+    powers = Powers(V[:, ::every], weights[::every], eps, model.penalty.sparsity)
+    model.go_to(start)
+    Phi, W, H = start.Phi, start.W, start.H
+    path = [Count(W.shape[1], model.cost(W, eps))]
+    while W.shape[1] > 1:
+        replacements = powers.replacements(W, H[:, ::every])
+        W, H = min(replacements, key=lambda r: r.objective).applied(W, H)
+        model.go_to(Iterate(Phi, W, H))
         W = model.nmf(W, eps, gamma=1.0, n_iter=STEPS)
-        at = Iterate(at.Phi, W, model.engine.activations())
+        H = model.engine.activations()
         path.append(Count(W.shape[1], model.cost(W, eps)))
     return path

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from phinmf._types import Array, Indices, Precision
-from phinmf.algorithm.nmf import Kept, activate, nmf_step
+from phinmf.algorithm.nmf import NONE, FixedFactors, activate, nmf_step
 from phinmf.arrays import cast, copied, dtype_of, frames_contiguous, namespace, take_frames
 from phinmf.divergences import Penalty
 from phinmf.engines import Engine, Objective
@@ -30,6 +30,9 @@ class Iterate:
     def H(self) -> Array:
         """The activations as an array; fetched if they are elsewhere."""
         return fetched(self.activations)
+
+
+ALL = slice(None)  #: all frames
 
 
 class Sample(NamedTuple):
@@ -53,21 +56,24 @@ def draw(weights: Array, n: int, rng: np.random.Generator) -> Sample:
 
 
 class Model:
-    """An engine, the penalty, and what is not updated: V̂, columns of W, or H."""
+    """An engine, the penalty, and what is not updated: V̂, columns of W, or H.
+
+    Invariant: X = Φ·Y to the last bit where `rotated` is Φ.
+    """
 
     def __init__(
         self,
         engine: Engine,
         penalty: Penalty,
         V_hat: Array | None = None,
-        kept: Kept | None = None,
-        frames: Indices | slice | None = None,
+        fixed: FixedFactors = NONE,
+        frames: Indices | slice = ALL,
     ) -> None:
         self.engine = engine
-        self.frames = frames  #: which of all frames these are; None: all
+        self.frames = frames  #: which of all frames these are
         self.penalty = penalty
         self.V_hat = V_hat
-        self.kept = kept or Kept()
+        self.fixed = fixed
         self.rotated: Array | None = None  #: the Φ of X = ΦY; None if X has been moved since
 
     def subset(self, sample: Sample | None, dtype: Precision, atoms: Array | None = None) -> Model:
@@ -80,17 +86,17 @@ class Model:
         if sample is None:
             if dtype == self.engine.dtype and atoms is None:
                 return self
-            sample = Sample(slice(None), self.engine.weights)
+            sample = Sample(ALL, self.engine.weights)
         self.engine.rest()
         self.rotated = None
-        V_hat, kept = self.V_hat, self.kept
+        V_hat, fixed = self.V_hat, self.fixed
         if V_hat is not None:
             rows = V_hat if atoms is None else V_hat[: len(atoms)]
             V_hat = frames_contiguous(take_frames(rows, sample.frames), dtype)
-        if kept.H is not None:
-            kept = kept._replace(H=take_frames(kept.H, sample.frames))
+        if fixed.H is not None:
+            fixed = fixed._replace(H=take_frames(fixed.H, sample.frames))
         engine = self.engine.subset(sample.frames, dtype, sample.weights, atoms)
-        return Model(engine, self.penalty, V_hat, kept, sample.frames)
+        return Model(engine, self.penalty, V_hat, fixed, sample.frames)
 
     def objective(self, W: Array, eps: float) -> Objective:
         """Return L(Φ) of (3)."""
@@ -121,36 +127,37 @@ class Model:
         for step in range(n_iter if self.V_hat is None else 0):
             if step and out_of_time():
                 break
-            W = nmf_step(self.engine, W, self.penalty, eps, gamma, self.kept)  # step ⋆
+            W = nmf_step(self.engine, W, self.penalty, eps, gamma, self.fixed)  # step ⋆
         return W
 
-    def restore(self, at: Iterate, eps: float) -> Iterate:
-        """Go to an iterate and make Φ orthogonal; compute activations of frames that have none."""
-        dtype = self.engine.dtype
-        at = Iterate(
-            exactly_orthogonal(at.Phi, dtype, self.engine.algebra),
-            copied(at.W, dtype),
-            at.activations,
-        )
-        self.go_to(at)
-        H, N = at.activations, self.engine.shape[2]
-        if self.kept.H is None:
-            if H.shape[1] < N:
-                activate(self.engine, at.W, self.penalty, eps)
-            elif not isinstance(H, HeldActivations) and H.shape[1] == N and dtype_of(H) == dtype:
-                return at
-        return Iterate(at.Phi, at.W, self.engine.hold_activations())
+    @property
+    def fixes_H(self) -> bool:
+        """Whether the activations are not updated; then W carries the scale."""
+        return self.fixed.H is not None
 
-    def go_to(self, at: Iterate) -> None:
+    def restore(self, iterate: Iterate, eps: float) -> Iterate:
+        """Go to an iterate and make Φ orthogonal; compute activations of frames that have none."""
+        dtype, N = self.engine.dtype, self.engine.shape[2]
+        Phi = exactly_orthogonal(iterate.Phi, dtype, self.engine.algebra)
+        W, H = copied(iterate.W, dtype), iterate.activations
+        iterate = Iterate(Phi, W, H)
+        self.go_to(iterate)
+        if not self.fixes_H:
+            if H.shape[1] < N:
+                activate(self.engine, W, self.penalty, eps)
+            elif not isinstance(H, HeldActivations) and H.shape[1] == N and dtype_of(H) == dtype:
+                return iterate
+        return Iterate(Phi, W, self.engine.hold_activations())
+
+    def go_to(self, iterate: Iterate) -> None:
         """Go to an iterate without changing it."""
-        H = at.activations if self.kept.H is None else self.kept.H
+        H = iterate.activations if self.fixed.H is None else self.fixed.H
         if H.shape[1] > self.engine.shape[2]:  # activations of all frames
-            assert self.frames is not None
             H = take_frames(fetched(H), self.frames)
         if H.shape[1] == self.engine.shape[2]:
             self.engine.set_activations(H)  # first: those of another engine let it free its memory
-        if at.Phi is not self.rotated:
-            self.rotate(at.Phi)
+        if iterate.Phi is not self.rotated:
+            self.rotate(iterate.Phi)
 
     def rotate(self, Phi: Array) -> None:
         """X ← ΦY."""

@@ -11,23 +11,25 @@ from phinmf.engines import DictionarySums, Engine
 from phinmf.linalg.multiplicative import multiply
 
 
-class Kept(NamedTuple):
+class FixedFactors(NamedTuple):
     """The factors that an NMF step does not change."""
 
     columns: Indices | None = None  #: of W, on its device
     H: Array | None = None  #: all activations; then W is not normalised
 
 
+NONE = FixedFactors()
+
+
 def nmf_step(
-    engine: Engine, W: Array, penalty: Penalty, eps: float, gamma: float, kept: Kept | None = None
+    engine: Engine, W: Array, penalty: Penalty, eps: float, gamma: float, fixed: FixedFactors = NONE
 ) -> Array:
     """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, then W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ; the objective never rises."""
-    kept = kept or Kept()
-    sums = engine.nmf_pass(W, penalty, eps, gamma if kept.H is None else 0.0)
-    free = free_columns(W, kept.columns)
+    sums = engine.nmf_pass(W, penalty, eps, gamma if fixed.H is None else 0.0)
+    free = free_columns(W, fixed.columns)
     pressure = penalty.sparsity * sums.activation
     W = updated_dictionary(W, sums, pressure, gamma, free)
-    if kept.H is not None:
+    if fixed.H is not None:
         return W
     W, s = normalise(W, free)
     engine.scale_activations(s)
@@ -46,20 +48,20 @@ def updated_dictionary(
 def normalise(W: Array, free: Array | None = None) -> tuple[Array, Array]:
     """Return W with columns of sum 1, and the factors s by which H is scaled to keep WH."""
     xp, s = namespace(W), W.sum(axis=0)
-    kept = s == 0  # a column of zeros is not changed
+    unchanged = s == 0  # a column of zeros
     if free is not None:
-        kept = kept | xp.logical_not(free)
-    s = xp.where(kept, xp.ones_like(s), s)
+        unchanged = unchanged | xp.logical_not(free)
+    s = xp.where(unchanged, xp.ones_like(s), s)
     return W / s, s
 
 
-def free_columns(W: Array, kept: Indices | None) -> Array | None:
+def free_columns(W: Array, fixed: Indices | None) -> Array | None:
     """Return a mask (K,) of the columns of W that may change; None if all may."""
-    if kept is None:
+    if fixed is None:
         return None
     xp = namespace(W)
     free = xp.ones_like(W[0], dtype=xp.bool)
-    free[kept] = False
+    free[fixed] = False
     return free
 
 

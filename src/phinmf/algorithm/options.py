@@ -1,72 +1,254 @@
-"""The options of Algorithm 1, for frames at unit power."""
+"""The options of a fit, each with its default and its check: the one list that all others follow.
+
+`tl_nmf`, `TLNMF`, `learn_transform` and `unmix` write their signatures out for readers and type
+checkers, with the defaults from here, and make an `Options` of their arguments. Its values are
+checked: a name is replaced by the object that it names. They say nothing of the frames, so that
+one `Options` serves every restart.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, overload
+
+from numpy.typing import ArrayLike
 
 from phinmf import checks
 from phinmf.algorithm.annealing import Anneal
-from phinmf.divergences import Divergence, Penalty
-from phinmf.solvers import SOLVERS, Solver
+from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName, Penalty
+from phinmf.engines import ENGINES, EngineName
+from phinmf.inits import Init, InitName, init_of
+from phinmf.solvers import SOLVERS, Solver, SolverName
 
-DEFAULT_SPARSITY = Divergence.default_sparsity
-DEFAULT_FLOOR = 1e-8
+DEFAULT_SPARSITY = Divergence.default_sparsity  #: of `unmix`, at unit power
+
+Argument = TypeVar("Argument")
+Value = TypeVar("Value")
+
+
+class Option(Generic[Argument, Value]):
+    """A field of a dataclass: its default, and what it is replaced by when it is set.
+
+    `check` gets the name and the argument, and returns the value or raises.
+    """
+
+    def __init__(self, default: Argument, check: Callable[[str, Any], Value]) -> None:
+        self.default = default
+        self.check = check
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Argument: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Value: ...
+    def __get__(self, instance: object | None, owner: type) -> Argument | Value:
+        if instance is None:
+            return self.default
+        value: Value = instance.__dict__[self.name]
+        return value
+
+    def __set__(self, instance: object, argument: Argument) -> None:
+        instance.__dict__[self.name] = self.check(self.name, argument)
+
+
+# checks
+
+
+def at_least(
+    bound: float, strict: bool = False, most: float | None = None
+) -> Callable[[str, Any], float]:
+    """Return the check of a finite number, at least (or strictly above) a bound."""
+    return lambda name, value: checks.number(name, value, bound, strict, most)
+
+
+def whole(least: int) -> Callable[[str, Any], int]:
+    """Return the check of a whole number, at least a bound."""
+    return lambda name, value: checks.count(name, value, least)
+
+
+def optional(check: Callable[[str, Any], Value]) -> Callable[[str, Any], Value | None]:
+    """Return a check that also accepts None."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def solver_of(name: str, solver: Any) -> Solver | None:
+    """Return the solver of a name, or a solver unchanged; None learns no transform."""
+    if solver is None or isinstance(solver, Solver):
+        return solver
+    return SOLVERS[checks.known(name, solver, [*SOLVERS, None])]()
+
+
+def divergence_of(name: str, divergence: Any) -> Divergence:
+    """Return the divergence of a name, or a divergence unchanged."""
+    if isinstance(divergence, str):
+        return DIVERGENCES[checks.known(name, divergence, DIVERGENCES)]
+    if isinstance(divergence, Divergence):
+        return divergence
+    listed = ", ".join(repr(name) for name in DIVERGENCES)
+    raise TypeError(
+        f"{name} is {divergence!r}, but {listed} or an object of your own is needed: subclass"
+        " phinmf.Divergence and pass an instance"
+    )
+
+
+def number_of_atoms(name: str, n_atoms: Any) -> int | float | None:
+    """Return a number of atoms, a share of the energy between 0 and 1, or None for all atoms."""
+    if n_atoms is None:
+        return None
+    if isinstance(n_atoms, numbers.Integral):
+        return checks.count(name, n_atoms, 1)
+    share = checks.number(name, n_atoms, 0, strict=True)
+    if share >= 1:
+        raise ValueError(
+            f"{name} is {n_atoms}, but a whole number of atoms, or a share of the energy below 1"
+            " such as 0.999, is needed"
+        )
+    return share
+
+
+def nmf_exponent_of(name: str, exponent: Any) -> float:
+    """Return an exponent of the NMF updates, > 0 and ≤ 1."""
+    value = checks.number(name, exponent, 0, strict=True)
+    if value > 1:
+        raise ValueError(f"{name} is {exponent}, but updates are monotone only up to 1: use 1")
+    return value
+
+
+def annealing_of(name: str, anneal: Any) -> bool | Anneal | None:
+    """Return True, False, None (as the solver prefers) or a schedule."""
+    if isinstance(anneal, Anneal) or anneal is None:
+        return anneal
+    return bool(checks.known(name, anneal, (True, False)))
+
+
+def method_of(name: str, method: Any) -> Method:
+    """Return a `Method`; None is the default one."""
+    if method is None:
+        return Method()
+    if not isinstance(method, Method):
+        raise TypeError(f"{name} is {method!r}, but a phinmf.Method or None is needed")
+    return method
+
+
+# options
+
+
+@dataclass(frozen=True)
+class Method:
+    """The inner working of Algorithm 1: argument `method` of `tl_nmf`.
+
+    Parameters
+    ----------
+    anneal : bool or Anneal, optional
+        Begin at a high floor and lower it to `floor`: a learned transform ends at far better
+        minima from any start, and plain NMF separates close tones better. The default is True for
+        L-BFGS and for plain NMF (`solver=None`), and False for other solvers; an `Anneal` sets the
+        schedule. False continues from a given W and H; the high floor forgets most of them.
+    n_iter_nmf, n_iter_transform : int
+        NMF updates and transform steps (the paper's L) per outer iteration; while the floor is
+        annealed and still high, three times as many NMF updates.
+    nmf_exponent : float
+        0.5 for majorisation-minimisation (the paper), 1 for the faster majorisation-equalisation.
+        Where the updates of a divergence are monotone only up to a smaller exponent, that one is
+        the maximum: 1/(2-β) if β < 0, 1/(β-1) if β > 2.
+
+    Examples
+    --------
+    >>> import phinmf
+    >>> phinmf.Method(anneal=False, nmf_exponent=0.5)
+    Method(anneal=False, n_iter_nmf=3, n_iter_transform=2, nmf_exponent=0.5)
+    """
+
+    anneal: Option[bool | Anneal | None, bool | Anneal | None] = Option(None, annealing_of)
+    n_iter_nmf: Option[int, int] = Option(3, whole(0))
+    n_iter_transform: Option[int, int] = Option(2, whole(1))
+    nmf_exponent: Option[float, float] = Option(1.0, nmf_exponent_of)
 
 
 @dataclass(frozen=True)
 class Options:
-    """The checked options of Algorithm 1; `tl_nmf` explains each of them.
+    """The checked options of a fit; `tl_nmf` explains each of them."""
 
-    The defaults of `tl_nmf` and `TLNMF` are those of this class.
-    """
-
-    solver: Solver | None
-    anneal: Anneal | None
-    penalty: Penalty = Penalty(DEFAULT_SPARSITY)  # noqa: RUF009 - frozen
-    floor: float = DEFAULT_FLOOR
-    n_iter_nmf: int = 3
-    n_iter_transform: int = 2
-    nmf_exponent: float = 1.0
-    max_iter: int = 100
-    max_time: float | None = None
-    tol: float = 2e-4
+    solver: Option[SolverName | Solver | None, Solver | None] = Option("lbfgs", solver_of)
+    init: Option[InitName | Init | ArrayLike, Init] = Option("dct", lambda _, init: init_of(init))
+    divergence: Option[DivergenceName | Divergence, Divergence] = Option(
+        "itakura-saito", divergence_of
+    )
+    sparsity: Option[float | None, float | None] = Option(None, optional(at_least(0)))
+    smoothness: Option[float, float] = Option(0.0, at_least(0))
+    n_atoms: Option[int | float | None, int | float | None] = Option(None, number_of_atoms)
+    floor: Option[float, float] = Option(1e-8, at_least(0))
+    method: Option[Method | None, Method] = Option(None, method_of)
+    max_iter: Option[int, int] = Option(100, whole(0))
+    max_time: Option[float | None, float | None] = Option(None, optional(at_least(0)))
+    tol: Option[float, float] = Option(2e-4, at_least(0))
+    engine: Option[EngineName, EngineName] = Option(
+        "auto", lambda name, engine: checks.known(name, engine, ["auto", *ENGINES])
+    )
+    n_threads: Option[int | None, int | None] = Option(None, optional(whole(1)))
 
     def __post_init__(self) -> None:
-        if self.solver is not None and not isinstance(self.solver, Solver):
-            raise TypeError(f"solver is {self.solver!r}, but a Solver or None is needed")
-        if self.anneal is not None and not isinstance(self.anneal, Anneal):
-            raise TypeError(f"anneal is {self.anneal!r}, but an Anneal or None is needed")
-        if not isinstance(self.penalty, Penalty):
-            raise TypeError(f"penalty is {self.penalty!r}, but a Penalty is needed")
-        checked = {
-            "floor": checks.number("floor", self.floor, 0),
-            "n_iter_nmf": checks.count("n_iter_nmf", self.n_iter_nmf, 0),
-            "n_iter_transform": checks.count("n_iter_transform", self.n_iter_transform, 1),
-            "nmf_exponent": checks.number("nmf_exponent", self.nmf_exponent, 0, strict=True),
-            "max_iter": checks.count("max_iter", self.max_iter, 0),
-            "tol": checks.number("tol", self.tol, 0),
-        }
-        if self.max_time is not None:
-            checked["max_time"] = checks.number("max_time", self.max_time, 0)
-        if float(self.nmf_exponent) > 1:
+        """Refuse options that exclude each other."""
+        if self.method.n_iter_nmf and not self.divergence.has_nmf_split:
             raise ValueError(
-                f"nmf_exponent is {self.nmf_exponent}, but updates are monotone only up to 1: use 1"
+                f"divergence is {self.divergence!r}, which has no nmf_split and serves"
+                " learn_transform only: NMF needs one that has it"
             )
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        if self.n_atoms is not None and self.solver is None:
+            raise ValueError(
+                f"n_atoms is {self.n_atoms}, but solver is None, which learns no atoms: leave"
+                " n_atoms out, or name a solver"
+            )
+        if self.smoothness and not self.divergence.smooth_updates:
+            raise ValueError(
+                f"smoothness is {self.smoothness:g}, but the updates of {self.divergence!r} cannot"
+                " be combined with it: use a β-divergence with β from 0 to 1 or 'gaussian', or"
+                " leave smoothness out"
+            )
 
+    @property
+    def penalty(self) -> Penalty:
+        """The penalty at unit power; its sparsity is that of the divergence by default."""
+        sparsity = self.divergence.default_sparsity if self.sparsity is None else self.sparsity
+        return Penalty(sparsity, self.smoothness)
 
-def solver_named(solver: str | Solver | None) -> Solver | None:
-    """Return the registered solver of this name; an object is returned unchanged."""
-    if solver is None or isinstance(solver, Solver):
-        return solver
-    return SOLVERS[checks.known("solver", solver, [*SOLVERS, None])]()
+    @property
+    def anneal(self) -> Anneal | None:
+        """The schedule of floors; by default plain NMF has one, and solvers that declare it."""
+        anneal = self.method.anneal
+        if isinstance(anneal, Anneal):
+            return anneal
+        if anneal is None:
+            anneal = self.solver is None or self.solver.anneals_by_default
+        return Anneal() if anneal else None
 
+    @property
+    def nmf_exponent(self) -> float:
+        """The exponent γ with which the updates of this divergence never raise the objective."""
+        return min(self.method.nmf_exponent, self.divergence.max_exponent)
 
-def annealing_for(anneal: bool | Anneal | None, solver: Solver | None) -> Anneal | None:
-    """Return the annealing schedule; by default plain NMF has one, and the solvers that say so."""
-    if isinstance(anneal, Anneal):
-        return anneal
-    if anneal is None:
-        anneal = solver is None or solver.anneals_by_default
-    return Anneal() if checks.known("anneal", anneal, (True, False)) else None
+    @property
+    def begins_coarse(self) -> bool:
+        """Whether a run begins with few atoms; not if Φ starts from a transform of the caller."""
+        anneal = self.anneal
+        if anneal is None or self.solver is None or self.init.all_atoms:
+            return False
+        return self.max_iter > 0 and anneal.start > self.floor and anneal.coarse > 0
+
+    def after(self, seconds: float) -> Options:
+        """Return the same options with less time, if time is limited."""
+        if self.max_time is None:
+            return self
+        return replace(self, max_time=max(0.0, self.max_time - seconds))
+
+    def with_anneal(self, anneal: Anneal | None) -> Options:
+        """Return the same options with another schedule of floors; None: no schedule."""
+        return replace(self, method=replace(self.method, anneal=anneal or False))
+
+    def keeping_Phi(self) -> Options:
+        """Return the same options, and the same schedule, without a solver."""
+        return replace(self.with_anneal(self.anneal), solver=None, n_atoms=None)

@@ -1,37 +1,47 @@
-"""One fit in progress: Φ, W, what the solver remembers, and the frames and atoms in use.
+"""One run of Algorithm 1: Φ, W, what the solver remembers, and the frames and atoms in use.
 
-The engine holds what has an axis of frames: X = ΦY and the activations. Between two outer
-iterations `last` is complete, also after an interrupt: it is replaced in one assignment.
+The engine holds what has an axis of frames: X = ΦY and the activations. Invariants:
+
+* Between two outer iterations `iterate` is complete, also after an interrupt: it is replaced in one
+  assignment, and only by an iterate whose objective is finite.
+* `iterate` has the atoms and the precision of `stage`; its activations are those of the frames in
+  use.
+* If X = ΦY to the last bit (`is_whole`), a run that is resumed from a snapshot gives the same bits.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from phinmf._types import Array, Precision
-from phinmf.algorithm.annealing import Phase
+from phinmf.algorithm.annealing import Phase, Schedule, Stage
 from phinmf.algorithm.model import Iterate, Model, Sample, draw
 from phinmf.algorithm.options import Options
-from phinmf.algorithm.restart import Position, Restart, Stage, stage_of
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import cast, namespace
 from phinmf.engines import Objective
-from phinmf.engines.base import OutOfTime
 from phinmf.linalg.manifold import polish, skew
-from phinmf.result import History, Row
+from phinmf.result import History, Row, Status
 from phinmf.solvers import Descent
+from phinmf.solvers.base import Memory
+
+REFRESH = 5  #: outer iterations after which Φ is made orthogonal again and X computed from it
+MORE_NMF_STEPS = 3  #: factor while the floor is high: steps on few frames are cheap and pay off
 
 
-class Final(NamedTuple):
-    """An iterate on all frames at the target floor, and its costs there."""
+class Outcome(NamedTuple):
+    """How a run ended: an iterate on all frames at the target floor, its cost there, and why."""
 
     iterate: Iterate
     divergence: float
     penalty: float
+    history: History
+    status: Status
 
     @property
     def objective(self) -> float:
@@ -39,20 +49,60 @@ class Final(NamedTuple):
         return self.divergence + self.penalty
 
 
+class Snapshot(NamedTuple):
+    """The complete state of a run between two outer iterations, as a checkpoint holds it."""
+
+    start: Iterate
+    history: History
+    iterate: Iterate  #: of the atoms and the frames in use
+    memory: Mapping[str, Array]  #: of the solver
+    stage: Stage
+    sample: Sample | None  #: the frames in use; None: all
+    basis: Array | None = None  #: (M, M), of the subspace, if only some atoms are in use
+
+
+class Clock:
+    """Seconds since a run began, including those before it was resumed."""
+
+    def __init__(self, limit: float | None, before: float = 0.0) -> None:
+        self.limit = limit
+        self.start = time.perf_counter() - before
+
+    def seconds(self) -> float:
+        """Return the seconds until now."""
+        return time.perf_counter() - self.start
+
+    def is_up(self) -> bool:
+        """Whether `max_time` has passed."""
+        return self.limit is not None and self.seconds() >= self.limit
+
+
 class Run:
-    """The parts of an outer iteration of Algorithm 1, for one fit on any engine."""
+    """One fit in progress, and the parts of its outer iterations."""
 
-    phase: Phase
-    last: Iterate  #: the last complete iterate; of the atoms in use
-    rng: np.random.Generator  #: draws the sample of frames
-    penalty: float  #: of W and H at the end of the outer iteration
+    phase: Phase  #: the floor of this outer iteration, and what it computes with
+    comparable: bool  #: whether this objective is over the frames and the atoms of the one before
 
-    def __init__(self, model: Model, options: Options, subspace: Subspace | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        options: Options,
+        schedule: Schedule,
+        start: Iterate,
+        rng: np.random.Generator,
+        subspace: Subspace | None = None,
+    ) -> None:
+        """Go to the start. `rng` draws the sample of frames, if the schedule asks for one."""
         self.whole = self.model = model  #: on all frames, and on the frames in use
-        self.options, self.subspace = options, subspace
-        self.stage = Stage(None, self.dtype)
+        self.options, self.schedule, self.subspace = options, schedule, subspace
+        self.rng = rng
+        self.stage = Stage(self.dtype)
         self.sample: Sample | None = None  #: the frames in use; None: all
-        self.memory: Any = None  #: of the solver
+        self.memory: Memory = None  #: of the solver
+        self.start = start  #: no result is worse than this
+        self.iterate = model.restore(start, options.floor)
+        self.history = History(model.cost(start.W, options.floor))
+        self.clock = Clock(options.max_time)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -70,119 +120,86 @@ class Run:
         return float(self.whole.engine.weights.sum())
 
     @property
-    def full_gradient(self) -> float | None:
+    def gradient_scale(self) -> float | None:
         """The scale of the gradient if nothing but Φ is learned: G_ii sums N terms of order 1."""
         if self.whole.V_hat is None:
             return None
         return self.total_weight * (self.stage.n_atoms or self.shape[1]) ** 0.5
 
-    # before the first outer iteration
-
-    def begin(self, restart: Restart) -> History:
-        """Go to the start, or to the checkpoint that is continued, and return the history."""
-        self.rng, resumed = restart.rng, restart.resumed
-        if resumed is None:
-            self.last = self.whole.restore(restart.start, self.options.floor)
-            return History(self.whole.cost(restart.start.W, self.options.floor))
-        self.last, memory, self.sample, self.stage, basis = resumed.position
-        if basis is not None:
-            assert self.subspace is not None
-            self.subspace = replace(self.subspace, basis=basis)
-        if self.options.solver is not None:
-            self.memory = self.options.solver.unpack(dict(memory), self.last.Phi)
-        atoms = self.leading(self.stage.n_atoms)
-        self.model = self.whole.subset(self.sample, self.stage.dtype, atoms)
-        self.model.go_to(self.last)
-        return resumed.history
-
     # the parts of an outer iteration
 
-    def open(self, phase: Phase) -> None:
-        """Take the frames, the atoms, the precision and the floor of an outer iteration."""
-        self.phase = phase
-        stage = stage_of(phase, self.dtype)
-        if self.stage != stage:
+    def begin_iteration(self, t: int) -> None:
+        """Set the floor of outer iteration t, and the frames, the atoms and the precision."""
+        phase, before = self.schedule.phase(t, self.clock.seconds()), self.stage
+        stage = phase.stage
+        if stage != before:
             n, weights = stage.n_frames, self.whole.engine.weights
             self.sample = None if n is None else draw(weights, n, self.rng)
             iterate = self.with_atoms(stage.n_atoms)
-            self.model = self.whole.subset(self.sample, stage.dtype, self.leading(stage.n_atoms))
-            self.last, self.stage = self.model.restore(iterate, phase.floor), stage
+            self.model = self.whole.subset(self.sample, stage.dtype, self.basis(stage.n_atoms))
+            self.iterate, self.stage = self.model.restore(iterate, phase.floor), stage
+        self.comparable = stage.same_terms(before)
+        self.phase, rows, solver = phase, self.history.rows, self.options.solver
+        jumps = phase.final and bool(rows) and rows[-1].floor != phase.floor
+        if jumps and solver is not None:
+            self.memory = solver.forget(self.memory)
 
-    def leading(self, n_atoms: int | None) -> Array | None:
-        """Return the first atoms of the subspace; None stands for all."""
-        if n_atoms is None:
-            return None
-        assert self.subspace is not None
-        return self.subspace.basis[:n_atoms]
-
-    def with_atoms(self, n_atoms: int | None) -> Iterate:
-        """Return the iterate with another number of atoms (None: all)."""
-        P, solver = n_atoms or self.shape[1], self.options.solver
-        before = len(self.last.Phi)
-        if before == P:
-            return self.last
-        assert self.subspace is not None
-        iterate = self.subspace.with_atoms(self.last, P, keeps_scale=self.whole.kept.H is not None)
-        if solver is not None:
-            grows = before < P  # not at the start, nor if a run is resumed with a longer schedule
-            memory = self.memory
-            self.memory = solver.grown(memory, P, iterate.Phi) if grows else solver.forget(memory)
-        return iterate
-
-    def forget(self) -> None:
-        """Let the solver forget what it knows of the objective, which has changed abruptly."""
-        if self.options.solver is not None:
-            self.memory = self.options.solver.forget(self.memory)
-
-    def nmf(self, n_iter: int, out_of_time: OutOfTime) -> Array:
+    def nmf_step(self) -> Array:
         """Update H in the engine and return W, by step ⋆: once, then while there is time."""
-        exponent = self.options.nmf_exponent
-        return self.model.nmf(self.last.W, self.phase.floor, exponent, n_iter, out_of_time)
+        n_iter = self.options.method.n_iter_nmf * (MORE_NMF_STEPS if self.phase.high else 1)
+        exponent, floor = self.options.nmf_exponent, self.phase.floor
+        return self.model.nmf(self.iterate.W, floor, exponent, n_iter, self.clock.is_up)
 
-    def objective(self, W: Array, out_of_time: OutOfTime) -> Objective:
+    def objective(self, W: Array) -> Objective:
         """Return L(Φ) of (3) at the floor in use, whose V̂ = WH is fixed from now on."""
         objective = self.model.objective(W, self.phase.floor)
-        objective.out_of_time = out_of_time
+        objective.out_of_time = self.clock.is_up
         return objective
 
-    def update(self, W: Array, objective: Objective) -> Descent:
+    def update_transform(self, objective: Objective) -> Descent:
         """Φ ← A(V̂, Y, Φ, L); without a solver, only evaluate the loss."""
-        Phi, solver = self.last.Phi, self.options.solver
+        Phi, solver = self.iterate.Phi, self.options.solver
         if solver is None:
-            unknown = namespace(Phi).full_like(Phi[:1, :1], np.nan)
-            step = Descent(Phi, objective.loss(), unknown)
-        else:
-            self.model.rotated = None
-            step = solver.update(Phi, objective, self.options.n_iter_transform, self.memory)
-        self.penalty = self.model.penalty_of(W)
-        if np.isfinite(step.loss + self.penalty):  # else the iterate before stays the last one
-            H = self.model.engine.hold_activations()
-            self.last, self.memory = Iterate(step.Phi, W, H), step.memory
-        return step
+            no_gradient = namespace(Phi).full_like(Phi[:1, :1], np.nan)
+            return Descent(Phi, objective.loss(), no_gradient)
+        self.model.rotated = None
+        return solver.update(Phi, objective, self.options.method.n_iter_transform, self.memory)
 
-    def refresh(self) -> None:
-        """Make Φ orthogonal again and compute X = ΦY, so that rounding does not build up."""
-        if self.options.solver is not None:
-            Phi = polish(self.last.Phi, self.model.engine.algebra)
+    def end_iteration(self, t: int, W: Array, descent: Descent, evaluations: int) -> bool:
+        """Replace the iterate and add a row to the history, unless the objective is not finite.
+
+        Every few iterations Φ is made orthogonal again and X = ΦY computed, so that rounding does
+        not build up.
+        """
+        penalty = self.model.penalty_of(W)
+        if not np.isfinite(descent.loss + penalty):
+            return False
+        H = self.model.engine.hold_activations()
+        self.iterate, self.memory = Iterate(descent.Phi, W, H), descent.memory
+        if t % REFRESH == REFRESH - 1 and self.options.solver is not None:
+            Phi = polish(self.iterate.Phi, self.model.engine.algebra)
             self.model.rotate(Phi)
-            self.last = replace(self.last, Phi=Phi)
+            self.iterate = replace(self.iterate, Phi=Phi)
+        row = self.measured(W, descent, penalty, evaluations)
+        self.history.record(row, self.clock.seconds())
+        return True
 
-    def measure(self, W: Array, step: Descent, evaluations: int) -> Row:
-        """Return the row of an outer iteration; seconds are not known yet."""
-        penalty = self.penalty
-        cost = step.loss + penalty
-        target = cost
-        if not self.phase.at_target:
+    def measured(self, W: Array, descent: Descent, penalty: float, evaluations: int) -> Row:
+        """Return the row of an outer iteration; the history adds the seconds."""
+        objective = target = descent.loss + penalty
+        if self.stage.n_atoms != self.schedule.n_atoms:  # the start is over all atoms
+            target = self.history.start
+        elif not self.phase.final:
             target = self.model.objective(W, self.options.floor).loss() + penalty
         _, n_atoms, n_frames = self.model.engine.shape
         return Row(
-            objective=cost,
-            divergence=step.loss,
+            objective=objective,
+            divergence=descent.loss,
             penalty=penalty,
             target_objective=target,
-            gradient=float(namespace(step.G).linalg.norm(skew(step.G))),
-            steps=tuple(step.steps),
-            search_failed=step.failed,
+            gradient=float(namespace(descent.G).linalg.norm(skew(descent.G))),
+            steps=tuple(descent.steps),
+            search_failed=descent.failed,
             evaluations=evaluations,
             frames=n_frames,
             atoms=n_atoms,
@@ -190,39 +207,81 @@ class Run:
             floor=self.phase.floor,
         )
 
-    # between two outer iterations, and after the last one
+    # the subspace of few atoms
 
-    def iterate(self) -> Iterate:
-        """Return the last complete iterate with all atoms, also after an interrupt."""
-        if len(self.last.Phi) == self.shape[1]:
-            return self.last
-        assert self.subspace is not None
-        iterate = self.subspace.complete(self.last, keeps_scale=self.whole.kept.H is not None)
+    def basis(self, n_atoms: int | None) -> Array | None:
+        """Return the first atoms (P, M) of the subspace; None stands for all atoms."""
+        if n_atoms is None or self.subspace is None:
+            return None
+        return self.subspace.basis[:n_atoms]
+
+    def with_atoms(self, n_atoms: int | None) -> Iterate:
+        """Return the iterate with another number of atoms (None: all)."""
+        P, solver = n_atoms or self.shape[1], self.options.solver
+        before = len(self.iterate.Phi)
+        if before == P or self.subspace is None:
+            return self.iterate
+        iterate = self.subspace.with_atoms(self.iterate, P, keeps_scale=self.whole.fixes_H)
+        if solver is not None:
+            grows = before < P  # not at the start, nor if a run is resumed with a longer schedule
+            memory = self.memory
+            self.memory = solver.grown(memory, P, iterate.Phi) if grows else solver.forget(memory)
+        return iterate
+
+    def iterate_of_all_atoms(self) -> Iterate:
+        """Return the last complete iterate with all M atoms, also after an interrupt."""
+        if len(self.iterate.Phi) == self.shape[1] or self.subspace is None:
+            return self.iterate
+        iterate = self.subspace.complete(self.iterate, keeps_scale=self.whole.fixes_H)
         return replace(iterate, Phi=cast(iterate.Phi, self.dtype))
 
-    def position(self) -> Position:
-        """Return what a checkpoint holds, while X = ΦY: after `refresh`, or without a solver."""
+    # snapshots, and the end
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether X = ΦY to the last bit, so that Φ, W and H are the whole state."""
+        return self.model.rotated is self.iterate.Phi
+
+    def snapshot(self) -> Snapshot:
+        """Return the complete state, if the run `is_whole`."""
         solver = self.options.solver
         memory = {} if solver is None else solver.pack(self.memory)
         basis = None
-        if self.stage.n_atoms is not None:
-            assert self.subspace is not None
+        if self.stage.n_atoms is not None and self.subspace is not None:
             basis = self.subspace.basis
-        return Position(self.last, memory, self.sample, self.stage, basis)
+        return Snapshot(
+            self.start, self.history, self.iterate, memory, self.stage, self.sample, basis
+        )
 
     def fits(self, memory: Mapping[str, Array], n_atoms: int) -> bool:
         """Whether arrays of NumPy, read from a file, can be the memory of so many atoms."""
         solver = self.options.solver
         return not memory if solver is None else solver.fits(dict(memory), n_atoms)
 
-    def close(self) -> None:
-        """Free the frames that are in use."""
+    def resume(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot instead of the start."""
+        self.start, self.history, self.iterate = snapshot[:3]
+        self.stage, self.sample = snapshot.stage, snapshot.sample
+        if snapshot.basis is not None and self.subspace is not None:
+            self.subspace = replace(self.subspace, basis=snapshot.basis)
+        if self.options.solver is not None:
+            self.memory = self.options.solver.unpack(dict(snapshot.memory), self.iterate.Phi)
+        self.model = self.whole.subset(
+            self.sample, self.stage.dtype, self.basis(self.stage.n_atoms)
+        )
+        self.model.go_to(self.iterate)
+        rows = self.history.rows
+        self.clock = Clock(self.options.max_time, rows[-1].seconds if rows else 0.0)
+
+    def free_frames(self) -> None:
+        """Free the frames in use; only all frames remain."""
         self.model = self.whole
 
-    def finish(self, iterate: Iterate, n_iter_nmf: int) -> Final:
+    def evaluate(self, iterate: Iterate, n_iter_nmf: int, status: Status) -> Outcome:
         """Evaluate an iterate on all frames at the target floor, after some NMF steps there."""
         whole, floor = self.whole, self.options.floor
         iterate = whole.restore(iterate, floor)
         W = whole.nmf(iterate.W, floor, self.options.nmf_exponent, n_iter_nmf)
         costs = whole.costs(W, floor)
-        return Final(Iterate(iterate.Phi, W, whole.engine.activations()), *costs)
+        iterate = Iterate(iterate.Phi, W, whole.engine.activations())
+        return Outcome(iterate, *costs, self.history, status)

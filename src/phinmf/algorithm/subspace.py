@@ -40,8 +40,8 @@ class Subspace:
 
     def share(self, P: int) -> float:
         """Return the share of the energy that the first P atoms hold."""
-        held = np.cumsum(self.powers)
-        return float(held[P - 1] / held[-1])
+        energy = np.cumsum(self.powers)
+        return float(energy[P - 1] / energy[-1])
 
     def holding(self, share: float) -> int:
         """Return how many atoms hold this share of the energy."""
@@ -62,47 +62,47 @@ class Subspace:
         rows = indices(np.sort(np.argsort(-energies, kind="stable")[:P]), Phi)
         return rows, orthonormal_rows(inside[rows])
 
-    def with_atoms(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
+    def with_atoms(self, iterate: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
         """Return an iterate with P atoms, which may be all.
 
         The columns of W sum to 1 again, unless `keeps_scale`: then W carries the scale.
         """
-        n, M = len(at.Phi), len(self.basis)
+        n, M = len(iterate.Phi), len(self.basis)
         if n == P:
-            return at
+            return iterate
         if n < P < M:
-            return self.grown(at, P, keeps_scale)
-        whole = at if n == M else self.complete(at, keeps_scale)
+            return self.grown(iterate, P, keeps_scale)
+        whole = iterate if n == M else self.complete(iterate, keeps_scale)
         return whole if P == M else self.reduced(whole, P, keeps_scale)
 
-    def reduced(self, at: Iterate, P: int, keeps_scale: bool) -> Iterate:
+    def reduced(self, iterate: Iterate, P: int, keeps_scale: bool) -> Iterate:
         """Return the P strongest atoms of an iterate, as Q and rows of W.
 
         Unless W carries the scale, its columns sum to 1 again. WH is then the same up to a common
         factor, because these atoms hold most of the energy whatever part of W they have.
         """
-        rows, Q = self.strongest(at.Phi, P)
-        at = replace(at, Phi=cast(Q, dtype_of(at.Phi)), W=at.W[rows])
-        if keeps_scale or not at.W.shape[1]:
-            return at
-        W, s = normalise(at.W)
-        return replace(at, W=W, activations=at.H * (s / namespace(s).mean(s))[:, None])
+        rows, Q = self.strongest(iterate.Phi, P)
+        iterate = replace(iterate, Phi=cast(Q, dtype_of(iterate.Phi)), W=iterate.W[rows])
+        if keeps_scale or not iterate.W.shape[1]:
+            return iterate
+        W, s = normalise(iterate.W)
+        return replace(iterate, W=W, activations=iterate.H * (s / namespace(s).mean(s))[:, None])
 
-    def grown(self, at: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
+    def grown(self, iterate: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
         """Add atoms of U to Q, up to P; WH does not change in the rows that are there."""
-        n = len(at.Phi)
-        Q = identity(P, at.Phi)
-        Q[:n, :n] = at.Phi
-        W, H = scaled(self.with_rows(at, P), at.H, keeps_scale)
+        n = len(iterate.Phi)
+        Q = identity(P, iterate.Phi)
+        Q[:n, :n] = iterate.Phi
+        W, H = scaled(self.with_rows(iterate, P), iterate.H, keeps_scale)
         return Iterate(Q, W, H)
 
-    def complete(self, at: Iterate, keeps_scale: bool = False) -> Iterate:
+    def complete(self, iterate: Iterate, keeps_scale: bool = False) -> Iterate:
         """Return Φ = diag(Q, I) U in double precision, and all rows of W.
 
         WH does not change in those that are there.
         """
-        W, H = scaled(self.with_rows(at, len(self.basis)), at.H, keeps_scale)
-        return Iterate(self.transform(at.Phi), W, H)
+        W, H = scaled(self.with_rows(iterate, len(self.basis)), iterate.H, keeps_scale)
+        return Iterate(self.transform(iterate.Phi), W, H)
 
     def transform(self, Q: Array) -> Array:
         """Return Φ = diag(Q, I) U in double precision, whatever the precision of Q.
@@ -112,27 +112,27 @@ class Subspace:
         U, n = self.basis, len(Q)
         return namespace(U).concat([exactly_orthogonal(Q, np.float64) @ U[:n], U[n:]])
 
-    def with_rows(self, at: Iterate, P: int) -> Array:
+    def with_rows(self, iterate: Iterate, P: int) -> Array:
         """Return W with P rows.
 
         New ones are those that are given, or such that WH is the mean power of the atom on average.
         """
-        xp, (n, K) = namespace(at.W), at.W.shape
+        xp, (n, K) = namespace(iterate.W), iterate.W.shape
         if self.W is not None:
             before = xp.sum(self.W[:n], axis=0)
-            factor = divided(xp.sum(at.W, axis=0), before, xp.ones_like(before))
-            return xp.concat([at.W, cast(self.W[n:P] * factor, dtype_of(at.W))])
-        level = xp.sum(at.H) / max(at.H.shape[1], 1)
-        powers = like(self.powers[n:P], at.W, dtype_of(at.W))[:, None]
+            factor = divided(xp.sum(iterate.W, axis=0), before, xp.ones_like(before))
+            return xp.concat([iterate.W, cast(self.W[n:P] * factor, dtype_of(iterate.W))])
+        level = xp.sum(iterate.H) / max(iterate.H.shape[1], 1)
+        powers = like(self.powers[n:P], iterate.W, dtype_of(iterate.W))[:, None]
         rows = powers / xp.where(level > TINY, level, xp.ones_like(level))
-        return xp.concat([at.W, xp.broadcast_to(rows, (P - n, K))])
+        return xp.concat([iterate.W, xp.broadcast_to(rows, (P - n, K))])
 
 
 def atoms_holding(share: float, powers: Array, total: float | None = None) -> int:
     """Return how many atoms of falling powers hold a share of the total; one more if too few."""
-    held = np.cumsum(powers)
-    whole = held[-1] if total is None else total
-    return int(np.searchsorted(held, share * whole)) + 1
+    energy = np.cumsum(powers)
+    whole = energy[-1] if total is None else total
+    return int(np.searchsorted(energy, share * whole)) + 1
 
 
 def scaled(W: Array, H: Array, keeps_scale: bool) -> tuple[Array, Array]:

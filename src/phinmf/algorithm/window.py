@@ -29,16 +29,16 @@ class Window:
         """Number of frames."""
         return len(self.keys)
 
-    def plus(self, other: Window, most: int) -> Window:
-        """The frames of both with the largest numbers, at most so many."""
+    def plus(self, other: Window, size: int) -> Window:
+        """Return the frames of both with the largest numbers, at most `size` of them."""
         xp = namespace(self.Y)
         keys = np.concatenate([self.keys, other.keys])
-        kept = np.sort(np.argsort(-keys, kind="stable")[:most])
+        largest = np.sort(np.argsort(-keys, kind="stable")[:size])
         return Window(
-            take_frames(xp.concat([self.Y, other.Y], axis=2), kept),
-            np.concatenate([self.weights, other.weights])[kept],
-            keys[kept],
-            np.concatenate([self.births, other.births])[kept],
+            take_frames(xp.concat([self.Y, other.Y], axis=2), largest),
+            np.concatenate([self.weights, other.weights])[largest],
+            keys[largest],
+            np.concatenate([self.births, other.births])[largest],
         )
 
     def share_since(self, step: int) -> float:

@@ -1,5 +1,6 @@
 """Properties of a learned transform and of a fit: energy, atoms, prediction of unseen frames."""
 
+from phinmf.analysis.atoms import Frequencies, Matching, atom_frequencies, match_atoms
 from phinmf.analysis.energy import (
     atom_energies,
     atoms_for_energy,
@@ -7,10 +8,8 @@ from phinmf.analysis.energy import (
     karhunen_loeve,
     strongest_atoms,
 )
-from phinmf.analysis.frequencies import Frequencies, atom_frequencies
-from phinmf.analysis.matching import Matching, match_atoms
+from phinmf.analysis.evaluation import HeldOut, held_out, split_frames
 from phinmf.analysis.rank import RankPath, rank_path
-from phinmf.analysis.unseen import HeldOut, held_out, split_frames
 
 __all__ = [
     "Frequencies",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from phinmf import checks
 from phinmf._types import Array, Indices, RandomState
-from phinmf.analysis.unseen import learned_by, split_frames
+from phinmf.analysis.evaluation import learned_by, split_frames
 from phinmf.api import tl_nmf
 from phinmf.fit.prediction import predict
 
@@ -47,14 +47,14 @@ def rank_path(
     *,
     share: float = 0.2,
     random_state: RandomState = None,
-    **how: Any,
+    **options: Any,
 ) -> RankPath:
     """Fit with each number of components, and predict held-out frames with it.
 
     Some stretches of consecutive frames are held out of the fit (`split_frames`), and each fit is
     evaluated on them (`held_out`), as in a grid search of `TLNMF`. This takes one fit for each
     rank. The number that predicts best is not that of sounds: it is lower where components are too
-    much alike to be told apart in a frame, and higher where sounds do not fit the model.
+    similar to be separated in a frame, and higher where sounds do not fit the model.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def rank_path(
         Share of the frames to hold out.
     random_state : None, int, RandomState or Generator
         Chooses the frames and the parts of the coefficients, and seeds the fits.
-    **how
+    **options
         Further arguments of `tl_nmf`, such as a `Divergence`.
 
     Returns
@@ -76,19 +76,19 @@ def rank_path(
     """
     frames = checks.frames(Y)
     _, M, N = frames.shape
-    tried = np.array([checks.count("ranks", K, 1) for K in ranks])
-    if M < 2 or len(tried) == 0:
+    numbers = np.array([checks.count("ranks", K, 1) for K in ranks])
+    if M < 2 or len(numbers) == 0:
         raise ValueError(
-            f"ranks {list(tried)} on frames of {M} samples cannot be compared: at least one rank"
+            f"ranks {list(numbers)} on frames of {M} samples cannot be compared: at least one rank"
             " and two samples in a frame are needed"
         )
     rng = checks.generator(random_state)
     learn, out = split_frames(N, share, random_state=rng)
     parts, seed = rng.integers(2**63, size=2).tolist()
-    fit, predicted = [], []
-    for K in tried:
-        result = tl_nmf(frames[:, :, learn], int(K), random_state=seed, **how)
+    fit, prediction = [], []
+    for K in numbers:
+        result = tl_nmf(frames[:, :, learn], int(K), random_state=seed, **options)
         fit.append(result.objective / (M * len(learn)))
         loss = predict(frames[:, :, out], learned_by(result), np.random.default_rng(parts)).nll
-        predicted.append(loss)
-    return RankPath(tried, np.array(fit), np.array(predicted))
+        prediction.append(loss)
+    return RankPath(numbers, np.array(fit), np.array(prediction))

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from asyncio import CancelledError
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from typing import Any, Literal
 
 import numpy as np
@@ -33,16 +33,22 @@ class Cluster:
         self.timeout = timeout()
         self.address: str = client.scheduler.address
 
+    def submit(self, function: Callable[..., Any], *args: Any, address: str | None = None) -> Any:
+        """Return the future of a task, on the worker of this address if it is not lost."""
+        if self.client.status == "closed":
+            raise self._without_scheduler(CancelledError())
+        where = {} if address is None else {"workers": [address], "allow_other_workers": True}
+        return self.client.submit(function, *args, pure=False, **where)
+
     def send(self, array: Array) -> Any:
         """Return a future of an array, which keeps its order in memory: C or Fortran."""
         order: Literal["C", "F"] = "F" if array.flags.fnc else "C"
         flat = array.flatten(order)  # a copy: the caller may go on with his
         n = max(1, PIECE // array.itemsize)
         pieces: list[Any] = [flat[i : i + n] for i in range(0, max(flat.size, 1), n)]
-        submit = self.client.submit
         if len(pieces) > 1:
-            pieces = [submit(np.array, piece, pure=False) for piece in pieces]
-        return submit(joined, pieces, array.shape, order, pure=False)
+            pieces = [self.submit(np.array, piece) for piece in pieces]
+        return self.submit(joined, pieces, array.shape, order)
 
     def threads(self) -> list[str]:
         """Return the address of a worker for each of their threads; wait for a worker if needed.
@@ -178,6 +184,11 @@ def compute(tasks: list[Any]) -> list[Any]:
     return Cluster(client).results(client.compute(tasks))
 
 
+def chunks(Y: AnyArray) -> list[Any]:
+    """Return the chunks of a dask array as delayed arrays, with the same tasks in every graph."""
+    return list(Y.to_delayed(optimize_graph=False).ravel())
+
+
 def in_memory(Y: AnyArray) -> Array:
     """Compute a dask array (C, M, N) that is chunked along frames alone."""
-    return np.concatenate(compute(list(Y.to_delayed().ravel())), axis=2)
+    return np.concatenate(compute(chunks(Y)), axis=2)

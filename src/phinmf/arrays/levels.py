@@ -15,7 +15,7 @@ from phinmf import arrays
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import cluster, lazy
 from phinmf.arrays.lazy import is_lazy
-from phinmf.arrays.parallel_map import parallel_map
+from phinmf.arrays.threads import parallel_map
 
 FRAMES = 1024  #: that are processed at a time
 THREADS_PAY = 2**22  #: minimum number of samples in memory for which threads save time
@@ -50,8 +50,13 @@ def each(
     if stretches is None:
         ends = np.cumsum(Y.chunks[2])
         stretches = [slice(b - n, b) for n, b in zip(Y.chunks[2], ends.tolist(), strict=True)]
-    delayed = lazy.dask().delayed(function)
-    return cluster.compute([delayed(Y[:, :, s]) for s in stretches])
+    delayed = lazy.dask().delayed(of_pieces)
+    return cluster.compute([delayed(function, cluster.chunks(Y[:, :, s])) for s in stretches])
+
+
+def of_pieces(function: Callable[[Array], Out], pieces: list[Array]) -> Out:
+    """Apply a function to pieces (C, M, …) of frames, joined."""
+    return function(pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=2))
 
 
 def short_stretches(N: int) -> list[slice]:

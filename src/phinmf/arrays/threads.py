@@ -1,11 +1,22 @@
-"""Worker threads with one BLAS thread each, which change nothing for the caller."""
+"""Worker threads with one BLAS thread each, which change nothing for the caller.
+
+Invariants:
+
+* While any of our threads computes, BLAS has one thread; the last of them restores the number that
+  the caller had. So results do not depend on the number of threads.
+* Results of items are used in the order of the items, whichever thread computed them.
+* A fork waits until nothing is half done (`no_fork`). In the child, locks are free, and pools start
+  threads of their own.
+* After an error or an interrupt, no new item is started, and those that run are waited for.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
@@ -23,7 +34,7 @@ def available() -> int:
 class NoFork:
     """While a thread is inside this context, a fork of the process waits.
 
-    So a child process inherits no unfinished work and no lock that is held.
+    So a child process inherits no unfinished work and no locked lock.
     """
 
     def __init__(self) -> None:
@@ -65,7 +76,7 @@ class SingleThreadedBlas:
         self._of_thread = threading.local()
         self._limiter: Any = None
         self._blas: Any = None
-        self._n_modules = 0  #: that were imported when BLAS libraries were looked for
+        self._n_modules = 0  #: number of imported modules when BLAS libraries were looked for
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
 
@@ -73,7 +84,7 @@ class SingleThreadedBlas:
         with no_fork:
             if self._inside == 0:
                 release_control()
-                self._limiter = self._found_blas().limit(limits=1)
+                self._limiter = self._blas_libraries().limit(limits=1)
             self._inside += 1
             self._of_thread.inside = self._inside_of_thread() + 1
 
@@ -84,7 +95,7 @@ class SingleThreadedBlas:
             if self._inside == 0:
                 self._restore()
 
-    def _found_blas(self) -> Any:
+    def _blas_libraries(self) -> Any:
         """Return the BLAS libraries of this process, which only an import makes more."""
         if self._n_modules != len(sys.modules):
             self._n_modules = len(sys.modules)
@@ -183,3 +194,35 @@ class Workers:
             wait(others)
         for other in others:
             other.result()
+
+
+def parallel_map(
+    work: Callable[[In], Out], items: Iterable[In], n_threads: int | None = None
+) -> Iterator[Out]:
+    """Yield what `work` returns for each item, in the order of the items.
+
+    Threads work on as many items as there are threads while the caller uses a result, each with
+    BLAS on one thread, so the bits do not depend on how many there are. At most n + 1 results wait
+    at a time for n threads, however many items there are. An error in a thread is raised here, when
+    its item is due. With one thread, everything is done by the caller itself.
+    """
+
+    def work_alone(item: In) -> Out:
+        with single_threaded_blas:
+            return work(item)
+
+    n = n_threads or available()
+    if n == 1:
+        yield from map(work_alone, items)
+        return
+    waiting: deque[Future[Out]] = deque()
+    pool = ThreadPoolExecutor(n, thread_name_prefix="phinmf")
+    try:
+        for item in items:
+            waiting.append(pool.submit(work_alone, item))
+            if len(waiting) > n:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:  # after an error or an interrupt, nothing new is started
+        pool.shutdown(cancel_futures=True)

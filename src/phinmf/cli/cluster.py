@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import logging
+import queue
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from phinmf.arrays.cluster import Cluster
     from phinmf.cli.request import Request
     from phinmf.unmixing.record import FolderRecord
+
+CONNECT = 10.0  #: maximum number of seconds to wait for a scheduler
 
 
 def tasks(
@@ -44,16 +48,32 @@ def tasks(
 
 
 def connected(address: str) -> Any:
-    """Return a client of the cluster whose scheduler has this address."""
+    """Return a client of the cluster whose scheduler has this address.
+
+    It is made in another thread, because its timeout has no effect if a program listens at the
+    address but never answers.
+    """
     from phinmf.arrays import lazy
 
+    Client, outcomes = lazy.distributed().Client, queue.SimpleQueue[Any]()
+
+    def attempt() -> None:
+        try:
+            outcomes.put(Client(address, timeout=CONNECT))
+        except (TimeoutError, OSError, ValueError) as error:
+            outcomes.put(error)
+
+    threading.Thread(target=attempt, daemon=True).start()
     try:
-        return lazy.distributed().Client(address, timeout=10)
-    except (TimeoutError, OSError, ValueError) as error:
+        client = outcomes.get(timeout=1.2 * CONNECT)
+    except queue.Empty as error:
+        client = error
+    if isinstance(client, Exception):
         raise ConnectionError(
-            f"no Dask scheduler answers at {address} within 10 s: start one with dask scheduler,"
-            " and pass the address that it prints, such as tcp://10.0.0.1:8786"
-        ) from error
+            f"no Dask scheduler answers at {address} within {CONNECT:g} s: start one with dask"
+            " scheduler, and pass the address that it prints, such as tcp://10.0.0.1:8786"
+        ) from client
+    return client
 
 
 def absolute(request: Request) -> Request:

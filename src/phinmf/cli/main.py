@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import phinmf
-from phinmf.cli import demo, env, export, report, score, studio, unmix
+from phinmf.cli import demo, env, export, report, studio, unmix
 from phinmf.cli.exit_codes import FAILED, USAGE
 from phinmf.cli.options import as_typed, dashed
 from phinmf.cli.signals import Ended, ended_by_signals
@@ -22,7 +22,6 @@ COMMANDS = (
     ("export", export, "write groups, components or a mix as numbered files", export.EPILOG),
     ("demo", demo, "unmix the built-in example and write a page to listen to", None),
     ("report", report, "write the page of an unmixed folder again", None),
-    ("score", score, "compare estimates with the true sources", score.EPILOG),
     ("env", env, "versions, threads, and what is missing", None),
 )
 EXAMPLES = """\
@@ -30,7 +29,7 @@ examples:
   phinmf unmix song.flac -k 8 -o out/
   phinmf unmix song.wav --preview
   phinmf unmix out/song --group "drums=1,4-6 bass=2"
-  phinmf score out/song --reference stems/
+  phinmf export out/song -o song-groups
 """
 
 

@@ -25,7 +25,7 @@ from numpy.typing import DTypeLike
 
 from phinmf._types import AnyArray, Array, Indices, Mask
 from phinmf.arrays import lazy, room_for_frames
-from phinmf.arrays.cluster import PIECE, Cluster, check_versions, versions
+from phinmf.arrays.cluster import PIECE, Cluster, check_versions, chunks, versions
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence, Penalty
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective, links_among, links_of
@@ -39,6 +39,11 @@ from phinmf.linalg.algebra import Algebra
 
 Future = Any  #: of `distributed`
 Chain = dict[str, Array]  #: Φ, T₁, T₂, … by the keys of their futures
+
+NOT_SMOOTHED = (
+    "smoothness is set, but the activations of frames on a cluster are not smoothed: leave it out,"
+    " or pass frames in memory without engine='dask'"
+)
 
 
 class LazyActivations(HeldActivations):
@@ -95,11 +100,10 @@ class DaskEngine(Engine):
             around = np.append(self.links, False)[frames.start : frames.stop + 1]
             stretch = replace(stretch, weights=self.weights[frames], links=around)
             self.shards.append(
-                client.submit(
-                    shard_of, self._pieces(Y, frames), stretch, versions(),
-                    pure=False, workers=[address], allow_other_workers=True,
+                self.cluster.submit(
+                    shard_of, self._pieces(Y, frames), stretch, versions(), address=address
                 )
-            )  # fmt: skip
+            )
             self.frames.append(frames)
             self.addresses.append(address)
 
@@ -109,13 +113,13 @@ class DaskEngine(Engine):
         Any worker may compute them: Dask does not begin a task that depends on no other one if the
         workers that it was meant for are lost, though others are allowed.
         """
-        client, Y = self.cluster.client, Y[:, :, frames]
+        Y = Y[:, :, frames]
         if lazy.is_lazy(Y):
-            return list(client.compute(list(Y.to_delayed().ravel())))
+            return list(self.cluster.client.compute(chunks(Y)))
         C, M, n = Y.shape
         step = max(1, PIECE // (C * M * Y.itemsize))
         rows = [Y[:, :, i : i + step].transpose(0, 2, 1) for i in range(0, n, step)]
-        return [client.submit(frames_of, np.array(r), pure=False) for r in rows]
+        return [self.cluster.submit(frames_of, np.array(r)) for r in rows]
 
     def __enter__(self) -> DaskEngine:
         self.workers.__enter__()
@@ -154,10 +158,7 @@ class DaskEngine(Engine):
 
     def _submit(self, i: int, task: Callable[..., Any], *args: Any) -> Future:
         """Return the future of a function of the shard of this number, and of other arguments."""
-        return self.cluster.client.submit(
-            task, self.shards[i], *args,
-            pure=False, workers=[self.addresses[i]], allow_other_workers=True,
-        )  # fmt: skip
+        return self.cluster.submit(task, self.shards[i], *args, address=self.addresses[i])
 
     def _results(self, call: Callable[[int], tuple[Any, ...]]) -> list[Any]:
         """Return the results of a task of every shard; `call` returns it and its arguments."""
@@ -221,28 +222,21 @@ class DaskEngine(Engine):
         self.H, self.H_is_sent = H, False
 
     def scale_activations(self, s: Array) -> None:
-        submit = self.cluster.client.submit
-        self._set_updated([submit(scaled, H, s, pure=False) for H in self.H])
+        self._set_updated([self.cluster.submit(scaled, H, s) for H in self.H])
 
     def activation_sums(self) -> Array:
         return np.asarray(self.sums(lambda i: (activation_sums, self.H[i]))[0])
 
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
         if penalty.smoothness:
-            raise ValueError(
-                "smoothness is set, but the activations of frames on a cluster are not smoothed:"
-                " leave it out, or pass frames in memory without engine='dask'"
-            )
+            raise ValueError(NOT_SMOOTHED)
         rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
-        sent = self.cluster.send(W)
-        submit = self.cluster.client.submit
+        sent, submit = self.cluster.send(W), self.cluster.submit
         pairs = [
             self._submit(i, nmf_pass, self.matrices, sent, self.H[i], rates, eps, gamma)
             for i in range(len(self.shards))
         ]
-        updated, nodes = (
-            [submit(operator.itemgetter(k), p, pure=False) for p in pairs] for k in (0, 1)
-        )
+        updated, nodes = ([submit(operator.itemgetter(k), p) for p in pairs] for k in (0, 1))
         numerator, denominator, activation = self.added(self.cluster.results(nodes))
         if gamma:
             self._set_updated(updated)
@@ -260,7 +254,7 @@ class DaskEngine(Engine):
         )
 
     def roughness(self) -> float:
-        raise ValueError("the activations of frames on a cluster are not smoothed")
+        raise ValueError(NOT_SMOOTHED)
 
     def objective(self, W: Array, eps: float) -> Objective:
         return DaskObjective(self, eps, self.H, W)

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from phinmf._types import AnyArray, Array
+from phinmf.algorithm.options import Options
 from phinmf.arrays.lazy import dask
-from phinmf.divergences import Penalty
-from phinmf.fit.data import links_between
 from phinmf.fit.devices import ComputeDevice, check_processor
 from phinmf.fit.encode import EncodedFrames, encode
-from phinmf.fit.engine import divergence_of
-from phinmf.fit.options import penalty_for
 from phinmf.fit.prediction import Learned, Prediction, predict
+
+ALL = [field.name for field in fields(Options)]
+#: Options that the activations of new frames depend on.
+ENCODING = ("divergence", "sparsity", "smoothness", "floor", "engine", "n_threads")
 
 
 def encoded(
     estimator: Any,
     X: AnyArray,
     weights: Array | None = None,
-    first_frames: ArrayLike | None = None,
     engine: str | None = None,
     n_threads: int | None = None,
 ) -> EncodedFrames:
     """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
-    engine = engine or estimator.engine
+    options = options_of(estimator, ENCODING)
+    engine = engine or options.engine
     place = ComputeDevice("X", X, estimator.device, engine)
     with place.computing():
         found = encode(
@@ -36,25 +38,24 @@ def encoded(
             estimator.transform_matrix_,
             estimator.components_.T,
             scale=estimator.scale_,
-            penalty=penalty_of(estimator),
-            floor=estimator.floor,
-            divergence=estimator.divergence,
+            penalty=options.penalty,
+            floor=options.floor,
+            divergence=options.divergence,
             weights=weights,
-            links=links_between(first_frames, len(X)),
             engine=engine,
-            n_threads=n_threads or estimator.n_threads,
+            n_threads=n_threads or options.n_threads,
         )
         return found_back(found, place)
 
 
 def learned(estimator: Any) -> Learned:
     """Return what a fitted TLNMF has learned, and how it finds the activations of new frames."""
-    lazily = estimator.engine == "dask"  # a stretch of frames is in memory
+    options = options_of(estimator, ENCODING)
+    lazily = options.engine == "dask"  # a stretch of frames is in memory
     return Learned(
-        estimator.transform_matrix_, estimator.components_.T, estimator.scale_,
-        float(estimator.floor), divergence_of(estimator.divergence),
-        penalty_of(estimator),
-        "auto" if lazily else estimator.engine, estimator.n_threads,
+        estimator.transform_matrix_, estimator.components_.T, estimator.scale_, options.floor,
+        options.divergence, options.penalty, "auto" if lazily else options.engine,
+        options.n_threads,
     )  # fmt: skip
 
 
@@ -88,7 +89,6 @@ def activations_of_rows(X: Array, estimator: Any) -> Array:
     return encoded(estimator, X, engine="auto", n_threads=estimator.n_threads or 1).H.T
 
 
-def penalty_of(estimator: Any) -> Penalty:
-    """Return the penalty of a TLNMF."""
-    e = estimator
-    return penalty_for(divergence_of(e.divergence), e.sparsity, e.smoothness)
+def options_of(estimator: Any, names: Iterable[str] = ALL) -> Options:
+    """Return the checked options of a TLNMF, which has a parameter for each of them."""
+    return Options(**{name: getattr(estimator, name) for name in names})

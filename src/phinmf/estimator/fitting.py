@@ -12,16 +12,14 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Components
-from phinmf.algorithm.annealing import Anneal
 from phinmf.estimator import encoding
 from phinmf.estimator.callbacks import Task, with_callbacks
 from phinmf.fit.advice import advise
-from phinmf.fit.automatic import AUTO, MANY, checked_components
-from phinmf.fit.checkpoint import Files
+from phinmf.fit.automatic import AUTO, FIRST, checked_components
+from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames
 from phinmf.fit.initial_factors import fixed_parts
-from phinmf.fit.options import FitOptions, fit_options
 from phinmf.fit.problem import Problem, problem_of
 from phinmf.fit.seeds import spawn
 from phinmf.fit.verbose import print_end, printed
@@ -34,13 +32,12 @@ def fit(
     estimator: Any,
     X: AnyArray,
     weights: Array | None,
-    first_frames: ArrayLike | None,
     activations: ArrayLike | None,
 ) -> EncodedFrames:
     """Fit a TLNMF to validated frames, and return their encoding."""
     place = ComputeDevice("X", X, estimator.device, estimator.engine)
     with place.computing():
-        return fit_here(estimator, place.take(X), place, weights, first_frames, activations)
+        return fit_here(estimator, place.take(X), place, weights, activations)
 
 
 def fit_here(
@@ -48,14 +45,13 @@ def fit_here(
     X: Array,
     place: ComputeDevice,
     weights: Array | None,
-    first_frames: ArrayLike | None,
     activations: ArrayLike | None,
 ) -> EncodedFrames:
     """Fit to frames that are on the device, and move what is learned to where `X` was given."""
     n_init = checks.count("n_init", estimator.n_init, 1)
-    problem = problem_for(estimator, X, weights, first_frames, activations)
+    problem = problem_for(estimator, X, weights, activations)
     advise(problem.data.frames, problem.options)
-    task = Task.of_fit(estimator, place.given, n_init)
+    task = Task.of_fit(estimator, place.frames, n_init)
     results = restarts(estimator, problem, task, place)
     del problem  # it holds a copy of the frames
     best = min(results, key=lambda result: result.objective)
@@ -68,7 +64,7 @@ def fit_here(
     estimator.converged_ = best.converged
     estimator.n_atoms_, estimator.energy_ = best.n_atoms, best.energy
     estimator.objectives_ = np.array([result.objective for result in results])
-    found = encoding.found_back(encoding.encoded(estimator, X, weights, first_frames), place)
+    found = encoding.found_back(encoding.encoded(estimator, X, weights), place)
     estimator.reconstruction_err_ = found.divergence
     estimator.objective_ = found.divergence + found.penalty
     estimator.atom_energies_ = found.energies * best.scale**2
@@ -76,34 +72,17 @@ def fit_here(
     return found
 
 
-def options_of(estimator: Any, anneal: bool | Anneal | None = None) -> FitOptions:
-    """Return the checked options of a fit; `anneal` replaces that of the estimator."""
-    e = estimator
-    return fit_options(
-        solver=e.solver, init=e.init, divergence=e.divergence,
-        sparsity=e.sparsity, smoothness=e.smoothness, n_atoms=e.n_atoms, floor=e.floor,
-        anneal=e.anneal if anneal is None else anneal, n_iter_nmf=e.n_iter_nmf,
-        n_iter_transform=e.n_iter_transform,
-        nmf_exponent=e.nmf_exponent, max_iter=e.max_iter, max_time=e.max_time, tol=e.tol,
-        engine=e.engine, n_threads=e.n_threads,
-    )  # fmt: skip
-
-
 def problem_for(
     estimator: Any,
     X: Array,
     weights: Array | None,
-    first_frames: ArrayLike | None,
     activations: ArrayLike | None,
 ) -> Problem:
     """Return the problem of a fit to these frames, which all restarts share."""
     K = number_for(estimator, activations)
-    options = options_of(estimator)
+    options = encoding.options_of(estimator)
     if K == AUTO:
-        return problem_of(
-            X.T, K, options, fixed=estimator.fixed, sample_weight=weights,
-            first_frames=first_frames,
-        )  # fmt: skip
+        return problem_of(X.T, K, options, fixed=estimator.fixed, sample_weight=weights)
     W: Array = np.zeros((0, X.shape[1]))  # not None: K may be larger than M only if W is given
     H = None
     if estimator.components is not None:
@@ -112,8 +91,9 @@ def problem_for(
         W = checks.factor("components", estimator.components, (n, X.shape[1]), np.float64)
     if estimator.warm_start and hasattr(estimator, "components_"):
         W = estimator.components_
-        H = encoding.encoded(estimator, X, first_frames=first_frames).H
-        options = options_of(estimator, False if estimator.anneal is None else None)
+        H = encoding.encoded(estimator, X).H
+        if options.method.anneal is None:
+            options = options.with_anneal(None)
         options = replace(options, init=ArrayInit(arrays.like(estimator.transform_matrix_, X)))
     if activations is not None:
         H = arrays.like(checks.factor("activations", activations, (len(X), K), np.float64).T, X)
@@ -125,7 +105,6 @@ def problem_for(
         H=H,
         fixed=estimator.fixed,
         sample_weight=weights,
-        first_frames=first_frames,
     )
 
 
@@ -152,13 +131,13 @@ def number_for(estimator: Any, activations: ArrayLike | None) -> Components:
 def check_parameters(estimator: Any) -> None:
     """Raise what a fit would raise for these parameters with any frames."""
     e = estimator
-    options_of(e)
+    encoding.options_of(e)
     checks.function("callback", e.callback)
     checks.generator(e.random_state)
     K = checked_components(e.n_components)
     checks.count("n_init", e.n_init, 1)
-    Files(e.checkpoint, e.checkpoint_every, e.resume)
-    fixed_parts(e.fixed, MANY if K == AUTO else K, has_H=True)
+    Checkpoint.of(e.checkpoint)
+    fixed_parts(e.fixed, FIRST if K == AUTO else K, has_H=True)
 
 
 def attributes(estimator: Any, Phi: Array, W: Array, scale: float) -> dict[str, Any]:
@@ -188,7 +167,7 @@ def restarts(estimator: Any, problem: Problem, task: Task, place: ComputeDevice)
     tasks: dict[int, Task] = {}
 
     def began(number: int) -> None:
-        max_iter = problem.options.algorithm.max_iter
+        max_iter = problem.options.max_iter
         tasks[number] = task.subtask("restart", number, max_iter)
 
     def watcher(number: int) -> Callable[[State], bool]:
@@ -208,6 +187,6 @@ def restarts(estimator: Any, problem: Problem, task: Task, place: ComputeDevice)
         printed(names[number], watcher(number) if watched else None, estimator.verbose)
         for number in range(n)
     ]
-    files = Files(estimator.checkpoint, estimator.checkpoint_every, estimator.resume)
+    checkpoint = Checkpoint.of(estimator.checkpoint)
     jobs = min(effective_n_jobs(estimator.n_jobs), n)
-    return problem.solve(random_states, callbacks, jobs, files, began, ended)
+    return problem.solve(random_states, callbacks, jobs, checkpoint, began, ended)

@@ -11,11 +11,11 @@ import sklearn
 
 from phinmf import storage
 from phinmf.algorithm.annealing import Anneal
+from phinmf.algorithm.options import Method, divergence_of
 from phinmf.arrays import to_numpy
 from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName
 from phinmf.estimator import saved_learner
-from phinmf.fit.checkpoint import File
-from phinmf.fit.engine import divergence_of
+from phinmf.fit.checkpoint import Checkpoint, File
 from phinmf.linalg.manifold import orthogonality_error
 from phinmf.result import History
 from phinmf.result.terms import KINDS, divergence_label, same_divergence
@@ -30,7 +30,12 @@ NUMBERS = (
     "energy_",
 )  # fmt: skip
 #: Classes of phinmf whose objects are stored as their fields.
-WITH_FIELDS: dict[str, Any] = {"Anneal": Anneal, **KINDS}
+WITH_FIELDS: dict[str, Any] = {
+    "Anneal": Anneal,
+    "Checkpoint": Checkpoint,
+    "Method": Method,
+    **KINDS,
+}
 WITH_FIELDS |= {kind.__name__: kind for kind in SOLVERS.values()}
 #: Parameters that a fitted model does not need: left out of the file if JSON cannot hold them.
 OPTIONAL = ("init", "components", "fixed", "random_state", "callback", "device")
@@ -113,7 +118,7 @@ def load(
 
 def label_of(divergence: str | Divergence) -> str:
     """Return the label of a divergence that is given by its name or as an object."""
-    return divergence_label(divergence_of(divergence))
+    return divergence_label(divergence_of("divergence", divergence))
 
 
 def registered_name(divergence: str | Divergence) -> str | Divergence:

@@ -13,15 +13,15 @@ from sklearn.utils.validation import check_is_fitted as check_attributes
 
 from phinmf import arrays, checks
 from phinmf._types import Array, Components, Indices, RandomState
+from phinmf.algorithm.options import divergence_of
 from phinmf.arrays.lazy import is_lazy
-from phinmf.estimator import fitting, validation
+from phinmf.estimator import encoding, fitting, validation
 from phinmf.fit import weights
 from phinmf.fit.advice import advise, refuse_transposed
 from phinmf.fit.automatic import AUTO, checked_components
 from phinmf.fit.blocks import converted
 from phinmf.fit.description import label
 from phinmf.fit.devices import ComputeDevice, check_same_device
-from phinmf.fit.engine import divergence_of
 from phinmf.fit.initial_factors import fixed_parts
 from phinmf.fit.online import Learner, OnlineFit, again, prepared
 from phinmf.fit.verbose import say
@@ -53,8 +53,8 @@ class PartialFitMixin:
         the first step. The history has a row for each step, the last 10,000 at most: what a block
         costs before anything is learned from it. The objective and `reconstruction_err_` are sums
         over steps. `verbose` prints a line after each step. `n_init`, `warm_start`, `max_time`,
-        `checkpoint` and `resume` have no effect here, nor has what a callback returns: to stop and
-        continue later, `save` and `load` the model.
+        and `checkpoint` have no effect here, nor has what a callback returns: to stop and continue
+        later, `save` and `load` the model.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ def learn_more(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) ->
         )
     others = {"sample_weight": sample_weight, "components": estimator.components}
     check_same_device("X", frames, {**others, "init": estimator.init})
-    frame_weights = weights.checked(sample_weight, None, len(frames), may_be_zero=True)
+    frame_weights = weights.weights_of(sample_weight, len(frames), may_be_zero=True)
     place = ComputeDevice("X", frames, estimator.device)
     with place.computing():
         Y = place.take(frames).T[None]
@@ -134,7 +134,7 @@ def check_is_fitted(estimator: Any) -> None:
 
 def begun(estimator: Any, Y: Array) -> Learner:
     """Begin with the first frames (1, M, n), from what `fit` has learned if it was called."""
-    e, M, options = estimator, Y.shape[1], fitting.options_of(estimator)
+    e, M, options = estimator, Y.shape[1], encoding.options_of(estimator)
     K = checked_components(e.n_components)
     W = arrays.zeros((M, 0), Y, np.float64)
     if e.components is not None:
@@ -146,7 +146,7 @@ def begun(estimator: Any, Y: Array) -> Learner:
     kept = None if columns is None else arrays.indices(columns, Y)
     seed, first = drawn_seed(e.random_state), arrays.copied(Y[:, :, :1])
     fit = online_fit(e, K, options.init, seed, W, keeps_Phi or M == 1, kept)
-    advise(Y, fit.options, more_come=True)
+    advise(Y, fit.options)
     if is_fitted(e):
         init = Continuation(arrays.like(e.transform_matrix_, Y))
         W = arrays.like(e.components_.T, Y, np.float64)
@@ -180,7 +180,7 @@ def online_fit(
 ) -> OnlineFit:
     """Return a fit with the parameters that the estimator has now, as far as they may change."""
     e = estimator
-    options = prepared(fitting.options_of(e), keeps_Phi)
+    options = prepared(encoding.options_of(e), keeps_Phi)
     if isinstance(init, Continuation):
         options = again(options, init.Phi)
     block_size = BLOCK * len(W)
@@ -210,7 +210,7 @@ def lasting(estimator: Any) -> tuple[str, ...]:
     """Return the parameters that what was learned depends on, as texts."""
     e = estimator
     components = None if e.components is None else label(arrays.to_numpy(e.components))
-    divergence = divergence_label(divergence_of(e.divergence))
+    divergence = divergence_label(divergence_of("divergence", e.divergence))
     values = {"n_components": e.n_components, "divergence": divergence, "fixed": e.fixed}
     return tuple(f"{name}={v!r}" for name, v in (values | {"components": components}).items())
 

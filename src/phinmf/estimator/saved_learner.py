@@ -10,7 +10,7 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import Array
 from phinmf.algorithm.window import Window
-from phinmf.estimator import fitting
+from phinmf.estimator import encoding
 from phinmf.estimator.partial import lasting, online_fit
 from phinmf.fit.automatic import checked_components
 from phinmf.fit.online import Learned, Learner, Progress
@@ -84,7 +84,7 @@ def restored(model: Any, header: dict[str, Any], parts: dict[str, Any]) -> Learn
     def length(name: str) -> int:
         return stored.arrays[name].shape[-1] if name in stored.arrays else 0
 
-    init = fitting.options_of(model).init
+    init = encoding.options_of(model).init
     if "init" in stored.arrays:
         init = ArrayInit(stored.arrays["init"])
         init = Continuation(init.Phi) if header["continues"] is True else init

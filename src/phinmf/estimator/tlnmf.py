@@ -11,9 +11,7 @@ from sklearn.utils.validation import check_array
 
 from phinmf import arrays, checks
 from phinmf._types import Array, Components, Device, Fixed, RandomState
-from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import Options
-from phinmf.algorithm.restart import Callback
+from phinmf.algorithm.options import Method, Options
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
@@ -22,9 +20,9 @@ from phinmf.estimator.callbacks import CallbackSupportMixin
 from phinmf.estimator.partial import FORGET_FACTOR, PartialFitMixin, check_is_fitted
 from phinmf.fit import devices, weights
 from phinmf.fit.advice import refuse_transposed
-from phinmf.fit.checkpoint import File, Files
+from phinmf.fit.checkpoint import Checkpoint, File
 from phinmf.inits import Init, InitName
-from phinmf.result import History
+from phinmf.result import Callback, History
 from phinmf.solvers import Solver, SolverName
 
 
@@ -47,9 +45,7 @@ class TLNMF(
     n_components : int or "auto"
         Number of components; "auto" counts them first, as in `tl_nmf`, once for all restarts. It
         may exceed the number of frames or of features, as scikit-learn expects.
-    solver, init, divergence, sparsity, smoothness, n_atoms, floor, anneal, n_iter_nmf
-        As in `tl_nmf`.
-    n_iter_transform, nmf_exponent, max_iter, max_time, tol
+    solver, init, divergence, sparsity, smoothness, n_atoms, floor, method, max_iter, max_time, tol
         As in `tl_nmf`.
     components : array of shape (n_components, n_features), optional
         Start of the components: Wᵀ of `tl_nmf`, or its first rows.
@@ -57,7 +53,7 @@ class TLNMF(
         What is not updated: "Phi" (`init`), "W" (`components`, or some of them:
         ``{"W": [0, 1]}``), "H" (the activations given to `fit`).
     warm_start : bool
-        Whether `fit` starts where the last one ended; then it anneals only if `anneal` is set.
+        Whether `fit` starts where the last one ended; then it anneals only if `method` says so.
     forget_factor : float
         Of `partial_fit`: how much earlier frames count after each block, > 0 and ≤ 1. With 0.95 a
         frame counts half after 14 blocks; with 1 all frames count the same.
@@ -67,11 +63,7 @@ class TLNMF(
         Number of restarts; the one with the lowest objective is kept.
     n_jobs : int, optional
         Number of restarts that run at the same time, in threads that share the processors.
-    random_state, callback, verbose
-        As in `tl_nmf`.
-    checkpoint, checkpoint_every, resume
-        As in `tl_nmf`; with several restarts each has its own file, ``….0``, ``….1`` and so on.
-    engine : str
+    random_state, callback, verbose, checkpoint, engine
         As in `tl_nmf`.
     device : str, optional
         Where to compute, as in `tl_nmf`. Frames may be a tensor of PyTorch: what is learned and
@@ -139,17 +131,14 @@ class TLNMF(
         self,
         n_components: Components = 10,
         *,
-        solver: SolverName | Solver | None = "lbfgs",
-        init: InitName | Init | ArrayLike = "dct",
-        divergence: DivergenceName | Divergence = "itakura-saito",
-        sparsity: float | None = None,
-        smoothness: float = 0.0,
-        n_atoms: int | float | None = None,
+        solver: SolverName | Solver | None = Options.solver,
+        init: InitName | Init | ArrayLike = Options.init,
+        divergence: DivergenceName | Divergence = Options.divergence,
+        sparsity: float | None = Options.sparsity,
+        smoothness: float = Options.smoothness,
+        n_atoms: int | float | None = Options.n_atoms,
         floor: float = Options.floor,
-        anneal: bool | Anneal | None = None,
-        n_iter_nmf: int = Options.n_iter_nmf,
-        n_iter_transform: int = Options.n_iter_transform,
-        nmf_exponent: float = Options.nmf_exponent,
+        method: Method | None = Options.method,
         max_iter: int = Options.max_iter,
         max_time: float | None = Options.max_time,
         tol: float = Options.tol,
@@ -163,12 +152,10 @@ class TLNMF(
         random_state: RandomState = None,
         callback: Callback | None = None,
         verbose: bool = False,
-        checkpoint: File | None = None,
-        checkpoint_every: float = Files.every,
-        resume: File | bool = False,
-        engine: EngineName = "auto",
+        checkpoint: File | Checkpoint | None = None,
+        engine: EngineName = Options.engine,
         device: Device = None,
-        n_threads: int | None = None,
+        n_threads: int | None = Options.n_threads,
     ) -> None:
         self.n_components = n_components
         self.solver = solver
@@ -178,10 +165,7 @@ class TLNMF(
         self.smoothness = smoothness
         self.n_atoms = n_atoms
         self.floor = floor
-        self.anneal = anneal
-        self.n_iter_nmf = n_iter_nmf
-        self.n_iter_transform = n_iter_transform
-        self.nmf_exponent = nmf_exponent
+        self.method = method
         self.max_iter = max_iter
         self.max_time = max_time
         self.tol = tol
@@ -196,8 +180,6 @@ class TLNMF(
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.resume = resume
         self.engine = engine
         self.device = device
         self.n_threads = n_threads
@@ -208,8 +190,6 @@ class TLNMF(
         y: Any = None,
         *,
         sample_weight: ArrayLike | None = None,
-        frame_mask: ArrayLike | None = None,
-        first_frames: ArrayLike | None = None,
         activations: ArrayLike | None = None,
     ) -> TLNMF:
         """Learn the transform and the components.
@@ -224,10 +204,6 @@ class TLNMF(
         sample_weight : array of shape (n_frames,), optional
             How often each frame counts; 0 leaves it out. X that looks transposed is refused unless
             weights, or 1 for all frames, say which axis these have.
-        frame_mask : bool array of shape (n_frames,), optional
-            True for frames to leave out.
-        first_frames : array of int, optional
-            Frames that begin a recording: activations are not smooth across them.
         activations : array of shape (n_frames, n_components), optional
             Start of the activations, in the units of X².
 
@@ -236,13 +212,7 @@ class TLNMF(
         TLNMF
             The estimator itself.
         """
-        self.fit_transform(
-            X,
-            sample_weight=sample_weight,
-            frame_mask=frame_mask,
-            first_frames=first_frames,
-            activations=activations,
-        )
+        self.fit_transform(X, sample_weight=sample_weight, activations=activations)
         return self
 
     def fit_transform(
@@ -251,15 +221,13 @@ class TLNMF(
         y: Any = None,
         *,
         sample_weight: ArrayLike | None = None,
-        frame_mask: ArrayLike | None = None,
-        first_frames: ArrayLike | None = None,
         activations: ArrayLike | None = None,
     ) -> Array:
         """Learn and return the activations of the frames; the same as `fit`, then `transform`.
 
         Parameters
         ----------
-        X, y, sample_weight, frame_mask, first_frames, activations
+        X, y, sample_weight, activations
             As in `fit`.
 
         Returns
@@ -272,28 +240,26 @@ class TLNMF(
             frames = validation.validated(self, X)
             others: dict[str, object] = {
                 "sample_weight": sample_weight,
-                "frame_mask": frame_mask,
                 "activations": activations,
                 "components": self.components,
                 "init": self.init,
             }
             devices.check_same_device("X", frames, others)
             refuse_transposed(frames.T[None], sample_weight)
-            known = weights.checked(sample_weight, frame_mask, len(frames))
-            H = fitting.fit(self, frames, known, first_frames, activations).H.T
+            frame_weights = weights.weights_of(sample_weight, len(frames))
+            H = fitting.fit(self, frames, frame_weights, activations).H.T
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
-    def transform(self, X: ArrayLike, *, first_frames: ArrayLike | None = None) -> Array:
+    def transform(self, X: ArrayLike) -> Array:
         """Return the activations of frames; the transform and the components are fixed.
 
-        If `smoothness` is not 0, the activations of a frame depend on its neighbours.
+        If `smoothness` is not 0, the activations of a frame depend on its neighbours: then pass the
+        frames of each recording on their own.
 
         Parameters
         ----------
         X : array of shape (n_frames, n_features)
             Frames, on the same scale as those of the fit.
-        first_frames : array of int, optional
-            Frames that begin a recording: activations are not smooth across them.
 
         Returns
         -------
@@ -303,9 +269,9 @@ class TLNMF(
         """
         check_is_fitted(self)
         frames = validation.validated(self, X, reset=False)
-        if lazy.is_lazy(frames) and not encoding.penalty_of(self).smoothness:
+        if lazy.is_lazy(frames) and not self.smoothness:
             return encoding.encoded_lazily(self, frames)
-        H = encoding.encoded(self, frames, first_frames=first_frames).H.T
+        H = encoding.encoded(self, frames).H.T
         return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
     def inverse_transform(self, X: ArrayLike) -> Array:
@@ -364,8 +330,8 @@ class TLNMF(
         check_is_fitted(self)
         frames = validation.validated(self, X, reset=False)
         devices.check_same_device("X", frames, {"sample_weight": sample_weight})
-        known = weights.checked(sample_weight, None, len(frames))
-        return -encoding.predicted(self, frames, known).nll
+        frame_weights = weights.weights_of(sample_weight, len(frames))
+        return -encoding.predicted(self, frames, frame_weights).nll
 
     def save(self, path: File) -> None:
         """Write the fitted model to one .npz file, without pickle; `load` reads it.

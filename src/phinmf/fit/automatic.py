@@ -12,7 +12,7 @@ quietest atoms. The number depends on nothing but the frames and the start of th
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,23 +24,20 @@ from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.elimination import Count, eliminate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import flat_activations, normalise
-from phinmf.algorithm.options import Options
-from phinmf.algorithm.restart import Restart
+from phinmf.algorithm.options import Method, Options
 from phinmf.algorithm.run import Run
 from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
-from phinmf.divergences import Gaussian, Penalty
+from phinmf.divergences import Gaussian
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.initial_factors import fixed_parts
-from phinmf.fit.options import FitOptions
 from phinmf.inits import KLT, Frames
 from phinmf.result import Status
-from phinmf.solvers import LBFGS
 
 AUTO: Literal["auto"] = "auto"
-MANY, OF_LONG = 32, 24  #: components at first, and of frames that have more than `ATOMS` atoms
+FIRST, FIRST_OF_LONG = 32, 24  #: components at first, and if frames have more than `ATOMS` atoms
 USUAL = 10  #: components that are expected where nothing is counted yet
 SAMPLES, FRAMES = 2**19, 1000  #: samples that are looked at, and frames if these are long
 ATOMS = 128  #: maximum number of atoms that are learned to count components
@@ -61,18 +58,18 @@ class Counted(NamedTuple):
     path: list[Count]
 
 
-def count_components(data: Data, options: FitOptions) -> Counted:
+def count_components(data: Data, options: Options) -> Counted:
     """Return the number of components of the frames of a fit."""
-    frames, weights = some_frames(data)
-    learns = options.algorithm.solver is not None and not options.init.counts
+    frames, weights = sounding_frames(data)
+    learns = options.solver is not None and not options.init.counts
     X = in_start(frames, weights, options, learns)
-    max_time = options.algorithm.max_time
+    max_time = options.max_time
     how = Options(
-        solver=LBFGS() if learns else None,
-        anneal=None,
-        penalty=Penalty(SPARSITY),
+        solver="lbfgs" if learns else None,
+        divergence="gaussian",
+        sparsity=SPARSITY,
         floor=FLOOR,
-        n_iter_nmf=NMF_STEPS,
+        method=Method(anneal=False, n_iter_nmf=NMF_STEPS),
         max_iter=ITERATIONS if learns else ITERATIONS // 2,
         max_time=None if max_time is None else TIME_SHARE * max_time,
         tol=0.0,
@@ -100,7 +97,7 @@ def best_number(path: list[Count], data: Data) -> int:
     M, N = data.Y.shape[1], data.Y.shape[2] if data.weights is None else data.weights.sum()
     least = 2 * N * max(CHANCE, WORTH * M)  # the objective is twice a logarithm of the likelihood
     while True:
-        best = min(path, key=lambda at: at.objective + least * at.number)
+        best = min(path, key=lambda count: count.objective + least * count.number)
         if best.number <= 2:
             return best.number
         mean = (path[-2].objective - best.objective) / (best.number - 2)  # down to two
@@ -112,36 +109,35 @@ def best_number(path: list[Count], data: Data) -> int:
 def over_complete_path(data: Data, how: Options, n_threads: int | None) -> list[Count]:
     """Fit many components, then remove them one by one."""
     _, M, N = data.Y.shape
-    many = OF_LONG if M > ATOMS else MANY
-    K, rng = min(many, M, N), np.random.default_rng(0)
+    K, rng = min(FIRST_OF_LONG if M > ATOMS else FIRST, M, N), np.random.default_rng(0)
     identity = np.eye(M, dtype=np.float32)
     with engine_for("auto", data.Y, Gaussian(), n_threads, data.weights) as engine:
         model = Model(engine, how.penalty)
         W, _ = normalise(rng.exponential(size=(M, K)).astype(np.float32))
         H = flat_activations(engine.powers(), M, K, how.penalty)
-        restart = Restart(Iterate(identity, W, H), rng)
-        outcome = alternate(Run(model, how), restart, data.schedule(how))
+        run = Run(model, how, data.schedule(how), Iterate(identity, W, H), rng)
+        outcome = alternate(run)
         if outcome.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        last = outcome.last
+        last = outcome.iterate
         V = np.mean(np.square(last.Phi @ data.Y), axis=0)
         return eliminate(model, last, V, how.floor)
 
 
-def some_frames(data: Data) -> tuple[Array, Array | None]:
-    """Return some frames, evenly spaced among those that sound, on the host."""
+def sounding_frames(data: Data) -> tuple[Array, Array | None]:
+    """Return frames (C, M, n) and weights, evenly spaced among those that sound, on the host."""
     Y, weights = data.Y, data.weights
-    most = max(FRAMES, SAMPLES // Y.shape[1])
-    if Y.shape[2] > most:
+    largest = max(FRAMES, SAMPLES // Y.shape[1])
+    if Y.shape[2] > largest:
         sounding = np.flatnonzero(~arrays.to_numpy(levels(Y).silent))
-        places = np.linspace(0, len(sounding) - 1, min(most, len(sounding)))
+        places = np.linspace(0, len(sounding) - 1, min(largest, len(sounding)))
         which = sounding[np.unique(places.round().astype(int))]
         Y, weights = arrays.take_frames(Y, which), None if weights is None else weights[which]
     Y = in_memory(Y) if is_lazy(Y) else arrays.to_numpy(Y)
     return Y.astype(np.float32), weights
 
 
-def in_start(Y: Array, weights: Array | None, options: FitOptions, learns: bool) -> Array:
+def in_start(Y: Array, weights: Array | None, options: Options, learns: bool) -> Array:
     """Return the coefficients of frames in the start of the transform.
 
     Where the transform is learned to count components, these are the strongest coefficients of the
@@ -153,29 +149,30 @@ def in_start(Y: Array, weights: Array | None, options: FitOptions, learns: bool)
     return (Phi[:ATOMS] if learns else Phi) @ Y
 
 
-def is_auto(given: Any) -> bool:
+def is_auto(n_components: object) -> bool:
     """Whether components are to be counted; another text is refused, and so is a float."""
-    if isinstance(given, (str, float)) and given != AUTO:
+    if isinstance(n_components, (str, float)) and n_components != AUTO:
         raise TypeError(
-            f"n_components is {given!r}, but a whole number is needed, or 'auto' to count them"
+            f"n_components is {n_components!r}, but a whole number is needed, or 'auto' to count"
+            " them"
         )
-    return isinstance(given, str)
+    return isinstance(n_components, str)
 
 
-def checked_components(given: Any) -> Components:
+def checked_components(n_components: object) -> Components:
     """Return "auto" or a number of components."""
-    return AUTO if is_auto(given) else checks.count("n_components", given, 1)
+    return AUTO if is_auto(n_components) else checks.count("n_components", n_components, 1)
 
 
 def counted(
-    data: Data, options: FitOptions, W: ArrayLike | None, H: ArrayLike | None, fixed: Fixed
+    data: Data, options: Options, W: ArrayLike | None, H: ArrayLike | None, fixed: Fixed
 ) -> int:
-    """Return the number of components; refuse factors that are given for a known number."""
-    given = [name for name, factor in (("W", W), ("H", H)) if factor is not None]
-    if given:
+    """Return the number of components; refuse factors, which have a number of them already."""
+    factors = [name for name, factor in (("W", W), ("H", H)) if factor is not None]
+    if factors:
         raise ValueError(
-            f"n_components is 'auto', but {' and '.join(given)} is given for a known number of"
+            f"n_components is 'auto', but {' and '.join(factors)} is given for a known number of"
             " components: pass that number instead"
         )
-    keeps_Phi, _, _ = fixed_parts(fixed, 0, has_H=False)
-    return count_components(data, options.keeping_Phi() if keeps_Phi else options).number
+    fixes_Phi, _, _ = fixed_parts(fixed, 0, has_H=False)
+    return count_components(data, options.keeping_Phi() if fixes_Phi else options).number

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import os
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from phinmf import arrays, checks, storage
-from phinmf.algorithm.annealing import Schedule
-from phinmf.algorithm.model import Iterate
-from phinmf.algorithm.restart import CheckpointWriter, Restart, Snapshot
-from phinmf.algorithm.run import Run
+from phinmf.algorithm.alternate import Save
+from phinmf.algorithm.run import Run, Snapshot
 from phinmf.algorithm.stopping import rounding
 from phinmf.fit.stored_run import snapshot_of
+from phinmf.result import Status
 
 log = logging.getLogger("phinmf")
 
@@ -31,68 +29,63 @@ Description = Mapping[str, Any]  #: what a checkpoint must agree with, as JSON h
 
 
 @dataclass(frozen=True)
-class Files:
-    """Where a restart keeps checkpoints, and where it continues from."""
+class Checkpoint:
+    """A file that holds the state of a fit: argument `checkpoint` of `tl_nmf`.
 
-    checkpoint: File | None = None
-    every: float = 10.0  #: seconds
-    resume: File | bool = False
+    Parameters
+    ----------
+    path : path
+        The file; the one before it is kept as ``….previous``. With several restarts each has its
+        own file, ``….0``, ``….1`` and so on.
+    every : float
+        Minimum number of seconds between two checkpoints. They are taken after every fifth outer
+        iteration, or after any if Φ is not learned.
+    resume : bool
+        Continue from the file if it exists. It must be of a fit with the same frames, options,
+        start and random state: the result has the same bits as without the interruption.
+
+    Examples
+    --------
+    >>> import phinmf
+    >>> phinmf.Checkpoint("fit.npz", resume=True)
+    Checkpoint(path='fit.npz', every=10.0, resume=True)
+    """
+
+    path: File
+    every: float = 10.0
+    resume: bool = False
 
     def __post_init__(self) -> None:
-        every = checks.number("checkpoint_every", self.every, 0)
-        object.__setattr__(self, "every", every)
-        if not isinstance(self.resume, (bool, str, os.PathLike)):
-            raise TypeError(
-                f"resume is {self.resume!r}, but True, False or the path of a file is needed"
-            )
-        if self.resume is True and self.checkpoint is None:
-            raise ValueError("resume is True but no checkpoint is named: pass the path of one")
-
-    @property
-    def used(self) -> bool:
-        """Whether there is anything to write or to read."""
-        return self.checkpoint is not None or self.resume is not False
-
-    def of_restart(self, number: int, n: int) -> Files:
-        """The files of one of n restarts: each has its own."""
-        if n == 1 or not self.used:
-            return self
-        checkpoint, resume = self.checkpoint, self.resume
-        if checkpoint is not None:
-            checkpoint = f"{checkpoint}.{number}"
-        if not isinstance(resume, bool):
-            resume = f"{resume}.{number}"
-        return Files(checkpoint, self.every, resume)
-
-    def attach(
-        self,
-        restart: Restart,
-        known: Description,
-        run: Run,
-        schedule: Schedule,
-    ) -> Restart:
-        """Let a restart write checkpoints, and find where it continues instead of at its start."""
-        if self.checkpoint is not None:
-            check_place(self.checkpoint)
-            writer = FileWriter(self.checkpoint, self.every, known)
-            restart = dataclasses.replace(restart, checkpoint=writer)
-        source = self.source
-        if source is None:
-            return restart
-        resumed = read(source, known, restart.start, run, schedule)
-        check_length(source, resumed, run.options.max_iter)
-        return dataclasses.replace(restart, start=resumed.start, resumed=resumed)
-
-    @property
-    def source(self) -> File | None:
-        """The file to continue from, if there is one."""
+        if not isinstance(self.path, (str, os.PathLike)):
+            raise TypeError(f"checkpoint is {self.path!r}, but the path of a file is needed")
         if not isinstance(self.resume, bool):
-            return self.resume
-        path = self.checkpoint
-        return path if self.resume and path is not None and found(path) else None
+            raise TypeError(f"resume is {self.resume!r}, but True or False is needed")
+        object.__setattr__(self, "every", checks.number("every", self.every, 0))
+
+    @classmethod
+    def of(cls, checkpoint: File | Checkpoint | None) -> Checkpoint | None:
+        """Return the checkpoint of a path, or one unchanged."""
+        if checkpoint is None or isinstance(checkpoint, Checkpoint):
+            return checkpoint
+        return cls(checkpoint)
+
+    def of_restart(self, number: int, n: int) -> Checkpoint:
+        """Return the checkpoint of one of n restarts: each has its own file."""
+        if n == 1:
+            return self
+        return replace(self, path=f"{os.fspath(self.path)}.{number}")
+
+    def attach(self, run: Run, description: Description) -> Save:
+        """Let a run continue from the file if it shall; return what writes others."""
+        if self.resume and exists(self.path):
+            snapshot = read(self.path, description, run)
+            check_length(self.path, snapshot, run.options.max_iter)
+            run.resume(snapshot)
+        check_place(self.path)
+        return FileWriter(self.path, self.every, description).save
 
 
-class FileWriter(CheckpointWriter):
+class FileWriter:
     """Writes a checkpoint when `every` seconds have passed since the last one."""
 
     def __init__(self, path: File, every: float, known: Description) -> None:
@@ -101,21 +94,18 @@ class FileWriter(CheckpointWriter):
         self.known = known
         self.last = time.perf_counter()
 
-    def due(self) -> bool:
-        """Whether `every` seconds have passed."""
-        return time.perf_counter() - self.last >= self.every
-
-    def write(self, snapshot: Snapshot) -> None:
-        """Write a checkpoint."""
-        write(self.path, snapshot, self.known)
-        self.last = time.perf_counter()
+    def save(self, run: Run) -> None:
+        """Write a checkpoint of a run, if `every` seconds have passed."""
+        if time.perf_counter() - self.last >= self.every:
+            write(self.path, run.snapshot(), self.known)
+            self.last = time.perf_counter()
 
 
 def write(path: File, snapshot: Snapshot, known: Description) -> None:
     """Write a checkpoint; the previous one is kept beside it."""
-    last, memory, sample, stage, basis = snapshot.position
-    moments = {"start": snapshot.start, "last": last}
-    parts = {f"{k}_{name}": getattr(at, name) for k, at in moments.items() for name in FACTORS}
+    start, history, last, memory, stage, sample, basis = snapshot
+    moments = {"start": start, "last": last}
+    parts = {f"{k}_{name}": getattr(x, name) for k, x in moments.items() for name in FACTORS}
     if sample is not None:
         parts |= {f"sample_{k}": v for k, v in sample._asdict().items()}
     if basis is not None:
@@ -124,18 +114,18 @@ def write(path: File, snapshot: Snapshot, known: Description) -> None:
     parts = {name: arrays.to_numpy(array) for name, array in parts.items()}
     header = {
         "problem": dict(known),
-        "history": snapshot.history.to_json(),
+        "history": history.to_json(),
         "n_frames": stage.n_frames,
         "n_atoms": stage.n_atoms,
     }
     storage.write(path, "checkpoint", header, parts, keep_previous=True)
 
 
-def read(path: File, known: Description, start: Iterate, run: Run, schedule: Schedule) -> Snapshot:
+def read(path: File, known: Description, run: Run) -> Snapshot:
     """Read a checkpoint of the same problem; if it is damaged, the previous one."""
     stored = read_same(path, known)
     try:
-        snapshot = snapshot_of(stored, start, run, schedule)
+        snapshot = snapshot_of(stored, run)
         check_start(snapshot, run)
         return snapshot
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -192,7 +182,7 @@ def check_start(snapshot: Snapshot, run: Run) -> None:
     """Raise unless the objective at the start is that of the history: no result may be worse."""
     said = snapshot.history.start
     with np.errstate(all="ignore"):
-        cost = run.finish(snapshot.start, 0).objective
+        cost = run.evaluate(snapshot.start, 0, Status.MAX_ITER).objective
     if not abs(cost - said) <= rounding(said, run.shape, run.dtype):
         raise ValueError(f"its start has objective {cost:.6g}, but its history says {said:.6g}")
 
@@ -232,6 +222,6 @@ def is_checkpoint(path: Path) -> bool:
     return True
 
 
-def found(path: str | os.PathLike[str]) -> bool:
+def exists(path: str | os.PathLike[str]) -> bool:
     """Whether a checkpoint or its previous one exists."""
     return Path(path).exists() or storage.previous(path).exists()

@@ -20,7 +20,7 @@ from phinmf.arrays.levels import levels
 from phinmf.engines.base import links_among
 from phinmf.fit import scaling
 from phinmf.fit.digest import digest_of_frames
-from phinmf.fit.weights import checked, in_own_unit
+from phinmf.fit.weights import in_own_unit, weights_of
 from phinmf.inits import Frames
 from phinmf.once import once
 
@@ -31,7 +31,6 @@ class Data:
 
     frames: AnyArray  #: (C, M, N) as given, an array, a tensor or a dask array
     frame_weights: Array | None  #: (N,) as given
-    frame_links: Mask  #: (N,): whether each of them follows the one before
     unit: float  #: what sums must be multiplied by to be in the unit of the given weights
     Y: AnyArray  #: (C, M, n): the frames of the fit, at unit power
     scale: float  #: root mean square that they had
@@ -72,7 +71,7 @@ class Data:
         may_sample = whole and not o.penalty.smoothness  # a sample has no neighbours
         return Schedule(
             o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, may_sample, subspace, n_atoms,
-            o.tol,
+            o.tol, arrays.dtype_of(self.Y),
         )  # fmt: skip
 
 
@@ -81,15 +80,11 @@ def data_of(
     options: Options,
     *,
     sample_weight: ArrayLike | None = None,
-    frame_mask: ArrayLike | None = None,
-    first_frames: ArrayLike | None = None,
     may_merge: bool = True,
 ) -> Data:
     """Check frames and weights, leave out frames of weight 0, and scale the rest to unit power."""
     frames = checks.frames(Y)
-    links = links_between(first_frames, frames.shape[2])
-    frame_links = np.ones(frames.shape[2], bool) if links is None else links
-    frame_weights = checked(sample_weight, frame_mask, frames.shape[2])
+    frame_weights = weights_of(sample_weight, frames.shape[2])
     floor = options.floor
     penalty = options.penalty
     scaling.check_range(
@@ -101,41 +96,24 @@ def data_of(
     weights, unit = in_own_unit(frame_weights)
     used: Indices | slice = slice(None)
     columns: Indices | slice = slice(None)
+    links: Mask | None = None
     Y = frames
     if weights is not None and not weights.all():
         used = np.flatnonzero(weights)
         Y, weights = arrays.take_frames(Y, used), weights[used]
-        links = links_among(used, frame_links)
-    known = levels(Y)
-    if not isinstance(used, slice) and known.silent.all():
-        raise ValueError("the frames that are not masked are all zero: nothing can be learned")
-    scaling.check_floor(floor, scaling.check_audible(known), arrays.dtype_of(Y))
+        links = links_among(used, np.ones(frames.shape[2], bool))
+    level = levels(Y)
+    if not isinstance(used, slice) and level.silent.all():
+        raise ValueError("the frames whose weight is not 0 are all zero: nothing can be learned")
+    scaling.check_floor(floor, scaling.check_audible(level), arrays.dtype_of(Y))
     if may_merge and not options.penalty.smoothness and math.prod(Y.shape) < SINGLE_PAYS:
         few = in_memory(Y) if is_lazy(Y) else Y
         few, weights, columns = merge(few, weights)
         links = None  # frames are in another order
-        known = levels(few)
+        level = levels(few)
         Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
-    Y, scale = scaling.unit_power(Y, weights, known)
-    return Data(
-        frames, frame_weights, frame_links, unit, Y, scale, weights, used, columns, links
-    )  # fmt: skip
-
-
-def links_between(first_frames: ArrayLike | None, N: int) -> Mask | None:
-    """Return whether each of N frames follows the one before it; None if all do."""
-    if first_frames is None:
-        return None
-    numbers = np.atleast_1d(arrays.to_numpy(first_frames))
-    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not (
-        (numbers >= 0) & (numbers < N)
-    ).all():  # fmt: skip
-        raise ValueError(
-            f"first_frames is {first_frames!r}, but numbers of frames from 0 to {N - 1} are needed"
-        )
-    links = np.ones(N, bool)
-    links[numbers] = False
-    return links
+    Y, scale = scaling.unit_power(Y, weights, level)
+    return Data(frames, frame_weights, unit, Y, scale, weights, used, columns, links)
 
 
 def merge(Y: Array, weights: Array | None) -> tuple[Array, Array | None, Indices]:

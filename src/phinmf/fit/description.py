@@ -9,10 +9,10 @@ import numpy as np
 
 from phinmf import checks, inits
 from phinmf._types import Array, RandomState
+from phinmf.algorithm.options import Options
 from phinmf.fit.data import Data
 from phinmf.fit.digest import digest
-from phinmf.fit.initial_factors import GivenFactors
-from phinmf.fit.options import FitOptions
+from phinmf.fit.initial_factors import InitialFactors
 from phinmf.inits import Init
 from phinmf.result.terms import divergence_label
 
@@ -30,40 +30,34 @@ def seed_of(random_state: RandomState) -> Seed:
 
 
 def description(
-    options: FitOptions, data: Data, given: GivenFactors, K: int, seed: Seed
+    options: Options, data: Data, initial: InitialFactors, K: int, seed: Seed
 ) -> dict[str, Any]:
     """What a checkpoint must agree with, in values for JSON.
 
     Arrays are described as given: what is computed from them may differ in the last bit on another
     machine.
     """
-    kept, o = given.kept, options.algorithm
-    columns = None if kept.columns is None else kept.columns.tolist()
+    fixed, o = initial.fixed, options
+    columns = None if fixed.columns is None else fixed.columns.tolist()
     return {
         "frames": data.digest,
-        "first_frames": first_frames_label(data),
         "n_components": K,
         "divergence": divergence_label(options.divergence),
         "sparsity": o.penalty.sparsity,
-        "smoothness": o.penalty.smoothness,
+        "smoothness": o.smoothness,
         "floor": o.floor,
         "anneal": object_label("anneal", data.schedule(o).anneal),
         "solver": object_label("solver", o.solver),
-        "n_iter_nmf": o.n_iter_nmf,
-        "n_iter_transform": o.n_iter_transform,
+        "n_iter_nmf": o.method.n_iter_nmf,
+        "n_iter_transform": o.method.n_iter_transform,
         "nmf_exponent": o.nmf_exponent,
-        "fixed": {"W": columns, "H": kept.H is not None},
+        "fixed": {"W": columns, "H": fixed.H is not None},
         "random_state": seed,
         "init": init_label(options.init),
         "n_atoms": options.n_atoms,
-        "W": label(given.W) if given.W.shape[1] else None,
-        "H": None if given.H_as_given is None else label(given.H_as_given),
+        "W": label(initial.W) if initial.W.shape[1] else None,
+        "H": None if initial.H_original is None else label(initial.H_original),
     }
-
-
-def first_frames_label(data: Data) -> str | None:
-    """A text that identifies the frames that follow no other, if activations are smooth."""
-    return None if data.links is None else label(data.links.astype(np.float64))
 
 
 def init_label(init: Init) -> str:

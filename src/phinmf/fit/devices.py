@@ -22,23 +22,25 @@ P = ParamSpec("P")
 class ComputeDevice:
     """Where a fit of frames computes; its results go back to where the frames came from."""
 
-    def __init__(self, name: str, given: Any, device: Device = None, engine: str = "auto") -> None:
+    def __init__(
+        self, name: str, frames: AnyArray, device: Device = None, engine: str = "auto"
+    ) -> None:
         self.name = name
-        self.given = given
+        self.frames = frames
         self.device: Any = None  #: where the frames are moved to; None: they stay in NumPy's memory
-        if is_lazy(given) or (engine == "dask" and not arrays.is_tensor(given)):
+        if is_lazy(frames) or (engine == "dask" and not arrays.is_tensor(frames)):
             check_processor(name, device)
-        elif arrays.is_tensor(given):
-            self.device = given.device if device is None else torch_device(device)
+        elif arrays.is_tensor(frames):
+            self.device = frames.device if device is None else torch_device(device)
         elif device is not None and str(device) != "cpu":  # for which NumPy needs no PyTorch
             self.device = torch_device(device)
 
     @property
     def away(self) -> bool:
         """Whether it computes elsewhere than the frames are."""
-        if not arrays.is_tensor(self.given):
+        if not arrays.is_tensor(self.frames):
             return self.device is not None
-        return bool(self.device != self.given.device)
+        return bool(self.device != self.frames.device)
 
     def take(self, x: AnyArray) -> Array:
         """The same numbers where they are computed with."""
@@ -46,7 +48,7 @@ class ComputeDevice:
 
     def back(self, x: AnyArray) -> Any:
         """The same numbers as an array like the frames; None is None."""
-        return arrays.like(x, self.given) if self.away and x is not None else x
+        return arrays.like(x, self.frames) if self.away and x is not None else x
 
     def for_callback(self, state: State) -> State:
         """What a callback of the caller sees."""
@@ -67,8 +69,8 @@ class ComputeDevice:
 
     def memory_message(self) -> str:
         """How much is needed, how much is free, and what to do."""
-        shape, free = tuple(self.given.shape), free_memory(self.device)
-        itemsize = 4 if str(self.given.dtype).endswith("float32") else 8
+        shape, free = tuple(self.frames.shape), free_memory(self.device)
+        itemsize = 4 if str(self.frames.dtype).endswith("float32") else 8
         have = "" if free is None else f", and {size(free)} are free now"
         return (
             f"{self.device} has too little memory: {self.name} of shape {shape} needs about"
@@ -116,43 +118,43 @@ def torch_device(device: Device) -> Any:
         raise ImportError(
             f'device is {device!r}, which needs PyTorch: pip install "phinmf[gpu]"'
         ) from None
-    known = "'cpu', 'cuda' or one of several as 'cuda:1'"
+    names = "'cpu', 'cuda' or one of several as 'cuda:1'"
     try:
-        found = torch.device(device)
+        place = torch.device(device)
     except (RuntimeError, TypeError, ValueError):
         raise ValueError(
-            f"device is {device!r}, which PyTorch does not know: use {known}"
+            f"device is {device!r}, which PyTorch does not know: use {names}"
         ) from None
-    if found.type == "cuda":
+    if place.type == "cuda":
         n = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if n == 0:
             raise ValueError(
                 f"device is {device!r}, but PyTorch finds no CUDA device: use device='cpu', or"
                 " install a driver and a PyTorch with CUDA"
             )
-        if (found.index or 0) >= n:
+        if (place.index or 0) >= n:
             raise ValueError(
                 f"device is {device!r}, but there are {n} CUDA devices: use 'cuda:0' to"
                 f" 'cuda:{n - 1}'"
             )
-        return torch.device("cuda", torch.cuda.current_device()) if found.index is None else found
+        return torch.device("cuda", torch.cuda.current_device()) if place.index is None else place
     try:
-        torch.zeros(1, dtype=torch.float64, device=found).sum().item()
+        torch.zeros(1, dtype=torch.float64, device=place).sum().item()
     except Exception as error:
         raise ValueError(
-            f"device is {device!r}, which cannot compute in double precision here: use {known}"
+            f"device is {device!r}, which cannot compute in double precision here: use {names}"
         ) from error
-    return found
+    return place
 
 
-def check_same_device(name: str, given: Any, others: Mapping[str, Any]) -> None:
+def check_same_device(name: str, frames: AnyArray, others: Mapping[str, Any]) -> None:
     """Raise if a tensor is on another device than the frames; arrays of NumPy are moved."""
-    here = str(given.device) if arrays.is_tensor(given) else "cpu"
+    device = str(frames.device) if arrays.is_tensor(frames) else "cpu"
     for other, value in others.items():
-        if arrays.is_tensor(value) and str(value.device) != here:
+        if arrays.is_tensor(value) and str(value.device) != device:
             raise ValueError(
-                f"{other} is on {value.device} but {name} is on {here}: move one to the other's"
-                f" device, as {other}.to({here!r})"
+                f"{other} is on {value.device} but {name} is on {device}: move one to the other's"
+                f" device, as {other}.to({device!r})"
             )
 
 
@@ -161,20 +163,20 @@ def computed_on_device(function: Callable[P, Result]) -> Callable[P, Result]:
     signature = inspect.signature(function)
 
     @functools.wraps(function)
-    def wrapper(*args: P.args, **how: P.kwargs) -> Result:
-        bound = signature.bind(*args, **how)
-        given = bound.arguments
-        Y, device = given["Y"], given.pop("device", None)
-        if device is None and not any(map(arrays.is_tensor, given.values())):
-            return function(*args, **how)
-        check_same_device("Y", Y, given)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> Result:
+        bound = signature.bind(*args, **kwargs)
+        arguments = bound.arguments
+        Y, device = arguments["Y"], arguments.pop("device", None)
+        if device is None and not any(map(arrays.is_tensor, arguments.values())):
+            return function(*args, **kwargs)
+        check_same_device("Y", Y, arguments)
         frames = Y if arrays.is_tensor(Y) else checks.frames(Y)
-        place = ComputeDevice("Y", frames, device, given.get("engine", "auto"))
+        place = ComputeDevice("Y", frames, device, arguments.get("engine", "auto"))
         with place.computing():
-            given["Y"] = place.take(place.given)
-            callback = checks.function("callback", given.get("callback"))
+            arguments["Y"] = place.take(place.frames)
+            callback = checks.function("callback", arguments.get("callback"))
             if callback is not None:
-                given["callback"] = lambda state: callback(place.for_callback(state))
+                arguments["callback"] = lambda state: callback(place.for_callback(state))
             result = function(*bound.args, **bound.kwargs)
             factors = {name: place.back(getattr(result, name)) for name in ("Phi", "W", "H")}
             return dataclasses.replace(result, **factors)

@@ -1,4 +1,4 @@
-"""Activations of frames for a known transform and dictionary, each frame on its own."""
+"""Activations of frames for a learned transform and dictionary, each frame on its own."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from phinmf import arrays, checks
+from phinmf import arrays
 from phinmf._types import AnyArray, Array, Mask
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Divergence, Penalty
-from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among
 from phinmf.engines.converging import CHECK_EVERY
 from phinmf.fit import scaling
-from phinmf.fit.engine import divergence_of, engine_for
+from phinmf.fit.engine import engine_for
 from phinmf.fit.weights import in_own_unit
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry, at its power
@@ -32,7 +31,7 @@ class EncodedFrames(NamedTuple):
     energies: Array  #: (M,): of each atom, weighted, at unit power
 
     def times(self, unit: float) -> EncodedFrames:
-        """The same in another unit of the weights."""
+        """Return the same in another unit of the weights."""
         if unit == 1:
             return self
         return EncodedFrames(
@@ -48,55 +47,53 @@ def encode(
     scale: float,
     penalty: Penalty,
     floor: float,
-    divergence: str | Divergence = "itakura-saito",
+    divergence: Divergence,
     weights: Array | None = None,
     links: Mask | None = None,
     engine: str = "auto",
     n_threads: int | None = None,
 ) -> EncodedFrames:
-    """Find the activations of frames Y (C, M, N), given Φ, W and the scale they were learned at.
+    """Compute the activations of frames Y (C, M, N) for a Φ, a W and the scale of their fit.
 
     Each frame starts from its own best flat model and stops when it has converged. So its result
     does not depend on the other frames, up to rounding, which depends on the number of columns of
     a product. Only smooth activations depend on their neighbours, to which `links` are given. If a
     device is named, the frames stay where they are, and shards of them compute there.
     """
-    divergence = divergence_of(divergence)
-    checks.known("engine", engine, ["auto", *ENGINES])
     weights, weight_unit = in_own_unit(weights)
     dtype = arrays.dtype_of(Y)
     scaling.check_range(dtype, sparsity=penalty.sparsity, floor=floor)
     Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
-    known = levels(Y)
-    if known.bad:
-        raise ValueError(f"the frames have {known.bad} NaN or infinite values: remove them")
-    heard = ~known.silent
-    if floor == 0 and not heard.all():  # a silent frame gets activations 0
+    level = levels(Y)
+    if level.bad:
+        raise ValueError(f"the frames have {level.bad} NaN or infinite values: remove them")
+    loud = ~level.silent
+    if floor == 0 and not loud.all():  # a silent frame gets activations 0
         H = arrays.zeros((W.shape[1], Y.shape[2]), W, dtype)
-        if not heard.any():
+        if not loud.any():
             return EncodedFrames(H, 0.0, 0.0, arrays.zeros((len(W),), W, dtype))
-        there = arrays.to_numpy(heard)
-        some = None if weights is None else weights[there]
-        follow = links_among(there, np.ones(len(there), bool) if links is None else links)
-        found = encode(
-            Y[:, :, heard], Phi, W, scale=scale, penalty=penalty, floor=floor,
-            divergence=divergence, weights=some, links=follow, engine=engine, n_threads=n_threads,
+        mask = arrays.to_numpy(loud)
+        encoded = encode(
+            Y[:, :, loud], Phi, W, scale=scale, penalty=penalty, floor=floor,
+            divergence=divergence, weights=None if weights is None else weights[mask],
+            links=links_among(mask, np.ones(len(mask), bool) if links is None else links),
+            engine=engine, n_threads=n_threads,
         )  # fmt: skip
-        H[:, heard] = found.H
-        return found._replace(H=H).times(weight_unit)
-    unit = at_unit_power(Y, scale, float(known.largest.max()))
+        H[:, loud] = encoded.H
+        return encoded._replace(H=H).times(weight_unit)
+    unit = to_unit_power(Y, scale, float(level.largest.max()))
     columns, s = normalise(arrays.cast(W, np.float64))
-    with engine_for(engine, unit, divergence, n_threads, weights, links) as held:
-        held.rotate(Phi)
-        held.set_activations(flat_activations(held.powers(), len(W), W.shape[1], penalty))
-        held.converge_activations(columns, penalty, floor, TOLERANCE, MAX_UPDATES)
-        model, W = Model(held, penalty), arrays.cast(columns, dtype)
+    with engine_for(engine, unit, divergence, n_threads, weights, links) as frames:
+        frames.rotate(Phi)
+        frames.set_activations(flat_activations(frames.powers(), len(W), W.shape[1], penalty))
+        frames.converge_activations(columns, penalty, floor, TOLERANCE, MAX_UPDATES)
+        model, W = Model(frames, penalty), arrays.cast(columns, dtype)
         if penalty.smoothness:
             converge_smoothly(model, W, floor)
-        fit = held.objective(W, floor).loss()
-        H = held.activations() * (float(dtype.type(scale) ** 2) / arrays.cast(s, dtype))[:, None]
+        fit = frames.objective(W, floor).loss()
+        H = frames.activations() * (float(dtype.type(scale) ** 2) / arrays.cast(s, dtype))[:, None]
         cost = model.penalty_of(columns)
-        return EncodedFrames(H, fit, cost, held.energies()).times(weight_unit)
+        return EncodedFrames(H, fit, cost, frames.energies()).times(weight_unit)
 
 
 def converge_smoothly(model: Model, W: Array, eps: float) -> None:
@@ -113,7 +110,7 @@ def converge_smoothly(model: Model, W: Array, eps: float) -> None:
         before = now
 
 
-def at_unit_power(Y: AnyArray, scale: float, loudest: float) -> Array:
+def to_unit_power(Y: AnyArray, scale: float, loudest: float) -> Array:
     """Return frames divided by the scale of the fit; raise if they leave the range of numbers."""
     dtype = arrays.dtype_of(Y)
     with np.errstate(over="ignore"):

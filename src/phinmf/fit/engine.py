@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phinmf import arrays, checks
+from phinmf import arrays
 from phinmf._types import AnyArray, Array, Mask
 from phinmf.arrays.lazy import current_client, is_lazy
 from phinmf.divergences import COMPILED, DIVERGENCES, Divergence
@@ -50,23 +50,3 @@ def engine_for(
         )
     kind = ChunkedEngine if lazily and name == "compiled" else ENGINES[name]
     return kind(Y, divergence, n_threads, weights, links)
-
-
-def divergence_of(given: str | Divergence, for_nmf: bool = True) -> Divergence:
-    """Return a divergence by its name or as given; NMF needs one that has an `nmf_split`."""
-    if isinstance(given, str):
-        found = DIVERGENCES[checks.known("divergence", given, DIVERGENCES)]
-    elif isinstance(given, Divergence):
-        found = given
-    else:
-        listed = ", ".join(repr(name) for name in DIVERGENCES)
-        raise TypeError(
-            f"divergence is {given!r}, but {listed} or an object of your own is needed: subclass"
-            " phinmf.Divergence and pass an instance"
-        )
-    if for_nmf and not found.has_nmf_split:
-        raise ValueError(
-            f"divergence is {given!r}, which has no nmf_split and serves learn_transform only:"
-            " NMF needs one that has it"
-        )
-    return found

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import numbers
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from phinmf import checks
 from phinmf._types import Array
 from phinmf.algorithm.subspace import Subspace, atoms_holding
 from phinmf.arrays import cast, dtype_of, namespace
 from phinmf.fit.data import Data
 from phinmf.inits.covariance import karhunen_loeve
-from phinmf.linalg.leading import LARGE
-from phinmf.result import Result
+from phinmf.linalg.eigenvectors import LARGE
 
 
 @dataclass(frozen=True)
@@ -53,9 +49,10 @@ class FewAtoms:
         mean = xp.mean(W[n:], axis=0, keepdims=True)
         return xp.concat([W[:n], xp.broadcast_to(mean, W[n:].shape)])
 
-    def noted(self, result: Result) -> Result:
-        """Return a result that says how many atoms were learned."""
-        return replace(result, n_atoms=self.number, energy=self.subspace.share(self.number))
+    @property
+    def energy(self) -> float:
+        """The share of the energy that they hold."""
+        return self.subspace.share(self.number)
 
 
 def subspace_of(data: Data) -> Subspace:
@@ -71,21 +68,6 @@ def leading_of(data: Data, n_atoms: int | float) -> Subspace:
         return P if len(powers) >= P else None
 
     return Subspace(*karhunen_loeve(data.Y, data.weights, enough))
-
-
-def checked_atoms(n_atoms: Any) -> int | float | None:
-    """Return a number of atoms, a share of the energy between 0 and 1, or None for all atoms."""
-    if n_atoms is None:
-        return None
-    if isinstance(n_atoms, numbers.Integral):
-        return checks.count("n_atoms", n_atoms, 1)
-    share = checks.number("n_atoms", n_atoms, 0, strict=True)
-    if share >= 1:
-        raise ValueError(
-            f"n_atoms is {n_atoms}, but a whole number of atoms, or a share of the energy below 1"
-            " such as 0.999, is needed"
-        )
-    return share
 
 
 def check_length(n_atoms: int | float | None, M: int) -> None:

@@ -2,50 +2,65 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import arrays
-from phinmf.algorithm.alternate import Outcome
+from phinmf._types import Array
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.run import Outcome
 from phinmf.engines.base import links_among
 from phinmf.fit.data import Data
 from phinmf.fit.encode import encode
-from phinmf.fit.options import FitOptions
-from phinmf.result import Result, Status
+from phinmf.fit.few_atoms import FewAtoms
+from phinmf.fit.weights import weighted
+from phinmf.result import Result, Status, Terms
 from phinmf.warn import warn, warns_of_early_stops
 
 
-def result_of(outcome: Outcome, options: Options, scale: float) -> Result:
-    """Return the result in the units of the data; warn if it did not converge."""
-    last, history, status, divergence, penalty = outcome
-    asked_for = (Status.CALLBACK, Status.INTERRUPTED)
-    unfinished = options.tol > 0 and not status.converged and status not in asked_for
-    if status.failed or (unfinished and warns_of_early_stops()):
-        message = f"not converged to tol={options.tol:g}; {status.value}"
-        warn(message, ConvergenceWarning)
-    unit = float(arrays.dtype_of(last.H).type(scale) ** 2)
+def result_of(
+    outcome: Outcome,
+    data: Data,
+    options: Options,
+    few_atoms: FewAtoms | None,
+    W: Array | None = None,
+    H: Array | None = None,
+) -> Result:
+    """Return the result of a fit, whose W and H are those of the caller's frames.
+
+    The sums are in the unit of the weights that the caller passed.
+    """
+    iterate, divergence, penalty, history, status = outcome
+    unit = data.unit
     return Result(
-        Phi=last.Phi,
-        W=last.W,
-        H=scaled(last.H, unit),
-        objective=divergence + penalty,
-        divergence=divergence,
-        penalty=penalty,
-        history=history,
+        Phi=iterate.Phi,
+        W=W,
+        H=H,
+        objective=unit * (divergence + penalty),
+        divergence=unit * divergence,
+        penalty=unit * penalty,
+        history=history if unit == 1 else weighted(history, unit),
         status=status,
-        floor=options.floor * scale**2,
-        scale=scale,
-        n_atoms=len(last.Phi),
+        floor=options.floor * data.scale**2,
+        scale=data.scale,
+        n_atoms=len(iterate.Phi) if few_atoms is None else few_atoms.number,
+        energy=1.0 if few_atoms is None else few_atoms.energy,
+        terms=None if W is None else Terms(options.divergence, options.penalty),
     )
 
 
-def scaled(H: Any, unit: float) -> Any:
-    """Return activations in the units of the data; raise if they cannot be held there."""
+def warn_unless_converged(status: Status, tol: float) -> None:
+    """Warn if a run failed, or ended before it converged and nobody asked for that."""
+    by_request = (Status.CALLBACK, Status.INTERRUPTED)
+    unfinished = tol > 0 and not status.converged and status not in by_request
+    if status.failed or (unfinished and warns_of_early_stops()):
+        warn(f"not converged to tol={tol:g}; {status.value}", ConvergenceWarning)
+
+
+def in_units_of_data(H: Array, scale: float) -> Array:
+    """Return activations for frames of root mean square `scale`; raise if these are too large."""
     dtype = arrays.dtype_of(H)
+    unit = float(dtype.type(scale) ** 2)
     peak = 0.0 if 0 in H.shape else float(arrays.namespace(H).max(H))
     if peak * unit > np.finfo(dtype).max:
         raise ValueError(
@@ -55,26 +70,24 @@ def scaled(H: Any, unit: float) -> Any:
     return H * unit
 
 
-def with_left_out_frames(result: Result, data: Data, options: FitOptions) -> Result:
-    """The result with activations of all frames: those that were left out are encoded."""
-    assert result.W is not None
-    assert result.H is not None
-    assert not isinstance(data.used, slice)
+def with_left_out_frames(Phi: Array, W: Array, H: Array, data: Data, options: Options) -> Array:
+    """Return activations (K, N) of all frames; those of weight 0, which H lacks, are encoded."""
     N = data.frames.shape[2]
-    others = np.setdiff1d(np.arange(N), data.used)
-    H = arrays.zeros((len(result.H), N), result.H)
-    H[:, arrays.indices(data.used, H)] = result.H
-    found = encode(
+    frames = np.arange(N)
+    others = np.setdiff1d(frames, frames[data.used])
+    encoded = encode(
         arrays.take_frames(data.frames, others),
-        result.Phi,
-        result.W,
-        scale=result.scale,
-        penalty=options.algorithm.penalty,
-        floor=options.algorithm.floor,
+        Phi,
+        W,
+        scale=data.scale,
+        penalty=options.penalty,
+        floor=options.floor,
         divergence=options.divergence,
-        links=links_among(others, data.frame_links),
+        links=links_among(others, np.ones(N, bool)),
         engine=options.engine,
         n_threads=options.n_threads,
     )
-    H[:, arrays.indices(others, H)] = found.H
-    return replace(result, H=H)
+    result = arrays.zeros((len(H), N), H)
+    result[:, arrays.indices(frames[data.used], H)] = H
+    result[:, arrays.indices(others, H)] = encoded.H
+    return result

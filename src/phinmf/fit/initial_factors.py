@@ -1,8 +1,7 @@
-"""Where W and H start, which of them stay as given, and in which units they come back."""
+"""Where W and H start, which of them are fixed, and in which units they come back."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,45 +10,43 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
 from phinmf._types import Array, Fixed, Indices, Precision
-from phinmf.algorithm.nmf import Kept, flat_activations, normalise
+from phinmf.algorithm.nmf import FixedFactors, flat_activations, normalise
 from phinmf.divergences import Penalty
 from phinmf.fit import scaling
 from phinmf.fit.data import Data
-from phinmf.result import Result
 
 
 @dataclass(frozen=True)
-class GivenFactors:
-    """What the caller gave; double precision, H at unit power and for the frames of the fit."""
+class InitialFactors:
+    """The factors of the caller: in double precision, H at unit power and for frames of the fit."""
 
     shape: tuple[int, int, int]  #: M, number of frames of the fit, K
     dtype: Precision
     W: Array  #: (M, n): the first n ≤ K columns
     H: Array | None
-    H_as_given: Array | None  #: for all frames, in the units of the data
-    keeps_Phi: bool
-    kept: Kept
+    H_original: Array | None  #: for all frames, in the units of the data
+    fixes_Phi: bool
+    fixed: FixedFactors
 
     @property
-    def starts(self) -> bool:
-        """Whether W or H starts from what was given."""
+    def used(self) -> bool:
+        """Whether W or H starts from numbers of the caller."""
         return bool(self.W.shape[1]) or self.H is not None
 
     def start(
         self, powers: Array, penalty: Penalty, rng: np.random.Generator
     ) -> tuple[Array, Array]:
-        """W and H at the start, given or random or flat."""
+        """Return W and H at the start: those of the caller, or random and flat."""
         M, N, K = self.shape
         n = self.W.shape[1]
         drawn = rng.exponential(size=(M, K))  # columns of sum 1, all equally likely
         W: Array = arrays.like(drawn, powers)
         W[:, :n] = self.W
-        if self.kept.H is not None:  # W carries the scale
-            assert self.H is not None
+        if (H := self.fixed.H) is not None:  # W carries the scale
             sum_of = arrays.namespace(W).sum
-            mean = float(sum_of(W[:, n:], axis=0) @ sum_of(self.H[n:], axis=1)) / (M * N)
+            mean = float(sum_of(W[:, n:], axis=0) @ sum_of(H[n:], axis=1)) / (M * N)
             W[:, n:] /= mean if mean > 0 else 1
-            return self.in_range(W, self.H)
+            return self.in_range(W, H)
         W, s = normalise(W)
         with np.errstate(over="ignore", invalid="ignore"):  # looked for next
             H = flat_activations(powers, M, K, penalty) if self.H is None else self.H * s[:, None]
@@ -67,23 +64,25 @@ class GivenFactors:
             )
         return arrays.copied(W, self.dtype), arrays.cast(H, self.dtype)
 
-    def in_its_units(self, result: Result, place: Indices | slice) -> Result:
-        """The result with what stayed exactly as it was given, each frame where it was."""
-        assert result.W is not None
-        assert result.H is not None
-        columns = self.kept.columns
-        W, H = arrays.copied(result.W), arrays.take_frames(result.H, place)
-        if columns is not None:
-            W[:, columns] = arrays.cast(self.W[:, columns], self.dtype)
-            if self.kept.H is None:
+    def in_units_of_caller(
+        self, W: Array, H: Array, columns: Indices | slice
+    ) -> tuple[Array, Array]:
+        """Return W with fixed columns exactly as the caller has them, and H for his frames.
+
+        `columns` (n,) are those of H that belong to his n frames.
+        """
+        W, H = arrays.copied(W), arrays.take_frames(H, columns)
+        if (fixed := self.fixed.columns) is not None:
+            W[:, fixed] = arrays.cast(self.W[:, fixed], self.dtype)
+            if self.fixed.H is None:
                 _, s = normalise(self.W)
-                H[columns] /= arrays.cast(s[columns, None], self.dtype)
-        return dataclasses.replace(result, W=W, H=H)
+                H[fixed] /= arrays.cast(s[fixed, None], self.dtype)
+        return W, H
 
 
-def given_factors(
+def initial_factors(
     W: ArrayLike | None, H: ArrayLike | None, fixed: Fixed, n_components: int, data: Data
-) -> GivenFactors:
+) -> InitialFactors:
     """Check the factors that were given for all frames, some of which are used."""
     M, K, N = data.Y.shape[1], n_components, data.frames.shape[2]
     columns = arrays.zeros((M, 0), data.Y, np.float64)
@@ -96,21 +95,21 @@ def given_factors(
         activations = arrays.like(checks.factor("H", H, (K, N), np.float64), data.Y)
         with np.errstate(over="ignore"):  # looked for at the start
             unit = arrays.take_frames(activations, data.used) / data.scale**2
-    keeps_Phi, kept_columns, keeps_H = fixed_parts(fixed, columns.shape[1], H is not None)
-    if kept_columns is not None:
-        kept_columns = arrays.indices(kept_columns, data.Y)
-        scaling.check_kept_columns(columns[:, kept_columns], data.scale, arrays.dtype_of(data.Y))
-    kept = Kept(kept_columns, unit if keeps_H else None)
-    shape = (M, data.Y.shape[2], K)
-    return GivenFactors(shape, arrays.dtype_of(data.Y), columns, unit, activations, keeps_Phi, kept)
+    fixes_Phi, fixed_columns, fixes_H = fixed_parts(fixed, columns.shape[1], H is not None)
+    if fixed_columns is not None:
+        fixed_columns = arrays.indices(fixed_columns, data.Y)
+        scaling.check_fixed_columns(columns[:, fixed_columns], data.scale, arrays.dtype_of(data.Y))
+    fixed_factors = FixedFactors(fixed_columns, unit if fixes_H else None)
+    shape, dtype = (M, data.Y.shape[2], K), arrays.dtype_of(data.Y)
+    return InitialFactors(shape, dtype, columns, unit, activations, fixes_Phi, fixed_factors)
 
 
-def fixed_parts(given: Any, n_columns: int, has_H: bool) -> tuple[bool, Indices | None, bool]:
-    """Return whether Φ stays, which of the given columns of W do, and whether H does."""
-    names = () if given is None else (given,) if isinstance(given, str) else given
+def fixed_parts(fixed: Any, n_columns: int, has_H: bool) -> tuple[bool, Indices | None, bool]:
+    """Return whether Φ is fixed, which columns of the caller's W are, and whether H is."""
+    names = () if fixed is None else (fixed,) if isinstance(fixed, str) else fixed
     if not isinstance(names, (dict, list, tuple, set)):
         raise TypeError(
-            f"fixed is {given!r}, but 'Phi', 'W', 'H', a list of them or a dict such as"
+            f"fixed is {fixed!r}, but 'Phi', 'W', 'H', a list of them or a dict such as"
             " {'W': [0, 1]} is needed"
         )
     for name in names:

@@ -19,13 +19,13 @@ from phinmf import arrays
 from phinmf._types import Array, Components, Indices
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import activate, normalise
+from phinmf.algorithm.options import Options
 from phinmf.algorithm.window import Window, keys_for
 from phinmf.fit.automatic import AUTO
 from phinmf.fit.blocks import Block, Waiting, with_sound
 from phinmf.fit.engine import engine_for
-from phinmf.fit.options import FitOptions
 from phinmf.fit.problem import problem_of
-from phinmf.fit.scaling import at_scale
+from phinmf.fit.scaling import to_scale
 from phinmf.inits import Continuation
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History, Result, Row, State, Status
@@ -81,7 +81,7 @@ class Progress:
 class OnlineFit:
     """How frames are learned from, block by block."""
 
-    options: FitOptions
+    options: Options
     n_components: Components
     block_size: int
     forget_factor: float
@@ -139,9 +139,9 @@ class OnlineFit:
 
     def costs(self, at: Progress, block: Block) -> tuple[float, float]:
         """Return the divergence and the penalty of a block."""
-        learned, options = at.learned, self.options.algorithm
+        learned, options = at.learned, self.options
         assert learned is not None
-        Y = at_scale(block.Y, 0, at.scale)
+        Y = to_scale(block.Y, 0, at.scale)
         o = self.options
         with engine_for(o.engine, Y, o.divergence, o.n_threads, block.weights) as engine:
             W = arrays.cast(learned.W, engine.dtype)
@@ -204,33 +204,31 @@ class OnlineFit:
             frames=n_frames,
             atoms=self.W.shape[0],
             seconds=math.nan,  # the caller has the clock
-            floor=self.options.algorithm.floor,
+            floor=self.options.floor,
         )
 
 
-def again(options: FitOptions, Phi: Array) -> FitOptions:
+def again(options: Options, Phi: Array) -> Options:
     """The options of a fit that continues from what is known."""
-    algorithm = options.algorithm
-    if (anneal := algorithm.anneal) is not None:
+    if (anneal := options.anneal) is not None:
         start, length = min(anneal.start, AGAIN_FROM), min(anneal.length, AGAIN_LENGTH)
-        algorithm = replace(algorithm, anneal=replace(anneal, start=start, length=length))
-    return replace(options, algorithm=algorithm, init=Continuation(Phi))
+        options = options.with_anneal(replace(anneal, start=start, length=length))
+    return replace(options, init=Continuation(Phi))
 
 
-def prepared(options: FitOptions, keeps_Phi: bool) -> FitOptions:
+def prepared(options: Options, keeps_Phi: bool) -> Options:
     """The options of fits on a window: a limit on the time would make their bits depend on it."""
-    algorithm, penalty = options.algorithm, options.algorithm.penalty
     needs_all = {
         f"n_atoms is {options.n_atoms}": options.n_atoms is not None,
-        f"smoothness is {penalty.smoothness:g}": bool(penalty.smoothness),
-        "floor is 0": algorithm.floor == 0,
+        f"smoothness is {options.smoothness:g}": bool(options.smoothness),
+        "floor is 0": options.floor == 0,
         "engine is 'dask'": options.engine == "dask",
     }
     for what, needed in needs_all.items():
         if needed:
             raise ValueError(f"{what}, which needs all frames at once: use fit, or the default")
     options = options.keeping_Phi() if keeps_Phi else options
-    return replace(options, algorithm=replace(options.algorithm, max_time=None))
+    return replace(options, max_time=None)
 
 
 @dataclass

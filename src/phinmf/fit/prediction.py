@@ -1,11 +1,11 @@
-"""How well a model predicts coefficients that it has not seen: the number that compares models.
+"""How well a model predicts coefficients that were held out: the number that compares models.
 
 The coefficients of a frame are cut into four parts. The activations that are found from three parts
 predict the fourth. (Activations found from all coefficients would fit them the better, the more
 components there are.)
 
 The prediction is v̂ = g Wh + ε. A penalty makes all of Wh too small, the more the heavier it is, so
-the factor g of a frame is fitted to the coefficients that were seen: what is compared is which
+the factor g of a frame is fitted to the other coefficients: what is compared is which
 components a model finds in a frame, not how much a penalty shrinks them. The noise ε is what no
 component explains, one number for all frames, and the best one is taken.
 
@@ -22,7 +22,7 @@ import math
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from phinmf.arrays import cluster, lazy
 from phinmf.arrays.levels import levels
 from phinmf.arrays.threads import single_threaded_blas
 from phinmf.divergences import Divergence, Penalty
-from phinmf.fit.encode import at_unit_power, encode
+from phinmf.fit.encode import encode, to_unit_power
 
 PARTS = 4  #: of the coefficients; each is predicted from the others
 FRAMES = 1024  #: that are predicted at a time: the same for arrays in memory and dask arrays
@@ -65,8 +65,8 @@ class Prediction(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """What is asked of every stretch of frames."""
+class Predictor:
+    """How coefficients are predicted; the same for every stretch of frames."""
 
     learned: Learned
     parts: list[Indices]  #: of the coefficients
@@ -75,14 +75,14 @@ class Question:
 
     def losses(self, Y: Array, weights: Array) -> Array:
         """Return the weighted sum over frames (C, M, n), for each level of noise."""
-        total, heard = np.zeros(len(NOISE)), np.flatnonzero(weights)
-        if len(heard) == 0:
+        total, used = np.zeros(len(NOISE)), np.flatnonzero(weights)
+        if len(used) == 0:
             return total
-        Y, weight = arrays.take_frames(Y, heard), arrays.like(weights[heard], Y)
+        Y, weight = arrays.take_frames(Y, used), arrays.like(weights[used], Y)
         learned = self.learned
         Phi = arrays.like(learned.Phi, Y, arrays.dtype_of(Y))
         W = arrays.like(learned.W, Y, np.float64)
-        unit = arrays.contiguous(at_unit_power(Y, learned.scale, self.loudest))
+        unit = arrays.contiguous(to_unit_power(Y, learned.scale, self.loudest))
         with nullcontext() if arrays.is_tensor(Y) else single_threaded_blas:  # for equal bits
             X = Phi @ unit
         xp = arrays.namespace(X)
@@ -90,11 +90,11 @@ class Question:
         v = arrays.cast(X, np.float64) ** 2 / power
         for part in self.parts:
             others = np.setdiff1d(np.arange(len(W)), part)
-            seen, unseen = arrays.indices(others, Y), arrays.indices(part, Y)
-            H = activations(X[:, seen], W[seen], learned) / power
-            known = xp.mean(v[:, seen], axis=0)
-            for i, v_hat in enumerate(predictions(known, W[seen] @ H, W[unseen] @ H)):
-                lost = xp.mean(negative_log_likelihood(v[:, unseen], v_hat), axis=0)
+            inside, outside = arrays.indices(part, Y), arrays.indices(others, Y)
+            H = activations(X[:, outside], W[outside], learned) / power
+            observed = xp.mean(v[:, outside], axis=0)
+            for i, v_hat in enumerate(predictions(observed, W[outside] @ H, W[inside] @ H)):
+                lost = xp.mean(negative_log_likelihood(v[:, inside], v_hat), axis=0)
                 total[i] += float(xp.sum(lost, axis=0) @ weight)
         return total
 
@@ -107,30 +107,30 @@ def predict(
     Frames that are exactly silent are left out. A dask array is computed where it is.
     """
     C, M, N = Y.shape
-    known = levels(Y)
-    if known.bad:
-        raise ValueError(f"the frames have {known.bad} NaN or infinite values: remove them")
+    level = levels(Y)
+    if level.bad:
+        raise ValueError(f"the frames have {level.bad} NaN or infinite values: remove them")
     weights = np.ones(N) if weights is None else weights / weights.max()
-    weights = np.where(arrays.to_numpy(known.silent), 0.0, weights)
+    weights = np.where(arrays.to_numpy(level.silent), 0.0, weights)
     if not weights.any():
         return Prediction(0.0, 1.0)
-    mean = arrays.to_numpy(known.energies) @ weights / (C * M * weights.sum())
-    rms = float(np.ldexp(np.sqrt(mean), known.exponent))
+    mean = arrays.to_numpy(level.energies) @ weights / (C * M * weights.sum())
+    rms = float(np.ldexp(np.sqrt(mean), level.exponent))
     parts = np.array_split(rng.permutation(M), min(PARTS, M))
-    question = Question(learned, parts, float(known.largest.max()), rms)
-    return lowest(asked(question, Y, weights) / (M * weights.sum()))
+    predictor = Predictor(learned, parts, float(level.largest.max()), rms)
+    return lowest(total_losses(predictor, Y, weights) / (M * weights.sum()))
 
 
-def asked(question: Question, Y: AnyArray, weights: Array) -> Array:
+def total_losses(predictor: Predictor, Y: AnyArray, weights: Array) -> Array:
     """Return the losses of all frames, summed over stretches of them."""
     N = Y.shape[2]
     length = N if arrays.is_tensor(Y) else FRAMES
     cuts = [slice(i, i + length) for i in range(0, N, length)]
     if not lazy.is_lazy(Y):
-        return np.sum([question.losses(Y[:, :, cut], weights[cut]) for cut in cuts], axis=0)
-    delayed, learned = lazy.dask().delayed, question.learned
+        return np.sum([predictor.losses(Y[:, :, cut], weights[cut]) for cut in cuts], axis=0)
+    delayed, learned = lazy.dask().delayed, predictor.learned
     learned = replace(learned, n_threads=learned.n_threads or 1)  # dask runs stretches in parallel
-    shared, losses = delayed(replace(question, learned=learned)), delayed(Question.losses)
+    shared, losses = delayed(replace(predictor, learned=learned)), delayed(Predictor.losses)
     tasks = [losses(shared, Y[:, :, cut], weights[cut]) for cut in cuts]
     return np.sum(cluster.compute(tasks), axis=0)
 
@@ -140,11 +140,11 @@ def activations(X: Array, W: Array, learned: Learned) -> Array:
     if len(W) == 0:
         return arrays.zeros((W.shape[1], X.shape[2]), W)
     identity = arrays.identity(len(W), X)
-    found = encode(
+    encoded = encode(
         X, identity, W, scale=1.0, penalty=learned.penalty, divergence=learned.divergence,
         floor=max(learned.floor, LEAST_FLOOR), engine=learned.engine, n_threads=learned.n_threads,
     )  # fmt: skip
-    return arrays.cast(found.H, np.float64)
+    return arrays.cast(encoded.H, np.float64)
 
 
 def negative_log_likelihood(v: Array, v_hat: Array) -> Array:
@@ -156,34 +156,35 @@ def negative_log_likelihood(v: Array, v_hat: Array) -> Array:
     return 2 * log(wide / v_hat) + log(wide) / 2 - math.log(3 / 8)
 
 
-def predictions(v: Array, seen: Array, unseen: Array) -> Iterator[Array]:
-    """Yield g Wh + ε of the unseen coefficients for each ε, given the powers v of the seen ones.
+def predictions(v: Array, outside: Array, inside: Array) -> Iterator[Array]:
+    """Yield g Wh + ε of the coefficients of a part, for each ε.
 
-    The factor g of a frame is updated as activations are: g ← g Σ(v Wh/v̂²) / Σ(Wh/v̂). It hardly
-    changes from one ε to the next, so that one update for each is enough.
+    `v` are the powers of the coefficients outside of the part, `outside` and `inside` the model Wh
+    of both. The factor g of a frame is updated as activations are: g ← g Σ(v Wh/v̂²) / Σ(Wh/v̂). It
+    hardly changes from one ε to the next, so that one update for each is enough.
     """
     xp = arrays.namespace(v)
-    if len(seen) == 0:
-        yield from (unseen + eps for eps in NOISE)
+    if len(outside) == 0:
+        yield from (inside + eps for eps in NOISE)
         return
-    level, one = xp.mean(seen, axis=0), xp.ones_like(seen[0])
-    shape = xp.where(level > NONE, one / xp.where(level > NONE, level, one), 0 * one)
-    seen, unseen, g = seen * shape, unseen * shape, level  # so that g is a power
+    level, unit = xp.mean(outside, axis=0), xp.ones_like(outside[0])
+    shape = xp.where(level > NONE, unit / xp.where(level > NONE, level, unit), 0 * unit)
+    outside, inside, g = outside * shape, inside * shape, level  # so that g is a power
     for eps in NOISE:
-        v_hat = g * seen + eps
-        share = seen / v_hat
-        wanted, given = xp.sum(v / v_hat * share, axis=0), xp.sum(share, axis=0)
-        g = g * arrays.divided(wanted, given, xp.ones_like(g))
-        yield g * unseen + eps
+        v_hat = g * outside + eps
+        share = outside / v_hat
+        numerator, denominator = xp.sum(v / v_hat * share, axis=0), xp.sum(share, axis=0)
+        g = g * arrays.divided(numerator, denominator, unit)
+        yield g * inside + eps
 
 
-def lowest(totals: Any) -> Prediction:
+def lowest(totals: Array) -> Prediction:
     """Return the minimum over the noise: of a parabola through the lowest three levels."""
     i = int(np.argmin(totals))
-    if 0 < i < len(totals) - 1:
-        before, here, after = totals[i - 1 : i + 2]
-        bend = before - 2 * here + after
-        shift = 0.5 * (before - after) / bend if bend > 0 else 0.0
-        noise = NOISE[i] * 10 ** (STEP * shift)
-        return Prediction(float(here - 0.25 * (before - after) * shift), float(noise))
-    return Prediction(float(totals[i]), float(NOISE[i]))
+    if not 0 < i < len(totals) - 1:
+        return Prediction(float(totals[i]), float(NOISE[i]))
+    before, least, after = totals[i - 1 : i + 2]
+    bend = before - 2 * least + after
+    shift = 0.5 * (before - after) / bend if bend > 0 else 0.0
+    noise = NOISE[i] * 10 ** (STEP * shift)
+    return Prediction(float(least - 0.25 * (before - after) * shift), float(noise))

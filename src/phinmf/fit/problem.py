@@ -12,29 +12,33 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Components, Fixed, RandomState
-from phinmf.algorithm.alternate import Outcome, alternate
+from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
-from phinmf.algorithm.restart import Callback, Restart
-from phinmf.algorithm.run import Run
+from phinmf.algorithm.options import Options
+from phinmf.algorithm.run import Outcome, Run
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.fit import scaling
 from phinmf.fit.automatic import counted, is_auto
-from phinmf.fit.checkpoint import Files
+from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import description, seed_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
-from phinmf.fit.finalize import result_of, with_left_out_frames
-from phinmf.fit.initial_factors import GivenFactors, given_factors
-from phinmf.fit.options import FitOptions
-from phinmf.fit.restarts import in_threads, in_turn, stopping_with
+from phinmf.fit.finalize import (
+    in_units_of_data,
+    result_of,
+    warn_unless_converged,
+    with_left_out_frames,
+)
+from phinmf.fit.initial_factors import InitialFactors, initial_factors
+from phinmf.fit.restarts import in_threads, in_turn
 from phinmf.fit.seeds import spawn
-from phinmf.fit.weights import in_units, weighted
+from phinmf.fit.weights import in_units
 from phinmf.once import once
-from phinmf.result import Result, Terms
+from phinmf.result import Callback, Result
 
 COARSE_PAYS = SINGLE_PAYS  #: minimum number of samples for which a coarse beginning saves time
 
@@ -44,9 +48,9 @@ class Problem:
     """Frames, a number of components, and how they are learned."""
 
     data: Data
-    given: GivenFactors
+    initial: InitialFactors
     n_components: int
-    options: FitOptions
+    options: Options
     chosen: FewAtoms | None = None  #: atoms to learn instead of the leading eigenvectors
 
     def solve(
@@ -54,7 +58,7 @@ class Problem:
         random_states: Sequence[RandomState],
         callbacks: Sequence[Callback | None],
         jobs: int = 1,
-        files: Files | None = None,
+        checkpoint: Checkpoint | None = None,
         began: Callable[[int], object] | None = None,
         ended: Callable[[int, Result], object] | None = None,
     ) -> list[Result]:
@@ -63,23 +67,20 @@ class Problem:
         `began` is called with the number of a restart when it begins, `ended` with its number and
         its result.
         """
-        n, files, data = len(random_states), files or Files(), self.data
+        data = self.data
         callbacks = [in_units(callback, data.unit, data.scale) for callback in callbacks]
         problem = self.in_threads(jobs) if jobs > 1 else self
 
-        def one(number: int, stopped: Callable[[], bool]) -> Result:
+        def restart(number: int, callback: Callback | None) -> Result:
             if began is not None:
                 began(number)
-            callback = callbacks[number]
-            if jobs > 1:
-                callback = stopping_with(callback, stopped)
-            own = files.of_restart(number, n)
+            own = None if checkpoint is None else checkpoint.of_restart(number, len(callbacks))
             result = problem.result(problem.fit(random_states[number], callback, own))
             if ended is not None:
                 ended(number, result)
             return result
 
-        return in_threads(one, n, jobs) if jobs > 1 else in_turn(one, n)
+        return in_threads(restart, callbacks, jobs) if jobs > 1 else in_turn(restart, callbacks)
 
     def in_threads(self, jobs: int) -> Problem:
         """The same for restarts in threads: these share the processors and their common start."""
@@ -93,40 +94,42 @@ class Problem:
                 _ = problem.common_start
         return problem
 
-    def fit(self, random_state: RandomState, callback: Callback | None, files: Files) -> Outcome:
+    def fit(
+        self, random_state: RandomState, callback: Callback | None, checkpoint: Checkpoint | None
+    ) -> Outcome:
         """Run Algorithm 1 from one start."""
         data, options = self.data, self.options
-        seed = seed_of(random_state) if files.used else None
+        seed = None if checkpoint is None else seed_of(random_state)
         with engine_for(
             options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
         ) as engine:
-            model = Model(engine, options.algorithm.penalty, kept=self.given.kept)
-            run = Run(model, options.algorithm, self.subspace)
-            restart = self.restart(random_state, callback, engine.powers())
-            if files.used:
-                known = description(options, data, self.given, self.n_components, seed)
-                restart = files.attach(restart, known, run, self.schedule)
-            return alternate(run, restart, self.schedule)
+            model = Model(engine, options.penalty, fixed=self.initial.fixed)
+            run = self.run(model, random_state)
+            save = None
+            if checkpoint is not None:
+                own = description(options, data, self.initial, self.n_components, seed)
+                save = checkpoint.attach(run, own)
+            return alternate(run, callback, save)
 
-    def restart(
-        self, random_state: RandomState, callback: Callback | None, powers: Array
-    ) -> Restart:
-        """Where one restart begins, given the power (N,) of each frame."""
-        rng_Phi, rng_W, rng_frames = spawn(random_state, 3)
-        return Restart(self.start(rng_Phi, rng_W, powers), rng_frames, callback)
+    def run(self, model: Model, random_state: RandomState) -> Run:
+        """Return a run at its start."""
+        rng_Phi, rng_W, rng_sample = spawn(random_state, 3)
+        start = self.start(rng_Phi, rng_W, model.engine.powers())
+        options = self.options
+        return Run(model, options, self.schedule, start, rng_sample, self.subspace)
 
     def start(
         self, rng_Phi: np.random.Generator, rng_W: np.random.Generator, powers: Array
     ) -> Iterate:
-        """Where one restart begins, given the power of each frame."""
-        data, options = self.data, self.options.algorithm
+        """Return Φ, W and H at the start, from the mean power (N,) of each frame."""
+        data, options = self.data, self.options
         Phi, mixing = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_start
         if options.floor == 0:
             learned = options.solver is not None
             scaling.check_entries(Phi, arrays.take_frames(data.Y, data.columns), learned)
-        start = Iterate(Phi, *self.given.start(powers, options.penalty, rng_W))
+        start = Iterate(Phi, *self.initial.start(powers, options.penalty, rng_W))
         if mixing is not None:
-            n = self.given.W.shape[1]
+            n = self.initial.W.shape[1]
             start.W[:, :n] = mixing @ start.W[:, :n]
         if options.floor == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
             raise ValueError(
@@ -141,12 +144,12 @@ class Problem:
         If few atoms are learned, they replace the strongest ones, and W is carried over to these.
         """
         data, rng = self.data, rng or np.random.default_rng(0)
-        start = self.options.init.start(data.weighted, rng, self.given.dtype)
+        start = self.options.init.start(data.weighted, rng, self.initial.dtype)
         Phi = arrays.like(start, data.Y)
         if self.few_atoms is None or self.chosen is not None:
             return Phi, None  # a start that was chosen is in terms of its own atoms
         nearest = self.few_atoms.nearest(Phi)
-        return nearest, shares(Phi, nearest) if self.given.W.shape[1] else None
+        return nearest, shares(Phi, nearest) if self.initial.W.shape[1] else None
 
     @once
     def common_start(self) -> tuple[Array, Array | None]:
@@ -162,69 +165,55 @@ class Problem:
     def subspace(self) -> Subspace | None:
         """The subspace of few atoms, or that in which learning all atoms begins, if it does."""
         if self.few_atoms is not None:
-            known = self.few_atoms.subspace
+            subspace = self.few_atoms.subspace
             mixing = None if self.options.init.draws else self.common_start[1]
-            if self.given.W.shape[1] < self.n_components:
-                return known
-            W = normalise(arrays.cast(self.given.W, self.given.dtype))[0]
+            if self.initial.W.shape[1] < self.n_components:
+                return subspace
+            W = normalise(arrays.cast(self.initial.W, self.initial.dtype))[0]
             if self.chosen is not None:
-                return replace(known, W=W)
-            return known if mixing is None else replace(known, W=mixing @ W)
+                return replace(subspace, W=W)
+            return subspace if mixing is None else replace(subspace, W=mixing @ W)
         return subspace_of(self.data) if self.begins_coarse else None
 
     @property
     def begins_coarse(self) -> bool:
         """Whether runs begin with few atoms: only where nothing that was given would be lost."""
         large = math.prod(self.data.Y.shape) >= COARSE_PAYS
-        return self.options.begins_coarse and large and not self.given.starts
+        return self.options.begins_coarse and large and not self.initial.used
 
     @once
     def schedule(self) -> Schedule:
         """The floor, the frames and the atoms of each outer iteration."""
         number = None if self.few_atoms is None else self.few_atoms.number
         coarse = self.subspace if self.begins_coarse else None
-        return self.data.schedule(self.options.algorithm, coarse, number)
+        return self.data.schedule(self.options, coarse, number)
 
     def result(self, outcome: Outcome) -> Result:
-        """The result in the units of what was given, and for all of its frames."""
-        data, given, options = self.data, self.given, self.options
-        result = result_of(outcome, options.algorithm, data.scale)
-        if self.few_atoms is not None:
-            result = self.few_atoms.noted(result)
-        result = given.in_its_units(result, data.columns)
-        result = replace(result, terms=Terms(options.divergence, options.algorithm.penalty))
-        if data.unit != 1:
-            result = replace(
-                result,
-                objective=data.unit * result.objective,
-                divergence=data.unit * result.divergence,
-                penalty=data.unit * result.penalty,
-                history=weighted(result.history, data.unit),
-            )
-        if isinstance(data.used, slice):
-            return result
-        if given.kept.H is not None:
-            return replace(result, H=given.H_as_given)
-        return with_left_out_frames(result, data, options)
+        """Return the result in the units of the caller, and for all of his frames."""
+        data, initial, options = self.data, self.initial, self.options
+        warn_unless_converged(outcome.status, options.tol)
+        Phi, H = outcome.iterate.Phi, in_units_of_data(outcome.iterate.H, data.scale)
+        W, H = initial.in_units_of_caller(outcome.iterate.W, H, data.columns)
+        if not isinstance(data.used, slice):
+            if initial.H_original is not None and initial.fixed.H is not None:
+                H = initial.H_original
+            else:
+                H = with_left_out_frames(Phi, W, H, data, options)
+        return result_of(outcome, data, options, self.few_atoms, W, H)
 
 
 def problem_of(
     Y: AnyArray,
     n_components: Components,
-    options: FitOptions,
+    options: Options,
     *,
     W: ArrayLike | None = None,
     H: ArrayLike | None = None,
     fixed: Fixed = None,
     sample_weight: ArrayLike | None = None,
-    frame_mask: ArrayLike | None = None,
-    first_frames: ArrayLike | None = None,
 ) -> Problem:
     """Check the frames and the factors that were given to `tl_nmf`."""
-    data = data_of(
-        Y, options.algorithm, sample_weight=sample_weight, frame_mask=frame_mask,
-        first_frames=first_frames, may_merge=H is None,
-    )  # fmt: skip
+    data = data_of(Y, options, sample_weight=sample_weight, may_merge=H is None)
     M, n_used = data.Y.shape[1], data.n_used
     if is_auto(n_components):
         began = time.perf_counter()
@@ -232,18 +221,18 @@ def problem_of(
         options = options.after(time.perf_counter() - began)
     most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
     K = checks.count("n_components", n_components, 1, *most)
-    given = given_factors(W, H, fixed, K, data)
+    initial = initial_factors(W, H, fixed, K, data)
     check_length(options.n_atoms, M)
-    if options.n_atoms is not None and given.kept.columns is not None:
+    if options.n_atoms is not None and initial.fixed.columns is not None:
         raise ValueError(
             "n_atoms is set and fixed names W, but rows of W belong to atoms of the start, which"
             " n_atoms replaces: leave one of them out"
         )
-    if options.n_atoms is not None and given.keeps_Phi:
+    if options.n_atoms is not None and initial.fixes_Phi:
         raise ValueError(
             "n_atoms is set and fixed names Phi, so that no atoms are learned: leave one of them"
             " out"
         )
-    if given.keeps_Phi or M == 1:  # a 1×1 transform has nothing to learn
+    if initial.fixes_Phi or M == 1:  # a 1×1 transform has nothing to learn
         options = options.keeping_Phi()
-    return Problem(data, given, K, options)
+    return Problem(data, initial, K, options)

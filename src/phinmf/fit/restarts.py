@@ -1,29 +1,29 @@
-"""Several restarts, in turn or in threads.
+"""Several restarts of a fit, one after the other or in threads.
 
-After an interrupt, running restarts stop and no new one starts.
+After an interrupt, running restarts end at their next outer iteration, and no new one begins.
 """
 
 from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
+from typing import TypeAlias
 
-from phinmf.algorithm.restart import Callback
-from phinmf.result import Result, State, Status
+from phinmf.result import Callback, Result, State, Status
 from phinmf.warn import pinned
 
-One = Callable[[int, Callable[[], bool]], Result]  #: runs a restart until it ends or `stopped()`
+Restart: TypeAlias = Callable[[int, Callback | None], Result]  #: runs the fit of this number
 
 
-def in_turn(one: One, n: int) -> list[Result]:
-    """Run n restarts one after the other."""
+def in_turn(restart: Restart, callbacks: Sequence[Callback | None]) -> list[Result]:
+    """Run one restart for each callback, one after the other."""
     results: list[Result] = []
-    for number in range(n):
+    for number, callback in enumerate(callbacks):
         try:
-            results.append(one(number, lambda: False))
+            results.append(restart(number, callback))
         except KeyboardInterrupt:  # before its first iteration
             if not results:
                 raise
@@ -33,27 +33,25 @@ def in_turn(one: One, n: int) -> list[Result]:
     return results
 
 
-def in_threads(one: One, n: int, jobs: int) -> list[Result]:
-    """Run n restarts, so many at the same time."""
+def in_threads(restart: Restart, callbacks: Sequence[Callback | None], jobs: int) -> list[Result]:
+    """Run one restart for each callback in `jobs` threads; an error of one of them ends all."""
     over = threading.Event()
+
+    def stoppable(callback: Callback | None) -> Callback:
+        def interrupt(state: State) -> object:
+            if over.is_set():
+                raise KeyboardInterrupt
+            return None if callback is None else callback(state)
+
+        return interrupt
+
     with pinned(), ThreadPoolExecutor(jobs) as pool:
-        work = [  # in copies of this context, which knows a cluster and the line of the caller
-            pool.submit(contextvars.copy_context().run, one, number, over.is_set)
-            for number in range(n)
+        restarts = [  # in copies of this context, which knows a cluster and the line of the caller
+            pool.submit(contextvars.copy_context().run, restart, number, stoppable(callback))
+            for number, callback in enumerate(callbacks)
         ]
         with suppress(KeyboardInterrupt):  # which reaches this thread alone
-            wait(work, return_when=FIRST_EXCEPTION)
-        over.set()  # what still runs ends at its next iteration, and nothing new is begun
-        begun = [restart for restart in work if not restart.cancel()]
-        return [restart.result() for restart in begun]
-
-
-def stopping_with(callback: Callback | None, stopped: Callable[[], bool]) -> Callback:
-    """A callback that interrupts its restart when it is told to stop."""
-
-    def seen(state: State) -> object:
-        if stopped():
-            raise KeyboardInterrupt
-        return None if callback is None else callback(state)
-
-    return seen
+            wait(restarts, return_when=FIRST_EXCEPTION)
+        over.set()
+        begun = [future for future in restarts if not future.cancel()]
+        return [future.result() for future in begun]

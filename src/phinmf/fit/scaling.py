@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from phinmf import arrays
-from phinmf._types import AnyArray, Array
+from phinmf._types import AnyArray, Array, Precision
 from phinmf.arrays import dtype_of, namespace
 from phinmf.arrays.lazy import is_lazy
-from phinmf.arrays.levels import Levels, each, levels, short_stretches, threads_for
-from phinmf.arrays.parallel_map import parallel_map
+from phinmf.arrays.levels import Levels, each, short_stretches, threads_for
+from phinmf.arrays.threads import parallel_map
 
 QUIETEST = 1e-30  #: power of a frame, relative to the mean, below which it needs a floor
 
 
-def check_audible(known: Levels) -> Levels:
+def check_audible(level: Levels) -> Levels:
     """Raise for frames with values that are not finite, or without any sound; return the levels."""
-    if known.bad:
-        raise ValueError(f"Y has {known.bad} NaN or infinite values: remove or replace them")
-    if known.silent.all():
+    if level.bad:
+        raise ValueError(f"Y has {level.bad} NaN or infinite values: remove or replace them")
+    if level.silent.all():
         raise ValueError("Y is all zero: there is nothing to learn from silence")
-    return known
+    return level
 
 
-def check_floor(floor: float, known: Levels, dtype: Any) -> None:
+def check_floor(floor: float, level: Levels, dtype: Precision) -> None:
     """Raise if the floor is below rounding, or if it is 0 and a frame is exactly zero."""
-    silent = int(known.silent.sum())
+    silent = int(level.silent.sum())
     if floor == 0 and silent:
         raise ValueError(
             f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"
@@ -42,14 +41,14 @@ def check_floor(floor: float, known: Levels, dtype: Any) -> None:
         )
 
 
-def largest_power(dtype: Any) -> float:
+def largest_power(dtype: Precision) -> float:
     """The largest number that can still be squared."""
     return float(np.finfo(dtype).max) ** 0.5
 
 
-def check_range(dtype: Any, **given: float) -> None:
+def check_range(dtype: Precision, **options: float) -> None:
     """Raise if an option, at unit power, is too large for the precision of the data."""
-    for name, value in given.items():
+    for name, value in options.items():
         if not value < largest_power(dtype):
             raise ValueError(
                 f"{name} is {value:g}, but at most {largest_power(dtype):.2g} can be computed with"
@@ -57,7 +56,7 @@ def check_range(dtype: Any, **given: float) -> None:
             )
 
 
-def check_kept_columns(W: Array, scale: float, dtype: Any) -> None:
+def check_fixed_columns(W: Array, scale: float, dtype: Precision) -> None:
     """Raise if fixed columns of W have a scale for which activations leave the range of numbers."""
     reach = math.log2(float(np.finfo(dtype).max)) - 64  # room for large and small activations
     for s in arrays.to_numpy(namespace(W).sum(W, axis=0)).tolist():
@@ -69,16 +68,13 @@ def check_kept_columns(W: Array, scale: float, dtype: Any) -> None:
             )
 
 
-def unit_power(
-    Y: AnyArray, weights: Array | None = None, known: Levels | None = None
-) -> tuple[Any, float]:
+def unit_power(Y: AnyArray, weights: Array | None, level: Levels) -> tuple[AnyArray, float]:
     """Return a copy of Y at mean power 1, in the engines' layout, and the root mean square it had.
 
     Scaling by a power of two first avoids overflow and makes the result the same, to the bit,
     for every power-of-two multiple of Y.
     """
-    known = known or levels(Y)
-    energies, exponent, dtype = known.energies, known.exponent, dtype_of(Y)
+    energies, exponent, dtype = level.energies, level.exponent, dtype_of(Y)
     shares = None if weights is None else arrays.like(weights / weights.sum(), energies)
     mean = float(energies.mean() if shares is None else energies @ shares)
     rms = math.sqrt(mean / (Y.shape[0] * Y.shape[1]))
@@ -92,11 +88,11 @@ def unit_power(
             " scale Y nearer to 1"
         )
     if is_lazy(Y):
-        return Y.map_blocks(at_scale, exponent, rms, dtype=Y.dtype), root
-    return at_scale(Y, exponent, rms, threads_for(Y)), root
+        return Y.map_blocks(to_scale, exponent, rms, dtype=Y.dtype), root
+    return to_scale(Y, exponent, rms, threads_for(Y)), root
 
 
-def at_scale(Y: Array, exponent: int, rms: float, n_threads: int | None = 1) -> Array:
+def to_scale(Y: Array, exponent: int, rms: float, n_threads: int | None = 1) -> Array:
     """Y · 2^-exponent / rms, a copy: arrays of NumPy have their frames contiguous."""
     divisor = float(dtype_of(Y).type(rms))
     if arrays.is_tensor(Y):
@@ -107,8 +103,8 @@ def at_scale(Y: Array, exponent: int, rms: float, n_threads: int | None = 1) -> 
     result = arrays.room_for_frames((C, N, M), Y.dtype).transpose(0, 2, 1)
 
     def scale(frames: slice) -> None:
-        some = np.ldexp(Y[:, :, frames], -exponent, out=result[:, :, frames])
-        some /= divisor
+        stretch = np.ldexp(Y[:, :, frames], -exponent, out=result[:, :, frames])
+        stretch /= divisor
 
     for _ in parallel_map(scale, short_stretches(N), n_threads):
         pass

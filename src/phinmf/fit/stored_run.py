@@ -10,20 +10,17 @@ import numpy as np
 
 from phinmf import arrays
 from phinmf._types import Indices, Precision
-from phinmf.algorithm.annealing import Schedule
+from phinmf.algorithm.annealing import Stage
 from phinmf.algorithm.model import Iterate, Sample
-from phinmf.algorithm.restart import Position, Snapshot, Stage
-from phinmf.algorithm.run import Run
+from phinmf.algorithm.run import Run, Snapshot
 from phinmf.result import History
 from phinmf.storage import Stored, shown
 from phinmf.stored_values import array, is_number, orthogonal
 
 
-def snapshot_of(stored: Stored, start: Iterate, run: Run, schedule: Schedule) -> Snapshot:
-    """Return the snapshot of a fit that has this start; its arrays are like those of the start.
-
-    `run` and `schedule` are those of the fit that is resumed.
-    """
+def snapshot_of(stored: Stored, run: Run) -> Snapshot:
+    """Return the snapshot for a run at its start; its arrays are like those of the start."""
+    start, schedule = run.start, run.schedule
     N, M = start.H.shape[1], len(start.Phi)
     history = History.from_json(stored.header.get("history"), N, M)
     if not len(history):
@@ -49,14 +46,14 @@ def snapshot_of(stored: Stored, start: Iterate, run: Run, schedule: Schedule) ->
     used = found if found == np.float32 else dtype
     last = iterate(stored, "last_", start, n_atoms or M, n_used, used)
     memory = {name: arrays.like(a, start.Phi) for name, a in memory_of(stored).items()}
-    stage = Stage(n_frames, arrays.dtype_of(last.Phi), n_atoms)
+    stage = Stage(arrays.dtype_of(last.Phi), n_frames, n_atoms)
     begun = iterate(stored, "start_", start, M, N, dtype)
     begun = replace(begun, activations=held_like(begun.H, start.H))
     basis = None
     if n_atoms is not None:
         basis = orthogonal(stored, "basis", M, np.dtype(np.float64))
         basis = arrays.like(basis, start.Phi)
-    return Snapshot(begun, history, Position(last, memory, sample, stage, basis))
+    return Snapshot(begun, history, last, memory, stage, sample, basis)
 
 
 def memory_of(stored: Stored) -> dict[str, Any]:

@@ -11,18 +11,17 @@ from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices, RandomState
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.model import Iterate, Model
-from phinmf.algorithm.restart import Callback, Restart
+from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Run
 from phinmf.fit import scaling
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length
-from phinmf.fit.finalize import result_of
-from phinmf.fit.options import FitOptions
+from phinmf.fit.finalize import result_of, warn_unless_converged
 from phinmf.fit.seeds import spawn
 from phinmf.fit.weights import in_units
 from phinmf.once import once
-from phinmf.result import Result, State
+from phinmf.result import Callback, Result, State
 
 
 @dataclass(frozen=True)
@@ -31,13 +30,13 @@ class TransformProblem:
 
     data: Data
     V_hat: Array  #: (M, N), at unit power
-    options: FitOptions
+    options: Options
 
     @classmethod
-    def of(cls, Y: AnyArray, V_hat: ArrayLike, options: FitOptions) -> TransformProblem:
+    def of(cls, Y: AnyArray, V_hat: ArrayLike, options: Options) -> TransformProblem:
         """Check the arguments of `learn_transform`."""
-        floor = options.algorithm.floor
-        data = data_of(Y, options.algorithm, may_merge=False)
+        floor = options.floor
+        data = data_of(Y, options, may_merge=False)
         _, M, N = data.Y.shape
         model = checks.factor("V_hat", V_hat, (M, N), np.float64)
         unit = arrays.like(model, data.Y) / data.scale**2
@@ -55,24 +54,25 @@ class TransformProblem:
     def solve(self, random_state: RandomState, callback: Callback | None) -> Result:
         """Learn Φ from one start."""
         data, options, few = self.data, self.options, self.few_atoms
-        Y, floor = data.Y, options.algorithm.floor
-        rng_Phi, rng_frames = spawn(random_state, 2)
+        Y, floor = data.Y, options.floor
+        rng_Phi, rng_sample = spawn(random_state, 2)
         Phi = arrays.like(options.init.start(data.weighted, rng_Phi, arrays.dtype_of(Y)), Y)
         if few is not None:
             Phi = few.nearest(Phi[self.order])
         if floor == 0:
             scaling.check_entries(Phi, Y, learned=True)
         factors = arrays.zeros((Y.shape[1], 0), Y), arrays.zeros((0, Y.shape[2]), Y)
-        seen = in_units(self.in_rows_of_the_model(callback), data.unit, data.scale)
-        restart = Restart(Iterate(Phi, *factors), rng_frames, seen)
-        penalty, n_threads = options.algorithm.penalty, options.n_threads
+        callback = in_units(self.in_rows_of_the_model(callback), data.unit, data.scale)
+        penalty, n_threads = options.penalty, options.n_threads
         subspace, number = (None, None) if few is None else (few.subspace, few.number)
         with engine_for(options.engine, Y, options.divergence, n_threads) as engine:
             model = Model(engine, penalty, self.V_hat[self.order])
-            run = Run(model, options.algorithm, subspace)
-            outcome = alternate(run, restart, data.schedule(options.algorithm, n_atoms=number))
-        result = replace(result_of(outcome, options.algorithm, data.scale), W=None, H=None)
-        result = result if few is None else few.noted(result)
+            schedule = data.schedule(options, n_atoms=number)
+            start = Iterate(Phi, *factors)
+            run = Run(model, options, schedule, start, rng_sample, subspace)
+            outcome = alternate(run, callback)
+        warn_unless_converged(outcome.status, options.tol)
+        result = result_of(outcome, data, options, few)
         return replace(result, Phi=result.Phi[self.place])
 
     @once
@@ -100,7 +100,7 @@ class TransformProblem:
         if callback is None or self.few_atoms is None:
             return callback
 
-        def seen(state: State) -> object:
+        def reordered(state: State) -> object:
             return callback(replace(state, Phi=state.Phi[self.place]))
 
-        return seen
+        return reordered

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from phinmf.algorithm.restart import Callback
-from phinmf.result import Result, State
+from phinmf.result import Callback, Result, State
 
 
 def say(text: str) -> None:
@@ -18,13 +17,13 @@ def printed(name: str, callback: Callback | None, verbose: bool) -> Callback | N
     if not verbose:
         return callback
 
-    def seen(state: State) -> bool:
+    def reported(state: State) -> bool:
         """Print the best objective so far: that of an iteration rises while the floor falls."""
         best, seconds = state.history.target_objective.min(), state.history[-1].seconds
         say(f"{name}: iteration {state.iteration}, best objective {best:.6g}, {seconds:.1f} s")
         return bool(callback is not None and callback(state))
 
-    return seen
+    return reported
 
 
 def print_end(name: str, result: Result, verbose: bool) -> None:

@@ -20,18 +20,14 @@ ORDINARY = 32  #: powers of two around 1 in which single precision computes with
 WEIGHTED = ("objective", "divergence", "penalty", "target_objective", "gradient")  #: of a `Row`
 
 
-def checked(
-    given: ArrayLike | None, mask: ArrayLike | None, N: int, may_be_zero: bool = False
-) -> Array | None:
-    """Return the weight of each frame, 0 for frames that are masked; None if all are 1.
+def weights_of(sample_weight: ArrayLike | None, N: int, may_be_zero: bool = False) -> Array | None:
+    """Return the weight (N,) of each frame, on the host; None if all are 1.
 
-    They are needed on the host, where frames are drawn by them. `may_be_zero`: all of them may be.
+    A number is the weight of all frames. `may_be_zero`: all of them may be 0.
     """
-    if given is None and mask is None:
+    if sample_weight is None:
         return None
-    weight = np.ones(N)
-    if given is not None:
-        weight = arrays.to_numpy(checks.real_array("sample_weight", given)).astype(np.float64)
+    weight = arrays.to_numpy(checks.real_array("sample_weight", sample_weight)).astype(np.float64)
     if weight.ndim == 0:
         weight = np.full(N, float(weight))
     if weight.shape != (N,) or (weight < 0).any():
@@ -39,20 +35,10 @@ def checked(
         raise ValueError(
             f"sample_weight has {what}, but one number ≥ 0 for each of the {N} frames is needed"
         )
-    if mask is not None:
-        left_out = arrays.to_numpy(mask)
-        if left_out.shape != (N,) or left_out.dtype != bool:
-            raise ValueError(
-                f"frame_mask has shape {left_out.shape} and dtype {left_out.dtype}, but one bool"
-                f" for each of the {N} frames is needed, True for those to leave out"
-            )
-        weight = np.where(left_out, 0.0, weight)
     if may_be_zero and not weight.any():
         return weight
     if not weight.any():
-        raise ValueError(
-            "every frame is masked or has a weight of zero: there is nothing to learn from"
-        )
+        raise ValueError("every frame has a weight of zero: there is nothing to learn from")
     if not (weight.max() > 1 / LARGEST and weight.max() < LARGEST / N):
         raise ValueError(
             f"sample_weight reaches {weight.max():.3g}, and weighted sums leave the range of"

@@ -1,4 +1,12 @@
-"""The covariance of the frames and its eigenvectors, the Karhunen–Loève transform."""
+"""The covariance of the frames and its eigenvectors, the Karhunen–Loève transform.
+
+With weights w_n, which say how often each frame counts, the covariance of C channels of N frames is
+A = Σ_n w_n Σ_c y_cn y_cnᵀ / C, divided by Σ_n w_n where its eigenvalues are mean powers.
+
+* Sums are made in double precision, block by block, and added up in an order that depends on the
+  number of frames alone: threads and the chunks of a dask array change no bits.
+* BLAS has one thread wherever it computes.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +29,9 @@ from phinmf.arrays import (
 )
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import threads_for
-from phinmf.arrays.parallel_map import parallel_map
-from phinmf.arrays.threads import single_threaded_blas
+from phinmf.arrays.threads import parallel_map, single_threaded_blas
 from phinmf.engines.compiled.summation import Node, blocks_of, total
-from phinmf.linalg import leading
-from phinmf.linalg.leading import Enough
+from phinmf.linalg.eigenvectors import Enough, all_eigenvectors, leading, of_product
 
 
 def karhunen_loeve(
@@ -38,7 +44,6 @@ def karhunen_loeve(
     eigenvectors of audio are nearly symmetric and have it twice.) If `enough` says how many are
     needed, the others may be any orthonormal basis of the rest.
     """
-    # with one BLAS thread the results do not depend on the number of threads
     with nullcontext() if is_tensor(Y) else single_threaded_blas:
         rows, powers = eigenvectors(Y, weights, enough)
     xp = namespace(rows)
@@ -50,25 +55,25 @@ def karhunen_loeve(
 
 
 def eigenvectors(Y: AnyArray, weights: Array | None, enough: Enough | None) -> tuple[Array, Array]:
-    """Return the same with any signs, in the way that takes the fewest operations."""
+    """Return eigenvectors of any sign and their mean powers, in the fewest operations."""
     C, M, N = Y.shape
     total_weight = N if weights is None else float(weights.sum())
     if C * N < M:  # also of a dask array, whose frames then take less memory than a covariance
         columns = cast(cluster.in_memory(Y) if is_lazy(Y) else Y, np.float64) / C**0.5
         share = 1 / total_weight if weights is None else like(weights / total_weight, columns)
         columns = columns * share**0.5
-        return leading.of_few_columns(namespace(columns).concat(list(columns), axis=1))
+        return of_product(namespace(columns).concat(list(columns), axis=1))
     A = covariance(Y, weights) / total_weight
-    return leading.all_of_them(A) if enough is None else leading.leading(A, enough)
+    return all_eigenvectors(A) if enough is None else leading(A, enough)
 
 
 def covariance(Y: AnyArray, weights: Array | None) -> Array:
-    """Σ_n w_n Σ_c y_cn y_cnᵀ / C in double precision, in one pass over the frames."""
+    """A (M, M) of all frames, in one pass over them."""
     return covariances(Y, [Stretch(0, Y.shape[2], weights)])[0]
 
 
 class Stretch(NamedTuple):
-    """Some frames in a row, and how often each of them counts."""
+    """Consecutive frames, and how often each of them counts."""
 
     first: int
     end: int  #: the frame after the last
@@ -76,12 +81,10 @@ class Stretch(NamedTuple):
 
 
 def covariances(Y: AnyArray, stretches: Sequence[Stretch]) -> list[Array]:
-    """Σ_n w_n Σ_c y_cn y_cnᵀ / C of each stretch in double precision, in one pass over the frames.
+    """A (M, M) of each stretch, in one pass over the frames.
 
-    The blocks and the order of their sums depend on the lengths of the stretches alone, so the
-    chunks of a dask array change no bits. Such an array is summed where its chunks are: one matrix
-    for each stretch comes back. A power of two that all weights of a stretch have in common changes
-    no bits either, though roots are taken.
+    A dask array is summed where its chunks are: one matrix for each stretch comes back. A power of
+    two that all weights of a stretch have in common changes no bits, though roots are taken.
     """
     product = lazy.dask().delayed(_products) if is_lazy(Y) else _products
 
@@ -103,10 +106,10 @@ def covariances(Y: AnyArray, stretches: Sequence[Stretch]) -> list[Array]:
         n_threads = 1 if is_lazy(Y) else threads_for(Y)
         return total(len(blocks), parallel_map(node, range(len(blocks)), n_threads))[0]
 
-    found = [summed(*each) for each in zip(stretches, units, strict=True)]
+    sums = [summed(*pair) for pair in zip(stretches, units, strict=True)]
     if is_lazy(Y):
-        found = cluster.compute(found)
-    return [unit * A for unit, A in zip(units, found, strict=True)]
+        sums = cluster.compute(sums)
+    return [unit * A for unit, A in zip(units, sums, strict=True)]
 
 
 def _unit(weights: Array | None) -> float:
@@ -119,7 +122,7 @@ def _parts_of_chunks(Y: AnyArray) -> Callable[[slice], list[Any]]:
 
     A chunk is one task, however many blocks have a part of it, so that it is computed once.
     """
-    chunks = Y.to_delayed().ravel()
+    chunks = cluster.chunks(Y)
     ends = np.cumsum(Y.chunks[2])
     starts = ends - Y.chunks[2]
 
@@ -132,7 +135,7 @@ def _parts_of_chunks(Y: AnyArray) -> Callable[[slice], list[Any]]:
 
 
 def _products(parts: list[AnyArray], weights: Array | None) -> Array:
-    """Σ_n w_n Σ_c y_cn y_cnᵀ / C of one block of frames, whatever its parts and their layout."""
+    """A of one block of frames, whatever its parts (C, M, n) and their layout."""
     Y = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
     Y = contiguous(cast(Y, np.float64))
     if weights is not None:

@@ -5,6 +5,9 @@ had its own atoms, these would diagonalise the covariance C_s of every stretch s
 Φ minimises Σ_s [Σ_i log (ΦC_sΦᵀ)_ii - log det C_s] over the orthogonal matrices, which is 0 if all
 ΦC_sΦᵀ are diagonal (Pham 2001). It is the Gaussian likelihood of Zhang, Soubies and Févotte (2020),
 up to constants, with a power of its own for each atom in each stretch.
+
+`Diagonality` is this criterion as an `Objective`, so that a solver of Φ minimises it: Φ = QU, where
+U (M, M) is the Karhunen–Loève transform and only its P strong rows are rotated, by Q (P, P).
 """
 
 from __future__ import annotations
@@ -67,7 +70,6 @@ class JointDiagonalisation(Init):
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
         """Return the atoms in the order of the eigenvectors they came from, where these are."""
         U = frames.karhunen_loeve[0]
-        # with one BLAS thread the results do not depend on the number of threads
         with nullcontext() if is_tensor(U) else single_threaded_blas:
             C = stretch_covariances(frames.in_time or frames, self.n_stretches)
             strong = U[: atoms_above(self.floor, C, U)]
@@ -82,9 +84,9 @@ class JointDiagonalisation(Init):
         for _ in range(self.n_iter):
             if objective.steepest() <= CONVERGED * len(objective.C):
                 break
-            at = solver.update(objective.Q, objective, 1, memory)
-            memory = at.memory
-            if at.failed:
+            state = solver.update(objective.Q, objective, 1, memory)
+            memory = state.memory
+            if state.failed:
                 break
         return objective.Q
 
@@ -100,7 +102,7 @@ def stretch_covariances(frames: Frames, S: int) -> list[Array]:
     times = np.concatenate([[0.0], np.cumsum(w)])  # where each frame begins, and the last one ends
     edges = times[-1] * np.arange(S + 1) / S
     shares = [np.diff(times.clip(a, b)) for a, b in itertools.pairwise(edges)]
-    C = covariances(frames.Y, [stretch_of(counted) for counted in shares])
+    C = covariances(frames.Y, [stretch_of(share) for share in shares])
     xp = namespace(C[0])
     powers = [float(xp.linalg.trace(A)) / len(A) for A in C]
     levels = [power + SILENT * sum(powers) / S or 1.0 for power in powers]
@@ -121,10 +123,10 @@ def atoms_above(floor: float, C: list[Array], U: Array) -> int:
 
 
 class Point(NamedTuple):
-    """A transform, and what was computed there."""
+    """A rotation, and the powers, loss and gradient there."""
 
     Q: Array  #: (P, P)
-    d: Array  #: (P, S)
+    d: Array  #: (P, S): (Q C_s Qᵀ)_ii + ε
     evaluation: Evaluation
 
 
@@ -132,18 +134,18 @@ class Diagonality(Objective):
     """L(TQ) = Σ_s Σ_i log d_si with d_si = (TQ C_s QᵀTᵀ)_ii + ε, as a function of T."""
 
     def __init__(self, C: Array, eps: float) -> None:
-        """Hold covariances (S, P, P) and begin at Q = I."""
+        """Begin at Q = I, with covariances C (S, P, P) and ε, which is added to every power."""
         self.C, self.eps = C, eps
         self.algebra = algebra_of(C)
-        self.here = self.evaluated(identity(C.shape[1], C))
-        self.trial: tuple[Array, Point] | None = None  # the last T, and what was found at TQ
+        self.point = self.point_of(identity(C.shape[1], C))
+        self.trial: tuple[Array, Point] | None = None  # the last T, and the point TQ
 
     @property
     def Q(self) -> Array:
-        """Where the search stands."""
-        return self.here.Q
+        """The rotation (P, P) of the last move."""
+        return self.point.Q
 
-    def evaluated(self, Q: Array) -> Point:
+    def point_of(self, Q: Array) -> Point:
         """Compute the loss and G_ij = 2 Σ_s (Q C_s Qᵀ)_ij / d_si at Q."""
         self.evaluations += 1
         xp = namespace(Q)
@@ -155,37 +157,37 @@ class Diagonality(Objective):
     def evaluate(self, T: Array | None = None) -> Evaluation:
         """Loss and gradient at TQ."""
         if T is None:
-            return self.here.evaluation
-        self.trial = T, self.evaluated(T @ self.Q)
+            return self.point.evaluation
+        self.trial = T, self.point_of(T @ self.Q)
         return self.trial[1].evaluation
 
     def steepest(self) -> float:
         """Return the largest slope for a rotation of two atoms."""
-        G = self.here.evaluation.G
+        G = self.point.evaluation.G
         xp = namespace(G)
         return float(xp.max(xp.abs(G - G.mT)))
 
     def loss(self) -> float:
         """Loss at Q."""
-        return self.here.evaluation.loss
+        return self.point.evaluation.loss
 
     def move(self, T: Array) -> None:
         """Q ← TQ."""
         last = self.trial
-        self.here = last[1] if last and last[0] is T else self.evaluated(T @ self.Q)
+        self.point = last[1] if last and last[0] is T else self.point_of(T @ self.Q)
 
     def bound(self) -> Array:
         """h_ij = 2 Σ_s (Q C_s Qᵀ)_jj / d_si."""
-        d = self.here.d
+        d = self.point.d
         return 2 * (1 / d) @ (d - self.eps).mT
 
     def curvature(self) -> Array:
-        """The same: the other part of the second derivative vanishes where all is diagonal."""
+        """The bound: the rest of the second derivative vanishes where all is diagonal."""
         return self.bound()
 
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
         """Σ_s log d_sp + log d_sq after rotations: (Q C_s Qᵀ) of a pair is all they depend on."""
-        Q, d = self.Q, self.here.d
+        Q, d = self.Q, self.point.d
         i, j = (indices(np.asarray(k), d) for k in (p, q))
         cross = to_numpy(namespace(Q).sum((Q[i] @ self.C) * Q[j], axis=2)).T[:, None]
         mean, half = (to_numpy(x)[:, None] for x in ((d[i] + d[j]) / 2, (d[i] - d[j]) / 2))

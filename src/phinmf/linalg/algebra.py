@@ -24,7 +24,7 @@ class Algebra:
         self.workers = workers or Workers(1)
 
     def product(self, A: Array, B: Array) -> Array:
-        """Return AB; the workers compute some rows each."""
+        """Return AB; each worker computes a part of the rows."""
         C = np.empty((len(A), B.shape[1]), A.dtype)
         self._products([(A, B, C)])
         return C
@@ -59,11 +59,11 @@ class Algebra:
         """Return exp(A)."""
         return np.asarray(scipy.linalg.expm(A), dtype=A.dtype)
 
-    def _products(self, wanted: Sequence[tuple[Array, Array, Array]]) -> None:
-        """Compute each C ← AB, some rows of A at a time."""
+    def _products(self, triples: Sequence[tuple[Array, Array, Array]]) -> None:
+        """Compute C ← AB of each triple (A, B, C); a piece of work is a few rows of one A."""
         pieces = []
-        for A, B, C in wanted:
-            number = max(1, 2 * len(A) // (len(wanted) * PIECE))
+        for A, B, C in triples:
+            number = max(1, 2 * len(A) // (len(triples) * PIECE))
             for rows in np.array_split(np.arange(len(A)), number):
                 piece = slice(rows[0], rows[-1] + 1)
                 pieces.append((A[piece], B, C[piece]))
@@ -71,7 +71,7 @@ class Algebra:
 
 
 class TensorAlgebra(Algebra):
-    """The same for tensors, on their device."""
+    """Dense algebra of PyTorch, on the device of its tensors."""
 
     def product(self, A: Array, B: Array) -> Array:
         """Return AB."""

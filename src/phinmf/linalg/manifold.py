@@ -72,7 +72,7 @@ RETRACTIONS: dict[str, Retraction] = {"exp": Exponential, "cayley": Cayley}
 
 
 def polar(C: Array) -> Array:
-    """Π(C) = (CCᵀ)^(-1/2) C, the nearest orthogonal matrix, by its singular vectors."""
+    """Π(C) = (CCᵀ)^(-1/2) C of (5), the nearest orthogonal matrix, by its singular vectors."""
     U, _, Vt = namespace(C).linalg.svd(C)
     return U @ Vt
 
@@ -121,8 +121,8 @@ def givens(
 ) -> Array:
     """R_pq(θ) of (6): row p ← cos θ row p + sin θ row q, row q ← cos θ row q - sin θ row p.
 
-    For arrays of disjoint pairs, return the product of their rotations. The result has the kind,
-    device and precision of `where`, if that is given.
+    For arrays of disjoint pairs, return the product of their rotations (M, M). The result has the
+    kind, device and precision of `where`, by default those of an array in double precision.
     """
     R = np.eye(M) if where is None else identity(M, where)
     c, s = (like(f(theta), R, dtype_of(R)) for f in (np.cos, np.sin))

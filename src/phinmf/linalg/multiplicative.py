@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phinmf._types import Array
-from phinmf.arrays import at_most, divided, namespace
+from phinmf.arrays import divided, namespace
 
 LEAST = 1e-20  #: positive entries stay above this, so that they can grow again at a lower floor
 
@@ -15,4 +15,4 @@ def multiply(F: Array, numerator: Array, denominator: Array, gamma: float) -> Ar
     """
     xp = namespace(F)
     ratio = divided(numerator, denominator, xp.ones_like(F))
-    return xp.maximum(F * (ratio if gamma == 1 else ratio**gamma), at_most(F, LEAST))
+    return xp.maximum(F * (ratio if gamma == 1 else ratio**gamma), F.clip(max=LEAST))

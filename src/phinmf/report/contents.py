@@ -8,7 +8,7 @@ import numpy as np
 
 from phinmf._types import Array
 from phinmf.analysis import atom_frequencies
-from phinmf.arrays.parallel_map import parallel_map
+from phinmf.arrays.threads import parallel_map
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.linalg.manifold import dct
 from phinmf.result import History

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.result.plots import BLUE, GREY, ORANGE, plot_atom, plot_best, plot_cost
+from phinmf.result.plots import BLUE, GREY, ORANGE, plot_atom, plot_best
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,6 @@ __all__ = [
     "ORANGE",
     "plot_atom",
     "plot_best",
-    "plot_cost",
     "plot_energy",
     "plot_rank_path",
 ]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.arrays.parallel_map import parallel_map
+from phinmf.arrays.threads import parallel_map
 from phinmf.report.contents import Report, shortened
 from phinmf.unmixing.preview import SECONDS
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,3 +152,7 @@ class State:
     Phi: Array
     W: Array | None
     scale: float = 1.0  #: root mean square of Y
+
+
+#: A function that is called after each outer iteration; the fit stops if it returns True.
+Callback: TypeAlias = Callable[[State], object]

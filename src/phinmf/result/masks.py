@@ -8,7 +8,7 @@ import numpy as np
 
 from phinmf._types import Array, Indices
 
-MANY = 8  #: an eighth of all atoms is worth to be treated as one
+SHARE = 8  #: an eighth of all atoms with one mask is worth a case of its own
 
 
 def component_frames(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> Iterator[Array]:
@@ -33,7 +33,7 @@ def component_frames(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> 
 
 
 def component_rows(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> Iterator[Array]:
-    """Do the same for frames that are rows, (N, M) or (C, N, M): one product for all channels.
+    """Yield the same for frames that are rows, (N, M) or (C, N, M): one product for all channels.
 
     Atoms with the same row of W have the same mask t, and Φᵀ(m ∘ ΦY) = Φᵀ((m - t) ∘ ΦY) + t ∘ Y:
     only the other atoms are multiplied.
@@ -64,11 +64,14 @@ def masks(W: Array, H: Array, floor: float) -> Iterator[Array]:
 
 
 def rows_apart(W: Array) -> tuple[Indices, Indices]:
-    """Return the rows of W without those that are equal, if they are many, and one of these."""
+    """Return the indices of all rows of W but the largest group of equal ones, and one of these.
+
+    If the group is small, return all rows and no index.
+    """
     _, first, which, counts = np.unique(
         W, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
     most = counts.argmax()
-    if counts[most] < max(2, len(W) // MANY):
+    if counts[most] < max(2, len(W) // SHARE):
         return np.arange(len(W)), first[:0]
     return np.flatnonzero(which.ravel() != most), first[most : most + 1]

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
-from phinmf.audio.frames import from_frames, refuse_rate
+from phinmf.audio.frames import from_frames
 from phinmf.divergences import Divergence
-from phinmf.result import figure, file, masks, summary
+from phinmf.result import file, masks, plots, summary
 from phinmf.result.record import Record
 
 if TYPE_CHECKING:
@@ -105,30 +105,28 @@ class Result(Record):
                 "this result is one of learn_transform, which has no activations: find them with"
                 " TLNMF, or take a recording apart with phinmf.unmix"
             )
-        if is_lazy(Y):
+        frames = checks.frames(Y)
+        if is_lazy(frames):
             raise ValueError(
                 "Y is a dask array, but separate takes frames that are in memory: pass Y.compute()"
             )
-        checks.refuse_path("Y", Y, "the frames of the fit are needed")
-        refuse_rate("Y", Y)
-        checks.refuse_complex("Y", Y)
-        frames = arrays.to_numpy(checks.real_array("Y", Y))
-        M, N = len(self.Phi), self.H.shape[1]
-        if frames.ndim in (2, 3) and frames.shape[-2:] == (N, M) and M != N:
-            how = "Y.T" if frames.ndim == 2 else "Y.swapaxes(1, 2)"
+        M, N, shape = len(self.Phi), self.H.shape[1], tuple(np.shape(Y))
+        if frames.shape[1:] == (N, M) and M != N:
+            how = "Y.T" if len(shape) == 2 else "Y.swapaxes(1, 2)"
             raise ValueError(
-                f"Y has shape {frames.shape}, but the {N} frames of {M} samples of the fit are"
-                f" columns: pass the transpose, {how}"
+                f"Y has shape {shape}, but the {N} frames of {M} samples of the fit are columns:"
+                f" pass the transpose, {how}"
             )
-        if frames.ndim not in (2, 3) or frames.shape[-2:] != (M, N):
+        if frames.shape[1:] != (M, N):
             raise ValueError(
-                f"Y has shape {frames.shape}, but the {N} frames of {M} samples of the fit are"
-                " needed: for other frames use TLNMF, or phinmf.unmix with a model"
+                f"Y has shape {shape}, but the {N} frames of {M} samples of the fit are needed:"
+                " for other frames use TLNMF, or phinmf.unmix with a model"
             )
+        frames = arrays.to_numpy(frames).reshape(shape)
         unit = float(self.scale) ** 2  # of H: at unit power every precision can hold it
         factors = (self.Phi, self.W, arrays.to_numpy(self.H).astype(np.float64) / unit)
         Phi, W, H = (arrays.to_numpy(a).astype(frames.dtype) for a in factors)
-        parts: Array = np.empty((len(H), *frames.shape), frames.dtype)
+        parts: Array = np.empty((len(H), *shape), frames.dtype)
         for k, part in enumerate(masks.component_frames(frames, Phi, W, H, self.floor / unit)):
             parts[k] = part
         return arrays.like(parts, Y) if arrays.is_tensor(Y) else parts
@@ -175,7 +173,7 @@ class Result(Record):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to one .npz file, without pickle; `load` reads it.
 
-        Tensors are written as arrays. The file gets its name when it is complete.
+        Tensors are written as arrays. The file appears under its name when it is complete.
 
         Parameters
         ----------
@@ -226,10 +224,9 @@ class Result(Record):
     def plot(
         self, *, sample_rate: float | None = None, axes: Sequence[Axes] | None = None
     ) -> Figure:
-        """Draw the cost, the strongest atoms, the patterns W and the activations H.
+        """Draw the cost, the strongest atoms, and the patterns W and activations H if it has them.
 
-        What a result does not have is not drawn: factors of `learn_transform`. Levels are in
-        decibels, from the loudest to 60 dB below it.
+        Levels are in decibels, from the loudest to 60 dB below it.
 
         Parameters
         ----------
@@ -257,7 +254,7 @@ class Result(Record):
         >>> figure = phinmf.tl_nmf(Y, n_components=3, max_iter=5, tol=0).plot(sample_rate=8000)
         >>> figure.savefig("result.png")
         """
-        return figure.figure_of(self, sample_rate, axes)
+        return plots.figure_of(self, sample_rate, axes)
 
     def _repr_html_(self) -> str:
         """Return a summary for a notebook."""

@@ -16,17 +16,16 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import AnyArray, Array
 from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.restart import Callback
+from phinmf.algorithm.options import Method, Options
 from phinmf.algorithm.subspace import Subspace
 from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.few_atoms import FewAtoms
-from phinmf.fit.initial_factors import given_factors
-from phinmf.fit.options import fit_options
+from phinmf.fit.initial_factors import initial_factors
 from phinmf.fit.problem import Problem
 from phinmf.inits import Continuation, init_of
 from phinmf.linalg.manifold import exactly_orthogonal
-from phinmf.result import Result
+from phinmf.result import Callback, Result
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.warn import early_stops
 
@@ -59,7 +58,7 @@ class Fits:
         callback: Callback | None = None,
     ) -> Fits:
         """Scale frames (C, M, N) to unit power, and choose the atoms that are learned."""
-        how = fit_options(sparsity=options.sparsity).algorithm
+        how = Options(sparsity=options.sparsity)
         data = data_of(Y, how, may_merge=False)  # later fits start from the H of all frames
         seed = int(rng.integers(2**63))
         drawn = np.random.default_rng(seed)
@@ -70,23 +69,23 @@ class Fits:
     def counted(self, max_time: float | None = None) -> Fits:
         """The same with as many components as the frames have, counted in the DCT."""
         n_threads = self.options.n_threads
-        how = fit_options(solver=None, init="dct", n_threads=n_threads, max_time=max_time)
+        how = Options(solver=None, init="dct", n_threads=n_threads, max_time=max_time)
         return replace(self, n_components=count_components(self.data, how).number)
 
     def nmf(self, before: Result | None = None, max_time: float | None = None) -> Result:
         """Factor the power in the start of the transform, or continue an earlier fit in its own."""
         return self.solved(
             self.problem(
-                before, solver=None, anneal=before is None, max_iter=NMF_ITERATIONS, tol=NMF_TOL,
-                max_time=max_time,
+                before, solver=None, method=Method(anneal=before is None), max_iter=NMF_ITERATIONS,
+                tol=NMF_TOL, max_time=max_time,
             )
         )  # fmt: skip
 
     def transform(self, before: Result, max_time: float | None = None) -> Result:
         """Learn the transform from an earlier fit; it is orthogonal in double precision."""
         problem = self.problem(
-            before, solver=self.options.solver, anneal=ANNEAL, max_iter=OUTER_ITERATIONS, tol=0,
-            max_time=max_time,
+            before, solver=self.options.solver, method=Method(anneal=ANNEAL),
+            max_iter=OUTER_ITERATIONS, tol=0, max_time=max_time,
         )  # fmt: skip
         result = self.solved(replace(problem, chosen=self.few))
         if self.few is None:
@@ -102,8 +101,8 @@ class Fits:
         o, data, K = self.options, self.data, self.n_components
         Phi, W, H = (self.Phi, None, None) if before is None else (before.Phi, before.W, before.H)
         init = Continuation(Phi)
-        asked = fit_options(init=init, sparsity=o.sparsity, n_threads=o.n_threads, **how)
-        return Problem(data, given_factors(W, H, None, K, data), K, asked)
+        options = Options(init=init, sparsity=o.sparsity, n_threads=o.n_threads, **how)
+        return Problem(data, initial_factors(W, H, None, K, data), K, options)
 
     def solved(self, problem: Problem) -> Result:
         """Run a fit; not converging is no surprise here."""

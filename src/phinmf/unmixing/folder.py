@@ -13,12 +13,12 @@ import numpy as np
 import soundfile
 
 import phinmf
-from phinmf.algorithm.restart import Callback
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt, Sound
 from phinmf.audio.many_files import lazy_frames
 from phinmf.audio.sources import Source
 from phinmf.audio.writing import Stems
+from phinmf.result import Callback
 from phinmf.unmixing import groups, ownership
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.levels import component_records

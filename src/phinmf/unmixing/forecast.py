@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from phinmf.arrays.threads import available, single_threaded_blas
-from phinmf.fit.automatic import FRAMES, OF_LONG
-from phinmf.linalg.leading import LARGE
+from phinmf.fit.automatic import FIRST_OF_LONG, FRAMES
+from phinmf.linalg.eigenvectors import LARGE
 from phinmf.unmixing.preview import preview_of
 
 NMF_ITERATIONS = 70, 35  #: of three updates each, typical before and after learning the transform
@@ -108,8 +108,8 @@ def transform_iteration(size: Size) -> Work:
 
 def counting(size: Size) -> Work:
     """Work to count components: NMF with many of them, and with fewer and fewer."""
-    some = size._replace(N=min(size.N, FRAMES), K=OF_LONG)
-    fewer = some._replace(K=OF_LONG // 2)
+    some = size._replace(N=min(size.N, FRAMES), K=FIRST_OF_LONG)
+    fewer = some._replace(K=FIRST_OF_LONG // 2)
     return nmf_setup(some) + nmf_iteration(some).times(30) + nmf_iteration(fewer).times(50)
 
 

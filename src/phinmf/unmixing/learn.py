@@ -8,12 +8,11 @@ import numpy as np
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices
-from phinmf.algorithm.restart import Callback
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.audio.sources import Source
 from phinmf.fit.automatic import AUTO
 from phinmf.fit.devices import ComputeDevice
-from phinmf.result import Status
+from phinmf.result import Callback, Status
 from phinmf.unmixing import forecast
 from phinmf.unmixing.budget import Budget
 from phinmf.unmixing.fits import Fits

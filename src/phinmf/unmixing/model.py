@@ -9,7 +9,7 @@ import numpy as np
 
 from phinmf import storage
 from phinmf._types import Array, Indices
-from phinmf.divergences import Penalty
+from phinmf.divergences import ItakuraSaito, Penalty
 from phinmf.fit.encode import encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History
@@ -88,7 +88,7 @@ class UnmixModel:
         """
         return encode(
             Y, self.Phi, self.W, scale=self.scale, penalty=Penalty(self.sparsity),
-            floor=self.floor / self.scale**2, n_threads=n_threads,
+            floor=self.floor / self.scale**2, divergence=ItakuraSaito(), n_threads=n_threads,
         ).H  # fmt: skip
 
     def in_order(self, order: Indices) -> UnmixModel:

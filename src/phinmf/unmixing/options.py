@@ -12,9 +12,8 @@ import numpy as np
 
 from phinmf import checks
 from phinmf._types import Components, Device, RandomState
-from phinmf.algorithm.options import DEFAULT_SPARSITY, solver_named
+from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
 from phinmf.fit.automatic import AUTO, USUAL, checked_components
-from phinmf.fit.few_atoms import checked_atoms
 from phinmf.inits import INITS, InitName
 from phinmf.solvers import Solver, SolverName
 
@@ -35,29 +34,27 @@ class UnmixOptions:
     window: str | float = "40ms"
     sparsity: float = DEFAULT_SPARSITY
     n_atoms: int | float | None = 0.99
-    solver: SolverName | Solver | None = "lbfgs"
+    solver: SolverName | Solver | None = Options.solver
     init: InitName = "dct"
     seed: RandomState = None
-    max_time: float | None = None
+    max_time: float | None = Options.max_time
     learn_on: int | None = None
-    n_threads: int | None = None
+    n_threads: int | None = Options.n_threads
     device: Device = None
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be meant, whether or not they are used."""
         checked_components(self.n_components)
         parsed_window(self.window)
-        checks.number("sparsity", self.sparsity, 0)
-        checked_atoms(self.n_atoms)
-        solver_named(self.solver)
         checks.known("init", self.init, INITS)
+        Options(
+            solver=self.solver, sparsity=self.sparsity, max_time=self.max_time,
+            n_threads=self.n_threads,
+        )  # fmt: skip
+        Options(n_atoms=self.n_atoms)  # which is not used without a solver
         check_seed(self.seed)
-        if self.max_time is not None:
-            checks.number("max_time", self.max_time, 0)
         if self.learn_on is not None:
             checks.count("learn_on", self.learn_on, 1)
-        if self.n_threads is not None:
-            checks.count("n_threads", self.n_threads, 1)
 
     @property
     def likely_components(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import Array
-from phinmf.arrays.parallel_map import parallel_map
+from phinmf.arrays.threads import parallel_map
 from phinmf.audio.frames import window
 from phinmf.audio.sources import Source, in_blocks_of
 from phinmf.result.masks import component_rows

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from phinmf.algorithm.restart import Callback
 from phinmf.audio.sources import Source
 from phinmf.fit.verbose import say
-from phinmf.result import State
+from phinmf.result import Callback, State
 from phinmf.unmixing.estimates import Forecast, expected, words
 from phinmf.unmixing.options import UnmixOptions
 

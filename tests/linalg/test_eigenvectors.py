@@ -8,7 +8,7 @@ from tensor_problems import host, tensor
 from phinmf import tl_nmf
 from phinmf.fit import few_atoms
 from phinmf.inits.covariance import karhunen_loeve
-from phinmf.linalg import leading
+from phinmf.linalg import eigenvectors
 from phinmf.linalg.manifold import random_orthogonal
 
 KINDS = pytest.mark.parametrize("kind", [np.asarray, tensor])
@@ -18,8 +18,8 @@ HOW = {"n_components": 2, "max_iter": 6, "tol": 0, "random_state": 0}
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of eigenvectors are used for small matrices, too."""
-    monkeypatch.setattr(leading, "LARGE", 60)
-    monkeypatch.setattr(leading, "FIRST", 16)
+    monkeypatch.setattr(eigenvectors, "LARGE", 60)
+    monkeypatch.setattr(eigenvectors, "FIRST", 16)
     monkeypatch.setattr(few_atoms, "LARGE", 60)
 
 
@@ -28,7 +28,7 @@ def with_spectrum(values, rng):
     return U.T @ (values[:, None] * U), U
 
 
-def asked(P):
+def enough(P):
     return lambda powers, trace: P if len(powers) >= P else None
 
 
@@ -37,11 +37,10 @@ def asked(P):
 def test_the_strongest_atoms_and_a_basis_of_the_rest(small, kind, P, rng):
     values = 0.7 ** np.arange(64.0)
     A, _ = with_spectrum(values, rng)
-    rows, powers = leading.leading(kind(A), asked(P))
+    rows, powers = eigenvectors.leading(kind(A), enough(P))
     rows = host(rows)
     np.testing.assert_allclose(rows @ rows.T, np.eye(64), atol=1e-13)
-    held = np.diag(rows @ A @ rows.T)
-    np.testing.assert_allclose(powers[:P], held[:P], rtol=1e-9)  # they say what they hold
+    np.testing.assert_allclose(powers[:P], np.diag(rows @ A @ rows.T)[:P], rtol=1e-9)
     assert (powers[:P] <= values[:P] * (1 + 1e-9)).all()
     assert powers[:P].sum() > 0.999 * values[:P].sum()
     assert powers.sum() == pytest.approx(values.sum(), rel=1e-9)
@@ -49,9 +48,9 @@ def test_the_strongest_atoms_and_a_basis_of_the_rest(small, kind, P, rng):
 
 
 @pytest.mark.parametrize("P", [15, 40, 63])
-def test_many_atoms_are_found_among_all(small, P, rng):
+def test_for_many_atoms_all_are_computed(small, P, rng):
     A, _ = with_spectrum(np.linspace(2, 1, 64), rng)
-    rows, powers = leading.leading(A, asked(P))
+    rows, powers = eigenvectors.leading(A, enough(P))
     np.testing.assert_allclose(rows @ A @ rows.T, np.diag(powers), atol=1e-12)
     np.testing.assert_allclose(powers, np.linspace(2, 1, 64), rtol=1e-12)
 
@@ -95,6 +94,6 @@ def test_few_frames_have_the_eigenvectors_of_their_covariance(kind, C, weighted,
 def test_few_frames_of_a_dask_array_give_the_same_bits(n_atoms):
     da = pytest.importorskip("dask.array")
     Y = sound(M=24)[0][:, 30:41]
-    here = tl_nmf(Y, n_atoms=n_atoms, engine="compiled", **HOW)
-    there = tl_nmf(da.from_array(Y, chunks=(-1, 4)), n_atoms=n_atoms, **HOW)
-    assert same_bits(here, there)
+    in_memory = tl_nmf(Y, n_atoms=n_atoms, engine="compiled", **HOW)
+    lazy = tl_nmf(da.from_array(Y, chunks=(-1, 4)), n_atoms=n_atoms, **HOW)
+    assert same_bits(in_memory, lazy)

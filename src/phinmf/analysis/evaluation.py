@@ -1,4 +1,4 @@
-"""The fit of frames that a model has not seen, and which frames to keep from it."""
+"""How well a model fits and predicts held-out frames, and which frames to hold out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STRETCH = 16  #: consecutive frames that are held out, because neighbours overla
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How well a model fits frames that it has not seen; all values are per entry.
+    """How well a model fits frames that were not in its fit; all values are per entry.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class HeldOut:
     noise : float
         The noise ε of the predictions, relative to the power of the frames.
     divergence : float
-        Divergence of the frames from the model, with activations that are found from all
-        coefficients, as `TLNMF.transform` does. It decreases with every component and with less
-        sparsity, even if these describe nothing but noise.
+        Divergence of the frames from the model, with activations computed from all coefficients,
+        as `TLNMF.transform` does. It decreases with every component and with less sparsity, even
+        if these describe nothing but noise.
     objective : float
         The same and the penalty: compare it with the objective of the fit per entry.
     """
@@ -54,12 +54,12 @@ def held_out(
 ) -> HeldOut:
     """Evaluate what was learned on frames that were not in the fit.
 
-    The coefficients Φy of each frame are cut at random into four parts. Activations h are found
+    The coefficients Φy of each frame are cut at random into four parts. Activations h are computed
     from three of them, by the divergence and the penalty of the fit, and predict the power
     v̂ = g Wh + ε of the fourth; so for each part in turn. The factor g of a frame is fitted to the
-    coefficients that were seen, because a penalty makes Wh too small; the noise ε is one number,
-    the best for all frames. (Activations that are found from all coefficients fit these the
-    better, the more components there are.)
+    three parts, because a penalty makes Wh too small; the noise ε is one number, the best for all
+    frames. (Activations that are computed from all coefficients fit these the better, the more
+    components there are.)
 
     The likelihood is that of Student's distribution with 4 degrees of freedom: of Gaussian
     coefficients whose variance v̂ is not known exactly. It does not depend on how the model was
@@ -101,24 +101,24 @@ def held_out(
     M, N = frames.shape[1:]
     if len(learned.W) != M:
         raise ValueError(f"Y has frames of {M} samples, but the model of {len(learned.W)}")
-    known = weights.checked(sample_weight, None, N)
-    predicted = predict(frames, learned, checks.generator(random_state), known)
-    found = encode(
+    counts = weights.weights_of(sample_weight, N)
+    predicted = predict(frames, learned, checks.generator(random_state), counts)
+    fit = encode(
         frames, learned.Phi, learned.W, scale=learned.scale, penalty=learned.penalty,
-        floor=learned.floor, divergence=learned.divergence, weights=known,
+        floor=learned.floor, divergence=learned.divergence, weights=counts,
         engine=learned.engine, n_threads=learned.n_threads,
     )  # fmt: skip
-    entries = M * (N if known is None else float(known.sum()))
+    entries = M * (N if counts is None else float(counts.sum()))
     return HeldOut(
         predicted.nll,
         predicted.noise,
-        found.divergence / entries,
-        (found.divergence + found.penalty) / entries,
+        fit.divergence / entries,
+        (fit.divergence + fit.penalty) / entries,
     )
 
 
 def learned_by(model: Result | TLNMF) -> Learned:
-    """Return what is needed of a result or of an estimator to find activations of new frames."""
+    """Return the part of a result or of an estimator that activations of new frames depend on."""
     if isinstance(model, Result):
         if model.W is None or model.terms is None:
             raise ValueError("the result has no components to predict with: pass one of tl_nmf")
@@ -143,7 +143,7 @@ def split_frames(
     """Choose frames to learn from and frames to hold out, in stretches of consecutive frames.
 
     Neighbouring frames of a recording overlap. If single frames were held out, half of the samples
-    of each would be known from the fit.
+    of each would be in the fit, too.
 
     Parameters
     ----------
@@ -175,12 +175,12 @@ def split_frames(
     """
     N, stretch = checks.count("N", N, 1), checks.count("stretch", stretch, 1)
     share, gap = checks.number("share", share, 0, strict=True), checks.count("gap", gap, 0)
-    wanted = round(share * N)
-    stretch = min(stretch, wanted)
+    n_out = round(share * N)
+    stretch = min(stretch, n_out)
     out = np.zeros(N, bool)
     for start in checks.generator(random_state).permutation(np.arange(0, N, max(stretch, 1))):
-        out[start : start + min(stretch, wanted - int(out.sum()))] = True
-        if out.sum() == wanted:
+        out[start : start + min(stretch, n_out - int(out.sum()))] = True
+        if out.sum() == n_out:
             break
     near = out.copy()
     for frame in np.flatnonzero(out):
