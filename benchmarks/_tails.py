@@ -22,7 +22,7 @@ from phinmf.algorithm.run import Run
 from phinmf.algorithm.subspace import scaled
 from phinmf.engines.compiled.engine import CompiledEngine
 from phinmf.fit.problem import problem_of
-from phinmf.fit.seeds import spawn
+from phinmf.fit.restarts import spawn
 from phinmf.result import Row
 from phinmf.solvers import Descent
 
@@ -137,7 +137,7 @@ def learned(
     Y: np.ndarray, way: type[Run], last_steps: Sequence[int], seed: int, **how: Any
 ) -> Learned:
     """Learn with one of the ways, then make NMF steps on all rows at the target floor."""
-    problem = problem_of(Y, 10, Options(**how))
+    problem = problem_of(Y[None], 10, Options(**how))
     options, data = problem.options, problem.data
     with CompiledEngine(data.Y, problem.options.divergence, None, data.weights) as engine:
         model, made = Model(engine, options.penalty), min(last_steps)

@@ -139,7 +139,7 @@ def at_length(M: int, repeats: int) -> dict[str, Any]:
 
 def subspace(Y: np.ndarray) -> FewAtoms | None:
     """Compute the eigenvectors as a fit of few atoms does."""
-    return problem_of(Y, K, Options(n_atoms=SHARE)).few_atoms
+    return problem_of(Y[None], K, Options(n_atoms=SHARE)).few_atoms
 
 
 def draw(rows: Rows) -> None:

@@ -19,14 +19,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import soundfile
+import soxr
 from _common import median, timed, write_csv
-from forecast import sound
+
+from phinmf.audio.example import example
 
 RATE = 44_100
 SONG, SHORT = 180, 30  #: seconds
 COMPONENTS = 32
 REQUESTS = 10  #: of two seconds of sound each
 REPEATS = 3  #: of what is dropped; medians are reported
+
+
+def sound(path: Path, rate: int, channels: int, seconds: int) -> None:
+    """Write the example at another rate, repeated, a little different in each channel."""
+    short = example()
+    y = soxr.resample(short.mixture, short.sample_rate, rate)
+    y = np.resize(y, rate * seconds)
+    noise = np.random.default_rng(0).standard_normal((len(y), channels))
+    soundfile.write(path, 0.5 * y[:, None] + 1e-4 * noise, rate, subtype="PCM_16")
 
 
 class Studio:

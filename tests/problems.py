@@ -12,6 +12,7 @@ from phinmf.arrays import namespace
 from phinmf.divergences import DIVERGENCES, Divergence
 from phinmf.engines import ENGINES
 from phinmf.linalg.manifold import random_orthogonal, skew
+from phinmf.solvers import SOLVERS
 
 ON_TENSORS = " on tensors"
 
@@ -23,6 +24,12 @@ HOLDING += [name + ON_TENSORS for name, kind in ENGINES.items() if kind.tensors]
 def engine_kind(engine):
     """The class of a name in `HOLDING`."""
     return ENGINES[engine.removesuffix(ON_TENSORS)]
+
+
+def serves(engine, solver):
+    """Whether an engine of `HOLDING` computes what a solver needs."""
+    needs = solver is not None and SOLVERS[solver].needs_pair_losses
+    return engine_kind(engine).pair_losses or not needs
 
 
 class LogCosh(Divergence):

@@ -19,7 +19,7 @@ LAYERS = [
     {"_types", "once", "warn"},
     {"arrays", "storage"},
     {"linalg"},
-    {"checks", "stored_values"},
+    {"checks", "entries"},
     {"audio"},
     {"divergences"},
     {"engines", "result"},

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from phinmf import checks
 from phinmf._types import AnyArray, Components, Device, Fixed, RandomState
 from phinmf.algorithm.options import Method, Options
-from phinmf.audio.frames import refuse_rate
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
 from phinmf.fit import devices
@@ -177,11 +176,10 @@ def tl_nmf(
     )  # fmt: skip
     file = Checkpoint.of(checkpoint)
     checks.function("callback", callback)
-    refuse_rate("Y", Y)
-    Y = checks.frames(Y)
-    refuse_transposed(Y, sample_weight)
+    frames = checks.frames(Y)
+    refuse_transposed(frames, sample_weight)
     problem = problem_of(
-        Y, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight
+        frames, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight
     )
     advise(problem.data.frames, problem.options)
     printing = printed("tl_nmf", callback, verbose)

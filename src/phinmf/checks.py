@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,8 @@ NAMES_HERE = {
 }
 P = ParamSpec("P")
 R = TypeVar("R")
+Function = TypeVar("Function")
+Choice = TypeVar("Choice")
 
 
 def advises_names(function: Callable[P, R]) -> Callable[P, R]:
@@ -46,121 +48,108 @@ def advises_names(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def real_array(name: str, given: ArrayLike) -> Array:
-    """Return a finite real array: float32 and float64 are kept, other numbers become float64.
+def real_array(name: str, x: ArrayLike) -> Array:
+    """Return a finite real array: float32 and float64 stay, other numbers become float64.
 
     A tensor stays one, on its device, without its gradient.
     """
-    refuse_sparse(name, given)
-    refuse_masked(name, given)
-    array = tensor(name, given) if arrays.is_tensor(given) else native(numbers(name, given))
-    xp = namespace(array)
-    if xp.isdtype(array.dtype, "complex floating"):
-        raise ValueError(
-            f"{name} is complex, but real numbers are needed: pass {variable(name)}.real"
-        )
-    if isinstance(array, np.ndarray) and array.dtype.kind not in "fiub":
-        raise TypeError(f"{name} has dtype {array.dtype}, but real numbers are needed")
-    if array.dtype not in (xp.float32, xp.float64):
-        array = arrays.cast(array, np.float64)
-    bad = math.prod(array.shape) - int(xp.sum(xp.isfinite(array)))
+    array = cast(Array, x) if is_plain(x) else dense(name, x)
+    bad = math.prod(array.shape) - int(namespace(array).sum(namespace(array).isfinite(array)))
     if bad:
         raise ValueError(f"{name} has {bad} NaN or infinite values: remove or replace them")
     return array
 
 
-def variable(name: str) -> str:
-    """Return what code may call an argument: "piece" for "piece 1 of the sound"."""
-    return name.split()[0]
+def is_plain(x: object) -> bool:
+    """Whether x is an array of NumPy in float32 or float64: most are, and need no conversion."""
+    return type(x) is np.ndarray and x.dtype in (np.float32, np.float64)
 
 
-def refuse_iterator(name: str, given: Any) -> None:
-    """Raise if blocks of frames are given one by one in place of all of them."""
-    if isinstance(given, Iterator):
-        raise TypeError(
-            f"{name} is a {type(given).__name__}, but one array of frames is needed: learn from"
-            " blocks that arrive one by one with TLNMF.partial_fit"
+def dense(name: str, x: Any) -> Array:
+    """Return a sparse, masked or nested array, a table or a tensor as real numbers, or raise.
+
+    Masked values would be used as if they were not masked, and of a sparse array NumPy makes an
+    array of one object.
+    """
+    variable = name.split()[0]  # "piece" for "piece 1 of the sound"
+    if hasattr(x, "toarray"):
+        raise TypeError(f"{name} is sparse, but a dense array is needed: pass {variable}.toarray()")
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise ValueError(
+            f"{name} has {int(np.ma.getmaskarray(x).sum())} masked values, but every value is used:"
+            f" pass {variable}.filled(0), and a sample_weight of 0 to leave whole frames out of a"
+            " fit"
         )
-
-
-def refuse_path(name: str, given: Any, advice: str) -> None:
-    """Raise if the name of a file, or a list of names, is given in place of what it holds."""
-    first = given[0] if isinstance(given, (list, tuple)) and given else given
-    if isinstance(first, (str, os.PathLike)):
-        raise TypeError(f"{name} names the file {os.fspath(first)!r}, but {advice}")
+    if arrays.is_tensor(x):
+        if x.device.type == "meta" or x.is_sparse:
+            what = "sparse" if x.is_sparse else "on the device 'meta'"
+            raise ValueError(
+                f"{name} is {what}, but numbers are needed: pass a dense tensor of them"
+            )
+        array = x.detach()
+    else:
+        try:
+            array = np.asarray(x)
+        except ValueError as error:
+            if "inhomogeneous" not in str(error):
+                raise
+            raise ValueError(
+                f"{name} holds arrays of different shapes, but one array is needed"
+            ) from None
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)  # of this machine
+    xp = namespace(array)
+    if xp.isdtype(array.dtype, "complex floating"):
+        raise ValueError(f"{name} is complex, but real numbers are needed: pass {variable}.real")
+    if isinstance(array, np.ndarray) and array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {array.dtype}, but real numbers are needed")
+    return array if array.dtype in (xp.float32, xp.float64) else arrays.cast(array, np.float64)
 
 
 FRAMES_NEEDED = "frames of samples are needed, as phinmf.to_frames makes them of a sound"
 
 
-def is_complex(given: Any) -> bool:
-    """Whether an array, a table or a list holds complex numbers."""
-    if arrays.is_tensor(given):
-        return bool(given.is_complex())
-    if is_lazy(given):
-        return bool(given.dtype.kind == "c")
-    try:
-        return bool(np.iscomplexobj(given if hasattr(given, "dtype") else np.asarray(given)))
-    except ValueError:  # arrays of different shapes, which are refused later
-        return False
+def refuse_other(name: str, x: Any, advice: str, needed: str = FRAMES_NEEDED) -> None:
+    """Raise if x is a file, a generator, a sound with its rate, or complex: no real numbers.
 
-
-def refuse_complex(name: str, given: Any, needed: str = FRAMES_NEEDED) -> None:
-    """Raise if complex numbers are given in place of sound, in the words of scikit-learn."""
-    if is_complex(given):
+    `advice` says what to pass in place of the name of a file, `needed` what is no complex number.
+    """
+    if is_plain(x):
+        return
+    if isinstance(x, Iterator):
+        raise TypeError(
+            f"{name} is a {type(x).__name__}, but one array of frames is needed: learn from blocks"
+            " that arrive one by one with TLNMF.partial_fit"
+        )
+    first = x[0] if isinstance(x, (list, tuple)) and x else x
+    if isinstance(first, (str, os.PathLike)):
+        raise TypeError(f"{name} names the file {os.fspath(first)!r}, but {advice}")
+    parts = x if isinstance(x, tuple) and len(x) == 2 else ()
+    if sum(isinstance(part, np.ndarray) and part.ndim > 0 for part in parts) == 1:
+        raise TypeError(
+            f"{name} is a tuple of a sound and its sampling rate, but the sound alone is needed:"
+            " write y, sample_rate = soundfile.read(...), and pass y"
+        )
+    if is_complex(x):
         raise ValueError(
             f"Complex data not supported: {name} is complex, as an STFT is, but {needed}"
         )
 
 
-def refuse_sparse(name: str, given: Any) -> None:
-    """Raise if a sparse array of SciPy is given, of which NumPy makes an array of one object."""
-    if hasattr(given, "toarray"):
-        raise TypeError(
-            f"{name} is sparse, but a dense array is needed: pass {variable(name)}.toarray()"
-        )
-
-
-def refuse_masked(name: str, given: Any) -> None:
-    """Raise if an array has masked values: they would be used as if they were not masked."""
-    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
-        n = int(np.ma.getmaskarray(given).sum())
-        raise ValueError(
-            f"{name} has {n} masked values, but every value is used: pass"
-            f" {variable(name)}.filled(0), and frame_mask to leave whole frames out of a fit"
-        )
-
-
-def numbers(name: str, given: ArrayLike) -> Array:
-    """Return an array of NumPy; raise if it is made of arrays of different shapes."""
+def is_complex(x: Any) -> bool:
+    """Whether an array, a tensor, a table or a list holds complex numbers."""
+    if arrays.is_tensor(x):
+        return bool(x.is_complex())
+    if is_lazy(x):
+        return bool(x.dtype.kind == "c")
     try:
-        return np.asarray(given)
-    except ValueError as error:
-        if "inhomogeneous" not in str(error):
-            raise
-        raise ValueError(
-            f"{name} holds arrays of different shapes, but one array is needed"
-        ) from None
-
-
-def native(array: Array) -> Array:
-    """The same numbers in the byte order of this machine."""
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-
-def tensor(name: str, given: Any) -> Any:
-    """Return a tensor that holds numbers, without its gradient."""
-    if given.device.type == "meta" or given.is_sparse:
-        what = "sparse" if given.is_sparse else "on the device 'meta'"
-        raise ValueError(f"{name} is {what}, but numbers are needed: pass a dense tensor of them")
-    return given.detach()
+        return bool(np.iscomplexobj(x if hasattr(x, "dtype") else np.asarray(x)))
+    except ValueError:  # arrays of different shapes, which are refused later
+        return False
 
 
 def frames(Y: AnyArray) -> Any:
     """Return frames of shape (C, M, N); a dask array stays one, its values are looked at later."""
-    refuse_iterator("Y", Y)
-    refuse_path("Y", Y, "frames are needed: pass those of phinmf.frames_from_files")
-    refuse_complex("Y", Y)
+    refuse_other("Y", Y, "frames are needed: pass those of phinmf.frames_from_files")
     array = lazy_array("Y", Y) if is_lazy(Y) else real_array("Y", Y)
     if array.ndim not in (2, 3):
         raise ValueError(
@@ -176,9 +165,9 @@ def frames(Y: AnyArray) -> Any:
     return array if array.ndim == 3 else array[None]
 
 
-def factor(name: str, given: ArrayLike, shape: tuple[int, int], dtype: Any) -> Array:
+def factor(name: str, x: ArrayLike, shape: tuple[int, int], dtype: Any) -> Array:
     """Return a copy of a nonnegative factor of the right shape."""
-    array = real_array(name, given)
+    array = real_array(name, x)
     if tuple(array.shape) != shape:
         raise ValueError(f"{name} has shape {tuple(array.shape)}, but {shape} is needed")
     xp = namespace(array)
@@ -192,48 +181,49 @@ def factor(name: str, given: ArrayLike, shape: tuple[int, int], dtype: Any) -> A
 
 
 def number(
-    name: str, given: Any, least: float, strict: bool = False, most: float | None = None
+    name: str, x: object, least: float = 0, strict: bool = False, most: float | None = None
 ) -> float:
     """Return a finite float, at least (or strictly above) a bound, and at most another one."""
     try:
-        value = math.nan if isinstance(given, (str, bytes)) else float(given)
+        value = math.nan if isinstance(x, (str, bytes)) else float(x)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     enough = value > least if strict else value >= least
     if not (math.isfinite(value) and enough and (most is None or value <= most)):
         also = "" if most is None else f" and ≤ {most:g}"
         raise ValueError(
-            f"{name} is {given!r}, but a finite number {'>' if strict else '≥'} {least:g}{also} is"
+            f"{name} is {x!r}, but a finite number {'>' if strict else '≥'} {least:g}{also} is"
             " needed"
         )
     return value
 
 
-def count(name: str, given: Any, least: int, most: int | None = None, why: str = "") -> int:
-    """Return an int between bounds."""
-    whole = isinstance(given, (int, np.integer)) or (isinstance(given, float) and given % 1 == 0)
-    if isinstance(given, bool) or not whole:
-        raise TypeError(f"{name} is {given!r}, but a whole number is needed")
-    if given < least or (most is not None and given > most):
+def count(name: str, x: object, least: int = 0, most: int | None = None, why: str = "") -> int:
+    """Return an int between bounds; `why` explains the largest one."""
+    if isinstance(x, bool) or not (
+        isinstance(x, (int, np.integer)) or (isinstance(x, float) and x % 1 == 0)
+    ):
+        raise TypeError(f"{name} is {x!r}, but a whole number is needed")
+    if x < least or (most is not None and x > most):
         needed = f"≥ {least}" if most is None else f"from {least} to {most}{why}"
-        raise ValueError(f"{name} is {given}, but a whole number {needed} is needed")
-    return int(given)
+        raise ValueError(f"{name} is {x}, but a whole number {needed} is needed")
+    return int(x)
 
 
-def function(name: str, given: Any) -> Any:
+def function(name: str, value: Function) -> Function:
     """Return something to call, or None."""
-    if given is not None and not callable(given):
-        raise TypeError(f"{name} is {given!r}, but a function or None is needed")
-    return given
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} is {value!r}, but a function or None is needed")
+    return value
 
 
-def known(name: str, given: Any, names: Iterable[Any]) -> Any:
-    """Return a name that is in a registry."""
-    names = list(names)
-    if np.ndim(given) or given not in names:
-        listed = ", ".join(repr(n) for n in names)
-        raise ValueError(f"{name} is {given!r}, which is not known: choose one of {listed}")
-    return given
+def choice(name: str, value: Any, choices: Iterable[Choice]) -> Choice:
+    """Return the value if it is one of the choices, such as the names of a registry."""
+    options = list(choices)
+    if np.ndim(value) or value not in options:
+        listed = ", ".join(map(repr, options))
+        raise ValueError(f"{name} is {value!r}, which is not known: choose one of {listed}")
+    return options[options.index(value)]
 
 
 def generator(random_state: RandomState) -> np.random.Generator:

@@ -1,7 +1,13 @@
-"""Arrays and a JSON header in one .npz file, written completely or not at all, checked when read.
+"""The one file format: named arrays and a JSON header in an .npz file, without pickle.
 
-Pickle is never used. Members are stored uncompressed, so a file cannot unpack to more than its own
-size, and every member has a checksum.
+* A file is written beside its place, flushed to the disk and renamed: readers see the old or the
+  new one, complete. A process that is killed meanwhile leaves a hidden file ``.name.….phinmf``.
+* Through a symbolic link its target is written, and a file that is replaced keeps its mode.
+* Only a file of the same kind is replaced, or an empty one.
+* Members are stored uncompressed, so that a file cannot unpack to more than its own size, and every
+  member has a checksum, which is verified when it is read.
+
+What the arrays of each kind of file must be is written down in a table: see `phinmf.entries`.
 """
 
 from __future__ import annotations
@@ -9,10 +15,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import platform
 import secrets
-import stat
+import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -21,17 +28,7 @@ import numpy as np
 
 from phinmf._types import Array
 
-VERSION = 1  #: of the format
-UNMIX_MODEL = "model of unmix"  #: kind of the file of an `UnmixModel`
-LABELS = {
-    "model": "model of TLNMF",
-    UNMIX_MODEL: UNMIX_MODEL,
-}  #: in messages
-DESCRIPTORS = "/proc/self/fd"  #: where Linux shows the open files of a process
-
-
-class NotOurs(Exception):
-    """An intact .npz file that something else has written."""
+VERSION = 2  #: of the format
 
 
 class Stored(NamedTuple):
@@ -48,22 +45,39 @@ def write(
     arrays: Mapping[str, Array],
     keep_previous: bool = False,
 ) -> None:
-    """Write a file that gets its name when it is complete: readers see the old or the new one.
+    """Write a file of a kind such as ``"result"``.
 
-    Only a file of the same kind is replaced; the new one has its permissions. Where the previous
-    one is kept, the caller has checked the kind, once for many writes.
+    If the previous file is kept, it is renamed to `previous` before the new one gets its name.
     """
-    path = writable(path)
-    if not keep_previous:
-        refuse_other_files(path, kind)
-    text = json.dumps({"format": "phinmf", "kind": kind, "version": VERSION, **header})
-    with unfinished(path) as (file, give_name):
-        pack(file, {"header": np.array(text), **arrays})
-        file.flush()
-        os.fsync(file.fileno())
-        if keep_previous and path.exists():
-            os.replace(path, previous(path))
-        give_name()
+    check_place(path, kind, keep_previous)
+    path = target(Path(path))
+    versions = {"python": platform.python_version(), "numpy": np.__version__}
+    own = {"format": "phinmf", "kind": kind, "version": VERSION, "versions": versions}
+    text = json.dumps(own | dict(header))
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.phinmf")
+    try:
+        with new_file(temporary, path) as file:
+            with suppress(FileNotFoundError):  # there is none yet, or another process moves it
+                shutil.copymode(path, temporary)
+            pack(file, {"header": np.array(text), **arrays})
+            file.flush()
+            os.fsync(file.fileno())
+        if keep_previous:
+            with suppress(FileNotFoundError):
+                os.replace(path, previous(path))
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def new_file(temporary: Path, path: Path) -> BinaryIO:
+    """Open a new file under a temporary name; an error names the path that the user passed."""
+    try:
+        return open(temporary, "xb")
+    except OSError as error:
+        raise type(error)(
+            error.errno, f"no file can be written here ({error.strerror}), name another", str(path)
+        ) from None
 
 
 def pack(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
@@ -74,23 +88,47 @@ def pack(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
-def named(path: Any, what: str = "file") -> Path:
-    """Return the given path, or raise if it is none."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"the path is {path!r}, but the name of a {what} is needed")
-    return Path(path)
+def check_place(path: str | os.PathLike[str], kind: str, keep_previous: bool = False) -> None:
+    """Raise unless a file of this kind can be written to a path, and may be.
 
-
-def writable(path: Any) -> Path:
-    """Return the file to write, which a link leads to; no folder, device or pipe is replaced."""
+    A damaged file may be replaced if the previous one beside it, which is kept, is of this kind.
+    """
     path = named(path)
-    if not path.name or "\0" in str(path) or (path.exists() and not path.is_file()):
+    if not path.name or "\0" in str(path):
         raise ValueError(f"{str(path)!r} is not a file: name one to write to")
     if path.is_symlink() and not (path.exists() or previous(path).exists()):
         raise ValueError(f"{path} is a link to a file that does not exist: name the file itself")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written because its folder does not exist")
-    return target(path)
+    if keep_previous and kind_of(previous(path)) == kind and path.is_file():
+        return
+    for file in (path, previous(path)) if keep_previous else (path,):
+        empty = file.is_file() and file.stat().st_size == 0
+        if file.exists() and not empty and kind_of(file) != kind:
+            raise ValueError(
+                f"{file} exists and is not a {kind} of phinmf: name another file, or remove this"
+                " one"
+            )
+
+
+def kind_of(path: Path) -> str | None:
+    """Return the kind of a file of any version, from its header alone; None if it has none."""
+    if not path.is_file():
+        return None
+    try:
+        with open(path, "rb") as file, opened(file) as archive:
+            return str(header_of(archive)["kind"])
+    except MemoryError:
+        raise
+    except Exception:  # zipfile and NumPy raise many kinds of errors on damaged files
+        return None
+
+
+def named(path: Any, what: str = "file") -> Path:
+    """Return a path, or raise if the value is none."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"the path is {path!r}, but the name of a {what} is needed")
+    return Path(path)
 
 
 def target(path: Path) -> Path:
@@ -98,84 +136,8 @@ def target(path: Path) -> Path:
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
-def refuse_other_files(path: Path, kind: str) -> None:
-    """Raise if a file would be replaced that is not of this kind; an empty one may be."""
-    if not path.exists() or path.stat().st_size == 0:
-        return
-    try:
-        read(path, kind)
-    except ValueError:
-        raise ValueError(
-            f"{path} exists and is not a {label(kind)}: name another file, or remove this one"
-        ) from None
-
-
-def label(kind: Any) -> str:
-    """Return a kind of file as messages call it."""
-    return LABELS.get(str(kind), f"{kind} of phinmf")
-
-
-@contextmanager
-def unfinished(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
-    """Open a new file in the folder of the path; the function beside it gives the file that name.
-
-    On Linux the file has no name until then, so that nothing is left even if the process is killed.
-    On other systems it has a unique temporary name.
-    """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.phinmf")
-    try:
-        with nameless(path.parent) or new_file(temporary, path) as file:
-            with suppress(FileNotFoundError):  # another process may move it just now
-                if os.chmod in os.supports_fd:
-                    os.chmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
-
-            def give_name() -> None:
-                if temporary.exists():
-                    file.close()  # Windows renames no open file
-                    os.replace(temporary, path)
-                    return
-                try:
-                    link(file, path)
-                except FileExistsError:
-                    link(file, temporary)
-                    os.replace(temporary, path)
-
-            yield file, give_name
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def new_file(temporary: Path, path: Path) -> BinaryIO:
-    """Open a new file under a temporary name; an error names the path that was asked for."""
-    try:
-        return open(temporary, "xb")
-    except OSError as error:
-        raise type(error)(
-            error.errno, f"no file can be written here ({error.strerror}), name another", str(path)
-        ) from None
-
-
-def nameless(folder: Path) -> BinaryIO | None:
-    """Open a file without a name in a folder; None where the system has no such files."""
-    if not (hasattr(os, "O_TMPFILE") and os.path.isdir(DESCRIPTORS)):
-        return None
-    try:
-        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
-    except OSError:
-        return None
-
-
-def link(file: BinaryIO, path: Path) -> None:
-    """Give a file without a name one that no other file has."""
-    descriptors = os.open(DESCRIPTORS, os.O_RDONLY)
-    try:
-        os.link(str(file.fileno()), path, src_dir_fd=descriptors)
-    finally:
-        os.close(descriptors)
-
-
 def previous(path: str | os.PathLike[str]) -> Path:
-    """Path at which the previous version of a file is kept, beside the target of a link."""
+    """Path of the previous version of a file, beside the target of a link."""
     return Path(f"{target(Path(path))}.previous")
 
 
@@ -185,55 +147,77 @@ def read(path: str | os.PathLike[str], kind: str) -> Stored:
     if not path.exists():
         raise FileNotFoundError(f"{str(path)!r} does not exist")
     if not path.is_file():
-        raise ValueError(f"{path} is not a file, but a phinmf {kind} is needed")
+        raise ValueError(f"{path} is not a file, but a {kind} of phinmf is needed")
+    damaged = "is damaged or not a file of phinmf"
+    with open(path, "rb") as file:
+        with refusing(path, damaged, Exception):
+            archive = opened(file)
+            header = header_of(archive)
+        check_header(path, header, kind)
+        with archive, refusing(path, damaged, Exception):
+            return Stored(header, arrays_of(archive))
+
+
+@contextmanager
+def refusing(path: str | os.PathLike[str], what: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn errors that the contents of a file cause into one sentence about it.
+
+    A lack of memory says nothing about the file and is raised as it is.
+    """
     try:
-        header, arrays = unpack(path)
-    except NotOurs:
+        yield
+    except MemoryError:
+        raise
+    except errors as error:
+        why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"{path} {what}: {shortened(why)}") from error
+
+
+def usable(path: str | os.PathLike[str], kind: str) -> Any:
+    """Turn what a reader raises on impossible contents into one sentence that names the file."""
+    errors = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
+    return refusing(path, f"is not a usable {kind}", *errors)
+
+
+def opened(file: BinaryIO) -> zipfile.ZipFile:
+    """Open an archive that cannot unpack to more than its own size."""
+    archive = zipfile.ZipFile(file)
+    members = archive.infolist()
+    if any(m.compress_type != zipfile.ZIP_STORED for m in members):
+        raise ValueError("it is compressed")
+    if sum(m.file_size for m in members) > file.seek(0, os.SEEK_END):
+        raise ValueError("its members overlap")
+    return archive
+
+
+def header_of(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """Return the JSON header."""
+    header = json.loads(str(array_of(archive.read("header.npy"))))
+    if not isinstance(header, dict) or header.get("format") != "phinmf":
+        raise ValueError("its header is not one of phinmf")
+    return header
+
+
+def check_header(path: Path, header: Mapping[str, Any], kind: str) -> None:
+    """Raise unless a file has this kind and the version that is read here."""
+    version = header.get("version")
+    if version != VERSION:
+        newer = isinstance(version, int) and version > VERSION
+        advice = "update phinmf" if newer else "make it again, or use the phinmf that wrote it"
         raise ValueError(
-            f"{path} is not a file of phinmf, but a phinmf {kind} is needed: name one that phinmf"
-            " has written"
-        ) from None
-    except Exception as error:
-        why = shortened(str(error))
-        raise ValueError(f"{path} is damaged or not a phinmf file ({why})") from error
-    ours = header.get("format") == "phinmf"
-    if not ours or header.get("kind") != kind:
-        found = label(header.get("kind")) if ours else header.get("format")
-        raise ValueError(f"{path} holds {shown(found)}, but a {label(kind)} is needed")
-    if header.get("version") != VERSION:
-        raise ValueError(
-            f"{path} has format version {shown(header.get('version'))}, but this phinmf reads"
-            f" version {VERSION}: use the phinmf that wrote it, or a newer one"
+            f"{path} has format version {shown(version)}, but this phinmf reads version {VERSION}:"
+            f" {advice}"
         )
-    return Stored(header, arrays)
+    if header.get("kind") != kind:
+        raise ValueError(
+            f"{path} is a {shortened(str(header.get('kind')))} of phinmf, but a {kind} is needed"
+        )
 
 
-def shown(value: Any) -> str:
-    """A value from a file, short enough for an error message."""
-    return shortened(repr(value))
-
-
-def shortened(text: str) -> str:
-    """A text on one line, of at most 160 characters."""
-    text = " ".join(text.split())
-    return text if len(text) <= 160 else f"{text[:160]}…"
-
-
-def unpack(path: Path) -> Stored:
-    """Read every member, checksums included."""
-    with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        if members and not any(m.filename == "header.npy" for m in members):
-            raise NotOurs
-        if any(m.compress_type != zipfile.ZIP_STORED for m in members):
-            raise ValueError("it is compressed")
-        if sum(m.file_size for m in members) > path.stat().st_size:
-            raise ValueError("its members overlap")
-        arrays = {m.filename.removesuffix(".npy"): array_of(archive.read(m)) for m in members}
-    header = json.loads(str(arrays.pop("header")))
-    if not isinstance(header, dict):
-        raise ValueError("its header is not an object")
-    return Stored(header, arrays)
+def arrays_of(archive: zipfile.ZipFile) -> dict[str, Array]:
+    """Return all members but the header; checksums are verified."""
+    names = [name for name in archive.namelist() if name != "header.npy"]
+    return {name.removesuffix(".npy"): array_of(archive.read(name)) for name in names}
 
 
 def array_of(member: bytes) -> Array:
@@ -245,7 +229,16 @@ def array_of(member: bytes) -> Array:
         (2, 0): np.lib.format.read_array_header_2_0,
     }[version]
     shape, fortran, dtype = reader(stream)
-    if dtype.kind not in "fiubU":
-        raise ValueError(f"it holds {dtype}")
     flat = np.frombuffer(member, dtype, offset=stream.tell())
     return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
+
+
+def shown(value: Any) -> str:
+    """A value from a file, short enough for an error message."""
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """A text on one line, of at most 160 characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= 160 else f"{text[:160]}…"

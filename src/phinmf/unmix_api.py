@@ -13,6 +13,7 @@ from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.audio.frames import whole_signal
 from phinmf.audio.sources import ArraySource
 from phinmf.fit.automatic import AUTO
+from phinmf.fit.verbose import say
 from phinmf.inits import InitName
 from phinmf.result import Callback
 from phinmf.solvers import Solver, SolverName
@@ -20,8 +21,8 @@ from phinmf.unmixed import Unmixing, columns
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.options import UnmixOptions
+from phinmf.unmixing.progress import Lines, no_progress
 from phinmf.unmixing.separate import ArraySink, separate
-from phinmf.unmixing.told import Told
 
 
 def unmix(
@@ -71,8 +72,8 @@ def unmix(
     seed : int, RandomState, Generator or None
         Random seed; the same number gives the same result.
     max_time : float, optional
-        Maximum seconds of learning. If they are few, it learns from fewer frames, then keeps the
-        transform; 0 is one step of NMF on the fewest frames.
+        Maximum seconds of learning, exceeded by a step at most. If they are few, it learns from
+        fewer frames, then keeps the transform; 0 is one step of NMF on the fewest frames.
     learn_on : int, optional
         Number of frames to learn from, whatever `max_time` is; by default as many as are useful.
     n_threads : int, optional
@@ -85,7 +86,7 @@ def unmix(
     callback : callable, optional
         Called with a `State` after each outer iteration; stops learning by returning True.
     verbose : bool
-        Print to standard error how much is done and how long the rest will take.
+        Print to standard error what is being done.
 
     Returns
     -------
@@ -126,11 +127,9 @@ def unmix(
             " n_components out, or leave model out to learn others"
         )
     source = ArraySource(columns(signal), rate)
-    told = Told(source, options, known is None) if verbose else None
-    seen = told.learning(callback) if told else callback
-    learned = learn(source, options, seen) if known is None else known
+    progress = Lines("unmix", say) if verbose else no_progress
+    learned = learn(source, options, callback, progress) if known is None else known
     sink = ArraySink(learned.K, source, signal.dtype)
-    progress = told.separating if told else lambda share: None
     H = separate(source, learned, sink, n_threads=n_threads, progress=progress)
     components = sink.components.reshape(learned.K, *signal.shape)
     order = np.argsort([-np.square(one).sum() for one in components], kind="stable")

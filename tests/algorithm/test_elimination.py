@@ -54,18 +54,6 @@ def test_half_of_a_component_is_replaced_without_a_cost(factors, rng, same):
     assert best.objective == pytest.approx(before, rel=0.02)
 
 
-def test_the_objective_of_a_replacement_is_that_of_its_factors(factors, rng):
-    W, H = factors
-    V = rng.chisquare(1, size=(20, 90)) * (W @ H + FLOOR)
-    powers = Powers(V, rng.random(90), FLOOR, 6.0)
-    for one in powers.replacements(W, H):
-        W_new, H_new = one.applied(W, H)
-        assert W_new.sum(axis=0) == pytest.approx(np.ones(3), rel=1e-5)
-        fit = powers.objective(W_new @ H_new + FLOOR, np.zeros(90))
-        penalty = 6.0 * H_new.sum(axis=0) @ powers.weights
-        assert one.objective == pytest.approx(fit + penalty, rel=1e-4)
-
-
 def test_the_path_ends_at_one_component(factors, rng):
     W, H = factors
     X = (rng.standard_normal((20, 90)) * np.sqrt(W @ H + FLOOR)).astype(np.float32)

@@ -13,8 +13,7 @@ import phinmf
 from phinmf import TLNMF, Method, Status
 from phinmf.algorithm.run import Run
 from phinmf.engines.array import ArrayEngine
-from phinmf.engines.compiled.engine import CompiledEngine
-from phinmf.engines.compiled.objective import CompiledObjective
+from phinmf.engines.compiled.engine import CompiledEngine, CompiledObjective
 from phinmf.linalg.manifold import orthogonality_error
 
 WHY = "stopped: interrupted"

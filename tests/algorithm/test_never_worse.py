@@ -11,7 +11,7 @@ import phinmf
 from phinmf import Method, Status, tl_nmf
 from phinmf.algorithm import nmf as readable_nmf
 from phinmf.engines.array import ArrayEngine
-from phinmf.engines.compiled.objective import CompiledObjective
+from phinmf.engines.compiled.engine import CompiledObjective
 
 HOW = {"sparsity": 5.0, "random_state": 0}
 ANNEALED = pytest.mark.parametrize("anneal", [True, False])

@@ -4,7 +4,7 @@ from problems import Problem
 
 from phinmf.algorithm.nmf import flat_activations, nmf_step, normalise
 from phinmf.divergences import Penalty
-from phinmf.linalg.multiplicative import multiply
+from phinmf.divergences.base import multiply
 
 
 def test_zero_divided_by_zero_is_one_in_an_update():

@@ -90,15 +90,6 @@ def test_frames_without_energy_in_some_directions(kind, P, rng):
         np.testing.assert_allclose(whole @ whole.T, np.eye(12), atol=1e-12)
 
 
-@KINDS
-@pytest.mark.parametrize("P", [1, 7, 23])
-def test_the_strongest_atoms_of_the_basis_are_its_first(kind, P):
-    space = subspace_of(kind(notes(24, 1200)))
-    rows, Q = space.strongest(space.basis, P)
-    assert np.array_equal(host(rows), np.arange(P))
-    np.testing.assert_allclose(host(Q), np.eye(P), atol=1e-12)
-
-
 @given(cases())
 def test_numbers_of_atoms_by_brute_force(case):
     space, powers = case.subspace, case.subspace.powers
@@ -150,17 +141,6 @@ def test_new_atoms_have_their_mean_power_and_leave_the_model_of_the_others(case,
         np.testing.assert_allclose(Q, expected, atol=tolerance)
 
 
-@given(cases())
-def test_growing_in_steps_is_growing_at_once(case):
-    at = case.iterate(case.P)
-    at_once = case.subspace.with_atoms(at, case.M)
-    for P in range(case.P + 1, case.M + 1):
-        at = case.subspace.with_atoms(at, P)
-    tolerance = 1e-4 if case.dtype == np.float32 else 1e-10
-    np.testing.assert_allclose(at.Phi, at_once.Phi, atol=tolerance)
-    np.testing.assert_allclose(at.W @ at.H, at_once.W @ at_once.H, rtol=tolerance)
-
-
 @given(cases(), st.data())
 def test_an_iterate_may_have_fewer_atoms_than_before(case, data):
     """A run that is resumed with a longer schedule goes back to a higher floor."""
@@ -184,9 +164,3 @@ def test_activations_of_nearly_zero_get_atoms_too(level, kind):
     assert np.isfinite(host(grown.W)).all()
     np.testing.assert_allclose(host(grown.W).sum(axis=0), 1, rtol=1e-5)
     assert host(grown.W @ grown.H).max() < 1e-25
-
-
-def test_equal_atoms_leave_an_iterate_as_it_is():
-    case = Case(6, 3, 2, 0)
-    at = case.iterate(3)
-    assert case.subspace.with_atoms(at, 3) is at

@@ -144,62 +144,12 @@ def test_the_page_can_be_written_again(here, capsys):
     assert main(["report", "."]) == 1
 
 
-NOT_UNDERSTOOD = [
-    "",
-    "unmix",
-    "nothing",
-    "unmix x.wav --window soon",
-    "unmix x.wav -k few",
-    "unmix x.wav --group drums",
-    "unmix x.wav --preview --start 1",
-]
-
-
-@pytest.mark.parametrize("command", NOT_UNDERSTOOD)
-def test_commands_that_are_not_understood(here, command, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(command.split())
-    assert stopped.value.code == 2
-    said = capsys.readouterr().err
-    own = "phinmf unmix" if command.startswith("unmix") else "phinmf"
-    assert said.startswith(f"{own}: ")
-    assert said.endswith(f"; see {own} --help\n")
-    assert said.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", ["unmix no.wav", "unmix .", "unmix out/x -k 2"])
-def test_files_that_are_not_there(here, command, capsys):
-    assert main(command.split()) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("phinmf: ")
-    assert said.count("\n") == 1
-
-
 def test_a_folder_that_cannot_be_written(here, capsys):
     write(here / "song.wav")
     locked = Path("/sys") if os.geteuid() == 0 else here / "locked"  # root writes anywhere else
     locked.mkdir(mode=0o500, exist_ok=True)
     assert main(["unmix", "song.wav", *QUICK, "-o", str(locked)]) == 1
     assert "cannot be written" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [
-        (["--cluster", "tcp://x:1", "--device", "cuda"], "do not go together"),
-        (["--cluster", ""], "--cluster is empty"),
-        (["--threads", "-1"], "--threads: '-1' is given, but a whole"),
-    ],
-)
-def test_what_cannot_be_meant(here, capsys, how, said):
-    write(here / "song.wav")
-    (here / "other").mkdir()
-    write(here / "other" / "song.wav")
-    with pytest.raises(SystemExit) as stopped:
-        main(["unmix", "song.wav", *how, *QUICK])
-    assert stopped.value.code == 2
-    assert said in capsys.readouterr().err
-    assert not (here / "song").exists()
 
 
 def test_env_and_version(capsys):

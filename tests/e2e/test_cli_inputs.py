@@ -185,11 +185,3 @@ def test_a_part_that_is_drawn_silent_is_not_the_whole(here):
     y[300_000:302_000] = tones(2000)[:, 0]
     parts = phinmf.unmix(y, 8000, 2, window=64, seed=0, learn_on=64, max_time=0.2)
     assert parts.null_db < -100
-
-
-def test_a_namesake_that_does_not_exist_is_in_nobodys_way(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "song.wav")
-    assert main(["unmix", "absent/song", "song.wav", *QUICK]) == 1
-    assert "absent/song does not exist" in capsys.readouterr().err
-    assert (tmp_path / "out/song/result.json").exists()

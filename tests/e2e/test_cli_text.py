@@ -11,7 +11,6 @@ import soundfile
 from sound_files import integers, tones, write
 
 from phinmf.cli import main
-from phinmf.cli.text import shown
 
 QUICK = ["-k", "2", "--window", "64", "--max-time", "0.2", "--no-report"]
 ENCODINGS = [
@@ -55,14 +54,6 @@ def test_help_in_plain_letters(capsys, command):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("env", ENCODINGS[:1], ids=str)
-def test_help_on_a_terminal_of_another_encoding(tmp_path, env):
-    done = phinmf(tmp_path, "unmix", "--help", **env)
-    assert done.returncode == 0
-    assert b"--cluster" in done.stdout
-
-
-@pytest.mark.full
 def test_a_name_that_is_not_text(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     name = os.fsdecode(b"caf\xe9.wav")
@@ -102,11 +93,6 @@ def test_names_that_a_terminal_would_obey(tmp_path, monkeypatch, capsys):
     said = "".join(capsys.readouterr())
     assert said.count("[red]a[bold] :smile:") >= 2
     assert not {"\x1b", "\x07", "\u202e"} & set(said)
-
-
-def test_what_is_shown():
-    assert shown("Ärger – 夜　の音 (1).wav") == "Ärger – 夜　の音 (1).wav"
-    assert shown("a\nb\t\x7f\x9b\udcff\u2028") == r"a\nb\t\x7f\x9b\xff\u2028"
 
 
 @pytest.mark.full

@@ -1,14 +1,12 @@
 """With several inputs, every line that is printed says which one it is about."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sound_files import tones, write
 
 from phinmf.cli import main
-from phinmf.cli.text import about
 
 QUICK = ["-k", "2", "--window", "64", "--max-time", "0.2"]
 
@@ -27,24 +25,6 @@ def said_about(capsys, names):
     for line in lines:
         assert any(name in line for name in names), line
     return lines
-
-
-def test_a_name_inside_another_word_is_not_a_name():
-    assert about(Path("s"), "the recording is silent") == "s: the recording is silent"
-    assert about(Path("s"), "s is silent") == "s is silent"
-    assert about(Path("a/s.wav"), "s.wav is silent") == "a/s.wav: s.wav is silent"
-    assert about(Path("s.wav"), "a/s.wav is silent") == "s.wav: a/s.wav is silent"
-    assert about(Path("[x"), "[x is silent") == "[x is silent"
-
-
-@pytest.mark.full
-def test_what_is_said_of_several_recordings(here, capsys):
-    for name in ("a", "i"):
-        write(here / f"in/{name}.wav")
-    assert main(["unmix", "in/a.wav", "in/i.wav", *QUICK, "--groups", "2"]) == 0
-    lines = said_about(capsys, ["a.wav: ", "i.wav: "])
-    for name in ("a", "i"):
-        assert sum(line.startswith(f"{name}.wav: ") for line in lines) >= 8
 
 
 def test_what_is_wrong_with_several_recordings(here, capsys):

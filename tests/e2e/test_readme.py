@@ -64,8 +64,9 @@ def test_code_of_pages(page, tmp_path, monkeypatch):
     with ExitStack() as registries:  # what a page adds to them is removed again
         for registry in (DIVERGENCES, ENGINES, INITS, SOLVERS):
             registries.enter_context(patch.dict(registry))
+        names: dict = {}  # of a reader, who types one block after the other
         for block in blocks:
-            exec(compile(block, page, "exec"), {})
+            exec(compile(block, page, "exec"), names)
 
 
 def test_the_first_page_shows_the_code_of_the_readme():

@@ -299,7 +299,7 @@ def test_ctrl_c_and_the_end_of_a_fit_leave_nothing_on_the_workers(client):
 def test_what_a_cluster_does_not_do(client):
     with pytest.raises(ValueError, match="smoothness is set"):
         tl_nmf(frames(), engine="dask", smoothness=3.0, **HOW)
-    with pytest.raises(ValueError, match="needs frames in memory"):
+    with pytest.raises(ValueError, match="losses of pairs"):
         tl_nmf(frames(), engine="dask", solver="jacobi", **HOW)
     with dask.config.set(scheduler="sync"), pytest.raises(ValueError, match="there is no cluster"):
         tl_nmf(frames(), engine="dask", **HOW)

@@ -46,9 +46,6 @@ def test_compiled_is_array(dtype, **how):
     assert close(a.bound(), b.bound(), tolerance)
     assert close(a.curvature(), b.curvature(), tolerance)
     assert b.loss() == pytest.approx(a.loss(), rel=tolerance, abs=tolerance * slow.Y[0].size)
-    angles = slow.rng.uniform(-1, 1, (1, 3))
-    pair = np.array([0]), np.array([1])
-    assert close(a.pair_losses(*pair, angles), b.pair_losses(*pair, angles), tolerance)
     one, other = (p.engine.nmf_pass(p.W, Penalty(0.3), p.eps, 1.0) for p in (slow, fast))
     assert close(slow.engine.activations(), fast.engine.activations(), tolerance)
     for x, y in zip(one, other, strict=True):
@@ -179,7 +176,7 @@ def test_an_interrupt_in_a_threaded_pass_waits_for_the_workers():
 
 
 def test_an_interrupt_in_the_middle_of_an_evaluation(monkeypatch):
-    from phinmf.engines.compiled.objective import CompiledObjective
+    from phinmf.engines.compiled.engine import CompiledObjective
 
     calls, evaluate = [], CompiledObjective.evaluate
 

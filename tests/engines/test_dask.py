@@ -1,16 +1,13 @@
-"""Dask arrays in this process, in memory or on disk: the bits of frames in memory."""
+"""Dask arrays without a cluster: the bits of frames in memory. See also test_on_disk.py."""
 
 import itertools
 
 import numpy as np
 import pytest
 from clusters import needs_dask, same
-from problems import Problem
 
 import phinmf
-from phinmf import TLNMF, Checkpoint, Method, tl_nmf
-from phinmf.engines.remote.engine import ChunkedEngine
-from phinmf.linalg.manifold import random_orthogonal
+from phinmf import TLNMF, Checkpoint, tl_nmf
 
 needs_dask()
 import dask
@@ -32,20 +29,19 @@ def frames(C=1, M=40, N=4000, dtype=np.float64, seed=0):
 
 
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 8, "tol": 0}
-PLACES = {"memory": "1GB", "disk": "2MB"}
 
 
-@pytest.fixture(params=PLACES)
-def place(request):
-    with dask.config.set({"phinmf.memory": PLACES[request.param], "scheduler": "threads"}):
-        yield request.param
+@pytest.fixture(autouse=True)
+def _in_this_process():
+    with dask.config.set(scheduler="threads"):
+        yield
 
 
 @pytest.mark.parametrize(
     ("C", "dtype", "weighted"),
     [*itertools.product((1, 2), (np.float32, np.float64), (False, True))],
 )
-def test_same_bits_as_compiled(place, C, dtype, weighted):
+def test_same_bits_as_compiled(C, dtype, weighted):
     Y = frames(C=C, N=6000, dtype=dtype)
     weights = np.arange(Y.shape[2]) % 3 if weighted else None
     expected = tl_nmf(Y, engine="compiled", sample_weight=weights, **HOW)
@@ -55,15 +51,15 @@ def test_same_bits_as_compiled(place, C, dtype, weighted):
 
 
 @pytest.mark.parametrize("chunks", [4000, 1999, 511, 100])
-def test_any_chunks_give_the_same_bits(place, chunks):
+def test_any_chunks_give_the_same_bits(chunks):
     Y = frames(dtype=np.float32)
     how = HOW | {"max_iter": 3}
     found = tl_nmf(da.from_array(Y, chunks=(-1, -1, chunks)), **how)
     same(found, tl_nmf(Y, engine="compiled", **how))
 
 
-@pytest.mark.parametrize("solver", ["quasi-newton", "jacobi", "projected-gradient", None])
-def test_every_solver(place, solver):
+@pytest.mark.parametrize("solver", ["quasi-newton", "projected-gradient", None])
+def test_every_solver(solver):
     Y = frames(M=36)
     how = HOW | {"max_iter": 2, "solver": solver}
     same(tl_nmf(da.from_array(Y, chunks=(-1, -1, 900)), **how), tl_nmf(Y, **how))
@@ -91,7 +87,7 @@ def repeated(C, M, N, dtype=np.float64):
         (1, 1, 3, np.float64, 2, False),
     ],
 )
-def test_small_arrays_have_the_bits_of_numpy(place, C, M, N, dtype, chunks, weighted):
+def test_small_arrays_have_the_bits_of_numpy(C, M, N, dtype, chunks, weighted):
     """Equal frames are merged and ordered below the limit, wherever they are."""
     Y = repeated(C, M, N, dtype)
     lazily = da.from_array(Y, chunks=(1, -1, chunks))
@@ -102,7 +98,7 @@ def test_small_arrays_have_the_bits_of_numpy(place, C, M, N, dtype, chunks, weig
     same(tl_nmf(lazily, **how), tl_nmf(Y, **how))
 
 
-def test_small_arrays_with_given_factors_or_a_floor_of_zero(place):
+def test_small_arrays_with_given_factors_or_a_floor_of_zero():
     Y = frames(M=16, N=300)[:, :, 200:]
     lazily = da.from_array(Y, chunks=(1, -1, 33))
     H = np.random.default_rng(2).random((2, 100))
@@ -110,7 +106,7 @@ def test_small_arrays_with_given_factors_or_a_floor_of_zero(place):
         same(tl_nmf(lazily, **SMALL | how), tl_nmf(Y, **SMALL | how))
 
 
-def test_small_arrays_of_the_estimator(place):
+def test_small_arrays_of_the_estimator():
     X = repeated(1, 16, 300)[0].T
     expected = TLNMF(2, max_iter=4, tol=0, random_state=0).fit(X)
     model = TLNMF(2, max_iter=4, tol=0, random_state=0).fit(da.from_array(X, chunks=(70, -1)))
@@ -118,7 +114,7 @@ def test_small_arrays_of_the_estimator(place):
         assert np.array_equal(getattr(model, name), getattr(expected, name)), name
 
 
-def test_a_small_checkpoint_continues_in_any_chunks(place, tmp_path):
+def test_a_small_checkpoint_continues_in_any_chunks(tmp_path):
     Y = repeated(1, 16, 300)
     how = SMALL | {"max_iter": 12, "checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     for first, second in ((Y, da.from_array(Y, chunks=(1, -1, 77))), (da.from_array(Y), Y)):
@@ -126,7 +122,7 @@ def test_a_small_checkpoint_continues_in_any_chunks(place, tmp_path):
         same(tl_nmf(second, **how), tl_nmf(Y, **SMALL | {"max_iter": 12}))
 
 
-def test_a_given_model(place):
+def test_a_given_model():
     Y = frames(M=34)[0]
     V_hat = np.random.default_rng(1).random(Y.shape)
     how = {"max_iter": 4, "tol": 0, "init": "random", "random_state": 0}
@@ -136,7 +132,7 @@ def test_a_given_model(place):
     assert found.objective == expected.objective
 
 
-def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(place, tmp_path):
+def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(tmp_path):
     Y = frames(dtype=np.float32)
     how = HOW | {"max_iter": 12, "checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     tl_nmf(Y, engine="compiled", callback=lambda state: state.iteration == 7, **how)
@@ -147,29 +143,7 @@ def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(place, tmp_path
         tl_nmf(chunked * 2 + 1, **how)
 
 
-def test_a_move_to_what_was_not_the_last_trial(place):
-    """Both engines get the same calls, also some that the algorithm never makes."""
-    p = Problem(3, M=12, N=3000, engine="compiled")
-    other = ChunkedEngine(da.from_array(p.Y, chunks=(-1, -1, 800)), p.divergence)
-    T, S = random_orthogonal(12, p.rng), random_orthogonal(12, p.rng)
-    answers = []
-    for engine in (p.engine, other):
-        engine.rotate(p.Phi)
-        engine.set_activations(p.H)
-        objective = engine.objective(p.W, p.eps)
-        objective.evaluate(T)
-        objective.evaluate(S)
-        objective.move(T)
-        first = objective.evaluate()
-        second = objective.evaluate(S)
-        objective.move(S)
-        engine.rest()
-        engine.rotate(p.Phi)
-        answers.append([*first, *second, *objective.evaluate(), engine.energies(), engine.powers()])
-    assert all(np.array_equal(a, b) for a, b in zip(*answers, strict=True))
-
-
-def test_the_estimator(place):
+def test_the_estimator():
     X = frames(dtype=np.float32)[0].T
     lazy = da.from_array(X, chunks=(777, -1))
     how = {"n_components": 3, "max_iter": 4, "tol": 0, "random_state": 0}
@@ -191,46 +165,3 @@ def test_the_estimator(place):
     assert model.inverse_transform(H[:5].compute()).shape == (5, 40)
     with pytest.raises(ValueError, match="X has 39 features, but TLNMF is expecting 40"):
         model.transform(lazy[:, :39].rechunk({1: -1}))
-
-
-def test_nothing_is_read_before_it_is_needed_and_nothing_is_held_at_once():
-    """Frames on disk are never in memory as a whole."""
-    at_a_time = []
-
-    def make(block_info=None):
-        (first, last) = block_info[None]["array-location"][1]
-        at_a_time.append(last - first)
-        return np.random.default_rng(first).standard_normal((40, last - first))
-
-    lazy = da.map_blocks(make, chunks=((40,), (500,) * 8), dtype=float, meta=np.empty((0, 0)))
-    model = TLNMF(2, max_iter=2, tol=0, method=Method(anneal=False))
-    H = model.fit(da.from_array(lazy.compute().T, chunks=(500, -1))).transform(lazy.T)
-    at_a_time.clear()
-    assert H.shape == (4000, 2)
-    assert not at_a_time
-    with dask.config.set({"phinmf.memory": "2MB", "scheduler": "sync"}):
-        engine = ChunkedEngine(lazy[None], phinmf.divergences.DIVERGENCES["itakura-saito"])
-        engine.rotate(np.eye(40))
-        engine.energies()
-        shards = [stored.shard for stored in engine.shards.shards]
-        assert len(shards) >= 4
-        assert all(shard.X.size == shard.Y.size == 0 for shard in shards)
-        folder = engine.shards.folder
-        assert sum(path.stat().st_size for path in folder.iterdir()) == 40 * 4000 * 8
-        with engine:
-            pass
-        assert not folder.exists()
-
-
-def test_a_lazy_transform_uses_the_model_as_it_was_when_called():
-    X = da.from_array(frames()[0].T, chunks=(1000, -1))
-    how = {"max_iter": 4, "tol": 0, "random_state": 0}
-    with dask.config.set(scheduler="threads"):
-        model = TLNMF(3, callback=lambda state: None, **how).fit(X)
-        expected, later = model.transform(X.compute()), model.transform(X)
-        power = model.inverse_transform(later)
-        expected_power = model.inverse_transform(expected)
-        model.fit(X[::-1] * np.linspace(1, 2, 40))
-        assert isinstance(power, da.Array)
-        assert np.array_equal(later.compute(), expected)
-        assert np.allclose(power.compute(), expected_power)

@@ -1,327 +1,231 @@
-"""What the methods of a shard declare is what they do, and what shards elsewhere build on."""
+"""Shards are pure functions, and however frames are cut and held, the bits are the same."""
 
-import inspect
-import itertools
-from functools import partial
+import pickle
 
 import numpy as np
 import pytest
+from clusters import needs_dask
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
-from phinmf.divergences import DIVERGENCES
-from phinmf.engines.compiled.compiled_shard import CompiledShard
-from phinmf.engines.compiled.shard import ACCESS, LASTING, STATE, Shard, SmoothStep, access
-from phinmf.engines.compiled.shards import Call, LocalShards
-from phinmf.engines.compiled.stretch import Stretch, frames_in_blocks
-from phinmf.engines.compiled.summation import blocks_of, stretches_of
-from phinmf.engines.remote.disk import DiskShards
-from phinmf.engines.remote.journal import Journal
+from phinmf.divergences import DIVERGENCES, Penalty
+from phinmf.engines.compiled.engine import CompiledEngine
+from phinmf.engines.compiled.frames import FramesInMemory
+from phinmf.engines.compiled.on_disk import FramesOnDisk
+from phinmf.engines.compiled.shard import Factors, Shard, shards_of
+from phinmf.engines.compiled.summation import blocks_of, total
 from phinmf.linalg.manifold import random_orthogonal
 
-C, M, N, K = 2, 6, 1100, 3  # four blocks
+M, N, K = 6, 1100, 3  # four blocks
 EPS = 1e-3
 
 
-METHODS = [name for name in vars(Shard) if name in Shard.__abstractmethods__]
-
-
 class Numbers:
-    """Frames and the arguments of calls, the same for the same seed."""
+    """Frames of one or two channels and what is computed with them, the same for a seed."""
 
-    def __init__(self, seed=0):
-        self.rng = np.random.default_rng(seed)
-        self.Y = with_separate_channels(self.rng.standard_normal((C, N, M)))  # as in engines
-        self.weights = self.rng.integers(1, 3, N).astype(float)
-        starts = [block.start for block in blocks_of(N)]  # shards begin here, and need no edges
-        self.links = ~np.isin(np.arange(N), starts) & (np.arange(N) % 50 > 0)
+    def __init__(self, C=2, dtype=np.float64, equal=False):
+        rng = self.rng = np.random.default_rng(0)
+        self.X = with_separate_channels(rng.standard_normal((C, N, M)).astype(dtype))
+        self.weights = np.ones(N) if equal else rng.integers(1, 3, N).astype(float)
+        self.H = rng.random((N, K)).astype(dtype) + dtype(0.1)
+        self.W = rng.random((M, K)).astype(dtype)
+        self.V_hat = rng.random((N, M)).astype(dtype) + dtype(0.1)
+        self.T = random_orthogonal(M, rng, dtype)
+        self.rates = np.full(K, 0.1)
 
-    def stretch(self, blocks):
-        frames = frames_in_blocks(N, blocks)
-        links = np.append(self.links, False)[frames.start : frames.stop + 1]
-        weights = self.weights[frames]
-        return Stretch(N, blocks, DIVERGENCES["itakura-saito"], weights, False, links)
+    def shards(self, number=1, divergence="itakura-saito", n_threads=1):
+        workers = Workers(n_threads)
+        return shards_of(self.weights, DIVERGENCES[divergence], workers, number)
 
-    def shard(self):
-        blocks = slice(0, len(blocks_of(N)))
-        return CompiledShard(self.Y, self.stretch(blocks), Workers(1))
+    def rows(self, shard):
+        """X, H and V̂ of a shard, as copies."""
+        X = with_separate_channels(self.X[:, shard.frames].copy())
+        return X, self.H[shard.frames].copy(), self.V_hat[shard.frames].copy()
 
-    def transform(self):
-        return random_orthogonal(M, self.rng)
-
-    def W(self):
-        return self.rng.random((M, K))
-
-    def H(self):
-        return self.rng.random((N, K)) + 0.1
-
-    def V_hat(self):
-        return self.rng.random((N, M)) + 0.1
-
-    def calls(self, name):
-        """Every way of calling a method."""
-        models = [(self.W(), EPS), (None, EPS)]
-        pairs = np.array([0, 2]), np.array([1, 3]), self.rng.uniform(-1, 1, (2, 4))
-        arguments = {
-            "rest": [()],
-            "rotate": [(self.transform(),)],
-            "move": [(self.transform(),), (None,)],
-            "powers": [()],
-            "activations": [()],
-            "keep_activations": [()],
-            "restore_activations": [()],
-            "kept_activations": [()],
-            "scale_activations": [(self.rng.random(K),)],
-            "converge_activations": [(self.W(), 0.1, EPS, 1e-6, 20)],
-            "energies": [()],
-            "activation_sums": [()],
-            "edges": [()],
-            "roughness": [({},)],
-            "update_every_other": [
-                (first, SmoothStep(self.W(), np.full(K, 0.1), 2.0, EPS, 1.0), {})
-                for first in (0, 1)
-            ],
-            "nmf_pass": [(self.W(), np.full(K, 0.1), EPS, gamma) for gamma in (1.0, 0.0)],
-            "at": [(*model, T) for model in models for T in (self.transform(), None)],
-            "loss": models,
-            "curvature": [(*model, exact) for model in models for exact in (True, False)],
-            "pair_losses": [(*model, *pairs) for model in models],
+    def sums(self, shard):
+        """Every sum over frames, as nodes."""
+        X, H, V_hat = self.rows(shard)
+        model = Factors(H, self.W)
+        return {
+            "energies": shard.energies(X),
+            "activation_sums": shard.activation_sums(H),
+            "nmf": shard.nmf_pass(X, H, self.W, self.rates, EPS, 0.7)[1],
+            "sums of an NMF pass alone": shard.nmf_pass(X, H, self.W, self.rates, EPS, 0)[1],
+            "loss": shard.loss(X, model, EPS),
+            "loss of a model": shard.loss(X, V_hat, EPS),
+            "evaluate": shard.evaluate(X, model, EPS),
+            "evaluate at T": shard.evaluate(X, V_hat, EPS, self.T),
+            "curvature": shard.curvature(X, model, EPS, True),
+            "bound": shard.curvature(X, model, EPS, False),
         }
-        rows = {"set_activations": self.H, "set_model": self.V_hat}
-        if name in rows:
-            return [Call(name, rows=rows[name]())]
-        return [Call(name, args) for args in arguments[name]]
+
+    def frames(self, shard):
+        """Everything that has an axis of frames, with the frames first."""
+        X, H, _ = self.rows(shard)
+        return {
+            "rotated": shard.rotated(X, self.T).transpose(1, 0, 2),
+            "powers": shard.powers(X),
+            "updated": shard.nmf_pass(X, H, self.W, self.rates, EPS, 0.7)[0],
+            "converged": shard.converged_activations(X, H, self.W, 0.1, EPS, 1e-6, 20),
+        }
 
 
-def make(shard, call):
-    return getattr(shard, call.name)(*call.arguments(slice(None)))
+kinds = pytest.mark.parametrize(
+    ("C", "dtype", "equal"), [(1, np.float64, True), (2, np.float32, False), (2, np.float64, True)]
+)
 
 
-def with_all_state(numbers):
-    """A shard that holds something of everything."""
-    shard = numbers.shard()
-    first = ("rotate", "energies", "set_activations", "keep_activations")
-    for name in (*first, "set_model", "at", "nmf_pass"):
-        make(shard, numbers.calls(name)[0])
-    assert all(getattr(shard, name) is not None for name in STATE)
-    return shard
+@kinds
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize(("number", "n_threads"), [(1, 3), (2, 1), (3, 2), (4, 1), (99, 1)])
+def test_the_number_of_shards_and_threads_changes_no_bits(
+    C, dtype, equal, divergence, number, n_threads
+):
+    numbers = Numbers(C, dtype, equal)
+    (whole,) = numbers.shards(divergence=divergence)
+    parts = numbers.shards(number, divergence, n_threads)
+    assert len(parts) == min(number, len(blocks_of(N)))
+    for name, nodes in numbers.sums(whole).items():
+        expected = total(whole.n_blocks, nodes)
+        computed = total(whole.n_blocks, [n for s in parts for n in numbers.sums(s)[name]])
+        assert all(np.array_equal(a, b) for a, b in zip(computed, expected, strict=True)), name
+    for name, rows in numbers.frames(whole).items():
+        computed = np.concatenate([numbers.frames(s)[name] for s in parts])
+        assert np.array_equal(computed, rows), name
+        assert computed.dtype == dtype
 
 
-def snapshot(shard):
-    """Copies of all arrays of a shard, not only of those that can be declared."""
-    held = {name: x for name, x in vars(shard).items() if x is None or is_array(x)}
-    held |= {name: getattr(shard, name) for name in STATE}
-    held = {name: x for name, x in held.items() if name not in getattr(shard, "stands_for", ())}
-    return {name: None if x is None else np.array(x) for name, x in held.items()}
+@kinds
+def test_a_shard_changes_none_of_its_arguments_and_survives_pickling(C, dtype, equal):
+    numbers = Numbers(C, dtype, equal)
+    shard = numbers.shards(2)[1]
+    X, H, V_hat = arguments = numbers.rows(shard)
+    for array in (*arguments, numbers.W, numbers.T):
+        array.flags.writeable = False
+    again = pickle.loads(pickle.dumps(shard))
+    out = np.empty_like(X)
+    for model in (Factors(H, numbers.W), V_hat):
+        nodes = [s.evaluate(X, model, EPS, numbers.T, o) for s, o in ((shard, out), (again, None))]
+        assert all(np.array_equal(a, b) for a, b in zip(*(n[0].sums for n in nodes), strict=True))
+    assert np.array_equal(out, shard.rotated(X, numbers.T))
+    numbers.sums(shard)
+    numbers.frames(shard)
 
 
-def is_array(x):
-    return isinstance(x, np.ndarray)
+def test_products_with_few_atoms_are_those_of_each_frame(rng):
+    (shard,) = Numbers().shards()
+    Y, atoms = rng.standard_normal((2, N, 12)), rng.standard_normal((5, 12))
+    np.testing.assert_allclose(shard.rotated(Y, atoms), Y @ atoms.T, atol=1e-12)
 
 
-def spoil(shard, state):
-    """Replace an array by one without any information."""
-    spoilt = getattr(shard, state).copy()
-    spoilt[...] = np.nan
-    setattr(shard, state, spoilt)
+def test_frames_that_do_not_fit_are_refused_by_what_helps(monkeypatch):
+    def no_room(*_):
+        raise MemoryError
 
-
-def differing(before, after):
-    return {name for name in before.keys() | after.keys() if not equal(before[name], after[name])}
-
-
-def equal(a, b):
-    return np.array_equal(a, b) if a is not None and b is not None else a is b
-
-
-def arrays_in(value):
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from arrays_in(item)
-
-
-def flat(answer):
-    """Everything in an answer, as a list of arrays and numbers."""
-    if isinstance(answer, dict):
-        answer = list(answer.items())
-    if isinstance(answer, (list, tuple)):
-        return [x for item in answer for x in flat(item)]
-    return [answer]
-
-
-def same(a, b):
-    return len(flat(a)) == len(flat(b)) and all(
-        equal(x, y) for x, y in zip(map(as_array, flat(a)), map(as_array, flat(b)), strict=True)
-    )
-
-
-def as_array(x):
-    return x
-
-
-def test_every_method_of_the_contract_declares_what_it_reads_and_changes():
-    assert METHODS
-    assert set(METHODS) == set(ACCESS)
-    assert set(METHODS) <= Shard.__abstractmethods__
-    assert LASTING < STATE
-    assert all("Y" not in declared.changes for declared in ACCESS.values())
-    assert all(declared.restored_by in {None, *METHODS} for declared in ACCESS.values())
-
-
-@pytest.mark.parametrize("name", [n for n in METHODS if "X" in ACCESS[n].changes])
-def test_what_changes_x_can_be_deferred(name):
-    """Shards on disk make these calls later, when X is next in memory."""
-    assert ACCESS[name].changes == {"X", "trial"}
-    assert inspect.signature(getattr(Shard, name)).return_annotation == "None"
-
-
-def test_a_declaration_of_unknown_state_is_refused():
-    with pytest.raises(AssertionError, match="Z"):
-        access(reads="X Z")
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_method_changes_what_it_declares_and_nothing_else(name):
-    changed = set()
-    for call in Numbers(1).calls(name):
-        shard = with_all_state(Numbers())
-        before = snapshot(shard)
-        answer = make(shard, call)
-        changed |= differing(before, snapshot(shard))
-        after = snapshot(shard)
-        for array in arrays_in(answer):
-            array.fill(np.nan)  # an answer shares no memory with the shard
-        assert not differing(after, snapshot(shard))
-    assert changed == ACCESS[name].changes
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_method_depends_on_what_it_declares_and_nothing_else(name):
-    for number in range(len(Numbers(1).calls(name))):
-        outcomes = []
-        for spoilt in (set(), STATE - ACCESS[name].reads):
-            shard = with_all_state(Numbers())
-            for state in spoilt:
-                spoil(shard, state)
-            answer = make(shard, Numbers(1).calls(name)[number])
-            outcomes.append([answer, *(getattr(shard, s) for s in ACCESS[name].changes & LASTING)])
-        assert same(*outcomes)
-
-
-@pytest.mark.parametrize("name", [n for n in METHODS if ACCESS[n].restored_by])
-def test_what_a_method_returns_restores_the_state_that_it_reads(name):
-    shard = with_all_state(Numbers())
-    before, answer = snapshot(shard), make(shard, Numbers().calls(name)[0])
-    for state in ACCESS[name].reads:
-        spoil(shard, state)
-    make(shard, Call(ACCESS[name].restored_by, rows=answer))
-    assert not differing(before, snapshot(shard))
-
-
-names = st.lists(st.sampled_from(METHODS), max_size=12)
-
-
-def sequence(numbers, chosen):
-    """Calls after everything has been set once; a move is one to T, not to the trial point."""
-    start = ["rotate", "set_activations", "keep_activations", "set_model"]
-    return [numbers.calls(name)[0] for name in [*start, *chosen]]
-
-
-@given(chosen=names)
-def test_the_journal_leads_to_the_same_bits(chosen):
-    numbers, journal = Numbers(), Journal()
-    shard, again = numbers.shard(), numbers.shard()
-    for call in sequence(numbers, chosen):
-        journal.note(call)
-        answer = make(shard, call)
-        if call.access.restored_by:
-            journal.note(Call(call.access.restored_by, rows=answer))
-    for call in journal.calls:
-        make(again, call)
-    assert not differing(snapshot(shard), snapshot(again)) - {"trial"}
-
-
-def test_the_journal_keeps_no_call_that_has_lost_its_effect():
-    numbers, journal = Numbers(), Journal()
-
-    def noted(*names):
-        for name in names:
-            journal.note(numbers.calls(name)[0])
-        return [call.name for call in journal.calls]
-
-    first = noted("rotate", "set_activations", "set_model", "move", "nmf_pass", "at", "loss")
-    assert first == ["rotate", "set_activations", "set_model", "move", "nmf_pass"]
-    assert noted("rotate")[3:] == ["move", "nmf_pass", "rotate"]  # H depends on the old X
-    assert noted("move", "set_activations") == ["set_model", "rotate", "move", "set_activations"]
-    assert noted("set_model") == ["rotate", "move", "set_activations", "set_model"]
-    assert noted("rest") == ["set_activations", "set_model", "rest"]
-    journal.clear()
-    assert not journal.calls
-
-
-@given(chosen=names, number=st.integers(1, 3))
-def test_shards_on_disk_answer_as_one_in_memory(chosen, number):
+    monkeypatch.setattr("phinmf.engines.compiled.shard.room_for_frames", no_room)
     numbers = Numbers()
-    n_blocks = len(blocks_of(N))
-    stretches = [numbers.stretch(blocks) for blocks in stretches_of(n_blocks, number)]
-    local = LocalShards(numbers.shard(), n_blocks)
-
-    def load(frames):
-        return with_separate_channels(numbers.Y[:, frames].copy())
-
-    disk = DiskShards(load, (C, M), np.dtype(float), stretches, n_blocks, Workers(1), None)
-    for call in sequence(numbers, chosen):
-        here, there = [*local.answers(call)], [*disk.answers(call)]
-        if isinstance(here[0], np.ndarray):
-            assert np.array_equal(here[0], np.concatenate(there))
-        elif isinstance(here[0], dict):  # the edges of each shard
-            parts = {n: row for edges in there for n, row in edges.items()}
-            assert all(np.array_equal(parts[n], row) for n, row in here[0].items())
-        elif here[0] is not None:
-            method, rest = getattr(Shard, call.name), call.args
-            assert same(local.sums(method, *rest), disk.sums(method, *rest))
-    disk.close()
-    assert not disk.folder.exists()
+    with pytest.raises(MemoryError, match=r"n_atoms.*float32.*partial_fit"):
+        numbers.shards()[0].rotated(numbers.X, numbers.T)
 
 
-def test_only_who_holds_the_trial_point_gets_shorter_arguments():
-    T = np.eye(M)
-    call = Call("move", (T,), args_at_trial=(None,))
-    assert call.arguments(slice(None)) == (T,)
-    assert call.arguments(slice(None), holds_trial=True) == (None,)
-    assert Call("move", (T,)).arguments(slice(None), holds_trial=True) == (T,)
+def engine_on(frames_of, numbers, C):
+    Y = numbers.X.transpose(0, 2, 1)
+    engine = CompiledEngine(Y, DIVERGENCES["itakura-saito"], 1, numbers.weights)
+    engine._frames = frames_of(engine, Y)
+    engine.set_activations(numbers.H.T)
+    return engine
 
 
-@pytest.mark.parametrize("between", [None, *METHODS])
+def on_disk(engine, Y, number=3):
+    needs_dask()
+    import dask.array as da
+
+    shards = shards_of(engine.weights, engine.divergence, engine.workers, number)
+    return FramesOnDisk(shards, da.from_array(Y, chunks=(-1, -1, 300)), engine.dtype, None)
+
+
+#: what can be done to an engine: each returns something to compare, or None
+STEPS = {
+    "rest": lambda e, n: e.rest(),
+    "rotate": lambda e, n: e.rotate(n.T),
+    "move": lambda e, n: e.objective(n.W, EPS).move(random_orthogonal(M, n.rng)),
+    "evaluate": lambda e, n: e.objective(n.W, EPS).evaluate(random_orthogonal(M, n.rng)),
+    "evaluate at X": lambda e, n: e.objective(n.W, EPS).evaluate(),
+    "evaluate and move": lambda e, n: evaluate_and_move(e, n),
+    "given model": lambda e, n: (e.objective_of(n.V_hat.T, EPS).loss(),),
+    "curvature": lambda e, n: (e.objective(n.W, EPS).curvature(),),
+    "nmf": lambda e, n: e.nmf_pass(n.W, Penalty(0.1), EPS, 1.0),
+    "converge": lambda e, n: e.converge_activations(n.W, Penalty(0.1), EPS, 1e-6, 10),
+    "scale": lambda e, n: e.scale_activations(n.rng.random(K)),
+    "activations": lambda e, n: (e.activations(), e.activation_sums()),
+    "powers": lambda e, n: (e.powers(), e.energies()),
+}
+
+
+def evaluate_and_move(engine, numbers):
+    T, objective = random_orthogonal(M, numbers.rng), engine.objective(numbers.W, EPS)
+    evaluation = objective.evaluate(T)
+    objective.move(T)
+    return evaluation
+
+
+@given(steps=st.lists(st.sampled_from(sorted(STEPS)), max_size=12), C=st.integers(1, 2))
+def test_frames_on_disk_give_the_bits_of_those_in_memory(steps, C):
+    numbers, again = Numbers(C), Numbers(C)
+    memory = engine_on(lambda e, Y: e.frames, numbers, C)
+    disk = engine_on(on_disk, again, C)
+    for step in [*steps, "powers", "activations"]:
+        expected, computed = STEPS[step](memory, numbers), STEPS[step](disk, again)
+        if expected is not None:
+            assert all(np.array_equal(a, b) for a, b in zip(computed, expected, strict=True))
+    folder = disk.frames.folder
+    with disk:
+        pass
+    assert not folder.exists()
+
+
+def test_a_file_that_is_half_written_is_not_used(monkeypatch):
+    """An interrupt while X is stored leaves what was stored, and what was pending."""
+    numbers = Numbers()
+    memory, disk = (engine_on(f, numbers, 2) for f in (lambda e, Y: e.frames, on_disk))
+    for engine in (memory, disk):
+        engine.rotate(numbers.T)
+        engine.energies()
+        engine.frames.move(numbers.T)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathlib.Path.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        disk.energies()
+    monkeypatch.undo()
+    assert np.array_equal(disk.energies(), memory.energies())
+
+
+@pytest.mark.parametrize("between", [None, *STEPS])
 def test_a_move_to_the_trial_point_needs_no_product_unless_x_has_changed(between, monkeypatch):
     numbers = Numbers()
-    shard = with_all_state(numbers)
-    shards = LocalShards(shard, len(blocks_of(N)))
-    T, given = numbers.transform(), []
-    move = shard.move
-    monkeypatch.setattr(shard, "move", lambda T: (given.append(T), move(T)))
-    shards.evaluate(numbers.W(), EPS, T)
+    engine = engine_on(lambda e, Y: e.frames, numbers, 2)
+    assert isinstance(engine.frames, FramesInMemory)
+    engine.rotate(numbers.T)
+    T, objective = random_orthogonal(M, numbers.rng), engine.objective(numbers.W, EPS)
+    objective.evaluate(T)
     if between is not None:
-        call = numbers.calls(between)[0]
-        ask = partial(shards.ask_rows, rows=call.rows) if call.rows is not None else shards.ask
-        ask(getattr(Shard, between), *call.args)
-        given.clear()
-    X = T @ shard.X.transpose(0, 2, 1)
-    shards.move(T)
-    (sent,) = given
-    kept = between is None or "trial" not in ACCESS[between].changes
-    assert (sent is None) == kept
-    np.testing.assert_allclose(shard.X.transpose(0, 2, 1), X, atol=1e-12)
+        STEPS[between](engine, numbers)
+    changed = between in ("rest", "rotate", "move", "evaluate", "evaluate and move")
+    products, rotated = [], Shard.rotated
+    monkeypatch.setattr(Shard, "rotated", lambda *args: products.append(1) or rotated(*args))
+    X = engine.frames.X @ T.T
+    objective.move(T)
+    assert bool(products) == changed
+    np.testing.assert_allclose(engine.frames.X, X, atol=1e-12)
 
 
-def test_stretches_of_blocks_cover_all_frames():
-    for number in (1, 2, 3):
-        frames = [Numbers().stretch(b).frames for b in stretches_of(len(blocks_of(N)), number)]
-        assert (frames[0].start, frames[-1].stop) == (0, N)
-        assert all(a.stop == b.start for a, b in itertools.pairwise(frames))
+def test_smooth_activations_are_refused_on_disk():
+    numbers = Numbers()
+    engine = engine_on(on_disk, numbers, 2)
+    with pytest.raises(ValueError, match="smooth activations need all frames in memory"):
+        engine.nmf_pass(numbers.W, Penalty(0.1, 3.0), EPS, 1.0)

@@ -18,7 +18,7 @@ FITS = [
     {"dtype": "float64", "seed": 0, "solver": "lbfgs"},
     {"dtype": "float32", "seed": 1, "solver": "lbfgs"},
     {"dtype": "float64", "seed": 2, "solver": "quasi-newton"},
-    {"dtype": "float32", "seed": 3, "solver": "jacobi"},
+    {"dtype": "float32", "seed": 3, "solver": "projected-gradient"},
 ]
 
 

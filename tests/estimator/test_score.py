@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import sklearn
-from clusters import needs_dask
 from problems import known_components, notes
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
@@ -95,10 +94,8 @@ def test_scikit_learn_passes_weights_on():
     assert found["test_score"][1] == expected
 
 
-@pytest.mark.parametrize("engine", ["array", "compiled", "dask"])
+@pytest.mark.parametrize("engine", ["array", "compiled"])
 def test_every_engine_finds_the_same_score(engine):
-    if engine == "dask":
-        needs_dask()
     X = notes().T
     model = TLNMF(**QUICK).fit(X)
     score = model.score(X)

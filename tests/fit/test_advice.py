@@ -221,7 +221,7 @@ MISTAKES = [
         r"piece 1 .* 500 channels, .*pass piece\.T$",
     ),
     (lambda: phinmf.tl_nmf(csr_matrix(Y), 2), r"Y is sparse, but .*: pass Y\.toarray\(\)"),
-    (lambda: phinmf.tl_nmf(masked(Y), 2), r"Y has 3 masked values, .*Y\.filled\(0\), and frame_m"),
+    (lambda: phinmf.tl_nmf(masked(Y), 2), r"Y has 3 masked values.*Y\.filled\(0\), and a sa"),
     (lambda: phinmf.tl_nmf((Y + 0j).tolist(), 2), "Y is complex, as an STFT is, but frames"),
     (lambda: phinmf.tl_nmf(DataFrame(Y + 0j), 2), "Y is complex, as an STFT is, but frames"),
     (lambda: phinmf.tl_nmf((SOUND, 8000), 2), "Y is a tuple of a sound and its sampling rate"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tensor_problems import tensor
 
-from phinmf import TLNMF, Checkpoint, Method, tl_nmf, to_frames
+from phinmf import TLNMF, tl_nmf
 from phinmf.fit import automatic
 from phinmf.linalg.manifold import dct, random_orthogonal
 
@@ -45,13 +45,6 @@ def test_distinct_gamma_factors_are_counted_within_one(K):
     assert abs(found(X, init=np.eye(48)) - K) <= 1
 
 
-def test_the_result_is_that_of_the_number_that_was_found():
-    Y = sounds(4)
-    counted, asked = tl_nmf(Y, "auto", **DCT), tl_nmf(Y, 4, **DCT)
-    for name in ("Phi", "W", "H"):
-        assert np.array_equal(getattr(counted, name), getattr(asked, name))
-
-
 def test_the_number_depends_on_the_frames_alone():
     Y = sounds(5, seed=3)
     numbers = {
@@ -72,10 +65,6 @@ def test_weight_two_is_the_frame_twice():
     assert found(Y, sample_weight=weights) == found(np.repeat(Y, weights, axis=1)) == 4
     mask = np.arange(Y.shape[1]) >= 700
     assert found(Y, sample_weight=~mask) == found(Y[:, :700])
-
-
-def test_channels_share_components():
-    assert found(sounds(4, seed=6, shape=(2,))) == 4
 
 
 @pytest.mark.full
@@ -109,12 +98,6 @@ def test_small_problems_have_at_least_one(shape):
     assert 1 <= found(Y) <= min(shape[-2:])
 
 
-@pytest.mark.parametrize("M", [32, 64, 256])
-def test_noise_has_hardly_any_components(M):
-    noise = np.random.default_rng(M).standard_normal(M * 300)
-    assert found(to_frames(noise, M)) <= 3
-
-
 @pytest.mark.parametrize(
     ("how", "said"),
     [
@@ -141,15 +124,6 @@ def test_time_that_counting_takes_is_not_left_for_the_fit():
     assert len(result.history) <= 1
 
 
-def test_a_run_is_resumed(tmp_path):
-    Y, file = sounds(3), tmp_path / "run.npz"
-    how = {"random_state": 1, "tol": 0, "max_iter": 10, "method": Method(anneal=False)}
-    whole = tl_nmf(Y, "auto", **how)
-    tl_nmf(Y, "auto", checkpoint=Checkpoint(file, every=0), **(how | {"max_iter": 5}))
-    again = tl_nmf(Y, "auto", checkpoint=Checkpoint(file, resume=True), **how)
-    assert np.array_equal(whole.Phi, again.Phi)
-
-
 def test_the_estimator_counts_once_for_all_restarts(monkeypatch, tmp_path):
     calls = []
     real = automatic.count_components
@@ -164,12 +138,6 @@ def test_the_estimator_counts_once_for_all_restarts(monkeypatch, tmp_path):
     again = TLNMF.load(tmp_path / "model.npz")
     assert again.n_components == "auto"
     assert again.n_components_ == 4
-
-
-def test_a_warm_start_keeps_the_number():
-    X = sounds(4).T
-    model = TLNMF("auto", warm_start=True, max_iter=2, tol=0, random_state=0).fit(X)
-    assert model.fit(sounds(7, seed=1).T).n_components_ == 4
 
 
 @pytest.mark.parametrize("name", ["components", "activations"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from problems import notes
+from tensor_problems import tensor
 
 import phinmf
 
@@ -44,19 +45,30 @@ BAD_PARAMETERS = [
     ({"H": np.ones((2, 3))}, rf"H has shape \(2, 3\), but \(2, {N}\) is needed"),
     ({"W": -np.ones((8, 2))}, "W has 16 negative values, the least -1"),
     ({"H": np.full((2, N), np.nan)}, f"H has {2 * N} NaN"),
+    ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\)"),
+    ({"sample_weight": -np.ones(N)}, "sample_weight has a value of -1"),
+    ({"sample_weight": np.zeros(N)}, "every frame has a weight of zero"),
 ]
 
 
+def as_kind(give, value):
+    """Arrays of NumPy as they are, or as tensors."""
+    return give(value) if isinstance(value, np.ndarray) else value
+
+
+@pytest.mark.parametrize("give", [np.asarray, tensor])
 @pytest.mark.parametrize(("frames", "message"), BAD_FRAMES)
-def test_bad_frames(frames, message):
+def test_bad_frames(frames, message, give):
     with pytest.raises(ValueError, match=message):
-        phinmf.tl_nmf(frames, 2)
+        phinmf.tl_nmf(as_kind(give, frames), 2)
 
 
+@pytest.mark.parametrize("give", [np.asarray, tensor])
 @pytest.mark.parametrize(("parameters", "message"), BAD_PARAMETERS)
-def test_bad_parameters(parameters, message):
+def test_bad_parameters(parameters, message, give):
+    arrays = {name: as_kind(give, value) for name, value in parameters.items()}
     with pytest.raises(ValueError, match=message):
-        phinmf.tl_nmf(Y, **{"n_components": 2, **parameters})
+        phinmf.tl_nmf(give(Y), **{"n_components": 2, **arrays})
 
 
 def test_bad_types():

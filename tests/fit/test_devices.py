@@ -47,20 +47,10 @@ def test_no_pytorch(monkeypatch):
         fit()
 
 
-def test_no_cuda(monkeypatch):
+@pytest.mark.parametrize("device", ["cuda:99", "abacus", 1.5, "meta"])
+def test_devices_that_cannot_compute(device):
     tensor(0)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    raises_everywhere(ValueError, "device is 'cuda', but PyTorch finds no CUDA device", "cuda")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    raises_everywhere(ValueError, "'cuda:7', but there are 2 CUDA.*'cuda:0' to 'cuda:1'", "cuda:7")
-
-
-def test_devices_that_are_none():
-    tensor(0)
-    raises_everywhere(ValueError, "device is 'abacus', which PyTorch does not know: use", "abacus")
-    raises_everywhere(ValueError, "device is 1.5, which PyTorch does not know", 1.5)
-    raises_everywhere(ValueError, "device is 'meta', which cannot compute", "meta")
+    raises_everywhere(ValueError, f"device is {device!r}, where PyTorch cannot compute", device)
 
 
 def test_tensors_on_different_devices():
@@ -91,85 +81,24 @@ def test_an_engine_that_knows_no_tensors():
             fit()
 
 
-@pytest.mark.parametrize(
-    ("frames", "message"),
-    [
-        (lambda: tensor(np.ones(5)), "Y has 1 dimensions"),
-        (lambda: tensor(np.ones((3, 0))), r"Y has shape \(3, 0\), but at least one"),
-        (lambda: tensor(np.where(Y[0, 1] == Y, np.nan, Y)), "Y has 1 NaN or infinite values"),
-        (lambda: tensor(Y + 0j), r"Y is complex, as an STFT is.*phinmf\.to_frames"),
-        (lambda: tensor(np.zeros((4, 6))), "Y is all zero"),
-        (lambda: tensor(np.full((4, 6), 1e300)), r"root mean square 1e\+300.*float64"),
-        (lambda: tensor(np.full((4, 6), 1e30, np.float32)), r"root mean square 1e\+30.*float32"),
-    ],
-)
-def test_bad_frames(frames, message):
-    with pytest.raises(ValueError, match=message):
-        tl_nmf(frames(), 2)
-
-
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ({"W": -np.ones((16, 2))}, "W has 32 negative values, the least -1"),
-        ({"W": np.ones((16, 3))}, r"W has shape \(16, 3\), but \(16, 2\) is needed"),
-        ({"H": np.ones((2, 3))}, r"H has shape \(2, 3\)"),
-        ({"H": np.full((2, Y.shape[1]), np.nan)}, "H has .* NaN"),
-        ({"init": np.eye(3)}, r"init has shape \(3, 3\)"),
-        ({"init": 2 * np.eye(16)}, "init is not orthogonal"),
-        ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\)"),
-        ({"sample_weight": -np.ones(Y.shape[1])}, "sample_weight has a value of -1"),
-        ({"sample_weight": np.zeros(Y.shape[1])}, "every frame has a weight of zero"),
-    ],
-)
-def test_bad_tensors(how, message):
-    with pytest.raises(ValueError, match=message):
-        tl_nmf(tensor(Y), 2, **{name: tensor(x) for name, x in how.items()})
-
-
-def test_bad_tensors_for_the_estimator():
-    model = TLNMF(2, **HOW).fit(tensor(Y.T))
-    with pytest.raises(ValueError, match=r"X has shape \(16,\), but frames of shape"):
-        TLNMF(2).fit(tensor(Y[:, 0]))
-    with pytest.raises(ValueError, match="X has 5 features, but TLNMF is expecting 16 features"):
-        model.transform(tensor(Y.T[:, :5]))
-    with pytest.raises(ValueError, match="X has 3 columns, but activations of 2 components"):
-        model.inverse_transform(tensor(np.ones((4, 3))))
-    with pytest.raises(ValueError, match="X has 1 NaN"):
-        model.score(tensor(np.where(Y[0, 1] == Y, np.nan, Y).T))
-
-
 def test_too_little_memory(monkeypatch):
-    given = tensor(np.random.default_rng(0).standard_normal((64, 2**15)))
+    frames = tensor(np.random.default_rng(0).standard_normal((64, 2**15)))
 
     def rotate(self, Phi):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate ...")
 
     monkeypatch.setattr(ArrayEngine, "rotate", rotate)
-    monkeypatch.setattr(devices, "free_memory", lambda device: 2**27)
     words = (
-        r"cpu has too little memory: . of shape \(\d+, \d+\) needs about 0.17 GiB, and 0.12 GiB are"
-        r" free now; learn fewer atoms \(n_atoms\), pass float32 rather than float64, or compute"
-        r" on the CPU \(device='cpu'\)"
+        r"cpu has too little memory for . of shape \(\d+, \d+\): learn fewer atoms \(n_atoms\),"
+        r" pass float32 rather than float64, or compute on the CPU \(device='cpu'\)"
     )
     for fit in (
-        lambda: tl_nmf(given, 2),
-        lambda: learn_transform(given, given**2),
-        lambda: TLNMF(2).fit(given.T),
+        lambda: tl_nmf(frames, 2),
+        lambda: learn_transform(frames, frames**2),
+        lambda: TLNMF(2).fit(frames.T),
     ):
         with pytest.raises(MemoryError, match=words):
             fit()
-
-
-def test_other_errors_of_pytorch_are_not_said_to_be_of_memory(monkeypatch):
-    given = tensor(Y)
-
-    def rotate(self, Phi):
-        raise RuntimeError("something else")
-
-    monkeypatch.setattr(ArrayEngine, "rotate", rotate)
-    with pytest.raises(RuntimeError, match="something else"):
-        tl_nmf(given, 2)
 
 
 @pytest.fixture
@@ -224,9 +153,3 @@ def test_arrays_that_pytorch_does_not_take_as_they_are(another_device):
         r = tl_nmf(given, 2, device="cuda", **HOW)
         plain = tl_nmf(tensor(np.array(given, float)), 2, **HOW)
         assert np.array_equal(r.Phi, plain.Phi)
-
-
-def test_a_tensor_may_be_computed_with_elsewhere():
-    r = tl_nmf(tensor(Y), 2, device="cpu", **HOW)
-    assert isinstance(r.Phi, torch.Tensor)
-    assert np.array_equal(r.Phi, tl_nmf(tensor(Y), 2, device=torch.device("cpu"), **HOW).Phi)

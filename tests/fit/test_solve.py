@@ -72,7 +72,7 @@ def test_frames_that_were_left_out_are_encoded_on_the_threads_of_a_job(monkeypat
     )
     monkeypatch.setattr("phinmf.fit.problem.available", lambda: 4)
     weights = np.arange(Y.shape[1]) % 3 > 0
-    problem = problem_of(Y, 3, Options(max_iter=2, tol=0), sample_weight=weights)
+    problem = problem_of(Y[None], 3, Options(max_iter=2, tol=0), sample_weight=weights)
     problem.solve([0, 1], [None, None], jobs=2)
     assert threads == [2, 2]
 
@@ -80,7 +80,7 @@ def test_frames_that_were_left_out_are_encoded_on_the_threads_of_a_job(monkeypat
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_restart_is_announced_before_its_first_iteration(jobs):
     seen = []
-    problem = problem_of(Y, 3, Options(max_iter=2, tol=0))
+    problem = problem_of(Y[None], 3, Options(max_iter=2, tol=0))
     problem.solve(
         [0, 1],
         [lambda state, i=i: seen.append(("iteration", i)) for i in range(2)],

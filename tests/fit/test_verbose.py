@@ -53,18 +53,13 @@ def test_a_callback_still_stops_the_run():
     assert CALLS["tl_nmf"](verbose=True, callback=lambda state: state.iteration == 2).n_iter == 2
 
 
-def test_unmix_says_how_long_the_rest_takes(capfd):
+def test_unmix_says_what_it_does(capfd):
     quiet = CALLS["unmix"]()
     loud = CALLS["unmix"](verbose=True)
     lines = capfd.readouterr().err.splitlines()
     assert np.array_equal(quiet.components, loud.components)
-    assert lines[0].startswith("unmix: about ")
-    assert " s on " in lines[0]
-    assert any(", learning, " in line and line.endswith(" left") for line in lines)
-    assert any(", separating, " in line for line in lines)
-    assert lines[-1].startswith("unmix: done in ")
-    shares = [int(line.split()[1]) for line in lines[1:-1]]
-    assert shares == sorted(shares)
+    assert lines[0].startswith("unmix: learning")
+    assert any("separating" in line for line in lines)
     phinmf.unmix(tones(500), RATE, model=loud.model, verbose=True)
     assert "learning" not in capfd.readouterr().err
 

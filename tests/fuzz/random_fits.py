@@ -107,8 +107,11 @@ def problem(rng, large=False, most_iter=12):
     n = np.count_nonzero(how.get("sample_weight", np.ones(N)))
     K = int(rng.integers(1, min(M, n, 12) + 1))
     how |= options(rng, Y.dtype == np.float32, most_iter) | initial_factors(rng, Y, K)
-    if how.get("solver") == "jacobi" and Y.size > 20000:
-        how["solver"] = "quasi-newton"
+    if how.get("solver") == "jacobi":
+        if Y.size > 20000:
+            how["solver"] = "quasi-newton"
+        elif how.get("engine") == "compiled":
+            how["engine"] = "array"
     return Y, K, how
 
 

@@ -14,17 +14,6 @@ def fit(Y, **how):
     return phinmf.tl_nmf(Y, **{**settings, **how})
 
 
-@settings(max_examples=20)
-@given(k=st.integers(-40, 40), dtype=st.sampled_from([np.float32, np.float64]))
-def test_powers_of_two_change_nothing_but_H(k, dtype):
-    Y = notes().astype(dtype)
-    one, other = fit(Y), fit(np.ldexp(Y, k))
-    assert np.array_equal(one.Phi, other.Phi)
-    assert np.array_equal(one.W, other.W)
-    assert np.array_equal(np.ldexp(one.H, 2 * k), other.H)
-    assert one.objective == other.objective
-
-
 @pytest.mark.parametrize("factor", [1e-9, 1e9])
 def test_other_factors_perturb_by_rounding_only(factor):
     Y = notes()

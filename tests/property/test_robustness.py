@@ -6,6 +6,7 @@ from hostile import assert_finite, assert_never_rises, cases, nothing_changes
 from hypothesis import HealthCheck, given, settings
 from problems import notes
 from sounds import KINDS
+from tensor_problems import host, tensor
 
 import phinmf
 from phinmf.linalg.manifold import orthogonality_error
@@ -15,48 +16,55 @@ SLACK = {"float32": 1e-5, "float64": 1e-12}
 ROUNDING = {"float32": 1e-5, "float64": 1e-12}
 
 
-def check_function(Y, slack, **how):
-    """Fit by `tl_nmf`, and look at everything it hands back."""
-    given_arrays = [how.get(name) for name in ("W", "H", "sample_weight")]
-    with nothing_changes(Y, *given_arrays):
-        r = phinmf.tl_nmf(Y, **how)
+def check_function(Y, slack, give=np.asarray, **how):
+    """Fit by `tl_nmf`, on arrays or tensors, and look at everything that it returns."""
+    inputs = {name: how.pop(name, None) for name in ("W", "H", "sample_weight")}
+    weights = inputs["sample_weight"]
+    with nothing_changes(Y, *inputs.values()):
+        inputs = {name: None if x is None else give(x) for name, x in inputs.items()}
+        r = phinmf.tl_nmf(give(Y), **inputs, **how)
     M, N = Y.shape[-2:]
     K = how["n_components"]
-    assert (r.Phi.shape, r.W.shape, r.H.shape) == ((M, M), (M, K), (K, N))
-    assert r.Phi.dtype == r.W.dtype == r.H.dtype == Y.dtype
-    assert (r.W >= 0).all()
-    assert (r.H >= 0).all()
+    Phi, W, H = map(host, (r.Phi, r.W, r.H))
+    assert (Phi.shape, W.shape, H.shape) == ((M, M), (M, K), (K, N))
+    assert Phi.dtype == W.dtype == H.dtype == Y.dtype
+    assert (W >= 0).all()
+    assert (H >= 0).all()
     h = r.history
-    assert_finite(r.Phi, r.W, r.H, r.objective, r.divergence, r.penalty, h.start)
+    assert_finite(Phi, W, H, r.objective, r.divergence, r.penalty, h.start)
     assert_finite(h.objective, h.target_objective, h.divergence, h.penalty)
-    assert orthogonality_error(r.Phi) < ROUNDING[Y.dtype.name]
-    weights = how.get("sample_weight")
+    assert orthogonality_error(Phi) < ROUNDING[Y.dtype.name]
     assert_never_rises(h, slack, M * (N if weights is None else max(N, weights.sum())))
     return r
 
 
-def check_estimator(X, **how):
-    """Fit TLNMF, transform, and look at everything they hand back."""
+def check_estimator(X, give=np.asarray, **how):
+    """Fit TLNMF, transform, and look at everything that they return."""
     fit = {name: how.pop(name, None) for name in ("sample_weight", "activations")}
     model = phinmf.TLNMF(**how)
     with nothing_changes(X, *fit.values(), how.get("components")):
-        found = model.fit_transform(X, **fit)
-        again = model.transform(X)
-    assert np.array_equal(found, again)
-    assert found.dtype == X.dtype
-    assert (found >= 0).all()
-    assert_finite(found, model.components_, model.transform_matrix_, model.atom_energies_)
-    assert_finite(model.objective_, model.reconstruction_err_, model.scale_, model.score(X))
+        fit = {name: None if x is None else give(x) for name, x in fit.items()}
+        H = host(model.fit_transform(give(X), **fit))
+        again = model.transform(give(X))
+    assert np.array_equal(H, host(again))
+    assert H.dtype == X.dtype
+    assert (H >= 0).all()
+    learned = (model.components_, model.transform_matrix_, model.atom_energies_)
+    assert_finite(H, *map(host, learned), model.objective_, model.reconstruction_err_)
+    assert_finite(model.scale_, model.score(give(X)))
     others = np.concatenate([0 * X[:1], 100 * X[:1], X[-1:] / 100])
-    assert_finite(model.transform(others), model.inverse_transform(again))
+    assert_finite(host(model.transform(give(others))), host(model.inverse_transform(again)))
     return model
 
 
-def check(case):
-    check_function(case.Y, case.slack, W=case.W, H=case.H, random_state=case.seed, **case.arguments)
+def check(case, give=np.asarray):
+    how = case.arguments
+    if give is tensor:
+        how |= {"engine": "array" if how.get("engine") == "array" else "auto"}
+    check_function(case.Y, case.slack, give, W=case.W, H=case.H, random_state=case.seed, **how)
     W, H = (None if a is None else a.T for a in (case.W, case.H))
-    X = case.Y[0].T
-    check_estimator(X, components=W, activations=H, random_state=case.seed, **case.arguments)
+    X = np.ascontiguousarray(case.Y[0].T)
+    check_estimator(X, give, components=W, activations=H, random_state=case.seed, **how)
 
 
 @pytest.mark.full
@@ -71,6 +79,13 @@ def test_a_hundred_random_inputs(case):
 @given(case=cases())
 def test_two_thousand_random_inputs(case):
     check(case)
+
+
+@pytest.mark.full
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@given(case=cases())
+def test_two_hundred_random_tensors(case):
+    check(case, tensor)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

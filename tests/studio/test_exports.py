@@ -61,19 +61,6 @@ def test_groups_add_up_bit_for_bit(studio, wav, take):
     assert (info.format, info.subtype, info.frames) == ("WAV", "PCM_16", 6000)
 
 
-def test_components_add_up_bit_for_bit(studio, wav, take):
-    answer, files = exported(studio, {"kind": "components"})
-    assert next(iter(files)) == "song components/01 component.wav"
-    assert np.array_equal(sum(map(samples, files.values())), samples(wav))
-    assert "bit for bit" in answer["message"]
-
-
-def test_a_mix_as_it_is_is_the_recording(studio, wav, take):
-    answer, files = exported(studio, {"kind": "mix"})
-    assert answer["name"] == "song mix.wav"
-    assert np.array_equal(samples(files["song mix.wav"]), samples(wav))
-
-
 def test_a_mix_follows_the_levels_that_are_sent(studio, home, take):
     saved(studio, [], [{"muted": True}] * 3)
     levels = [{"gain_db": -6.0, "pan": 0.5}, {"muted": True}, {"gain_db": -60.0}]

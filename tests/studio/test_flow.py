@@ -146,12 +146,6 @@ def test_a_take_that_somebody_moved_away_does_not_stop_new_ones(studio, home, ta
     ]  # fmt: skip
 
 
-def test_files_that_were_closed_for_another_take_are_opened_again(studio, take):
-    listening = studio.session.listening
-    listening._opened(studio.session.library.take("t1")).close()
-    assert studio("GET", "takes/t1/sound?start=0&count=10").status == 200
-
-
 def test_a_take_is_removed(studio, home, take):
     studio("GET", "takes/t1/sound?start=0&count=10")
     assert studio("DELETE", "takes/t1").status == 204

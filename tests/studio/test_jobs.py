@@ -9,8 +9,9 @@ from studios import PATIENCE, Client, idle, running
 
 from phinmf.studio import job as jobs
 from phinmf.studio import session
+from phinmf.unmixing.progress import CHECKING, LEARNING, SEPARATING
 
-MOMENTS = ["reading", "learning", "writing", "checking", "carrying"]
+MOMENTS = ["reading", LEARNING, SEPARATING, CHECKING, "carrying"]
 
 
 @pytest.fixture
@@ -26,18 +27,14 @@ def held(monkeypatch):
 
         unmix, carry = jobs.unmix_file, session.Session._grouped
 
-        def unmix_file(recording, output, options, callback, progress):
+        def unmix_file(recording, output, options, progress):
             here("reading")
 
-            def learning(state):
-                here("learning")
-                return callback(state)
+            def reported(stage, share):
+                here(stage)
+                progress(stage, share)
 
-            def writing(share):
-                here("writing" if share < 0.9 else "checking")
-                progress(share)
-
-            return unmix(recording, output, options, callback=learning, progress=writing)
+            return unmix(recording, output, options, progress=reported)
 
         def grouped(self, recording, job):
             here("carrying")
@@ -128,17 +125,16 @@ def test_progress_only_goes_forwards_and_says_what_is_done(studio, wav, held):
     studio.upload(wav)
     assert reached.wait(PATIENCE)
     go.set()
-    shares, doing = [], []
+    stages = [jobs.READS, *jobs.DOING.values(), jobs.FINISHES]
+    moments = []
     for state in studio.states():
         for job in state["recordings"][0]["jobs"]:
-            shares.append(job["share"])
-            doing.append(job["doing"])
+            moments.append((stages.index(job["doing"]), job["share"]))
             assert job["take_name"] == "Whole recording"
         if idle(state):
             break
-    assert shares == sorted(shares)
-    assert shares[-1] <= 1
-    assert set(doing) <= {jobs.READS, jobs.LEARNS, jobs.WRITES, jobs.CHECKS, jobs.FINISHES}
+    assert moments == sorted(moments)
+    assert all(0 <= share <= 1 for _, share in moments)
 
 
 def test_every_tab_sees_every_change(studio, wav):

@@ -8,7 +8,7 @@ from sound_files import integers, tones, write
 
 from phinmf.cli import main
 from phinmf.cli.grouping import as_text, named, parsed, ranges
-from phinmf.unmixing import groups, ownership
+from phinmf.unmixing import ownership
 from phinmf.unmixing.mix import Group, Level, Mix
 from phinmf.unmixing.placing import replace_listing
 
@@ -72,14 +72,6 @@ def test_groups_are_saved_with_the_levels_and_colours_of_before(out):
     assert saved.revision == 9
 
 
-def test_more_groups_than_colours():
-    many = [Group(f"g{i}", [i + 1]) for i in range(30)]
-    colours = [group.colour for group in groups.coloured(many, [Group("g3", [1], 11)])]
-    assert set(colours) == set(range(groups.COLOURS))
-    assert colours[3] == 11
-    assert sorted(colours[:12]) == list(range(12))
-
-
 def test_groups_that_were_chosen_in_the_studio_are_written(out, capsys):
     assert main(["unmix", "out/song", "--groups", "saved"]) == 1
     assert "out/song has no saved groups" in capsys.readouterr().err
@@ -93,26 +85,6 @@ def test_groups_that_were_chosen_in_the_studio_are_written(out, capsys):
         "lead guitar": [2, 3], "rest": [1, 4]}  # fmt: skip
     parts = [integers(out / group.file) for group in record.groups.values()]
     assert sum(parts).tolist() == integers(out.parent.parent / "song.wav").tolist()
-
-
-def test_the_terminal_says_the_groups(out, capsys):
-    assert main(["unmix", "out/song", "--group", "lead guitar=1-3"]) == 0
-    record = ownership.read(out)
-    share = sum(component.share for component in record.components[:3])
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.splitlines() == [
-        f"out/song: lead guitar: components 1-3, {100 * share:.0f} % of the energy,"
-        " out/song/lead guitar.wav",
-        f"out/song: rest: component 4, {100 - 100 * share:.0f} % of the energy, out/song/rest.wav",
-        "out/song: the groups add up to the components bit for bit",
-    ]
-    how = [*QUICK[:-1], "--groups", "2", "--no-report", "-o", "again"]
-    assert main(["unmix", "song.wav", *how]) == 0
-    said = capsys.readouterr().err
-    for n in (1, 2):
-        assert f"song.wav: part_{n}: component" in said
-        assert f"of the energy, again/song/part_{n}.wav" in said
 
 
 def test_groups_that_are_replaced_can_be_typed_again(out, capsys):

@@ -1,14 +1,14 @@
 """Groups and levels that a listener chose: what is refused, and how they are saved."""
 
-import dataclasses
+import threading
 
 import pytest
-from sound_files import tones, write
+from kept import everything
+from studios import unmixed
 
-from phinmf.cli import main
 from phinmf.unmixing import ownership
 from phinmf.unmixing.mix import Group, Level, Mix, check_mix, check_name
-from phinmf.unmixing.placing import replace_listing
+from phinmf.unmixing.saved_mix import MixChanged, save_mix, stored
 
 GOOD = ["drums", "Lead guitar (left)", "Bass & co", "ваще", "1", "rest of it"]
 BAD = ["", " ", "a/b", "a\\b", ".hidden", "end.", " x", "x ", "a\nb", "a\0", "CON", "com1.wav",
@@ -45,19 +45,57 @@ def test_mixes_that_cannot_be_meant(mix, words):
         check_mix(mix, 3)
 
 
-def test_saved_in_result_json_and_read_again(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "song.wav", tones(9000))
-    how = ["-k", "2", "--window", "64", "--max-time", "1", "--no-report", "--quiet"]
-    assert main(["unmix", "song.wav", *how]) == 0
-    folder = tmp_path / "out/song"
-    before = ownership.read(folder)
-    mix = Mix([Group("hum", [2], 3)], [Level(-3.0, 0.5), Level(muted=True)], 1)
-    saved = replace_listing(folder, before, dataclasses.replace(before, mix=mix))
-    assert ownership.read(folder) == saved
-    assert saved.mix == mix
-    assert sorted(p.name for p in folder.parent.iterdir()) == ["song"]  # nothing else is left
-    with pytest.raises(FileExistsError, match="changed meanwhile"):
-        replace_listing(folder, before, before)
-    assert ownership.read(folder) == saved
-    ownership.replaceable(folder)  # it is still a folder of this program
+@pytest.fixture
+def folder(tmp_path):
+    return unmixed(tmp_path / "song")
+
+
+def test_saving_changes_the_listing_alone(folder):
+    before = everything(folder)
+    record = save_mix(folder, Mix([Group("drums", [1, 2], 4)], [Level(-3.0)] * 3))
+    after = everything(folder)
+    assert record == ownership.read(folder)
+    assert stored(record) == Mix([Group("drums", [1, 2], 4)], [Level(-3.0)] * 3, 1)
+    assert {name for name in after if after[name] != before.get(name)} == {"result.json"}
+    assert after.keys() == before.keys()
+    assert [path.name for path in folder.parent.iterdir()].count("song") == 1
+    assert ownership.ours(folder, "component_01.wav")
+
+
+def test_an_old_revision_is_refused_with_what_is_stored(folder):
+    save_mix(folder, Mix([Group("drums", [1])]))
+    with pytest.raises(MixChanged) as caught:
+        save_mix(folder, Mix([Group("bass", [1])]))
+    assert caught.value.mix == Mix([Group("drums", [1])], [], 1)
+    assert stored(ownership.read(folder)) == caught.value.mix
+
+
+def test_of_two_at_once_one_wins(folder):
+    outcomes = []
+
+    def save(name):
+        try:
+            outcomes.append(stored(save_mix(folder, Mix([Group(name, [1])]))))
+        except MixChanged as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=save, args=[f"g{i}"]) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (won,) = [outcome for outcome in outcomes if isinstance(outcome, Mix)]
+    assert stored(ownership.read(folder)) == won
+    assert len(outcomes) == 8
+
+
+@pytest.mark.parametrize(
+    "mix",
+    [Mix([Group("a", [4])]), Mix([Group("a/b", [1])]), Mix([], [Level()]),
+     Mix([Group("a", [1], 12)]), Mix([], [Level(pan=2.0)] * 3)],
+)  # fmt: skip
+def test_nonsense_is_not_saved(folder, mix):
+    before = everything(folder)
+    with pytest.raises(ValueError):
+        save_mix(folder, mix)
+    assert everything(folder) == before

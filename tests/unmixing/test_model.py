@@ -7,7 +7,7 @@ import pytest
 from sound_files import RATE, tones
 
 import phinmf
-from phinmf import TLNMF, UnmixModel, storage
+from phinmf import UnmixModel
 
 
 @pytest.fixture(scope="module")
@@ -59,40 +59,6 @@ def test_windows_of_an_odd_length_are_refused(unmixing, tmp_path, M):
     odd.save(path)
     with pytest.raises(ValueError, match=f"windows of {M} samples, but an even number"):
         UnmixModel.load(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("sample_rate", None), ("sample_rate", 0), ("sample_rate", "x"), ("sample_rate", True),
-     ("sample_rate", 1e400), ("scale", 0), ("scale", 1e200), ("floor", -1), ("sparsity", "x"),
-     ("n_atoms", 65), ("energy", 1.5), ("stop_reason", 3), ("history", [])],
-)  # fmt: skip
-def test_numbers_that_no_model_has_are_refused(unmixing, tmp_path, name, value):
-    path = tmp_path / "model.npz"
-    unmixing.model.save(path)
-    header, arrays = storage.read(path, storage.UNMIX_MODEL)
-    own = {k: v for k, v in header.items() if k not in ("format", "kind", "version")}
-    storage.write(path, storage.UNMIX_MODEL, own | {name: value}, arrays)
-    with pytest.raises(ValueError, match=r"model\.npz does not hold a usable model"):
-        UnmixModel.load(path)
-
-
-def test_models_of_unmix_and_of_tlnmf_do_not_replace_each_other(unmixing, tmp_path, rng):
-    ours, theirs = tmp_path / "unmix.npz", tmp_path / "tlnmf.npz"
-    fitted = TLNMF(2, max_iter=1, tol=0).fit(rng.standard_normal((40, 8)))
-    for _ in range(2):  # each replaces its own
-        unmixing.model.save(ours)
-        fitted.save(theirs)
-    with pytest.raises(ValueError, match=r"unmix\.npz exists and is not a model of TLNMF: name"):
-        fitted.save(ours)
-    with pytest.raises(ValueError, match=r"tlnmf\.npz exists and is not a model of unmix: name"):
-        unmixing.model.save(theirs)
-    assert UnmixModel.load(ours).K == unmixing.model.K
-    assert TLNMF.load(theirs).n_components_ == 2
-    with pytest.raises(ValueError, match="holds 'model of unmix', but a model of TLNMF is needed"):
-        TLNMF.load(ours)
-    with pytest.raises(ValueError, match="holds 'model of TLNMF', but a model of unmix is needed"):
-        UnmixModel.load(theirs)
 
 
 def test_another_number_of_components_than_that_of_the_model_is_refused(unmixing):

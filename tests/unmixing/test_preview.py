@@ -51,11 +51,6 @@ def test_the_page_gets_what_is_on_the_disk(tmp_path, monkeypatch, format, subtyp
     assert np.allclose(kept.model.Phi, read.model.Phi, atol=1e-15)
 
 
-def test_without_a_page_nothing_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder, "PreviewKeeper", None)  # calling it would fail
-    folder.unmix_file(files.excerpt(write(tmp_path / "a.wav")), Output(tmp_path / "out"), OPTIONS)
-
-
 def test_a_page_that_fails_leaves_no_folder(tmp_path):
     path = write(tmp_path / "a.wav")
 
@@ -66,18 +61,3 @@ def test_a_page_that_fails_leaves_no_folder(tmp_path):
     with pytest.raises(ZeroDivisionError):
         folder.unmix_file(files.excerpt(path), Output(tmp_path / "out"), OPTIONS, finish=fails)
     assert [p.name for p in tmp_path.iterdir()] == ["a.wav"]
-
-
-def test_a_file_is_looked_at_once(tmp_path, monkeypatch):
-    from phinmf.cli import main
-
-    path, probe, probed = write(tmp_path / "song.wav"), files.probe, []
-
-    def watched(path):
-        probed.append(path)
-        return probe(path)
-
-    monkeypatch.setattr(files, "probe", watched)
-    command = ["unmix", str(path), "-o", str(tmp_path), "-k", "2", "--window", "64", "--quiet"]
-    assert main([*command, "--fixed-transform"]) == 0
-    assert probed == [path]  # neither again, nor one of the files that were written

@@ -103,7 +103,7 @@ def test_a_sink_gets_all_samples_in_order_and_progress_ends_at_one(model):
     y = tones(20_000, 2)
     source, told = ArraySource(y, RATE), []
     sink = ArraySink(model.K, source, np.float64)
-    H = separate(source, model, sink, progress=told.append)
+    H = separate(source, model, sink, progress=lambda stage, share: told.append(share))
     whole = np.concatenate([c for _, c in Separator(model, 2)([y])], axis=1)
     assert np.array_equal(sink.components, whole)
     assert H.shape == (3, phinmf.to_frames(y, 64).shape[2])

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from phinmf._types import Array, Indices
 from phinmf.arrays import namespace
 from phinmf.divergences import Penalty
+from phinmf.divergences.base import multiply
 from phinmf.engines import DictionarySums, Engine
-from phinmf.linalg.multiplicative import multiply
 
 
 class FixedFactors(NamedTuple):

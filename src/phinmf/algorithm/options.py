@@ -11,6 +11,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic, TypeVar, overload
 
 from numpy.typing import ArrayLike
@@ -31,12 +32,16 @@ Value = TypeVar("Value")
 class Option(Generic[Argument, Value]):
     """A field of a dataclass: its default, and what it is replaced by when it is set.
 
-    `check` gets the name and the argument, and returns the value or raises.
+    `check` gets the name and the argument, and returns the value or raises. An `optional` argument
+    may be None, which stays None.
     """
 
-    def __init__(self, default: Argument, check: Callable[[str, Any], Value]) -> None:
+    def __init__(
+        self, default: Argument, check: Callable[..., Any], optional: bool = False
+    ) -> None:
         self.default = default
         self.check = check
+        self.optional = optional
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -52,40 +57,25 @@ class Option(Generic[Argument, Value]):
         return value
 
     def __set__(self, instance: object, argument: Argument) -> None:
-        instance.__dict__[self.name] = self.check(self.name, argument)
+        skip = argument is None and self.optional
+        instance.__dict__[self.name] = None if skip else self.check(self.name, argument)
 
 
 # checks
-
-
-def at_least(
-    bound: float, strict: bool = False, most: float | None = None
-) -> Callable[[str, Any], float]:
-    """Return the check of a finite number, at least (or strictly above) a bound."""
-    return lambda name, value: checks.number(name, value, bound, strict, most)
-
-
-def whole(least: int) -> Callable[[str, Any], int]:
-    """Return the check of a whole number, at least a bound."""
-    return lambda name, value: checks.count(name, value, least)
-
-
-def optional(check: Callable[[str, Any], Value]) -> Callable[[str, Any], Value | None]:
-    """Return a check that also accepts None."""
-    return lambda name, value: None if value is None else check(name, value)
 
 
 def solver_of(name: str, solver: Any) -> Solver | None:
     """Return the solver of a name, or a solver unchanged; None learns no transform."""
     if solver is None or isinstance(solver, Solver):
         return solver
-    return SOLVERS[checks.known(name, solver, [*SOLVERS, None])]()
+    names: list[Any] = [*SOLVERS, None]
+    return SOLVERS[checks.choice(name, solver, names)]()
 
 
 def divergence_of(name: str, divergence: Any) -> Divergence:
     """Return the divergence of a name, or a divergence unchanged."""
     if isinstance(divergence, str):
-        return DIVERGENCES[checks.known(name, divergence, DIVERGENCES)]
+        return DIVERGENCES[checks.choice(name, divergence, DIVERGENCES)]
     if isinstance(divergence, Divergence):
         return divergence
     listed = ", ".join(repr(name) for name in DIVERGENCES)
@@ -95,10 +85,8 @@ def divergence_of(name: str, divergence: Any) -> Divergence:
     )
 
 
-def number_of_atoms(name: str, n_atoms: Any) -> int | float | None:
-    """Return a number of atoms, a share of the energy between 0 and 1, or None for all atoms."""
-    if n_atoms is None:
-        return None
+def number_of_atoms(name: str, n_atoms: object) -> int | float:
+    """Return a number of atoms, or a share of the energy between 0 and 1."""
     if isinstance(n_atoms, numbers.Integral):
         return checks.count(name, n_atoms, 1)
     share = checks.number(name, n_atoms, 0, strict=True)
@@ -122,7 +110,7 @@ def annealing_of(name: str, anneal: Any) -> bool | Anneal | None:
     """Return True, False, None (as the solver prefers) or a schedule."""
     if isinstance(anneal, Anneal) or anneal is None:
         return anneal
-    return bool(checks.known(name, anneal, (True, False)))
+    return bool(checks.choice(name, anneal, (True, False)))
 
 
 def method_of(name: str, method: Any) -> Method:
@@ -164,8 +152,8 @@ class Method:
     """
 
     anneal: Option[bool | Anneal | None, bool | Anneal | None] = Option(None, annealing_of)
-    n_iter_nmf: Option[int, int] = Option(3, whole(0))
-    n_iter_transform: Option[int, int] = Option(2, whole(1))
+    n_iter_nmf: Option[int, int] = Option(3, checks.count)
+    n_iter_transform: Option[int, int] = Option(2, partial(checks.count, least=1))
     nmf_exponent: Option[float, float] = Option(1.0, nmf_exponent_of)
 
 
@@ -178,18 +166,22 @@ class Options:
     divergence: Option[DivergenceName | Divergence, Divergence] = Option(
         "itakura-saito", divergence_of
     )
-    sparsity: Option[float | None, float | None] = Option(None, optional(at_least(0)))
-    smoothness: Option[float, float] = Option(0.0, at_least(0))
-    n_atoms: Option[int | float | None, int | float | None] = Option(None, number_of_atoms)
-    floor: Option[float, float] = Option(1e-8, at_least(0))
-    method: Option[Method | None, Method] = Option(None, method_of)
-    max_iter: Option[int, int] = Option(100, whole(0))
-    max_time: Option[float | None, float | None] = Option(None, optional(at_least(0)))
-    tol: Option[float, float] = Option(2e-4, at_least(0))
-    engine: Option[EngineName, EngineName] = Option(
-        "auto", lambda name, engine: checks.known(name, engine, ["auto", *ENGINES])
+    sparsity: Option[float | None, float | None] = Option(None, checks.number, optional=True)
+    smoothness: Option[float, float] = Option(0.0, checks.number)
+    n_atoms: Option[int | float | None, int | float | None] = Option(
+        None, number_of_atoms, optional=True
     )
-    n_threads: Option[int | None, int | None] = Option(None, optional(whole(1)))
+    floor: Option[float, float] = Option(1e-8, checks.number)
+    method: Option[Method | None, Method] = Option(None, method_of)
+    max_iter: Option[int, int] = Option(100, checks.count)
+    max_time: Option[float | None, float | None] = Option(None, checks.number, optional=True)
+    tol: Option[float, float] = Option(2e-4, checks.number)
+    engine: Option[EngineName, EngineName] = Option(
+        "auto", partial(checks.choice, choices=["auto", *ENGINES])
+    )
+    n_threads: Option[int | None, int | None] = Option(
+        None, partial(checks.count, least=1), optional=True
+    )
 
     def __post_init__(self) -> None:
         """Refuse options that exclude each other."""

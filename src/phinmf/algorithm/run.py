@@ -50,9 +50,8 @@ class Outcome(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The complete state of a run between two outer iterations, as a checkpoint holds it."""
+    """The state of a run between two outer iterations, as a checkpoint holds it; not its start."""
 
-    start: Iterate
     history: History
     iterate: Iterate  #: of the atoms and the frames in use
     memory: Mapping[str, Array]  #: of the solver
@@ -249,9 +248,7 @@ class Run:
         basis = None
         if self.stage.n_atoms is not None and self.subspace is not None:
             basis = self.subspace.basis
-        return Snapshot(
-            self.start, self.history, self.iterate, memory, self.stage, self.sample, basis
-        )
+        return Snapshot(self.history, self.iterate, memory, self.stage, self.sample, basis)
 
     def fits(self, memory: Mapping[str, Array], n_atoms: int) -> bool:
         """Whether arrays of NumPy, read from a file, can be the memory of so many atoms."""
@@ -259,8 +256,8 @@ class Run:
         return not memory if solver is None else solver.fits(dict(memory), n_atoms)
 
     def resume(self, snapshot: Snapshot) -> None:
-        """Continue from a snapshot instead of the start."""
-        self.start, self.history, self.iterate = snapshot[:3]
+        """Continue from a snapshot of a run that had the same start."""
+        self.history, self.iterate = snapshot.history, snapshot.iterate
         self.stage, self.sample = snapshot.stage, snapshot.sample
         if snapshot.basis is not None and self.subspace is not None:
             self.subspace = replace(self.subspace, basis=snapshot.basis)

@@ -113,13 +113,6 @@ def divided(numerator: Array, denominator: Array, otherwise: Array) -> Array:
     return cast(ratio, dtype_of(otherwise))
 
 
-def double_sum(A: Array, B: Array) -> float:
-    """Σ a_ij b_ij in double precision."""
-    if isinstance(A, np.ndarray):
-        return float(np.einsum("ij,ij->", A, B, dtype=np.float64))
-    return float(namespace(A).sum(cast(A, np.float64) * B))
-
-
 def room_for_frames(shape: tuple[int, ...], dtype: DTypeLike) -> Array:
     """An empty array (C, n, M) whose frames are contiguous, with a gap between channels.
 

@@ -78,7 +78,7 @@ def from_frames(Y: ArrayLike, length: int) -> Array:
     """
     if arrays.is_tensor(Y):
         return arrays.like(from_frames(arrays.to_numpy(Y), length), Y)
-    checks.refuse_complex("Y", Y)
+    checks.refuse_other("Y", Y, checks.FRAMES_NEEDED)
     frames = checks.real_array("Y", Y)
     if frames.ndim not in (2, 3):
         raise ValueError(
@@ -126,7 +126,7 @@ def refuse_transposed_signal(name: str, signal: Array) -> None:
     """Raise if there are many more channels than samples."""
     if signal.ndim == 2 and signal.shape[1] > max(MANY_CHANNELS, len(signal)):
         n, channels = signal.shape
-        advice = f"(n, channels) is needed: pass {checks.variable(name)}.T"
+        advice = f"(n, channels) is needed: pass {name.split()[0]}.T"
         if n > FEW_CHANNELS:
             advice = "the samples of a sound are needed, of shape (n,) or (n, channels)"
         raise ValueError(
@@ -137,27 +137,15 @@ def refuse_transposed_signal(name: str, signal: Array) -> None:
 
 def real_signal(name: str, given: ArrayLike) -> Array:
     """Return a signal (n,) or (n, channels) of finite numbers, float32 or float64."""
-    checks.refuse_path(name, given, "the samples are needed: read them with soundfile.read")
-    refuse_rate(name, given)
     needed = "the samples of the sound itself are needed, of shape (n,) or (n, channels)"
-    checks.refuse_complex(name, given, needed)
+    advice = "the samples are needed: read them with soundfile.read"
+    checks.refuse_other(name, given, advice, needed)
     signal = checks.real_array(name, given)
     if signal.ndim not in (1, 2) or signal.size == 0:
         raise ValueError(
             f"{name} has shape {signal.shape}, but (n,) or (n, channels) with n ≥ 1 is needed"
         )
     return signal
-
-
-def refuse_rate(name: str, given: object) -> None:
-    """Raise if a sound comes with its sampling rate, as functions that read files return both."""
-    if not isinstance(given, tuple) or len(given) != 2:
-        return
-    if sum(isinstance(part, np.ndarray) and part.ndim > 0 for part in given) == 1:
-        raise TypeError(
-            f"{name} is a tuple of a sound and its sampling rate, but the sound alone is needed:"
-            " write y, sample_rate = soundfile.read(...), and pass y"
-        )
 
 
 def even(M: int) -> int:

@@ -62,7 +62,7 @@ def frames_from_files(
     if not listed:
         raise ValueError("paths is empty, but at least one sound file is needed")
     kind = np.dtype(dtype)
-    checks.known("dtype", kind.name, ("float32", "float64"))
+    checks.choice("dtype", kind.name, ("float32", "float64"))
     sounds = [files.excerpt(path) for path in listed]
     first = sounds[0]
     for other in sounds[1:]:

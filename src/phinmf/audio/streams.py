@@ -52,7 +52,7 @@ def stream_frames(
     True
     """
     kind = np.dtype(dtype)
-    checks.known("dtype", kind.name, ("float32", "float64"))
+    checks.choice("dtype", kind.name, ("float32", "float64"))
     M = even(M)
     if isinstance(source, (str, os.PathLike)):
         source = [source]

@@ -30,8 +30,7 @@ def run(typed: argparse.Namespace) -> int:
     """Write the example, unmix it, and print where the page is and how exactly it adds up."""
     from phinmf.audio import files
     from phinmf.audio.example import example
-    from phinmf.cli.one_file import patient
-    from phinmf.cli.progress import Bar
+    from phinmf.cli.progress import progress_of
     from phinmf.cli.text import plain_console, shown
     from phinmf.report.folder import write_report
     from phinmf.unmixing.folder import unmix_file
@@ -51,10 +50,10 @@ def run(typed: argparse.Namespace) -> int:
     write_missing(recording, wave(sound.mixture, sound.sample_rate))
     seconds = len(sound.mixture) / sound.sample_rate
     console.print(f"The built-in example: {', '.join(sound.stems)}; {seconds:g} s, synthesised")
-    with Bar("example", quiet=False) as bar, patient(bar):
+    with progress_of("example", quiet=False) as bar:
         record = unmix_file(
             files.excerpt(recording), Output(folder, overwrite=True), options,
-            callback=bar.learning, progress=bar.writing, finish=bar.page(write_report),
+            callback=bar.stops, progress=bar, finish=write_report,
         )  # fmt: skip
     console.print(f"The null test: the files were read again, and {record.adds_up}.")
     console.print(f"Listen: {shown(folder / 'report.html')}", soft_wrap=True)

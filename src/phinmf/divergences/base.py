@@ -1,4 +1,4 @@
-"""The contract of a divergence."""
+"""The contract of a divergence, and the update of a factor that its `nmf_split` leads to."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from enum import IntEnum
 from typing import ClassVar, TypeAlias
 
 from phinmf._types import Array
+from phinmf.arrays import divided, namespace
+
+LEAST = 1e-20  #: positive entries of W and H stay above it, so that they can grow at a lower floor
 
 #: An array or a tensor of any shape, or one number: every formula is elementwise and broadcasts.
 Entries: TypeAlias = Array
@@ -72,3 +75,13 @@ class Divergence(ABC):
             f"{type(self).__name__} has no nmf_split: write it, or declare has_nmf_split = False"
             " and use the divergence with learn_transform only"
         )
+
+
+def multiply(F: Array, numerator: Array, denominator: Array, gamma: float) -> Array:
+    """F ∘ [numerator / denominator]^γ of §2.2 for a factor F, W or H, where 0/0 is 1.
+
+    γ = ½ is majorisation–minimisation, γ = 1 majorisation–equalisation: neither raises the cost.
+    """
+    xp = namespace(F)
+    ratio = divided(numerator, denominator, xp.ones_like(F))
+    return xp.maximum(F * (ratio if gamma == 1 else ratio**gamma), F.clip(max=LEAST))

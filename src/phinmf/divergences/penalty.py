@@ -1,4 +1,4 @@
-"""The penalty that is added to the divergence: sparse activations, and smooth ones if asked for.
+"""The penalty that is added to the divergence: sparse and smooth activations.
 
 Smooth activations cost μ_s Σ_k Σ_n d(h_{k,n-1} | h_kn) with the Itakura–Saito divergence d
 (Févotte 2011). It compares neighbours by their ratio, so it does not depend on the scale of a
@@ -49,7 +49,7 @@ class Penalty:
             object.__setattr__(self, name, checks.number(name, getattr(self, name), 0))
 
     def flat_level(self, powers: Array) -> Array:
-        """Return the constant model of each frame where H starts: the best one for Itakura–Saito.
+        """Return the constant model s (N,) where H starts: the best one for Itakura–Saito.
 
         For a frame of mean power p it minimises p/s + log s + μs over s: p if μ = 0, about √(p/μ)
         if μ is large. It depends on that frame alone.
@@ -86,5 +86,5 @@ def difference(h: Array, before: Array, linked: Mask) -> Array:
 def ratio(a: Array, b: Array, where: Mask) -> Array:
     """Return a/b where `where` is True, 1 elsewhere: a missing neighbour is the frame itself."""
     xp = namespace(a)
-    one = xp.ones_like(b)
-    return xp.where(where, a, one) / xp.where(where, b, one)
+    ones = xp.ones_like(b)
+    return xp.where(where, a, ones) / xp.where(where, b, ones)

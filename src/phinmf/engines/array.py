@@ -31,7 +31,6 @@ from phinmf.engines.base import (
     links_among,
     links_of,
 )
-from phinmf.engines.converging import converged_activations
 from phinmf.engines.held import Activations, fetched
 from phinmf.engines.sums import power
 from phinmf.linalg.algebra import algebra_of
@@ -41,6 +40,7 @@ class ArrayEngine(Engine):
     """Formulas of the array API on whole arrays of shape (C, M, N)."""
 
     tensors = True
+    pair_losses = True
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class ArrayEngine(Engine):
     def converge_activations(
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
-        H = converged_activations(
+        H = sums.converged_activations(
             self.divergence, power(self.X), W, self.H, penalty.sparsity, eps, tol, max_updates
         )
         self.H = cast(H, self.dtype)

@@ -69,12 +69,13 @@ class Objective(ABC):
     def curvature(self) -> Array:
         """Σ_n f''(x_in) x_jn² at X, the first term of (9)'s diagonal."""
 
-    @abstractmethod
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
         """Loss of rows p and q after R_pq(θ), for each pair and each of its angles.
 
-        The indices and the angles (pairs, angles) are on the host, and so is the result.
+        The indices and the angles (pairs, angles) are on the host, and so is the result. Only
+        engines that declare `Engine.pair_losses` compute it.
         """
+        raise NotImplementedError(f"{type(self).__name__} computes no losses of pairs of atoms")
 
 
 class Engine(ABC):
@@ -84,6 +85,7 @@ class Engine(ABC):
     tensors: bool = False  #: whether frames may be a tensor of PyTorch
     dask_arrays: bool = False  #: whether frames may be a dask array
     compiled_only: bool = False  #: whether it computes only what the compiled kernels know
+    pair_losses: bool = False  #: whether its objectives compute losses of pairs of atoms
 
     #: number of channels, window length, number of frames
     shape: tuple[int, int, int]
@@ -176,7 +178,7 @@ class Engine(ABC):
     ) -> None:
         """Update H given W, with γ = 1, until each frame has converged.
 
-        A frame has converged when `converging.CHECK_EVERY` updates lower its cost by at most tol
+        A frame has converged when `sums.CHECK_EVERY` updates lower its cost by at most tol
         per entry. It gets at most `max_updates` updates, and its result does not depend on other
         frames: neighbours do not matter, even if activations are smooth.
         """

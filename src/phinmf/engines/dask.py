@@ -16,7 +16,6 @@ import operator
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -29,11 +28,10 @@ from phinmf.arrays.cluster import PIECE, Cluster, check_versions, chunks, versio
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence, Penalty
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective, links_among, links_of
-from phinmf.engines.compiled.compiled_shard import CompiledShard
 from phinmf.engines.compiled.engine import CompiledEngine
-from phinmf.engines.compiled.shard import Nodes
-from phinmf.engines.compiled.stretch import Stretch
-from phinmf.engines.compiled.summation import blocks_of, stretches_of, total
+from phinmf.engines.compiled.frames import FramesInMemory
+from phinmf.engines.compiled.shard import Factors, Nodes, PowerModel, Shard, shards_of
+from phinmf.engines.compiled.summation import total
 from phinmf.engines.held import Activations, HeldActivations, fetched
 from phinmf.linalg.algebra import Algebra
 
@@ -81,31 +79,20 @@ class DaskEngine(Engine):
         self.links = links_of(self.weights, links)
         self.workers = Workers(n_threads)
         self.algebra = Algebra(self.workers)
-        self.n_blocks = len(blocks_of(N))
         self.chain: list[Future] = []  #: Φ, T₁, T₂, … of X; empty: X = Y
         self.H: list[Future] = []  #: (n, K) of each shard
         self.H_is_sent = True  #: whether they are as they were sent, and not results of updates
         self.n_components = 0
         self.V_hat: tuple[Array | None, list[Future]] = (None, [])  #: a given model, and its rows
         threads = self.cluster.threads()
-        equal = bool((self.weights == self.weights[0]).all())
-        self.frames: list[slice] = []  #: of each shard
-        self.shards: list[Future] = []
-        self.addresses: list[str] = []  #: of the workers that get the shards first
-        for blocks, address in zip(
-            stretches_of(self.n_blocks, len(threads)), threads, strict=False
-        ):
-            stretch = Stretch(N, blocks, divergence, self.weights, equal, self.links)
-            frames = stretch.frames
-            around = np.append(self.links, False)[frames.start : frames.stop + 1]
-            stretch = replace(stretch, weights=self.weights[frames], links=around)
-            self.shards.append(
-                self.cluster.submit(
-                    shard_of, self._pieces(Y, frames), stretch, versions(), address=address
-                )
+        self.shards = shards_of(self.weights, divergence, Workers(1), len(threads))
+        self.addresses = threads[: len(self.shards)]  #: of the workers that get the frames first
+        self.frames = [
+            self.cluster.submit(
+                frames_from, self._pieces(Y, shard.frames), shard, versions(), address=address
             )
-            self.frames.append(frames)
-            self.addresses.append(address)
+            for shard, address in zip(self.shards, self.addresses, strict=True)
+        ]  #: of each shard
 
     def _pieces(self, Y: AnyArray, frames: slice) -> list[Future]:
         """Return futures (C, M, …) of frames: chunks of a dask array, or of an array in memory.
@@ -126,24 +113,24 @@ class DaskEngine(Engine):
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.shards, self.H, self.chain, self.V_hat = [], [], [], (None, [])
+        self.frames, self.H, self.chain, self.V_hat = [], [], [], (None, [])
         self.workers.__exit__()
 
     def subset(
         self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
     ) -> Engine:
         """Leave all frames where they are, or take a sample of them into this process."""
-        chosen = np.arange(self.shape[2])[frames]
-        if len(chosen) < self.shape[2]:
-            sample = np.empty((*self.shape[:2], len(chosen)), dtype).transpose(0, 2, 1)
-            inside = [(chosen >= f.start) & (chosen < f.stop) for f in self.frames]
+        numbers = np.arange(self.shape[2])[frames]
+        if len(numbers) < self.shape[2]:
+            Y = np.empty((self.shape[0], len(numbers), self.shape[1]), dtype)
+            inside = [(numbers >= s.frames.start) & (numbers < s.frames.stop) for s in self.shards]
             parts = self._results(
-                lambda i: (some_frames, chosen[inside[i]] - self.frames[i].start, dtype)
+                lambda i: (sample, numbers[inside[i]] - self.shards[i].frames.start, dtype)
             )
             for mask, part in zip(inside, parts, strict=True):
-                sample[:, mask] = part
+                Y[:, mask] = part
             return CompiledEngine(
-                sample.transpose(0, 2, 1), self.divergence, None, weights,
+                Y.transpose(0, 2, 1), self.divergence, None, weights,
                 links_among(frames, self.links), self.workers, atoms,
             )  # fmt: skip
         C, M, N = self.shape
@@ -151,14 +138,14 @@ class DaskEngine(Engine):
         engine.dtype, engine.shape = np.dtype(dtype), (C, M if atoms is None else len(atoms), N)
         engine.chain, engine.H, engine.V_hat = [], [], (None, [])
         rows = None if atoms is None else self.cluster.send(atoms)
-        engine.shards = [self._submit(i, converted, dtype, rows) for i in range(len(self.shards))]
+        engine.frames = [self._submit(i, converted, dtype, rows) for i in range(len(self.frames))]
         return engine
 
     # tasks
 
     def _submit(self, i: int, task: Callable[..., Any], *args: Any) -> Future:
         """Return the future of a function of the shard of this number, and of other arguments."""
-        return self.cluster.submit(task, self.shards[i], *args, address=self.addresses[i])
+        return self.cluster.submit(task, self.frames[i], *args, address=self.addresses[i])
 
     def _results(self, call: Callable[[int], tuple[Any, ...]]) -> list[Any]:
         """Return the results of a task of every shard; `call` returns it and its arguments."""
@@ -171,7 +158,7 @@ class DaskEngine(Engine):
 
     def added(self, nodes: list[Nodes]) -> list[Any]:
         """Add up the nodes of all shards, in the order of their blocks."""
-        return total(self.n_blocks, chain.from_iterable(nodes))
+        return total(self.shards[0].n_blocks, chain.from_iterable(nodes))
 
     @property
     def matrices(self) -> dict[str, Future]:
@@ -216,7 +203,7 @@ class DaskEngine(Engine):
 
     def _rows(self, A: Array) -> list[Future]:
         """Return futures (n, …) of the columns of an array (…, N) that belong to each shard."""
-        return [self.cluster.send(A[:, f].T.astype(self.dtype, copy=False)) for f in self.frames]
+        return [self.cluster.send(A[:, s.frames].T.astype(self.dtype)) for s in self.shards]
 
     def _set_updated(self, H: list[Future]) -> None:
         self.H, self.H_is_sent = H, False
@@ -233,7 +220,7 @@ class DaskEngine(Engine):
         rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
         sent, submit = self.cluster.send(W), self.cluster.submit
         pairs = [
-            self._submit(i, nmf_pass, self.matrices, sent, self.H[i], rates, eps, gamma)
+            self._submit(i, nmf_pass, self.matrices, self.H[i], sent, rates, eps, gamma)
             for i in range(len(self.shards))
         ]
         updated, nodes = ([submit(operator.itemgetter(k), p) for p in pairs] for k in (0, 1))
@@ -248,7 +235,7 @@ class DaskEngine(Engine):
         sent, numbers = self.cluster.send(W), (penalty.sparsity, eps, tol, max_updates)
         self._set_updated(
             [
-                self._submit(i, converged, self.matrices, sent, self.H[i], *numbers)
+                self._submit(i, converged, self.matrices, self.H[i], sent, *numbers)
                 for i in range(len(self.shards))
             ]
         )
@@ -279,7 +266,7 @@ class DaskObjective(Objective):
     def _sums(self, task: Callable[..., Nodes], *args: Any) -> list[Any]:
         """Add up what a task of the model of every shard returns."""
         engine = self.engine
-        return engine.sums(lambda i: (task, engine.matrices, self.W, self.rows[i], self.eps, *args))
+        return engine.sums(lambda i: (task, engine.matrices, self.rows[i], self.W, self.eps, *args))
 
     def evaluate(self, T: Array | None = None) -> Evaluation:
         self.evaluations += 1
@@ -309,78 +296,59 @@ class DaskObjective(Objective):
         exact, self._bound = self._sums(curvature, True)  # solvers ask for both
         return exact
 
-    def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
-        raise ValueError("solver 'jacobi' needs frames in memory and engine='array'")
-
 
 # what workers compute
 
 
-class ShardOfWorker:
-    """Frames on a worker, and their transform as it was last computed, which is never sent."""
+class FramesOnWorker:
+    """The frames of a shard on a worker, with the last X and TX, which are not sent elsewhere."""
 
-    def __init__(self, Y: Array, stretch: Stretch) -> None:
-        """Hold frames (C, n, M); Y is copied, since what comes over the network is read-only."""
-        self.frames = room_for_frames(Y.shape, Y.dtype)
-        self.frames[...] = Y
-        weights, links = stretch.weights.copy(), stretch.links.copy()
-        self.stretch = replace(stretch, weights=weights, links=links)
-        self._shard = CompiledShard(self.frames, self.stretch, Workers(1))
+    def __init__(self, shard: Shard, Y: Array) -> None:
+        """Hold frames (C, n, M)."""
+        self.shard, self.Y = shard, Y
+        self._frames = FramesInMemory(shard, Y)
         self._names: list[str] = []  #: keys of the matrices whose product with Y is X
-        self._trial = ""  #: the key of T if TX is in the shard's memory for trial points
+        self._trial = ""  #: the key of the T whose TX is the trial point
         self._lock = threading.Lock()  # after Ctrl-C a task may run beside those of the next call
 
-    def __reduce__(self) -> Any:
-        return ShardOfWorker, (self.frames, self.stretch)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return received, (self.shard, self.Y)
 
     def __sizeof__(self) -> int:
-        return (
-            3 * self.frames.nbytes
-        )  # Y, X and a trial point: Dask leaves large ones where they are
+        return 3 * self.Y.nbytes  # Y, X and TX: Dask leaves large results where they are
 
     @contextmanager
-    def transformed(
-        self, matrices: Chain | None, W: Array | None = None, rows: Array | None = None
-    ) -> Iterator[CompiledShard]:
-        """Hand out the shard with X of a chain, and H or V̂ (without W) of these rows (n, …)."""
-        shard = self._shard
-        with self._lock, shard.workers:
-            if matrices is not None:
-                self._go_to(matrices)
-            if rows is not None and W is not None:
-                shard.set_activations(rows)
-            elif rows is not None:
-                shard.set_model(np.array(rows))
-            yield shard
+    def transformed(self, matrices: Chain) -> Iterator[FramesInMemory]:
+        """Hand out the frames with X of a chain, computed from what is remembered."""
+        with self._lock, self.shard.workers:
+            names, before = list(matrices), self._names
+            self._names = []  # nothing is remembered if this is interrupted
+            if not before or names[: len(before)] != before:
+                self._frames.rest() if not names else self._frames.rotate(own(matrices[names[0]]))
+                before, self._trial = names[:1], ""
+            for name in names[len(before) :]:
+                T = self._frames.trial if name == self._trial else None
+                self._frames.move(own(matrices[name]) if T is None else T)
+                self._trial = ""
+            self._names = names
+            yield self._frames
 
-    def _go_to(self, matrices: Chain) -> None:
-        names, before = list(matrices), self._names
-        self._names = []  # nothing is remembered if this is interrupted
-        if not before or names[: len(before)] != before:
-            before, self._trial = names[:1], ""
-            if names:
-                self._shard.rotate(own(matrices[names[0]]))
-            else:
-                self._shard.rest()
-        for name in names[len(before) :]:
-            self._shard.move(None if name == self._trial else own(matrices[name]))
+    def evaluate(self, matrices: Chain, model: PowerModel, eps: float, trial: Chain) -> Nodes:
+        """Loss and C times the gradient at TX, which is remembered; at X if there is no T."""
+        with self.transformed(matrices) as frames:
+            if not trial:
+                return self.shard.evaluate(frames.X, model, eps)
             self._trial = ""
-        self._names = names
+            ((name, T),) = ((name, own(T)) for name, T in trial.items())
+            nodes = self.shard.evaluate(frames.X, model, eps, T, frames.trial_memory())
+            frames.trial, self._trial = T, name
+            return nodes
 
     def forget(self) -> None:
-        """Free the memory of X and of the trial point."""
+        """Free the memory of X and TX."""
         with self._lock:
             self._names, self._trial = [], ""
-            self._shard.rest()
-
-    def evaluate(self, shard: CompiledShard, W: Array | None, eps: float, trial: Chain) -> Nodes:
-        """Return the nodes of loss and gradient at TX, and remember it if there is a T."""
-        for name, T in trial.items():
-            self._trial = ""
-            nodes = shard.at(W, eps, own(T))
-            self._trial = name
-            return nodes
-        return shard.at(W, eps, None)
+            self._frames.rest()
 
 
 def own(A: Array) -> Array:
@@ -391,101 +359,107 @@ def own(A: Array) -> Array:
     return A.copy(order="K")
 
 
+def received(shard: Shard, Y: Array) -> FramesOnWorker:
+    """Return frames that came from another worker."""
+    memory = room_for_frames(Y.shape, Y.dtype)
+    memory[...] = Y
+    return FramesOnWorker(shard, memory)
+
+
 def frames_of(rows: Array) -> Array:
     """Return frames (C, M, n) from rows (C, n, M)."""
     return rows.transpose(0, 2, 1)
 
 
-def shard_of(pieces: list[Array], stretch: Stretch, expected: dict[str, str]) -> ShardOfWorker:
-    """Join pieces (C, M, …) of frames into a shard."""
+def frames_from(pieces: list[Array], shard: Shard, expected: dict[str, str]) -> FramesOnWorker:
+    """Join pieces (C, M, …) of the frames of a shard."""
     check_versions(expected)
     C, M = pieces[0].shape[:2]
     Y = room_for_frames((C, sum(p.shape[2] for p in pieces), M), pieces[0].dtype)
     np.concatenate([p.transpose(0, 2, 1) for p in pieces], axis=1, out=Y)
-    return ShardOfWorker(Y, stretch)
+    return FramesOnWorker(shard, Y)
 
 
-def converted(shard: ShardOfWorker, dtype: DTypeLike, atoms: Array | None) -> ShardOfWorker:
-    """Return a shard in another precision, of products with atoms (P, M) if there are any."""
-    Y, stretch = shard.frames.astype(dtype, copy=False), replace(shard.stretch, atoms=atoms)
-    with Workers(1) as workers:
-        return ShardOfWorker(stretch.held(Y, workers), replace(stretch, atoms=None))
+def converted(frames: FramesOnWorker, dtype: DTypeLike, atoms: Array | None) -> FramesOnWorker:
+    """Return the frames in another precision, or their products with atoms (P, M)."""
+    Y = frames.Y.astype(dtype, copy=False)
+    with frames.shard.workers:
+        if atoms is not None:
+            Y = frames.shard.rotated(Y, np.asfortranarray(atoms, dtype))
+    return FramesOnWorker(frames.shard, Y)
 
 
-def some_frames(shard: ShardOfWorker, frames: Indices, dtype: DTypeLike) -> Array:
+def sample(frames: FramesOnWorker, numbers: Indices, dtype: DTypeLike) -> Array:
     """(C, n, M): frames by their numbers in the shard."""
-    return shard.frames[:, frames].astype(dtype)
+    return frames.Y[:, numbers].astype(dtype)
 
 
-def forget_transform(shard: ShardOfWorker) -> None:
+def forget_transform(frames: FramesOnWorker) -> None:
     """Free the memory of X and of the trial point."""
-    shard.forget()
+    frames.forget()
 
 
-def powers(shard: ShardOfWorker) -> Array:
+def powers(frames: FramesOnWorker) -> Array:
     """(n,): mean power of each frame."""
-    with shard.transformed(None) as frames:
-        return frames.powers()
+    return frames.shard.powers(frames.Y)
 
 
-def energies(shard: ShardOfWorker, matrices: Chain) -> Nodes:
-    """(M,): energy of each atom."""
-    with shard.transformed(matrices) as frames:
-        return frames.energies()
+def energies(frames: FramesOnWorker, matrices: Chain) -> Nodes:
+    """(M,): energy of each atom, summed over channels."""
+    with frames.transformed(matrices) as current:
+        return frames.shard.energies(current.X)
 
 
 def scaled(H: Array, s: Array) -> Array:
     """(n, K): h_k ← s_k h_k."""
-    H = H.copy()
+    H = own(H)
     H *= s
     return H
 
 
-def activation_sums(shard: ShardOfWorker, H: Array) -> Nodes:
+def activation_sums(frames: FramesOnWorker, H: Array) -> Nodes:
     """(K,): H1."""
-    with shard.transformed(None, H, H) as frames:
-        return frames.activation_sums()
+    with frames.shard.workers:
+        return frames.shard.activation_sums(own(H))
 
 
 def nmf_pass(
-    shard: ShardOfWorker,
-    matrices: Chain,
-    W: Array,
-    H: Array,
-    rates: Array,
-    eps: float,
-    gamma: float,
+    frames: FramesOnWorker, matrices: Chain, H: Array, W: Array, *numbers: Any
 ) -> tuple[Array, Nodes]:
     """Return updated activations and the sums for the update of W."""
-    with shard.transformed(matrices, W, H) as frames:
-        nodes = frames.nmf_pass(own(W), own(rates), eps, gamma)
-        return frames.H, nodes
+    with frames.transformed(matrices) as current:
+        return frames.shard.nmf_pass(current.X, own(H), own(W), *numbers)
 
 
-def converged(shard: ShardOfWorker, matrices: Chain, W: Array, H: Array, *numbers: Any) -> Array:
+def converged(frames: FramesOnWorker, matrices: Chain, H: Array, W: Array, *numbers: Any) -> Array:
     """Return activations after updates of each frame until it has converged."""
-    with shard.transformed(matrices, W, H) as frames:
-        frames.converge_activations(own(W), *numbers)
-        return frames.H
+    with frames.transformed(matrices) as current:
+        return frames.shard.converged_activations(current.X, own(H), own(W), *numbers)
+
+
+def model_of(rows: Array, W: Array | None) -> PowerModel:
+    """Return the model WH of activations (n, K), or without W a given one (n, M)."""
+    return own(rows) if W is None else Factors(own(rows), own(W))
 
 
 def evaluate(
-    shard: ShardOfWorker, matrices: Chain, W: Array | None, rows: Array, eps: float, trial: Chain
+    frames: FramesOnWorker, matrices: Chain, rows: Array, W: Array | None, eps: float, trial: Chain
 ) -> Nodes:
     """Loss and C times the gradient at X, or at TX."""
-    with shard.transformed(matrices, W, rows) as frames:
-        return shard.evaluate(frames, None if W is None else own(W), eps, trial)
+    return frames.evaluate(matrices, model_of(rows, W), eps, trial)
 
 
-def loss(shard: ShardOfWorker, matrices: Chain, W: Array | None, rows: Array, eps: float) -> Nodes:
+def loss(
+    frames: FramesOnWorker, matrices: Chain, rows: Array, W: Array | None, eps: float
+) -> Nodes:
     """Loss at X."""
-    with shard.transformed(matrices, W, rows) as frames:
-        return frames.loss(None if W is None else own(W), eps)
+    with frames.transformed(matrices) as current:
+        return frames.shard.loss(current.X, model_of(rows, W), eps)
 
 
 def curvature(
-    shard: ShardOfWorker, matrices: Chain, W: Array | None, rows: Array, eps: float, exact: bool
+    frames: FramesOnWorker, matrices: Chain, rows: Array, W: Array | None, eps: float, exact: bool
 ) -> Nodes:
-    """The exact curvature, if wanted, and its bound at X."""
-    with shard.transformed(matrices, W, rows) as frames:
-        return frames.curvature(None if W is None else own(W), eps, exact)
+    """The exact curvature at X if it is needed, and its bound."""
+    with frames.transformed(matrices) as current:
+        return frames.shard.curvature(current.X, model_of(rows, W), eps, exact)

@@ -21,7 +21,7 @@ from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames
 from phinmf.fit.initial_factors import fixed_parts
 from phinmf.fit.problem import Problem, problem_of
-from phinmf.fit.seeds import spawn
+from phinmf.fit.restarts import spawn
 from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import ArrayInit
 from phinmf.result import Result, State
@@ -80,9 +80,9 @@ def problem_for(
 ) -> Problem:
     """Return the problem of a fit to these frames, which all restarts share."""
     K = number_for(estimator, activations)
-    options = encoding.options_of(estimator)
+    options, frames = encoding.options_of(estimator), checks.frames(X.T)
     if K == AUTO:
-        return problem_of(X.T, K, options, fixed=estimator.fixed, sample_weight=weights)
+        return problem_of(frames, K, options, fixed=estimator.fixed, sample_weight=weights)
     W: Array = np.zeros((0, X.shape[1]))  # not None: K may be larger than M only if W is given
     H = None
     if estimator.components is not None:
@@ -98,7 +98,7 @@ def problem_for(
     if activations is not None:
         H = arrays.like(checks.factor("activations", activations, (len(X), K), np.float64).T, X)
     return problem_of(
-        X.T,
+        frames,
         K,
         options,
         W=arrays.like(W.T, X),

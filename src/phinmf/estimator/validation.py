@@ -13,7 +13,6 @@ from phinmf import arrays, checks
 from phinmf._types import AnyArray
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.lazy import rows as lazy_rows
-from phinmf.audio.frames import refuse_rate
 
 
 @contextmanager
@@ -30,11 +29,9 @@ def all_or_nothing(estimator: object) -> Iterator[None]:
 
 def validated(estimator: Any, X: AnyArray, reset: bool = True) -> Any:
     """Validate frames as scikit-learn does; a tensor or a dask array stays where it is."""
-    checks.refuse_iterator("X", X)
-    refuse_rate("X", X)
-    checks.refuse_path("X", X, "frames are needed: pass those of phinmf.to_frames, transposed")
-    checks.refuse_complex("X", X)
-    checks.refuse_masked("X", X)
+    checks.refuse_other("X", X, "frames are needed: pass those of phinmf.to_frames, transposed")
+    if isinstance(X, np.ma.MaskedArray):
+        X = checks.dense("X", X)
     if not (arrays.is_tensor(X) or is_lazy(X)):
         rows = validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)
         return np.ascontiguousarray(rows)  # the bits must not depend on how X is held

@@ -1,31 +1,47 @@
-"""Checkpoints: the complete state of a run between two outer iterations, in a file."""
+"""Checkpoints: the complete state of a run between two outer iterations, in a file.
+
+* A run that is resumed has the same frames, options and start, which a description in the file
+  says; so the start itself is computed again, and not in the file.
+* The file before is kept as ``….previous``, and is read if the newest one is damaged or missing.
+* Everything that is read is compared with a table, the memory of the solver by the solver.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from phinmf import arrays, checks, storage
 from phinmf.algorithm.alternate import Save
+from phinmf.algorithm.annealing import Stage
+from phinmf.algorithm.model import Iterate, Sample
 from phinmf.algorithm.run import Run, Snapshot
-from phinmf.algorithm.stopping import rounding
-from phinmf.fit.stored_run import snapshot_of
-from phinmf.result import Status
+from phinmf.entries import Entry, checked, packed, prefixed, without_prefix
+from phinmf.result import History
+from phinmf.storage import previous
 
 log = logging.getLogger("phinmf")
 
 File = str | os.PathLike[str]
-DIGEST = re.compile("(array )?[0-9a-f]{24}")  #: identifies an array, and says nothing of it
-FACTORS = ("Phi", "W", "H")  #: of an iterate
 Description = Mapping[str, Any]  #: what a checkpoint must agree with, as JSON holds it
+
+KIND = "checkpoint"
+MEMORY = "memory_"  #: prefix of the arrays of a solver
+TABLE = {
+    "Phi": Entry("P P", rule="orthogonal"),  # in the precision of the stage
+    "W": Entry("P K", rule="nonnegative"),
+    "H": Entry("K n", rule="nonnegative"),
+    "n_atoms": Entry("", "int64", "from 1 to M", group="atoms"),  # P, if it is less than M
+    "basis": Entry("M M", "float64", "orthogonal", group="atoms"),
+    "n_frames": Entry("", "int64", "positive", group="sample"),  # of a sample, with repetitions
+    "sample_frames": Entry("n", "int64", "an index below N", group="sample"),
+    "sample_weights": Entry("n", "float64", "positive", group="sample"),
+}
 
 
 @dataclass(frozen=True)
@@ -77,151 +93,99 @@ class Checkpoint:
 
     def attach(self, run: Run, description: Description) -> Save:
         """Let a run continue from the file if it shall; return what writes others."""
-        if self.resume and exists(self.path):
+        if self.resume and any(file.exists() for file in (Path(self.path), previous(self.path))):
             snapshot = read(self.path, description, run)
-            check_length(self.path, snapshot, run.options.max_iter)
+            if (n := len(snapshot.history)) > run.options.max_iter:
+                raise ValueError(
+                    f"max_iter is {run.options.max_iter}, but {self.path} has made {n} outer"
+                    f" iterations already: resume with max_iter of at least {n}"
+                )
             run.resume(snapshot)
-        check_place(self.path)
-        return FileWriter(self.path, self.every, description).save
+        storage.check_place(self.path, KIND, keep_previous=True)
+        written = time.perf_counter()
+
+        def save(run: Run) -> None:
+            nonlocal written
+            if time.perf_counter() - written >= self.every:
+                write(self.path, run.snapshot(), description)
+                written = time.perf_counter()
+
+        return save
 
 
-class FileWriter:
-    """Writes a checkpoint when `every` seconds have passed since the last one."""
-
-    def __init__(self, path: File, every: float, known: Description) -> None:
-        self.path = path
-        self.every = every
-        self.known = known
-        self.last = time.perf_counter()
-
-    def save(self, run: Run) -> None:
-        """Write a checkpoint of a run, if `every` seconds have passed."""
-        if time.perf_counter() - self.last >= self.every:
-            write(self.path, run.snapshot(), self.known)
-            self.last = time.perf_counter()
-
-
-def write(path: File, snapshot: Snapshot, known: Description) -> None:
+def write(path: File, snapshot: Snapshot, description: Description) -> None:
     """Write a checkpoint; the previous one is kept beside it."""
-    start, history, last, memory, stage, sample, basis = snapshot
-    moments = {"start": start, "last": last}
-    parts = {f"{k}_{name}": getattr(x, name) for k, x in moments.items() for name in FACTORS}
-    if sample is not None:
-        parts |= {f"sample_{k}": v for k, v in sample._asdict().items()}
-    if basis is not None:
-        parts["basis"] = basis
-    parts |= {f"memory_{k}": v for k, v in memory.items()}
-    parts = {name: arrays.to_numpy(array) for name, array in parts.items()}
-    header = {
-        "problem": dict(known),
-        "history": history.to_json(),
-        "n_frames": stage.n_frames,
+    history, iterate, memory, stage, sample, basis = snapshot
+    values = {
+        "Phi": iterate.Phi,
+        "W": iterate.W,
+        "H": iterate.H,
         "n_atoms": stage.n_atoms,
+        "basis": basis,
+        "n_frames": stage.n_frames,
+        "sample_frames": None if sample is None else sample.frames,
+        "sample_weights": None if sample is None else sample.weights,
     }
-    storage.write(path, "checkpoint", header, parts, keep_previous=True)
+    solver = {name: arrays.to_numpy(array) for name, array in memory.items()}
+    header = {"problem": dict(description), "history": history.to_json()}
+    parts = packed(values, TABLE) | prefixed(MEMORY, solver)
+    storage.write(path, KIND, header, parts, keep_previous=True)
 
 
-def read(path: File, known: Description, run: Run) -> Snapshot:
-    """Read a checkpoint of the same problem; if it is damaged, the previous one."""
-    stored = read_same(path, known)
+def read(path: File, description: Description, run: Run) -> Snapshot:
+    """Read a checkpoint of the same problem as that of a run, which is at its start."""
+    header, parts = newest(path)
+    with storage.usable(path, KIND):
+        problem, history = dict(header["problem"]), History.from_json(header["history"])
+    for name, value in description.items():
+        if (before := problem.get(name)) != value:
+            raise ValueError(
+                f"{path} belongs to {difference(name, before, value)}; resume with the same frames"
+                " and options"
+            )
+    with storage.usable(path, KIND):
+        return snapshot_of(history, parts, run)
+
+
+def snapshot_of(history: History, parts: Mapping[str, Any], run: Run) -> Snapshot:
+    """Return the snapshot of a run; its arrays are where those of the start are."""
+    Phi, (M, K), N = run.start.Phi, run.start.W.shape, run.shape[2]
+    values = checked(parts, TABLE, M=M, K=K, N=N)
+    memory, n_atoms, n_frames = without_prefix(MEMORY, parts), values["n_atoms"], values["n_frames"]
+    if not run.fits(memory, n_atoms or M):
+        raise ValueError("its memory is not one of this solver")
+    sample, n_used = None, N
+    if n_frames is not None:
+        sample = Sample(values["sample_frames"], values["sample_weights"])
+        n_used = len(sample.weights)
+    sizes = len(values["Phi"]), values["H"].shape[1]
+    if not run.schedule.allows(n_atoms) or sizes != (n_atoms or M, n_used):
+        raise ValueError("its atoms or its frames are not those of a stage of this run")
+    stage = Stage(values["Phi"].dtype, n_frames, n_atoms)
+    memory = {name: arrays.like(array, Phi) for name, array in memory.items()}
+    iterate = Iterate(*(arrays.like(values[name], Phi) for name in ("Phi", "W", "H")))
+    basis = None if n_atoms is None else arrays.like(values["basis"], Phi)
+    return Snapshot(history, iterate, memory, stage, sample, basis)
+
+
+def newest(path: File) -> storage.Stored:
+    """Read the file of a checkpoint; if it is damaged or missing, the previous one."""
     try:
-        snapshot = snapshot_of(stored, run)
-        check_start(snapshot, run)
-        return snapshot
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        why = storage.shortened(str(error))
-        raise ValueError(f"{path} is not a usable checkpoint: {why}") from error
-
-
-def read_same(path: File, known: Description) -> storage.Stored:
-    """Read the file of a checkpoint, or the previous one, and compare what it belongs to."""
-    try:
-        stored = storage.read(path, "checkpoint")
+        return storage.read(path, KIND)
     except (ValueError, FileNotFoundError) as error:
-        if not storage.previous(path).exists():
+        if not previous(path).exists():
             raise
         log.warning("%s: using the previous checkpoint", error)
-        stored = storage.read(storage.previous(path), "checkpoint")
-    saved = stored.header.get("problem")
-    if not isinstance(saved, dict):
-        raise ValueError(
-            f"{path} is not a complete checkpoint: it does not say which run it belongs to"
-        )
-    for name, value in known.items():
-        if saved.get(name) != value:
-            raise ValueError(
-                f"{path} belongs to another run: {difference(name, saved.get(name), value)}; resume"
-                " with the same frames and options"
-            )
-    return stored
+        return storage.read(previous(path), KIND)
 
 
-def difference(name: str, saved: Any, here: Any) -> str:
+def difference(name: str, before: Any, now: Any) -> str:
     """Say how a run differs from that of a checkpoint; digests of arrays are not shown."""
-    arrays_given = [bool(DIGEST.fullmatch(str(value))) for value in (saved, here)]
-    if all(arrays_given):
-        others = "are others than those" if name.endswith("frames") else "is another than that"
-        return f"its {name} {others} given here"
-    was, now = (
-        "an array" if is_array else storage.shown(value)
-        for is_array, value in zip(arrays_given, (saved, here), strict=True)
+    digests = [str(value).startswith("array ") for value in (before, now)]
+    if all(digests):
+        return f"a run with another array of {name}"
+    was, has = (
+        "an array" if is_digest else storage.shown(value)
+        for value, is_digest in zip((before, now), digests, strict=True)
     )
-    return f"its {name} is {was}, here it is {now}"
-
-
-def check_length(path: File, snapshot: Snapshot, max_iter: int) -> None:
-    """Raise if a run is resumed that has made more iterations than it may make."""
-    if (n := len(snapshot.history)) > max_iter:
-        raise ValueError(
-            f"max_iter is {max_iter}, but {path} has made {n} outer iterations already: resume with"
-            f" max_iter of at least {n}"
-        )
-
-
-def check_start(snapshot: Snapshot, run: Run) -> None:
-    """Raise unless the objective at the start is that of the history: no result may be worse."""
-    said = snapshot.history.start
-    with np.errstate(all="ignore"):
-        cost = run.evaluate(snapshot.start, 0, Status.MAX_ITER).objective
-    if not abs(cost - said) <= rounding(said, run.shape, run.dtype):
-        raise ValueError(f"its start has objective {cost:.6g}, but its history says {said:.6g}")
-
-
-def check_place(path: File) -> None:
-    """Raise if a checkpoint cannot be written to this path, or must not."""
-    if not storage.named(path).parent.is_dir():
-        raise ValueError(f"checkpoint is {path}, but its folder does not exist: make it first")
-    refuse_other_files(path)
-    storage.writable(path)
-
-
-def refuse_other_files(path: str | os.PathLike[str]) -> None:
-    """Raise if a checkpoint would replace a file of another kind.
-
-    A damaged checkpoint is accepted if its `.previous` is valid.
-    """
-    before = storage.previous(path)
-    for place in (before, Path(path)):
-        if (
-            place.exists()
-            and not is_checkpoint(place)
-            and (place == before or not is_checkpoint(before))
-        ):
-            raise ValueError(
-                f"checkpoint is {path}, but {place} exists and is not a checkpoint of"
-                " phinmf: name another file, or remove this one"
-            )
-
-
-def is_checkpoint(path: Path) -> bool:
-    """Whether a file is a checkpoint."""
-    try:
-        storage.read(path, "checkpoint")
-    except (ValueError, FileNotFoundError):
-        return False
-    return True
-
-
-def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether a checkpoint or its previous one exists."""
-    return Path(path).exists() or storage.previous(path).exists()
+    return f"another run, whose {name} is {was}, here it is {has}"

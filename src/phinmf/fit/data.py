@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import arrays, checks
+from phinmf import arrays
 from phinmf._types import AnyArray, Array, Indices, Mask
 from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.options import Options
@@ -76,14 +76,16 @@ class Data:
 
 
 def data_of(
-    Y: AnyArray,
+    frames: AnyArray,
     options: Options,
     *,
     sample_weight: ArrayLike | None = None,
     may_merge: bool = True,
 ) -> Data:
-    """Check frames and weights, leave out frames of weight 0, and scale the rest to unit power."""
-    frames = checks.frames(Y)
+    """Leave out frames (C, M, N) of weight 0, and scale the rest to unit power.
+
+    The frames are those that `checks.frames` returns.
+    """
     frame_weights = weights_of(sample_weight, frames.shape[2])
     floor = options.floor
     penalty = options.penalty

@@ -40,7 +40,7 @@ def description(
     fixed, o = initial.fixed, options
     columns = None if fixed.columns is None else fixed.columns.tolist()
     return {
-        "frames": data.digest,
+        "frames": f"array {data.digest}",
         "n_components": K,
         "divergence": divergence_label(options.divergence),
         "sparsity": o.penalty.sparsity,

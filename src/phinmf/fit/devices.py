@@ -37,67 +37,39 @@ class ComputeDevice:
 
     @property
     def away(self) -> bool:
-        """Whether it computes elsewhere than the frames are."""
+        """Whether it computes on another device than that of the frames."""
         if not arrays.is_tensor(self.frames):
             return self.device is not None
         return bool(self.device != self.frames.device)
 
     def take(self, x: AnyArray) -> Array:
-        """The same numbers where they are computed with."""
+        """Return an array on the device that computes."""
         return arrays.on_device(x, self.device) if self.away else x
 
     def back(self, x: AnyArray) -> Any:
-        """The same numbers as an array like the frames; None is None."""
+        """Return an array of the kind and on the device of the frames; None is None."""
         return arrays.like(x, self.frames) if self.away and x is not None else x
 
     def for_callback(self, state: State) -> State:
-        """What a callback of the caller sees."""
+        """Return the state for a callback of the caller: arrays are like the frames."""
         if not self.away:
             return state
         return dataclasses.replace(state, Phi=self.back(state.Phi), W=self.back(state.W))
 
     @contextmanager
     def computing(self) -> Iterator[None]:
-        """Multiply tensors in full precision; if memory runs out, say how much is needed."""
+        """Multiply tensors in full precision; if memory runs out, say what to do."""
         try:
             with full_precision if self.device is not None else nullcontext():
                 yield
         except RuntimeError as error:  # PyTorch has its own, of this kind
             if type(error).__name__ != "OutOfMemoryError":
                 raise
-            raise MemoryError(self.memory_message()) from error
-
-    def memory_message(self) -> str:
-        """How much is needed, how much is free, and what to do."""
-        shape, free = tuple(self.frames.shape), free_memory(self.device)
-        itemsize = 4 if str(self.frames.dtype).endswith("float32") else 8
-        have = "" if free is None else f", and {size(free)} are free now"
-        return (
-            f"{self.device} has too little memory: {self.name} of shape {shape} needs about"
-            f" {size(needed(shape, itemsize))}{have}; learn fewer atoms (n_atoms), pass float32"
-            " rather than float64, or compute on the CPU (device='cpu')"
-        )
-
-
-def needed(shape: tuple[int, ...], itemsize: int) -> int:
-    """Bytes that an evaluation holds: Y as given and at unit power, X, TX, f' and six more."""
-    M, N = shape[-2:]
-    C = shape[0] if len(shape) == 3 else 1
-    return (5 * C + 6) * M * N * itemsize
-
-
-def size(n: int) -> str:
-    """Bytes in words."""
-    return f"{n / 2**30:.2g} GiB" if n < 100 * 2**30 else f"{n / 2**30:.0f} GiB"
-
-
-def free_memory(device: Any) -> int | None:
-    """Bytes that are free on a device, where PyTorch can say it."""
-    if device.type != "cuda":
-        return None
-    cuda: Any = importlib.import_module("torch").cuda
-    unused = cuda.memory_reserved(device) - cuda.memory_allocated(device)
-    return int(cuda.mem_get_info(device)[0] + unused)
+            raise MemoryError(
+                f"{self.device} has too little memory for {self.name} of shape"
+                f" {tuple(self.frames.shape)}: learn fewer atoms (n_atoms), pass float32 rather"
+                " than float64, or compute on the CPU (device='cpu')"
+            ) from error
 
 
 def check_processor(name: str, device: Device) -> None:
@@ -111,40 +83,23 @@ def check_processor(name: str, device: Device) -> None:
 
 
 def torch_device(device: Device) -> Any:
-    """The device of PyTorch by this name, checked to be there."""
+    """Return the device of PyTorch of this name, after it has computed in double precision."""
     try:
         torch = importlib.import_module("torch")
     except ImportError:
         raise ImportError(
             f'device is {device!r}, which needs PyTorch: pip install "phinmf[gpu]"'
         ) from None
-    names = "'cpu', 'cuda' or one of several as 'cuda:1'"
     try:
-        place = torch.device(device)
-    except (RuntimeError, TypeError, ValueError):
-        raise ValueError(
-            f"device is {device!r}, which PyTorch does not know: use {names}"
-        ) from None
-    if place.type == "cuda":
-        n = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if n == 0:
-            raise ValueError(
-                f"device is {device!r}, but PyTorch finds no CUDA device: use device='cpu', or"
-                " install a driver and a PyTorch with CUDA"
-            )
-        if (place.index or 0) >= n:
-            raise ValueError(
-                f"device is {device!r}, but there are {n} CUDA devices: use 'cuda:0' to"
-                f" 'cuda:{n - 1}'"
-            )
-        return torch.device("cuda", torch.cuda.current_device()) if place.index is None else place
-    try:
-        torch.zeros(1, dtype=torch.float64, device=place).sum().item()
+        number = torch.zeros(1, dtype=torch.float64, device=device)
+        number.sum().item()
     except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(
-            f"device is {device!r}, which cannot compute in double precision here: use {names}"
+            f"device is {device!r}, where PyTorch cannot compute in double precision ({reason}):"
+            " use 'cpu', 'cuda' or one of several as 'cuda:1'"
         ) from error
-    return place
+    return number.device
 
 
 def check_same_device(name: str, frames: AnyArray, others: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Divergence, Penalty
 from phinmf.engines.base import links_among
-from phinmf.engines.converging import CHECK_EVERY
+from phinmf.engines.sums import CHECK_EVERY
 from phinmf.fit import scaling
 from phinmf.fit.engine import engine_for
 from phinmf.fit.weights import in_own_unit

@@ -7,7 +7,7 @@ from phinmf._types import AnyArray, Array, Mask
 from phinmf.arrays.lazy import current_client, is_lazy
 from phinmf.divergences import COMPILED, DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
-from phinmf.engines.remote.engine import ChunkedEngine
+from phinmf.solvers import Solver
 
 
 def engine_for(
@@ -17,16 +17,17 @@ def engine_for(
     n_threads: int | None,
     weights: Array | None = None,
     links: Mask | None = None,
+    solver: Solver | None = None,
 ) -> Engine:
     """Return the engine of this name on these frames; "auto" is the first that serves them.
 
-    Frames of a dask array are on the workers of the current `distributed.Client` if there is one,
-    otherwise in this process.
+    It serves the solver, too, if one is named.
     """
-    lazily = is_lazy(Y)
-    if lazily and name == "array":
+    pair_losses = solver is not None and solver.needs_pair_losses
+    lazy = is_lazy(Y)
+    if lazy and name != "auto" and not ENGINES[name].dask_arrays:
         raise ValueError(
-            "engine is 'array', which does not hold dask arrays: use engine='auto', or pass"
+            f"engine is {name!r}, which does not hold dask arrays: use engine='auto', or pass"
             " Y.compute() if it fits into memory"
         )
     if arrays.is_tensor(Y) and name != "auto" and not ENGINES[name].tensors:
@@ -34,19 +35,30 @@ def engine_for(
             f"engine is {name!r}, which computes with NumPy, but Y is a tensor or a device is"
             " named: use engine='auto', or pass Y as an array of NumPy without a device"
         )
-    if name == "auto" and lazily:
-        name = "compiled" if current_client() is None else "dask"
-    elif name == "auto":
-        able = [n for n, kind in ENGINES.items() if kind.tensors or not arrays.is_tensor(Y)]
+    if name == "auto":
+        tensors = arrays.is_tensor(Y)
+        able = [
+            n
+            for n, kind in ENGINES.items()
+            if (kind.tensors or not tensors)
+            and (kind.dask_arrays or not lazy)
+            and (kind.pair_losses or not pair_losses or lazy)
+        ]
         name = next((n for n in able if ENGINES[n].supports(divergence)), able[0])
+        if lazy and current_client() is not None:
+            name = "dask"
+    if pair_losses and not ENGINES[name].pair_losses:
+        raise ValueError(
+            f"engine {name!r} does not compute the losses of pairs of atoms that this solver needs:"
+            " use engine='array', with Y.compute() if Y is a dask array, or another solver"
+        )
     if not ENGINES[name].supports(divergence):
         instead = "engine='auto', which takes the readable one"
-        if lazily:
+        if lazy:
             instead = "Y.compute() if it fits into memory, which the readable engine takes"
-        names = {family: repr(n) for n, family in DIVERGENCES.items()}
-        compiled = ", ".join(names.get(family) or repr(family) for family in COMPILED.values())
+        names = {known: repr(n) for n, known in DIVERGENCES.items()}
+        compiled = ", ".join(names.get(known) or repr(known) for known in COMPILED.values())
         raise ValueError(
             f"engine {name!r} does not compute this divergence, only {compiled}: use {instead}"
         )
-    kind = ChunkedEngine if lazily and name == "compiled" else ENGINES[name]
-    return kind(Y, divergence, n_threads, weights, links)
+    return ENGINES[name](Y, divergence, n_threads, weights, links)

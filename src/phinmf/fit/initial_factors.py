@@ -113,7 +113,7 @@ def fixed_parts(fixed: Any, n_columns: int, has_H: bool) -> tuple[bool, Indices 
             " {'W': [0, 1]} is needed"
         )
     for name in names:
-        checks.known("fixed", name, ("Phi", "W", "H"))
+        checks.choice("fixed", name, ("Phi", "W", "H"))
     chosen = dict(names) if isinstance(names, dict) else dict.fromkeys(names, True)
     if chosen.get("H") and not has_H:
         raise ValueError(

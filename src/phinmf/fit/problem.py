@@ -34,8 +34,7 @@ from phinmf.fit.finalize import (
     with_left_out_frames,
 )
 from phinmf.fit.initial_factors import InitialFactors, initial_factors
-from phinmf.fit.restarts import in_threads, in_turn
-from phinmf.fit.seeds import spawn
+from phinmf.fit.restarts import in_threads, in_turn, spawn
 from phinmf.fit.weights import in_units
 from phinmf.once import once
 from phinmf.result import Callback, Result
@@ -101,8 +100,9 @@ class Problem:
         data, options = self.data, self.options
         seed = None if checkpoint is None else seed_of(random_state)
         with engine_for(
-            options.engine, data.Y, options.divergence, options.n_threads, data.weights, data.links
-        ) as engine:
+            options.engine, data.Y, options.divergence, options.n_threads, data.weights,
+            data.links, options.solver,
+        ) as engine:  # fmt: skip
             model = Model(engine, options.penalty, fixed=self.initial.fixed)
             run = self.run(model, random_state)
             save = None
@@ -203,7 +203,7 @@ class Problem:
 
 
 def problem_of(
-    Y: AnyArray,
+    frames: AnyArray,
     n_components: Components,
     options: Options,
     *,
@@ -212,8 +212,8 @@ def problem_of(
     fixed: Fixed = None,
     sample_weight: ArrayLike | None = None,
 ) -> Problem:
-    """Check the frames and the factors that were given to `tl_nmf`."""
-    data = data_of(Y, options, sample_weight=sample_weight, may_merge=H is None)
+    """Return the fit of frames (C, M, N), checked by `checks.frames`; check its other arguments."""
+    data = data_of(frames, options, sample_weight=sample_weight, may_merge=H is None)
     M, n_used = data.Y.shape[1], data.n_used
     if is_auto(n_components):
         began = time.perf_counter()

@@ -18,7 +18,7 @@ from phinmf.fit.data import Data, data_of
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length
 from phinmf.fit.finalize import result_of, warn_unless_converged
-from phinmf.fit.seeds import spawn
+from phinmf.fit.restarts import spawn
 from phinmf.fit.weights import in_units
 from phinmf.once import once
 from phinmf.result import Callback, Result, State
@@ -36,7 +36,7 @@ class TransformProblem:
     def of(cls, Y: AnyArray, V_hat: ArrayLike, options: Options) -> TransformProblem:
         """Check the arguments of `learn_transform`."""
         floor = options.floor
-        data = data_of(Y, options, may_merge=False)
+        data = data_of(checks.frames(Y), options, may_merge=False)
         _, M, N = data.Y.shape
         model = checks.factor("V_hat", V_hat, (M, N), np.float64)
         unit = arrays.like(model, data.Y) / data.scale**2
@@ -65,7 +65,8 @@ class TransformProblem:
         callback = in_units(self.in_rows_of_the_model(callback), data.unit, data.scale)
         penalty, n_threads = options.penalty, options.n_threads
         subspace, number = (None, None) if few is None else (few.subspace, few.number)
-        with engine_for(options.engine, Y, options.divergence, n_threads) as engine:
+        solver = options.solver
+        with engine_for(options.engine, Y, options.divergence, n_threads, solver=solver) as engine:
             model = Model(engine, penalty, self.V_hat[self.order])
             schedule = data.schedule(options, n_atoms=number)
             start = Iterate(Phi, *factors)

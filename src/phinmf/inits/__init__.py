@@ -38,5 +38,5 @@ def init_of(init: str | Init | AnyArray) -> Init:
     if isinstance(init, Init):
         return init
     if init is None or isinstance(init, str):
-        return INITS[checks.known("init", init, INITS)]()
+        return INITS[checks.choice("init", init, INITS)]()
     return ArrayInit(init)

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf import checks
-from phinmf._types import Array, Indices
-from phinmf.arrays import contiguous, identity, indices, is_tensor, namespace, to_numpy
+from phinmf._types import Array
+from phinmf.arrays import contiguous, identity, is_tensor, namespace, to_numpy
 from phinmf.arrays.threads import single_threaded_blas
 from phinmf.engines import Evaluation, Objective
 from phinmf.inits.base import Frames, Init
@@ -184,12 +184,3 @@ class Diagonality(Objective):
     def curvature(self) -> Array:
         """The bound: the rest of the second derivative vanishes where all is diagonal."""
         return self.bound()
-
-    def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
-        """Σ_s log d_sp + log d_sq after rotations: (Q C_s Qᵀ) of a pair is all they depend on."""
-        Q, d = self.Q, self.point.d
-        i, j = (indices(np.asarray(k), d) for k in (p, q))
-        cross = to_numpy(namespace(Q).sum((Q[i] @ self.C) * Q[j], axis=2)).T[:, None]
-        mean, half = (to_numpy(x)[:, None] for x in ((d[i] + d[j]) / 2, (d[i] - d[j]) / 2))
-        turned = half * np.cos(2 * angles)[..., None] + cross * np.sin(2 * angles)[..., None]
-        return np.asarray((np.log(mean + turned) + np.log(mean - turned)).sum(axis=-1))

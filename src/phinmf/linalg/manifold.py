@@ -9,7 +9,6 @@ from phinmf._types import AnyArray, Array, Indices, Precision
 from phinmf.arrays import (
     cast,
     diagonal,
-    double_sum,
     dtype_of,
     identity,
     indices,
@@ -30,7 +29,9 @@ def skew(C: Array) -> Array:
 
 def inner(A: Array, B: Array) -> float:
     """⟨A|B⟩ = Σ a_ij b_ij, summed in double precision."""
-    return double_sum(A, B)
+    if isinstance(A, np.ndarray):
+        return float(np.einsum("ij,ij->", A, B, dtype=np.float64))
+    return float(namespace(A).sum(cast(A, np.float64) * B))
 
 
 class Exponential:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from phinmf._types import Array
 from phinmf.storage import shown
-from phinmf.stored_values import is_number
 
 
 class Row(NamedTuple):
@@ -60,8 +59,8 @@ class History:
 
     def __getitem__(self, index: int) -> Row:
         if isinstance(index, str):
-            known = index in Row._fields
-            advice = f"history.{index}" if known else f"one of {', '.join(Row._fields)}"
+            columns = f"one of {', '.join(Row._fields)}"
+            advice = f"history.{index}" if index in Row._fields else columns
             raise TypeError(
                 f"history[{index!r}] is asked for, but a row has a number, and a column is an"
                 f" attribute: use {advice}"
@@ -99,24 +98,17 @@ class History:
         return {"start": self.start, "rows": [list(row) for row in self.rows]}
 
     @classmethod
-    def from_json(
-        cls, saved: Any, most_frames: float = math.inf, most_atoms: float = math.inf
-    ) -> History:
-        """Return the history that `to_json` wrote, of a run on at most so many frames and atoms."""
-        most = {"frames": most_frames, "atoms": most_atoms}
-        rows = saved.get("rows") if isinstance(saved, dict) else None
-        if not isinstance(rows, list) or not is_number(saved.get("start")):
-            raise ValueError("its history is missing or has the wrong form")
-        history = cls(float(saved["start"]))
-        for number, values in enumerate(rows):
-            if not isinstance(values, list) or len(values) != len(Row._fields):
-                n = len(Row._fields)
-                raise ValueError(f"row {number} of its history does not have {n} fields")
-            for name, value in zip(Row._fields, values, strict=True):
-                if not belongs(name, value) or (name in most and value > most[name]):
-                    raise ValueError(f"row {number} of its history says {name} = {shown(value)}")
+    def from_json(cls, saved: Any) -> History:
+        """Return the history that `to_json` wrote; raise if it holds anything but numbers."""
+        history = cls(finite("start", saved["start"]))
+        for values in saved["rows"]:
             row = Row(*values)
-            history.rows.append(row._replace(steps=tuple(row.steps)))
+            for name, value in row._asdict().items():
+                no_transform_is_learned = name == "gradient" and value != value  # NaN
+                if not no_transform_is_learned and name != "steps":
+                    finite(name, value)
+            steps = tuple(finite("steps", step) for step in row.steps)
+            history.rows.append(row._replace(steps=steps))
         return history
 
     def __repr__(self) -> str:
@@ -124,17 +116,11 @@ class History:
         return f"<History: {len(self)} outer iterations{end}>"
 
 
-def belongs(name: str, value: Any) -> bool:
-    """Whether a value is possible in a column of a history."""
-    if name == "steps":
-        return isinstance(value, list) and all(is_number(v) for v in value)
-    if name == "search_failed":
-        return isinstance(value, bool)
-    if name in ("evaluations", "frames", "atoms"):
-        return is_number(value, 0) and isinstance(value, int)
-    if name == "gradient" and isinstance(value, float) and math.isnan(value):
-        return True  # no transform is learned
-    return is_number(value, 0 if name in ("seconds", "floor", "gradient") else -math.inf)
+def finite(name: str, value: Any) -> Any:
+    """Return a number of a history that was read from a file."""
+    if not (isinstance(value, (int, float)) and math.isfinite(value)):
+        raise ValueError(f"its history says {name} = {shown(value)}")
+    return value
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,15 +151,6 @@ class Result(Record):
         ValueError
             If `separate` or `from_frames` refuses the frames, if no sound of this length has as
             many frames, or if M is odd: `to_frames` does not make such frames.
-
-        Examples
-        --------
-        >>> import numpy as np, phinmf
-        >>> y = np.random.default_rng(0).standard_normal(1000)
-        >>> Y = phinmf.to_frames(y, 32)
-        >>> sounds = phinmf.tl_nmf(Y, n_components=3, max_iter=5, tol=0).to_sound(Y, len(y))
-        >>> sounds.shape == (3, 1000) and bool(np.allclose(sounds.sum(axis=0), y))
-        True
         """
         if len(self.Phi) % 2:
             raise ValueError(

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from phinmf.divergences import DIVERGENCES, Beta, Divergence, Penalty
+from phinmf.entries import from_json, in_json
 from phinmf.storage import shown
-from phinmf.stored_values import from_json, in_json, is_number
 
 AnyDivergence = TypeVar("AnyDivergence", bound=str | Divergence)
 
@@ -36,8 +36,7 @@ class Terms(NamedTuple):
         return {
             "label": divergence_label(self.divergence),
             "divergence": fields,
-            "sparsity": self.penalty.sparsity,
-            "smoothness": self.penalty.smoothness,
+            "penalty": vars(self.penalty),
         }
 
     @classmethod
@@ -47,10 +46,7 @@ class Terms(NamedTuple):
         chosen = same_divergence(saved["label"], stored, divergence, divergence_label)
         if not isinstance(chosen, Divergence):
             raise ValueError("its divergence is not one")
-        weights = saved["sparsity"], saved["smoothness"]
-        if not all(is_number(weight, 0) for weight in weights):
-            raise ValueError(f"its sparsity and smoothness are {shown(weights)}")
-        return cls(chosen, Penalty(*weights))
+        return cls(chosen, Penalty(**saved["penalty"]))
 
 
 def same_divergence(

@@ -67,9 +67,12 @@ class Solver(ABC):
     ----------
     anneals_by_default : bool
         Whether `anneal=None` means a schedule of floors with this solver.
+    needs_pair_losses : bool
+        Whether it calls `Objective.pair_losses`, which the array engine alone computes.
     """
 
     anneals_by_default: ClassVar[bool] = False
+    needs_pair_losses: ClassVar[bool] = False
 
     @abstractmethod
     def update(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ class Jacobi(Solver):
     n_refine : int
         Number of angles of the finer grid.
     """
+
+    needs_pair_losses: ClassVar[bool] = True
 
     n_refine: int = 9
 

@@ -103,9 +103,9 @@ class LBFGS(Solver):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "memory_size", checks.count("memory_size", self.memory_size, 0))
-        checks.known("metric", self.metric, ("bound", "exact"))
+        checks.choice("metric", self.metric, ("bound", "exact"))
         checks.count("metric_every", self.metric_every, 1)
-        checks.known("retraction", self.retraction, RETRACTIONS)
+        checks.choice("retraction", self.retraction, RETRACTIONS)
 
     anneals_by_default = True
 

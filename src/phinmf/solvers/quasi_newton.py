@@ -39,8 +39,8 @@ class QuasiNewton(Solver):
     retraction: Literal["exp", "cayley"] = "exp"
 
     def __post_init__(self) -> None:
-        checks.known("metric", self.metric, (*METRICS, "printed"))
-        checks.known("retraction", self.retraction, RETRACTIONS)
+        checks.choice("metric", self.metric, (*METRICS, "printed"))
+        checks.choice("retraction", self.retraction, RETRACTIONS)
 
     def update(
         self, Phi: Array, objective: Objective, n_iter: int, memory: Memory = None

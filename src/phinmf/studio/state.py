@@ -62,8 +62,7 @@ class JobState:
     id: str
     take_name: str
     doing: str
-    share: float
-    seconds_left: float | None
+    share: float  #: of what it is doing, that is done
     state: str
     message: str | None
 

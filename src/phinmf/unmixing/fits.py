@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phinmf import arrays
+from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array
 from phinmf.algorithm.annealing import Anneal
 from phinmf.algorithm.options import Method, Options
@@ -25,8 +25,9 @@ from phinmf.fit.initial_factors import initial_factors
 from phinmf.fit.problem import Problem
 from phinmf.inits import Continuation, init_of
 from phinmf.linalg.manifold import exactly_orthogonal
-from phinmf.result import Callback, Result
+from phinmf.result import Callback, Result, State
 from phinmf.unmixing.options import UnmixOptions
+from phinmf.unmixing.progress import LEARNING, Progress, no_progress
 from phinmf.warn import early_stops
 
 NMF_ITERATIONS, NMF_TOL = 200, 5e-5  #: maximum, in a fixed transform
@@ -47,7 +48,8 @@ class Fits:
     Phi: Array  #: where the transform starts, in double precision
     seed: int
     n_components: int
-    callback: Callback | None = None
+    callback: Callback | None
+    progress: Progress
 
     @classmethod
     def of(
@@ -56,15 +58,18 @@ class Fits:
         options: UnmixOptions,
         rng: np.random.Generator,
         callback: Callback | None = None,
+        progress: Progress = no_progress,
     ) -> Fits:
         """Scale frames (C, M, N) to unit power, and choose the atoms that are learned."""
         how = Options(sparsity=options.sparsity)
+        Y = checks.frames(Y)
         data = data_of(Y, how, may_merge=False)  # later fits start from the H of all frames
         seed = int(rng.integers(2**63))
         drawn = np.random.default_rng(seed)
         start = init_of(options.init).start(data.weighted, drawn, np.float64)
         Phi, few = strongest(arrays.like(start, data.Y), data.Y, options)
-        return cls(options, data, few, Phi, seed, options.likely_components, callback)
+        K = options.likely_components
+        return cls(options, data, few, Phi, seed, K, callback, progress)
 
     def counted(self, max_time: float | None = None) -> Fits:
         """The same with as many components as the frames have, counted in the DCT."""
@@ -74,12 +79,11 @@ class Fits:
 
     def nmf(self, before: Result | None = None, max_time: float | None = None) -> Result:
         """Factor the power in the start of the transform, or continue an earlier fit in its own."""
-        return self.solved(
-            self.problem(
-                before, solver=None, method=Method(anneal=before is None), max_iter=NMF_ITERATIONS,
-                tol=NMF_TOL, max_time=max_time,
-            )
+        problem = self.problem(
+            before, solver=None, method=Method(anneal=before is None), max_iter=NMF_ITERATIONS,
+            tol=NMF_TOL, max_time=max_time,
         )  # fmt: skip
+        return self.solved(problem, 0 if before is None else 2)
 
     def transform(self, before: Result, max_time: float | None = None) -> Result:
         """Learn the transform from an earlier fit; it is orthogonal in double precision."""
@@ -87,7 +91,7 @@ class Fits:
             before, solver=self.options.solver, method=Method(anneal=ANNEAL),
             max_iter=OUTER_ITERATIONS, tol=0, max_time=max_time,
         )  # fmt: skip
-        result = self.solved(replace(problem, chosen=self.few))
+        result = self.solved(replace(problem, chosen=self.few), 1)
         if self.few is None:
             return replace(result, Phi=exactly_orthogonal(result.Phi, np.float64))
         return replace(result, Phi=self.few.in_double(result.Phi))
@@ -104,10 +108,17 @@ class Fits:
         options = Options(init=init, sparsity=o.sparsity, n_threads=o.n_threads, **how)
         return Problem(data, initial_factors(W, H, None, K, data), K, options)
 
-    def solved(self, problem: Problem) -> Result:
-        """Run a fit; not converging is no surprise here."""
+    def solved(self, problem: Problem, number: int) -> Result:
+        """Run one of the three fits, counted from 0; not converging is no surprise here."""
+        max_iter = problem.options.max_iter
+
+        def after_iteration(state: State) -> bool:
+            self.progress(LEARNING, (number + state.iteration / max_iter) / 3)
+            return bool(self.callback is not None and self.callback(state))
+
+        watched = self.callback is not None or self.progress is not no_progress
         with early_stops():
-            (result,) = problem.solve([self.seed], [self.callback])
+            (result,) = problem.solve([self.seed], [after_iteration if watched else None])
         return result
 
 

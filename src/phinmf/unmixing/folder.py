@@ -29,11 +29,10 @@ from phinmf.unmixing.overview import Overview
 from phinmf.unmixing.placing import NEW, put_in_place, workshop
 from phinmf.unmixing.planning import Plan, planned
 from phinmf.unmixing.preview import Preview, PreviewKeeper, preview_of
+from phinmf.unmixing.progress import CHECKING, PAGE, Progress, no_progress
 from phinmf.unmixing.record import FolderRecord
 from phinmf.unmixing.separate import separate
 from phinmf.unmixing.similarity import similarity, spectra_of
-
-WRITING = 0.9  #: share of the progress; the rest is reading again what was written
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def unmix_file(
     on_cluster: bool = False,
     group: groups.Wanted | None = None,
     callback: Callback | None = None,
-    progress: Callable[[float], object] = lambda share: None,
+    progress: Progress = no_progress,
     finish: Finish | None = None,
 ) -> FolderRecord:
     """Unmix a sound file into a folder.
@@ -91,7 +90,7 @@ def unmix_file(
     callback : callable, optional
         Called with a `State` after each outer iteration; stops learning by returning True.
     progress : callable
-        Called with the share of the writing that is done, 0 to 1.
+        Called with the stage and the share of it that is done.
     finish : callable, optional
         Called with the `UnmixedFolder` before that gets its name, to add a page to it.
 
@@ -114,7 +113,7 @@ def unmix_file(
         if on_cluster:
             M = window_length(options.window, sound.sample_rate)
             frames = lazy_frames(recording, M, np.float32)
-        known = learn(recording, options, callback, frames)
+        known = learn(recording, options, callback, progress, frames)
         if known.K != K:  # they were counted
             plan = planned(output, recording, sound.sample_format, known.K)
     origin = Origin(
@@ -138,7 +137,7 @@ def write_folder(
     *,
     n_threads: int | None = None,
     group: groups.Wanted | None = None,
-    progress: Callable[[float], object] = lambda share: None,
+    progress: Progress = no_progress,
     finish: Finish | None = None,
 ) -> FolderRecord:
     """Separate a recording into a folder that gets its name when everything is written.
@@ -161,7 +160,7 @@ def write_folder(
             H = separate(
                 source, model, stems, n_threads=n_threads,
                 dtype=np.float64 if fine else np.float32,  # whose 24 bits are all that is written
-                progress=lambda done: progress(WRITING * done),
+                progress=progress,
             )  # fmt: skip
         written = time.perf_counter()
         keeper = PreviewKeeper(model.K, channels, source.length, rate) if finish else None
@@ -169,7 +168,7 @@ def write_folder(
         measured = measure(
             stems,
             source.blocks(),
-            lambda done: progress(WRITING + (1 - WRITING) * done),
+            lambda share: progress(CHECKING, share),
             keeper,
             n_threads,
             overview,
@@ -217,6 +216,7 @@ def write_folder(
         if group is not None:
             record = groups.regroup(new, group)
         if finish is not None and keeper is not None:
+            progress(PAGE, 0.0)
             finish(UnmixedFolder(new, record, model, keeper.preview.in_order(order)))
         record = ownership.read(new)
         put_in_place(bench, output.folder, output.overwrite, output.keep, output.how_to_overwrite)

@@ -13,15 +13,15 @@ from phinmf.audio.sources import Source
 from phinmf.fit.automatic import AUTO
 from phinmf.fit.devices import ComputeDevice
 from phinmf.result import Callback, Status
-from phinmf.unmixing import forecast
-from phinmf.unmixing.budget import Budget
 from phinmf.unmixing.fits import Fits
-from phinmf.unmixing.forecast import Size
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.options import UnmixOptions, window_length
+from phinmf.unmixing.progress import LEARNING, Progress, no_progress
+from phinmf.unmixing.time_limit import FEW_STEPS, FEWEST, FIRST, LAST, TimeLimit, measured
 
 STRETCH = 64  #: consecutive frames that are read at a time
 ENOUGH_FRAMES = 1024  #: at least, before frames are left out
+USUAL_SHARE = 4  #: a quarter of the atoms usually holds the share of the energy that is learned
 
 
 def check_size(options: UnmixOptions, length: int, sample_rate: int) -> int:
@@ -43,62 +43,85 @@ def learn(
     source: Source,
     options: UnmixOptions,
     callback: Callback | None = None,
+    progress: Progress = no_progress,
     frames: AnyArray = None,
 ) -> UnmixModel:
     """Learn a model of a recording.
 
-    If a dask array of all its frames is given as `frames`, it learns from all of them, where they
-    are.
+    Parameters
+    ----------
+    source : Source
+        The recording.
+    options : UnmixOptions
+        How to learn.
+    callback : callable, optional
+        Called with a `State` after each outer iteration; stops learning by returning True.
+    progress : callable
+        Called with the stage and the share of it that is done.
+    frames : dask array of shape (channels, M, N), optional
+        All frames of the recording: it learns from all of them, where they are.
+
+    Returns
+    -------
+    UnmixModel
+        What was learned.
     """
-    on_processor = frames is None and options.device in (None, "cpu")
-    budget = Budget(options.max_time, options.n_threads, on_processor)
-    length, channels = source.length, source.channels
-    M = check_size(options, length, source.sample_rate)
+    progress(LEARNING, 0.0)
+    limit = TimeLimit(options.max_time)
+    M = check_size(options, source.length, source.sample_rate)
     K, rng = options.likely_components, checks.generator(options.seed)
-    atoms = forecast.likely_atoms(options.n_atoms, M)
-    frames_at_most = min(enough_frames(M, channels, atoms), frame_count(length, M))
-    size = Size(M, frames_at_most, channels, K, atoms)
-    solves = options.solver is not None
-    learns = solves and budget.allows_transform(size)
+    atoms = likely_atoms(options.n_atoms, M)
+    n = min(enough_frames(M, source.channels, atoms), frame_count(source.length, M))
+    learns = options.solver is not None
+    pace = None
+    if options.max_time is not None and frames is None and options.device in (None, "cpu"):
+        few = some_frames(source, M, max(FEWEST, 2 * K + STRETCH), np.random.default_rng(0))
+        trial = Fits.of(few, options, np.random.default_rng(0))
+        pace = measured(trial, options.max_time)
+        n = max(min(FEWEST, n), pace.affordable_frames(options.max_time, n, learns))
     Y = frames
     if Y is None:
-        n = options.learn_on or budget.frames(size, solves)
-        Y = some_frames(source, M, max(n, 2 * K + STRETCH), rng)
-        if not Y.any():
-            raise ValueError(
-                "the recording is silent: there is nothing to take apart; if it is only very"
-                " quiet, scale it nearer to 1"
-            )
-    size = size._replace(N=Y.shape[2])
+        Y = some_frames(source, M, max(options.learn_on or n, 2 * K + STRETCH), rng)
+    N = Y.shape[2]
+    if pace is not None and learns:
+        left = limit.left(1 - FIRST) or 0.0
+        learns = pace.transform_steps(FEW_STEPS, N) < left
+    reserved = pace.transform_steps(1, N) if pace is not None else 0.0
     place = ComputeDevice("frames", Y, options.device)
     with place.computing():
         seen = None
         if callback is not None:
             seen = lambda state: callback(place.for_callback(state))  # noqa: E731
-        fits = Fits.of(place.take(Y), options, rng, seen)
+        fits = Fits.of(place.take(Y), options, rng, seen, progress)
         if options.n_components == AUTO:
-            fits = fits.counted(budget.left())
-            size = size._replace(K=fits.n_components)
-        last = fits.nmf(max_time=budget.first(size, learns))
-        told = replace(last, Phi=fits.Phi)
+            fits = fits.counted(limit.left())
+        last = fits.nmf(max_time=limit.left(FIRST if learns else 1.0))
+        learned = replace(last, Phi=fits.Phi)
         if learns:
-            told = fits.transform(last, budget.second(size))
-            last = fits.nmf(told, budget.left(forecast.nmf_setup(size)))
+            learned = fits.transform(last, limit.left(1 - LAST, reserved))
+            last = fits.nmf(learned, limit.left())
         assert last.W is not None
         W = fits.pooled(last.W)
-    out_of_time = solves and not learns
+    out_of_time = options.solver is not None and not learns
     return UnmixModel(
-        Phi=arrays.to_numpy(told.Phi),
+        Phi=arrays.to_numpy(learned.Phi),
         W=arrays.to_numpy(W).astype(np.float64),
         scale=last.scale,
         floor=last.floor,
         sparsity=options.sparsity,
         sample_rate=source.sample_rate,
-        history=told.history,
-        stop_reason=(Status.MAX_TIME if out_of_time else told.status).value,
-        n_atoms=told.n_atoms,
-        energy=told.energy,
+        history=learned.history,
+        stop_reason=(Status.MAX_TIME if out_of_time else learned.status).value,
+        n_atoms=learned.n_atoms,
+        energy=learned.energy,
     )
+
+
+def likely_atoms(n_atoms: int | float | None, M: int) -> int:
+    """Return how many atoms are learned, as far as that can be said before frames are read."""
+    if n_atoms is None:
+        return M
+    return min(n_atoms, M) if isinstance(n_atoms, int) else max(1, M // USUAL_SHARE)
 
 
 def enough_frames(M: int, channels: int, atoms: int) -> int:
@@ -126,7 +149,7 @@ def some_frames(source: Source, M: int, wanted: int, rng: np.random.Generator) -
     starts = np.arange(0, max(source.length - n, 1), n)
     number = max(1, wanted // STRETCH)
     if wanted >= frame_count(source.length, M) or number > len(starts):
-        return to_frames(single(source.read(0, source.length)), M)
+        return audible_frames(to_frames(single(source.read(0, source.length)), M))
 
     def drawn(starts: Indices) -> Array:
         """Frames of some stretches without the first and last, which are half filled with zeros."""
@@ -138,4 +161,14 @@ def some_frames(source: Source, M: int, wanted: int, rng: np.random.Generator) -
     if not Y.any():
         audible = [s for s in starts if source.read(int(s), n).any()]
         Y = drawn(np.array(audible)) if audible else Y
+    return audible_frames(Y)
+
+
+def audible_frames(Y: Array) -> Array:
+    """Return frames, or raise if all of them are silent."""
+    if not Y.any():
+        raise ValueError(
+            "the recording is silent: there is nothing to take apart; if it is only very quiet,"
+            " scale it nearer to 1"
+        )
     return Y

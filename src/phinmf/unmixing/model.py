@@ -10,13 +10,23 @@ import numpy as np
 from phinmf import storage
 from phinmf._types import Array, Indices
 from phinmf.divergences import ItakuraSaito, Penalty
+from phinmf.entries import Entry, checked, packed
 from phinmf.fit.encode import encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History
-from phinmf.stored_values import array, in_json, is_number, orthogonal
 
-OF_FIT = ("scale", "floor", "n_atoms", "energy")  #: fields of a model, and attributes of a fit
-STORED = (*OF_FIT, "sparsity", "sample_rate", "stop_reason")  #: fields in the header of a file
+KIND = "model of unmix"  #: of its file
+TABLE = {
+    "Phi": Entry("M M", "float64", "orthogonal"),
+    "W": Entry("M K", "float64", "nonnegative"),
+    "scale": Entry("", "float64", "positive"),
+    "floor": Entry("", "float64", "nonnegative"),
+    "sparsity": Entry("", "float64", "nonnegative"),
+    "sample_rate": Entry("", "int64", "positive"),
+    "n_atoms": Entry("", "int64", "from 1 to M"),
+    "energy": Entry("", "float64", "between 0 and 1"),
+    "stop_reason": Entry("", "text"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +125,10 @@ class UnmixModel:
             The file, usually with the ending .npz; a model of `unmix` that was saved there is
             replaced, any other file is not.
         """
-        header = {name: in_json(getattr(self, name), {}) for name in STORED}
-        header |= {"history": self.history.to_json(), "versions": {"numpy": np.__version__}}
-        factors = {name: getattr(self, name).astype(np.float64) for name in ("Phi", "W")}
-        storage.write(path, storage.UNMIX_MODEL, header, factors)
+        values = {name: getattr(self, name) for name in TABLE}
+        factors = {name: values[name].astype(np.float64) for name in ("Phi", "W")}
+        header = {"history": self.history.to_json()}
+        storage.write(path, KIND, header, packed(values | factors, TABLE))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> UnmixModel:
@@ -134,44 +144,14 @@ class UnmixModel:
         UnmixModel
             What was saved.
         """
-        stored = storage.read(path, storage.UNMIX_MODEL)
-        try:
-            header, (M, K) = stored.header, stored.arrays["W"].shape
-            model = cls(
-                Phi=orthogonal(stored, "Phi", M, np.dtype(np.float64)),
-                W=array(stored, "W", (M, K), np.float64, lambda a: a >= 0),
-                history=History.from_json(header["history"]),
-                **{name: header[name] for name in STORED},
-            )
-            check(model)
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            why = storage.shortened(str(error))
-            raise ValueError(f"{path} does not hold a usable model ({why})") from error
+        header, parts = storage.read(path, KIND)
+        with storage.usable(path, KIND):
+            model = cls(**checked(parts, TABLE), history=History.from_json(header["history"]))
+            if model.M % 2:
+                raise ValueError(
+                    f"it has windows of {model.M} samples, but an even number is needed"
+                )
         return replace(model, Phi=exactly_orthogonal(model.Phi, np.float64))  # parts then add up
-
-
-def check(model: UnmixModel) -> None:
-    """Raise ValueError if the numbers of a model cannot be those of an unmixing."""
-    M, rate = model.M, model.sample_rate
-    if M == 0 or M % 2:
-        raise ValueError(f"it has windows of {M} samples, but an even number is needed")
-    if not (is_number(rate, 1) and isinstance(rate, int) and rate < 2**31):
-        raise ValueError(f"its sampling rate is {storage.shown(rate)}")
-    largest = float(np.finfo(np.float64).max) ** 0.5  # whose square can be computed
-    sums = model.W.sum(axis=0)
-    if model.K == 0 or not all(s == 0 or 1 / largest < s < largest for s in sums):
-        raise ValueError("its components are too large or too small to compute with, or missing")
-    if not (is_number(model.scale) and 1 / largest < model.scale < largest):
-        raise ValueError(f"its scale is {storage.shown(model.scale)}")
-    if not (is_number(model.floor, 0) and is_number(model.floor / model.scale**2)):
-        raise ValueError(f"its floor is {storage.shown(model.floor)}")
-    if not is_number(model.sparsity, 0):
-        raise ValueError(f"its sparsity is {storage.shown(model.sparsity)}")
-    whole = is_number(model.n_atoms, 1) and isinstance(model.n_atoms, int)
-    if not (whole and model.n_atoms <= M and is_number(model.energy, 0) and model.energy <= 1):
-        raise ValueError("it does not say how many atoms were learned, and what they hold")
-    if not isinstance(model.stop_reason, str):
-        raise ValueError("it does not say why learning ended")
 
 
 def model_for(given: UnmixModel | str | os.PathLike[str], sample_rate: int) -> UnmixModel:

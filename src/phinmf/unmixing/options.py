@@ -46,7 +46,7 @@ class UnmixOptions:
         """Refuse values that cannot be meant, whether or not they are used."""
         checked_components(self.n_components)
         parsed_window(self.window)
-        checks.known("init", self.init, INITS)
+        checks.choice("init", self.init, INITS)
         Options(
             solver=self.solver, sparsity=self.sparsity, max_time=self.max_time,
             n_threads=self.n_threads,

@@ -5,7 +5,7 @@ Given Φ and W, frames do not depend on each other: blocks give the same as the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from phinmf.audio.frames import window
 from phinmf.audio.sources import Source, in_blocks_of
 from phinmf.result.masks import component_rows
 from phinmf.unmixing.model import UnmixModel
+from phinmf.unmixing.progress import SEPARATING, Progress, no_progress
 
 FRAMES = 128  #: that a thread transforms at a time
 
@@ -49,17 +50,17 @@ def separate(
     *,
     n_threads: int | None = None,
     dtype: DTypeLike = np.float64,
-    progress: Callable[[float], object] = lambda share: None,
+    progress: Progress = no_progress,
 ) -> Array:
     """Send a recording through a model into a sink; return the activations (K, N).
 
-    `dtype` is the precision of the transform; `progress` is called with the share that is done.
+    `dtype` is the precision of the transform.
     """
     separator, done = Separator(model, source.channels, n_threads, dtype), 0
     for signal, components in separator(source.blocks()):
         sink.write(signal, components)
         done += len(signal)
-        progress(done / source.length)
+        progress(SEPARATING, done / source.length)
     return np.concatenate(separator.activations, axis=1)
 
 

@@ -1,194 +1,50 @@
-"""Frames in blocks: the fast engine of the CPU.
+"""The fast engine of the CPU: it holds Y, X, the trial point and H, and shards compute with them.
 
-What is done to a block stands in `compiled_shard.py`, and the order of sums in `summation.py`:
-they run over the same blocks in the same order whatever the number of threads and of shards, so
-the bits agree. In memory three arrays as large as the frames are held: Y, X and the trial point.
+Sums run over the same blocks in the same order whatever the number of threads and of shards, so
+the bits agree, in memory and on disk. H is always in memory, and replaced as a whole.
 """
 
 from __future__ import annotations
 
-import weakref
-from abc import abstractmethod
-from typing import TypeAlias
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array, Indices, Mask, Precision
+from phinmf._types import AnyArray, Array, Indices, Mask
 from phinmf.arrays import with_separate_channels
+from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence, Penalty
-from phinmf.engines.base import DictionarySums, Engine, Objective, links_among, links_of
-from phinmf.engines.compiled.compiled_shard import CompiledShard
-from phinmf.engines.compiled.objective import CompiledObjective
-from phinmf.engines.compiled.shard import Shard, SmoothStep
-from phinmf.engines.compiled.shards import LocalShards, Shards
-from phinmf.engines.compiled.stretch import Stretch, frames_in_blocks
-from phinmf.engines.compiled.summation import blocks_of, stretches_of
-from phinmf.engines.held import Activations, HeldActivations
+from phinmf.engines.base import (
+    DictionarySums,
+    Engine,
+    Evaluation,
+    Objective,
+    links_among,
+    links_of,
+)
+from phinmf.engines.compiled.frames import Frames, FramesInMemory
+from phinmf.engines.compiled.on_disk import FramesOnDisk, read_frames, shards_needed
+from phinmf.engines.compiled.shard import Factors, Nodes, PowerModel, Shard, shards_of
+from phinmf.engines.compiled.summation import blocks_of, total
+from phinmf.engines.held import Activations, fetched
 from phinmf.linalg.algebra import Algebra
 
-Reference: TypeAlias = weakref.ref[HeldActivations] | None
 
+class CompiledEngine(Engine):
+    """Frames in blocks that threads compute in turn, with kernels for the divergence.
 
-def refers(reference: Reference, held: HeldActivations) -> bool:
-    """Whether a reference is to these activations."""
-    return reference is not None and reference() is held
+    Frames of a dask array are read into memory, or stay on disk if they do not fit: then they are
+    cut into shards that take turns.
+    """
 
-
-class ShardedEngine(Engine):
-    """The methods of an engine as calls of shards, wherever these are."""
-
+    dask_arrays = True
     compiled_only = True
 
     def __init__(
         self,
-        shape: tuple[int, int, int],
-        dtype: Precision,
-        divergence: Divergence,
-        weights: Array | None,
-        links: Mask | None,
-        workers: Workers,
-        atoms: Array | None = None,
-    ) -> None:
-        """Hold frames of this shape, or their products with atoms (P, M)."""
-        C, M, N = shape
-        self.shape, self.dtype = (C, M if atoms is None else len(atoms), N), dtype
-        self.atoms = atoms
-        self.divergence = divergence
-        self.weights = np.ones(shape[2]) if weights is None else weights
-        self.links = links_of(self.weights, links)
-        self.workers = workers
-        self.algebra = Algebra(workers)
-        self.n_blocks = len(blocks_of(shape[2]))
-        self._now: Reference = None  #: stands for H as it is
-        self._kept: Reference = None  #: stands for what the shards keep
-        self._K = 0  #: number of components
-
-    @property
-    @abstractmethod
-    def shards(self) -> Shards:
-        """The shards of all frames."""
-
-    def stretches(self, wanted: int) -> list[Stretch]:
-        """Cut all blocks into as many stretches, or into fewer if there are not so many blocks."""
-        N, equal = self.shape[2], bool((self.weights == self.weights[0]).all())
-        links = np.append(self.links, False)  # nothing follows the last frame
-
-        def one(blocks: slice) -> Stretch:
-            frames = frames_in_blocks(N, blocks)
-            own, around = self.weights[frames], links[frames.start : frames.stop + 1]
-            return Stretch(N, blocks, self.divergence, own, equal, around, self.atoms)
-
-        return [one(blocks) for blocks in stretches_of(self.n_blocks, wanted)]
-
-    def __enter__(self) -> ShardedEngine:
-        self.workers.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.workers.__exit__()
-
-    def rest(self) -> None:
-        self.shards.ask(Shard.rest)
-        self.shards.flush()  # others need the memory now
-
-    def rotate(self, Phi: Array) -> None:
-        self.shards.ask(Shard.rotate, Phi)
-
-    def powers(self) -> Array:
-        return np.concatenate(self.shards.ask(Shard.powers))
-
-    def energies(self) -> Array:
-        return np.asarray(self.shards.sums(Shard.energies)[0] / self.shape[0])
-
-    def activations(self) -> Array:
-        return np.concatenate(self.shards.ask(Shard.activations)).T
-
-    def hold_activations(self) -> HeldActivations:
-        held = None if self._now is None else self._now()
-        if held is None:
-            held = HeldActivations((self._K, self.shape[2]), self._read)
-            self._now = weakref.ref(held)
-        return held
-
-    def _read(self, held: HeldActivations) -> Array:
-        """Return the numbers that activations held by the shards stand for."""
-        if refers(self._now, held):
-            return self.activations()
-        assert refers(self._kept, held), "they were kept before others"
-        return np.concatenate(self.shards.ask(Shard.kept_activations)).T
-
-    def _keep(self) -> None:
-        """Let the shards keep H, which is about to change, if somebody may go back to it.
-
-        Whatever is interrupted here, H or what is kept is what was held.
-        """
-        held = None if self._now is None else self._now()
-        if held is not None and held.elsewhere:
-            self.shards.ask(Shard.keep_activations)
-            self._kept = self._now
-        self._now = None
-
-    def set_activations(self, H: Activations) -> None:
-        if isinstance(H, HeldActivations):
-            if refers(self._now, H):
-                return
-            if H.elsewhere and refers(self._kept, H):
-                self.shards.ask(Shard.restore_activations)
-                self._now = self._kept
-                return
-            H = H.fetch()
-        self._keep()
-        self.shards.ask_rows(Shard.set_activations, H.T)
-        self._K = len(H)
-
-    def scale_activations(self, s: Array) -> None:
-        self._keep()
-        self.shards.ask(Shard.scale_activations, s)
-
-    def activation_sums(self) -> Array:
-        return np.asarray(self.shards.sums(Shard.activation_sums)[0])
-
-    def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
-        rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
-        if gamma:
-            self._keep()
-        if gamma and penalty.smoothness:
-            step = SmoothStep(W, rates, penalty.smoothness, eps, gamma)
-            for first in (0, 1):
-                self.shards.ask(Shard.update_every_other, first, step, self.edges())
-            gamma = 0.0
-        numerator, denominator, activation = self.shards.sums(Shard.nmf_pass, W, rates, eps, gamma)
-        return DictionarySums(numerator.T, denominator.T, activation)
-
-    def edges(self) -> dict[int, Array]:
-        """Return the activations of the first and the last frame of each shard, by their number."""
-        found = self.shards.ask(Shard.edges)
-        return {number: row for pairs in found for number, row in pairs.items()}
-
-    def roughness(self) -> float:
-        return float(self.shards.sums(Shard.roughness, self.edges())[0])
-
-    def converge_activations(
-        self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
-    ) -> None:
-        self._keep()
-        self.shards.ask(Shard.converge_activations, W, penalty.sparsity, eps, tol, max_updates)
-
-    def objective(self, W: Array, eps: float) -> Objective:
-        return CompiledObjective(self.shards, self.algebra, self.shape[0], eps, W=W)
-
-    def objective_of(self, V_hat: Array, eps: float) -> Objective:
-        return CompiledObjective(self.shards, self.algebra, self.shape[0], eps, V_hat=V_hat.T)
-
-
-class CompiledEngine(ShardedEngine):
-    """All frames in one shard, in this process."""
-
-    def __init__(
-        self,
-        Y: Array,
+        Y: AnyArray,
         divergence: Divergence,
         n_threads: int | None = None,
         weights: Array | None = None,
@@ -196,23 +52,198 @@ class CompiledEngine(ShardedEngine):
         workers: Workers | None = None,
         atoms: Array | None = None,
     ) -> None:
-        """Hold frames, or their products with atoms."""
-        workers = workers or Workers(n_threads)
-        super().__init__(Y.shape, Y.dtype, divergence, weights, links, workers, atoms)
-        (stretch,) = self.stretches(1)
-        rows = with_separate_channels(Y.transpose(0, 2, 1))
-        self.shard = CompiledShard(stretch.held(rows, workers), stretch, workers)
-        self.Y = rows if atoms is None else None  #: frames (C, N, M) for subsets
-        self._shards = LocalShards(self.shard, self.n_blocks)
+        """Hold frames, or their products with atoms (P, M)."""
+        C, M, N = Y.shape
+        self.shape, self.dtype = (C, M if atoms is None else len(atoms), N), Y.dtype
+        self.atoms = None if atoms is None else np.asfortranarray(atoms, self.dtype)
+        self.divergence = divergence
+        self.weights = np.ones(N) if weights is None else weights
+        self.links = links_of(self.weights, links)
+        self.workers = workers or Workers(n_threads)
+        self.algebra = Algebra(self.workers)
+        self.n_blocks = len(blocks_of(N))
+        self.H: Array = np.zeros((N, 0), self.dtype)  #: (N, K)
+        self.source = Y
+        self._frames = None if is_lazy(Y) else self._in_memory(Y.transpose(0, 2, 1))
 
     @property
-    def shards(self) -> Shards:
-        return self._shards
+    def frames(self) -> Frames:
+        """The frames; those of a dask array are looked at when they are first needed."""
+        if self._frames is None:
+            self._frames = self._read()
+        return self._frames
+
+    def _in_memory(self, Y: Array) -> Frames:
+        """Hold frames (C, N, M), or their products with the atoms."""
+        (shard,) = shards_of(self.weights, self.divergence, self.workers)
+        Y = with_separate_channels(Y)
+        if self.atoms is not None:
+            Y = shard.rotated(Y, self.atoms)
+        self.source = Y.transpose(0, 2, 1)
+        return FramesInMemory(shard, Y)
+
+    def _read(self) -> Frames:
+        """Hold frames of a dask array in memory if there is room for them, otherwise on disk."""
+        n_shards = shards_needed(self.source.shape, self.dtype, self.atoms)
+        if n_shards == 1:
+            return self._in_memory(read_frames(self.source, slice(0, self.shape[2]), self.dtype))
+        shards = shards_of(self.weights, self.divergence, self.workers, n_shards)
+        return FramesOnDisk(shards, self.source, self.dtype, self.atoms)
+
+    def __enter__(self) -> CompiledEngine:
+        self.workers.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._frames is not None:
+            self._frames.close()
+        self.workers.__exit__()
 
     def subset(
         self, frames: Indices | slice, dtype: DTypeLike, weights: Array, atoms: Array | None = None
     ) -> CompiledEngine:
-        assert self.Y is not None, "only an engine of whole frames has subsets"
+        if not is_lazy(self.source):
+            Y = self.source.transpose(0, 2, 1)[:, frames].transpose(0, 2, 1)
+        else:
+            indices = np.arange(self.shape[2])[frames]
+            whole = len(indices) == self.shape[2]
+            Y = self.source if whole else self.source[:, :, indices].compute()
         links = links_among(frames, self.links)
-        Y = self.Y[:, frames].astype(dtype, copy=False).transpose(0, 2, 1)
+        Y = Y.astype(dtype) if is_lazy(Y) else Y.astype(dtype, copy=False)
         return CompiledEngine(Y, self.divergence, None, weights, links, self.workers, atoms)
+
+    def rest(self) -> None:
+        self.frames.rest()
+
+    def rotate(self, Phi: Array) -> None:
+        self.frames.rotate(Phi)
+
+    def powers(self) -> Array:
+        return np.concatenate([shard.powers(Y) for shard, Y in self.frames.originals()])
+
+    def energies(self) -> Array:
+        return np.asarray(self.sum(Shard.energies)[0] / self.shape[0])
+
+    def activations(self) -> Array:
+        return self.H.copy().T
+
+    def set_activations(self, H: Activations) -> None:
+        self.H = fetched(H).T.astype(self.dtype, order="C")
+
+    def scale_activations(self, s: Array) -> None:
+        self.H *= s
+
+    def activation_sums(self) -> Array:
+        nodes = [n for s in self.frames.shards for n in s.activation_sums(self.H[s.frames])]
+        return np.asarray(total(self.n_blocks, nodes)[0])
+
+    def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
+        rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
+        if gamma and penalty.smoothness:
+            self._update_smoothly(W, rates, penalty.smoothness, eps, gamma)
+            gamma = 0.0
+        H: list[Array] = []
+        nodes: Nodes = []
+        for shard, X in self.frames.transformed():
+            updated, sums = shard.nmf_pass(X, self.H[shard.frames], W, rates, eps, gamma)
+            H.append(updated)
+            nodes += sums
+        self.H = joined(H)
+        numerator, denominator, activation = total(self.n_blocks, nodes)
+        return DictionarySums(numerator.T, denominator.T, activation)
+
+    def _update_smoothly(
+        self, W: Array, rates: Array, smoothness: float, eps: float, gamma: float
+    ) -> None:
+        links = self._links_in_memory()
+        for shard, X in self.frames.transformed():
+            self.H = shard.smooth_activations(X, self.H, links, W, rates, smoothness, eps, gamma)
+
+    def _links_in_memory(self) -> Mask:
+        """Return whether each frame, and the one after the last, follows the one before it."""
+        if len(self.frames.shards) > 1:
+            raise ValueError(
+                "smooth activations need all frames in memory: leave smoothness out, or raise the"
+                " limit phinmf.memory of dask's configuration"
+            )
+        return np.append(self.links, False)
+
+    def roughness(self) -> float:
+        links = self._links_in_memory()
+        (shard,) = self.frames.shards
+        return float(total(self.n_blocks, shard.roughness(self.H, links))[0])
+
+    def converge_activations(
+        self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
+    ) -> None:
+        numbers = penalty.sparsity, eps, tol, max_updates
+        self.H = joined([
+            shard.converged_activations(X, self.H[shard.frames], W, *numbers)
+            for shard, X in self.frames.transformed()
+        ])  # fmt: skip
+
+    def objective(self, W: Array, eps: float) -> Objective:
+        def factors(frames: slice) -> Factors:
+            return Factors(self.H[frames], W)
+
+        return CompiledObjective(self, factors, eps)
+
+    def objective_of(self, V_hat: Array, eps: float) -> Objective:
+        return CompiledObjective(self, lambda frames: V_hat[:, frames].T, eps)
+
+    def sum(self, of_shard: Callable[[Shard, Array], Nodes]) -> list[Array]:
+        """Add up what a function of a shard and its X returns."""
+        nodes: Nodes = []
+        for shard, X in self.frames.transformed():
+            nodes += of_shard(shard, X)
+        return total(self.n_blocks, nodes)
+
+
+def joined(rows: list[Array]) -> Array:
+    """Return the rows of consecutive shards as one array."""
+    return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+
+class CompiledObjective(Objective):
+    """L(TΦ) as a sum over blocks: v̂ is computed block by block and never held as a whole."""
+
+    def __init__(
+        self, engine: CompiledEngine, model: Callable[[slice], PowerModel], eps: float
+    ) -> None:
+        """Use a model of the power, as a function of a slice of frames."""
+        self.engine = engine
+        self.algebra = engine.algebra
+        self.model = model
+        self.eps = eps
+        self._bound: Array | None = None  #: what `bound` returns next, computed by `curvature`
+
+    def evaluate(self, T: Array | None = None) -> Evaluation:
+        self.evaluations += 1
+        memory = None if T is None else self.engine.frames.trial_memory()
+        loss, G = self._sum(lambda s, X, model: s.evaluate(X, model, self.eps, T, memory))
+        if T is not None:
+            self.engine.frames.trial = T
+        G /= G.dtype.type(self.engine.shape[0])
+        return Evaluation(float(loss), G)
+
+    def loss(self) -> float:
+        return float(self._sum(lambda s, X, model: s.loss(X, model, self.eps))[0])
+
+    def move(self, T: Array) -> None:
+        self._bound = None
+        self.engine.frames.move(T)
+
+    def bound(self) -> Array:
+        bound, self._bound = self._bound, None
+        return self._curvature(exact=False)[0] if bound is None else bound
+
+    def curvature(self) -> Array:
+        exact, self._bound = self._curvature(exact=True)  # solvers need both
+        return exact
+
+    def _curvature(self, exact: bool) -> list[Array]:
+        return self._sum(lambda s, X, model: s.curvature(X, model, self.eps, exact))
+
+    def _sum(self, of_shard: Callable[[Shard, Array, PowerModel], Nodes]) -> list[Array]:
+        """Add up what a function of a shard, its X and the model of its power returns."""
+        return self.engine.sum(lambda s, X: of_shard(s, X, self.model(s.frames)))

@@ -1,211 +1,324 @@
-"""The contract of a shard: a stretch of blocks of frames and its state.
+"""A shard: consecutive blocks of frames, and everything that is computed from them.
 
-An engine calls the same method on every shard and puts the results together, so a shard may be
-anywhere: in this process, on a worker of a cluster, on disk.
+Invariants:
 
-Each method declares next to it which state it reads and which it changes. Nothing else is needed
-to know which calls bring a lost shard back (`remote/journal.py`), and which calls need frames in
-memory (`remote/disk.py`). A method that changes X changes nothing else but the trial point and
-returns nothing, so that it can be deferred.
+* A method is a pure function of its arguments, except that it may write to an array named `out`.
+  So a shard computes anywhere, in any order and a second time with the same bits.
+* One thread does everything to a block while it is in its cache, with BLAS on one thread. So the
+  number of threads changes no bits.
+* Sums over frames are returned as nodes of the fixed binary tree over the blocks of all shards
+  (`summation.py`). So the number of shards changes no bits.
+* Kernels are compiled for arrays that are aligned and writable, with contiguous frames (in memory
+  from `room_for_frames` if there are several channels): copy what came over a network before.
+
+Frames come first here: Y and X = ΦY are (C, n, M), activations (n, K), a model of the power (n, M).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+import importlib
+import math
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
 
-from phinmf._types import Array, Indices
-from phinmf.engines.compiled.summation import Node
+import numpy as np
+from numpy.typing import DTypeLike
 
-Nodes = list[Node]  #: partial sums over the blocks of a shard
-Method = TypeVar("Method", bound=Callable[..., Any])
+from phinmf._types import Array, Mask
+from phinmf.arrays import levels, room_for_frames
+from phinmf.arrays.threads import Workers, no_fork
+from phinmf.divergences import Divergence, compiled_family
+from phinmf.divergences.base import LEAST
+from phinmf.engines.compiled.summation import Node, Tree, blocks_of, stretches_of
+from phinmf.engines.sums import CHECK_EVERY
 
-STATE = frozenset({"Y", "X", "H", "kept", "V_hat", "trial"})  #: attributes of a shard
-LASTING = frozenset({"X", "H", "kept", "V_hat"})  #: what a shard that is made again must have again
-
-
-class SmoothStep(NamedTuple):
-    """An NMF step of smooth activations."""
-
-    W: Array  #: (M, K)
-    rates: Array  #: (K,): what the penalty adds to the denominators
-    smoothness: float
-    eps: float
-    gamma: float
+Nodes: TypeAlias = list[Node]  #: sums over the blocks of a shard, as far as the tree adds them up
 
 
-@dataclass(frozen=True)
-class Access:
-    """Which state a method reads and which it changes."""
+class Factors(NamedTuple):
+    """The model WH of the power."""
 
-    reads: frozenset[str]
-    changes: frozenset[str]
-    restored_by: str | None  #: the method that sets what this one returns
-    returns: str  #: the type of what it returns, by its name
-
-    @property
-    def overwrites(self) -> frozenset[str]:
-        """State that does not depend on what it was before."""
-        return self.changes - self.reads
-
-
-ACCESS: dict[str, Access] = {}  #: by the name of the method
-
-
-def access(
-    *, reads: str = "", changes: str = "", restored_by: str | None = None
-) -> Callable[[Method], Method]:
-    """Declare the state that a method reads and changes, as names separated by spaces."""
-    read, changed = frozenset(reads.split()), frozenset(changes.split())
-    assert read | changed <= STATE, read | changed
-
-    def declare(method: Method) -> Method:
-        returns = method.__annotations__["return"]
-        ACCESS[method.__name__] = Access(read, changed, restored_by, returns)
-        return method
-
-    return declare
-
-
-class Shard(ABC):
-    """Some blocks of frames Y, their transform X = ΦY and their activations H.
-
-    Arrays have the frames first: `rows` of H or V̂ are frames. W is None where the model of the
-    power is the given V̂ instead of WH. What is summed over frames is returned as nodes of the tree
-    over all blocks (`summation.py`).
-    """
-
-    Y: Array  #: (C, n, M), never changed
-    X: Array  #: (C, n, M)
     H: Array  #: (n, K)
-    kept: Array  #: (n, K): earlier activations, to go back to
-    V_hat: Array | None  #: (n, M): a given model of the power
-    trial: Array | None  #: (C, n, M): TX of the last T that was evaluated, until X changes
+    W: Array  #: (M, K)
+
+
+PowerModel: TypeAlias = Factors | Array  #: WH, or any model V̂ (n, M)
+
+
+class Scratch:
+    """Memory for intermediate results of one block, used again for the next one of the thread."""
+
+    def __init__(self) -> None:
+        self._of_thread = threading.local()
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
+        """Return an array of this thread; the next one of the same name overwrites it."""
+        memory, size = self._of_thread.__dict__, math.prod(shape)
+        if name not in memory or memory[name].size < size or memory[name].dtype != dtype:
+            memory[name] = np.empty(size, dtype)
+        return np.asarray(memory[name][:size].reshape(shape))
+
+
+class Shard:
+    """Computes with the frames of consecutive blocks."""
+
+    def __init__(
+        self,
+        N: int,
+        blocks: slice,
+        weights: Array,
+        equal: bool,
+        divergence: Divergence,
+        workers: Workers,
+        scratch: Scratch | None = None,
+    ) -> None:
+        """Use these of the blocks of N frames, and the weights (n,) of their own frames.
+
+        `equal` says whether the weights of all N frames are equal.
+        """
+        self.N, self.n_blocks = N, len(blocks_of(N))
+        self.first = blocks.start  #: number of the first block
+        chosen = blocks_of(N)[blocks]
+        start = chosen[0].start
+        self.frames = slice(start, chosen[-1].stop)  #: of the N frames
+        self.blocks = [slice(b.start - start, b.stop - start) for b in chosen]  #: of its frames
+        self.weights, self.equal = np.array(weights), equal
+        self.divergence = divergence
+        self.workers = workers
+        self.scratch = scratch or Scratch()
+
+    def __reduce__(self) -> tuple[type[Shard], tuple[Any, ...]]:
+        """Copy a shard to another process, where it gets threads and scratch memory of its own."""
+        blocks = slice(self.first, self.first + len(self.blocks))
+        workers = Workers(self.workers.n_threads)
+        return Shard, (self.N, blocks, self.weights, self.equal, self.divergence, workers)
+
+    @cached_property
+    def family(self) -> int:
+        """The divergence as the kernels know it."""
+        family = compiled_family(self.divergence)
+        if family is None:
+            raise TypeError(f"no kernels are compiled for {self.divergence!r}")
+        return int(family)
 
     # the transform
 
-    @abstractmethod
-    @access(reads="Y", changes="X trial")
-    def rest(self) -> None:
-        """X ← Y, and free the memory of X and of the trial point."""
-
-    @abstractmethod
-    @access(reads="Y", changes="X trial")
-    def rotate(self, Phi: Array) -> None:
-        """X ← ΦY."""
-
-    @abstractmethod
-    @access(reads="X trial", changes="X trial")
-    def move(self, T: Array | None) -> None:
-        """X ← TX; None stands for the T of the trial point."""
+    def rotated(self, Y: Array, T: Array, out: Array | None = None) -> Array:
+        """(C, n, P): the products of frames (C, n, M) with the rows of T (P, M)."""
+        if out is None:
+            out = room_for((*Y.shape[:2], len(T)), Y.dtype)
+        target, Tt = out, T.T.astype(Y.dtype, copy=False)
+        self.workers.each(lambda b: np.matmul(Y[:, b], Tt, out=target[:, b]), self.blocks)
+        return out
 
     # values for each frame
 
-    @abstractmethod
-    @access(reads="Y")
-    def powers(self) -> Array:
+    def powers(self, Y: Array) -> Array:
         """(n,): mean power of each frame, over its samples and channels."""
+        C, _, M = Y.shape
+        return (levels.energies(Y.transpose(0, 2, 1)) / (C * M)).astype(Y.dtype)
 
-    @abstractmethod
-    @access(reads="H", restored_by="set_activations")
-    def activations(self) -> Array:
-        """(n, K): a copy of H."""
+    def converged_activations(
+        self, X: Array, H: Array, W: Array, mu: float, eps: float, tol: float, max_updates: int
+    ) -> Array:
+        """Return H given W after updates of each frame until it converges.
 
-    @abstractmethod
-    @access(changes="H")
-    def set_activations(self, H: Array) -> None:
-        """Replace H by a copy of this one."""
-
-    @abstractmethod
-    @access(reads="H", changes="kept")
-    def keep_activations(self) -> None:
-        """Keep a copy of H."""
-
-    @abstractmethod
-    @access(reads="kept", changes="H")
-    def restore_activations(self) -> None:
-        """Replace H by a copy of what was kept."""
-
-    @abstractmethod
-    @access(reads="kept")
-    def kept_activations(self) -> Array:
-        """(n, K): a copy of what was kept."""
-
-    @abstractmethod
-    @access(reads="H", changes="H")
-    def scale_activations(self, s: Array) -> None:
-        """h_k ← s_k h_k."""
-
-    @abstractmethod
-    @access(reads="H")
-    def edges(self) -> dict[int, Array]:
-        """Return the activations of the first and the last frame, by their number among all."""
-
-    @abstractmethod
-    @access(reads="X H", changes="H")
-    def update_every_other(self, first: int, step: SmoothStep, edges: dict[int, Array]) -> None:
-        """Update H in frames of even number (first = 0) or of odd number (1), smoothly.
-
-        `edges` has the activations of the frames before and after those of this shard.
+        See `Engine.converge_activations`; a unit of activation costs `mu`.
         """
+        H = H.copy()
+        Wt = np.zeros((W.shape[1] + W.shape[1] % 2, len(W)))
+        Wt[: W.shape[1]] = W.T
+        numbers = float(mu), float(eps), LEAST, float(tol), CHECK_EVERY, max_updates
+        degree = float(self.divergence.degree)
+        converge = kernels("nmf_kernels").converge_block_for(self.family)
+        self.workers.each(lambda b: converge(X[:, b], H[b], Wt, *numbers, degree), self.blocks)
+        return H
 
-    @abstractmethod
-    @access(changes="V_hat")
-    def set_model(self, V_hat: Array) -> None:
-        """Hold a given model (n, M) of the power."""
+    def smooth_activations(
+        self, X: Array, H: Array, links: Mask, W: Array, rates: Array, smoothness: float,
+        eps: float, gamma: float,
+    ) -> Array:  # fmt: skip
+        """Return H after one update of smooth activations, for the shard of all N frames.
 
-    @abstractmethod
-    @access(reads="X H", changes="H")
-    def converge_activations(
-        self, W: Array, mu: float, eps: float, tol: float, max_updates: int
-    ) -> None:
-        """Update H given W until each frame converges, as `Engine.converge_activations` says."""
+        Frames of even number are updated first, then those of odd number. `links` (N + 1,) says
+        whether each frame, and the one after the last, follows the one before it.
+        """
+        H = H.copy()
+        W, Wt, rates = contiguous(W), contiguous(W.T), rates.astype(H.dtype)
+        numbers = [H.dtype.type(x) for x in (smoothness, eps, gamma, LEAST)]
+        update = kernels("smooth_kernels").smooth_block_for(self.family)
+        for parity in (0, 1):
+
+            def update_block(b: slice, parity: int = parity) -> None:
+                start = b.start + (b.start + parity) % 2
+                update(X, self.weights, links, H, start, b.stop, W, Wt, rates, *numbers)
+
+            self.workers.each(update_block, self.blocks)
+        return H
 
     # sums over frames
 
-    @abstractmethod
-    @access(reads="X")
-    def energies(self) -> Nodes:
+    def energies(self, X: Array) -> Nodes:
         """(M,): energy of each atom, weighted, summed over channels."""
 
-    @abstractmethod
-    @access(reads="H")
-    def activation_sums(self) -> Nodes:
+        def energies(b: slice) -> tuple[Array]:
+            x, w = X[:, b], self.weights[b]
+            return (np.einsum("n,cnm,cnm->m", w, x, x, dtype=np.float64),)
+
+        return self._sum(energies)
+
+    def activation_sums(self, H: Array) -> Nodes:
         """(K,): H1, weighted."""
+        return self._sum(lambda b: (self.weights[b] @ H[b],))
 
-    @abstractmethod
-    @access(reads="H")
-    def roughness(self, edges: dict[int, Array]) -> Nodes:
-        """Differences between linked frames, as `Engine.roughness` says."""
+    def roughness(self, H: Array, links: Mask) -> Nodes:
+        """Σ d(h_{n-1} | h_n) over linked frames; `links` as in `smooth_activations`."""
+        roughness = kernels("smooth_kernels").roughness
+        return self._sum(lambda b: (roughness(H, links, b.start, b.stop),))
 
-    @abstractmethod
-    @access(reads="X H", changes="H")
-    def nmf_pass(self, W: Array, rates: Array, eps: float, gamma: float) -> Nodes:
-        """Update H given W, then sum (PHᵀ)ᵀ, (QHᵀ)ᵀ and H1 at the new H; γ = 0 keeps H.
+    def nmf_pass(
+        self, X: Array, H: Array, W: Array, rates: Array, eps: float, gamma: float
+    ) -> tuple[Array, Nodes]:
+        """Return H after an update given W, and the sums (PHᵀ)ᵀ, (QHᵀ)ᵀ and H1 at this H.
 
-        `rates` (K,) is what the penalty adds to the denominators of H.
+        `rates` (K,) is what the penalty adds to the denominators of H. γ = 0 leaves H as it is.
         """
+        H = H.copy() if gamma else H
+        W, Wt, rates = contiguous(W), contiguous(W.T), rates.astype(H.dtype)
+        numbers = [H.dtype.type(x) for x in (eps, gamma, LEAST)]
+        update = kernels("nmf_kernels").nmf_block_for(self.family)
 
-    @abstractmethod
-    @access(reads="X H V_hat", changes="trial")
-    def at(self, W: Array | None, eps: float, T: Array | None) -> Nodes:
-        """Loss at TX and C times its gradient; TX becomes the trial point. None: at X."""
+        def nmf_block(b: slice) -> tuple[Array, Array, Array]:
+            PH, QH, H1 = np.zeros_like(Wt), np.zeros_like(Wt), np.zeros_like(Wt[:, 0])
+            update(X[:, b], self.weights[b], H[b], W, Wt, rates, *numbers, PH, QH, H1)
+            return PH, QH, H1
 
-    @abstractmethod
-    @access(reads="X H V_hat")
-    def loss(self, W: Array | None, eps: float) -> Nodes:
+        return H, self._sum(nmf_block)
+
+    def evaluate(
+        self, X: Array, model: PowerModel, eps: float, T: Array | None = None,
+        out: Array | None = None,
+    ) -> Nodes:  # fmt: skip
+        """Loss at TX and C times its gradient; None stands for the identity.
+
+        TX is written to `out`, an array like X; without it, to scratch memory block by block.
+        """
+        model_of, kernel = self._model_of(model), self._loss_kernel(X, eps)
+        Tt = None if T is None else T.T.astype(X.dtype, copy=False)
+
+        def loss_and_gradient(b: slice) -> tuple[float, Array]:
+            x = X[:, b]
+            if Tt is not None:
+                x = np.matmul(x, Tt, out=self._scratch_like(x) if out is None else out[:, b])
+            loss, F = kernel(b, x, model_of(b))
+            G = F[0].T @ x[0]  # (8)
+            for c in range(1, len(F)):
+                G += F[c].T @ x[c]
+            return loss, G
+
+        return self._sum(loss_and_gradient)
+
+    def loss(self, X: Array, model: PowerModel, eps: float) -> Nodes:
         """Loss at X."""
+        model_of, kernel = self._model_of(model), self._loss_kernel(X, eps)
+        return self._sum(lambda b: kernel(b, X[:, b], model_of(b))[:1])
 
-    @abstractmethod
-    @access(reads="X H V_hat")
-    def curvature(self, W: Array | None, eps: float, exact: bool) -> Nodes:
+    def curvature(self, X: Array, model: PowerModel, eps: float, exact: bool) -> Nodes:
         """Σ_n f''(x_in) x_jn² at X if exact, and the same with the bound b of (12) for f''."""
+        model_of, small = self._model_of(model), X.dtype.type(eps)
+        kernel = kernels("kernels").curvatures_for(self.family)
 
-    @abstractmethod
-    @access(reads="X H V_hat")
-    def pair_losses(
-        self, W: Array | None, eps: float, p: Indices, q: Indices, angles: Array
-    ) -> Nodes:
-        """Loss of rows p and q after R_pq(θ), for each pair and each of its angles."""
+        def curvatures(b: slice) -> list[Array]:
+            x, v_hat = X[:, b], model_of(b)
+            products: list[Array] = []
+            B, V = (self.scratch.array(name, x.shape[1:], X.dtype) for name in ("F", "V"))
+            for kind in (True, False) if exact else (False,):
+                kernel(x, v_hat, self.weights[b], small, kind, B, V)
+                products.append(B.T @ V)  # (9), (12)
+            return products
+
+        return self._sum(curvatures)
+
+    def _loss_kernel(
+        self, X: Array, eps: float
+    ) -> Callable[[slice, Array, Array], tuple[float, Array]]:
+        """Return a function of a block, its x and its model: the loss, and f'(x) in scratch."""
+        small = X.dtype.type(eps)
+        kernel = kernels("kernels").loss_and_slope_for(self.family)
+
+        def loss_and_slope(b: slice, x: Array, v_hat: Array) -> tuple[float, Array]:
+            F = self.scratch.array("F", x.shape, x.dtype)
+            return float(kernel(x, v_hat, self.weights[b], self.equal, small, F)), F
+
+        return loss_and_slope
+
+    def _model_of(self, model: PowerModel) -> Callable[[slice], Array]:
+        """Return a function that models the power of a block."""
+        if not isinstance(model, Factors):
+            return lambda b: model[b]
+        H, Wt = model.H, contiguous(model.W.T)
+
+        def product(b: slice) -> Array:
+            h = H[b]
+            return np.matmul(h, Wt, out=self.scratch.array("WH", (len(h), Wt.shape[1]), H.dtype))
+
+        return product
+
+    def _scratch_like(self, x: Array) -> Array:
+        """Return scratch memory for the x of a block, of the same kind to compiled code."""
+        C, n, M = x.shape
+        return self.scratch.array("X", (C, n + 1, M), x.dtype)[:, :n]
+
+    def _sum(self, of_block: Callable[[slice], Sequence[Any]]) -> Nodes:
+        """Add up what a function returns for each block, as far as the tree allows."""
+        tree, number = Tree(self.n_blocks), self.first
+
+        def add(sums: Sequence[Any]) -> None:
+            nonlocal number
+            tree.add(Node(number, number + 1, list(sums)))
+            number += 1
+
+        self.workers.in_order(of_block, self.blocks, add)
+        return tree.nodes
+
+
+def shards_of(
+    weights: Array, divergence: Divergence, workers: Workers, n_shards: int = 1
+) -> list[Shard]:
+    """Cut frames of these weights (N,) into shards, fewer if there are not so many blocks.
+
+    They share scratch memory: one after the other may compute.
+    """
+    N, equal, scratch = len(weights), bool((weights == weights[0]).all()), Scratch()
+    shards = []
+    for blocks in stretches_of(len(blocks_of(N)), n_shards):
+        chosen = blocks_of(N)[blocks]
+        own = weights[chosen[0].start : chosen[-1].stop]
+        shards.append(Shard(N, blocks, own, equal, divergence, workers, scratch))
+    return shards
+
+
+def kernels(name: str) -> ModuleType:
+    """Return a module of kernels, imported when first needed: importing Numba is slow."""
+    with no_fork:
+        return importlib.import_module(f"phinmf.engines.compiled.{name}")
+
+
+def contiguous(A: Array) -> Array:
+    """Return a matrix as compiled code expects it: row by row, aligned and writable."""
+    return np.require(A, requirements=["C", "A", "W"])
+
+
+def room_for(shape: tuple[int, int, int], dtype: DTypeLike) -> Array:
+    """Return memory for frames (C, n, M), or say what needs less of it."""
+    try:
+        return room_for_frames(shape, dtype)
+    except MemoryError as error:
+        size = math.prod(shape) * np.dtype(dtype).itemsize / 1e9
+        raise MemoryError(
+            f"{size:.3g} GB for frames do not fit into memory: learn few atoms (n_atoms), pass"
+            " frames in float32, or learn block by block with TLNMF.partial_fit"
+        ) from error

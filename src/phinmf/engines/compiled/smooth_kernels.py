@@ -22,13 +22,13 @@ def smooth_block_for(family: int) -> Any:
     @compiled
     def smooth_block(
         X: AnyArray, weights: Any, links: Any, H: Any, start: int, stop: int, W: Any, Wt: Any,
-        rates: Any, before: Any, after: Any, smoothness: Any, eps: Any, gamma: Any, least: Any,
+        rates: Any, smoothness: Any, eps: Any, gamma: Any, least: Any,
     ) -> None:  # fmt: skip
         """Update the activations H of every other frame from start to stop, pulled by neighbours.
 
-        `before` and `after` are the activations of the frames around all of H.
-        (`divergences/penalty.py` has the formulas; a neighbour that is missing is replaced by the
-        frame itself.)
+        H (N, K) are those of all frames; `links` (N + 1,) says whether each frame, and the one
+        after the last, follows the one before it. (`divergences/penalty.py` has the formulas; a
+        neighbour that is missing is replaced by the frame itself.)
         """
         K, M = H.shape[1], len(W)
         zero, one = X.dtype.type(0), X.dtype.type(1)
@@ -50,10 +50,10 @@ def smooth_block_for(family: int) -> Any:
                 strength = smoothness / weight if weight > zero else zero
                 for k in range(K):
                     old = h[i, k]
-                    rise = before[k] if n == 0 else H[n - 1, k]
-                    fall = after[k] if n == len(H) - 1 else H[n + 1, k]
-                    rise = rise / old if links[n] and rise > zero and old > zero else one
-                    fall = old / fall if links[n + 1] and fall > zero and old > zero else one
+                    rise = H[n - 1, k] if links[n] else zero
+                    fall = H[n + 1, k] if links[n + 1] else zero
+                    rise = rise / old if rise > zero and old > zero else one
+                    fall = old / fall if fall > zero and old > zero else one
                     a = old * numerator[i, k] + strength * rise
                     b = old * (denominator[i, k] + rates[k]) + strength * fall
                     ratio = a / b if b > zero else one
@@ -65,13 +65,13 @@ def smooth_block_for(family: int) -> Any:
 
 
 @compiled
-def roughness(H: Any, links: Any, start: int, stop: int, before: Any) -> float:
+def roughness(H: Any, links: Any, start: int, stop: int) -> float:
     """Σ d(h_{k,n-1} | h_kn) over the linked frames from start to stop."""
     total = 0.0
     for n in range(start, stop):
         if links[n]:
             for k in range(H.shape[1]):
-                last = float(before[k] if n == 0 else H[n - 1, k])
+                last = float(H[n - 1, k])
                 if last > 0 and H[n, k] > 0:
                     ratio = last / float(H[n, k])
                     total += ratio - np.log(ratio) - 1

@@ -1,5 +1,4 @@
 import { arrange, button, find, findAll, make, setText } from "./dom.js";
-import { timeLeft } from "./words.js";
 
 /** The list of recordings with their takes, and the work that is being done on them. */
 export class Recordings {
@@ -10,7 +9,7 @@ export class Recordings {
   constructor(element, acts) {
     Object.assign(this, { element, acts });
     this.items = new Map(); // elements by id of the recording
-    this.jobs = new Map(); // {item, share} by id of the job
+    this.jobs = new Map(); // items by id of the job
   }
 
   update(recordings, shown) {
@@ -59,15 +58,13 @@ export class Recordings {
         "li", { class: "job", "data-job": job.id }, make("p", { class: "what" }), make("progress", { max: 1, value: 0 }),
         make("div", { class: "line" }, make("p", { class: "doing" }), stop),
       );
-      this.jobs.set(job.id, { item, share: 0 });
+      this.jobs.set(job.id, item);
     }
-    const known = this.jobs.get(job.id);
-    const { item } = known;
-    known.share = Math.max(known.share, job.share ?? 0); // it never goes back
+    const item = this.jobs.get(job.id);
     const failed = job.state === "failed";
     const words = {
       waiting: "Waiting for its turn", cancelling: "Stopping", failed: job.message,
-      running: [job.doing, timeLeft(job.seconds_left)].filter(Boolean).join(", "),
+      running: job.doing,
     }[job.state];
     item.classList.toggle("failed", failed);
     item.dataset.state = job.state;
@@ -75,7 +72,7 @@ export class Recordings {
     setText(find(".doing", item), words ?? "");
     find(".doing", item).setAttribute("role", failed ? "alert" : "none");
     const bar = find("progress", item);
-    bar.value = known.share;
+    bar.value = job.share;
     bar.hidden = failed;
     bar.setAttribute("aria-label", `${job.take_name}: ${job.doing ?? ""}`);
     const stop = find("[data-action]", item);

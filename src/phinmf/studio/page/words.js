@@ -43,11 +43,3 @@ export function percent(share) {
   const value = 100 * share;
   return value > 0 && value < 1 ? "< 1 %" : `${Math.round(value)} %`;
 }
-
-/** "about 2 min left" */
-export function timeLeft(seconds) {
-  if (seconds === null || seconds === undefined) return "";
-  if (seconds < 1) return "almost done";
-  if (seconds < 90) return `about ${Math.ceil(seconds)} s left`;
-  return `about ${Math.round(seconds / 60)} min left`;
-}
