@@ -44,7 +44,7 @@ class AsTheyAre(Run):
             self.model.engine.set_activations(H)
             self.iterate = Iterate(self.iterate.Phi, W[:P], H)
             rows = self.whole.subset(self.sample, self.stage.dtype, self.subspace.basis[P:])
-            self.R, self.W_of_R = self.seen(rows.engine.shard.Y), self.shared(W[P:])
+            self.R, self.W_of_R = self.seen(rows.engine.frames.Y), self.shared(W[P:])
 
     def seen(self, R: np.ndarray) -> np.ndarray:
         """Return what is seen of the other rows."""
@@ -61,7 +61,7 @@ class AsTheyAre(Run):
     def seeing(self) -> Model:
         """The model of all rows that are seen."""
         here = self.model.engine
-        X = np.concatenate([here.shard.Y @ self.iterate.Phi.T, self.R], axis=2).transpose(0, 2, 1)
+        X = np.concatenate([here.frames.Y @ self.iterate.Phi.T, self.R], axis=2).transpose(0, 2, 1)
         engine = CompiledEngine(X, here.divergence, weights=here.weights, workers=here.workers)
         engine.set_activations(here.activations())
         return Model(engine, self.model.penalty)

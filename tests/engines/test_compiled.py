@@ -1,15 +1,11 @@
 """The fast engine against the readable one, and the same bits whatever the threads."""
 
-import threading
-
 import numpy as np
 import pytest
-import threadpoolctl
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import SUPPORTED, Problem, notes, seeds
+from problems import SUPPORTED, Problem, seeds
 
-import phinmf
 from phinmf.divergences import Penalty
 from phinmf.engines.compiled.summation import MAX_FRAMES, blocks_of
 from phinmf.linalg.manifold import random_orthogonal
@@ -71,125 +67,6 @@ def test_blocks_cover_all_frames_once(N):
     sizes = [b.stop - b.start for b in blocks]
     assert max(sizes) <= MAX_FRAMES
     assert max(sizes) - min(sizes) <= 1
-
-
-def long_recording():
-    """Enough frames for several blocks, and for a sample of them."""
-    rng = np.random.default_rng(5)
-    return notes(M=24, n=20_000) + 0.05 * rng.standard_normal((24, 1668))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_do_not_change_a_bit(dtype):
-    Y = long_recording().astype(dtype)
-    how = {"n_components": 3, "random_state": 0, "max_iter": 20, "tol": 0}
-    one, two, again = (phinmf.tl_nmf(Y, n_threads=n, **how) for n in (1, 2, 2))
-    assert one.history.frames[0] < one.history.frames[-1] == Y.shape[1]
-    for other in (two, again):
-        assert np.array_equal(one.Phi, other.Phi)
-        assert np.array_equal(one.W, other.W)
-        assert np.array_equal(one.H, other.H)
-        assert one.objective == other.objective
-
-
-def thread_settings():
-    import numba
-
-    keys = ("filepath", "user_api", "num_threads")
-    pools = [tuple(p[k] for k in keys) for p in threadpoolctl.threadpool_info()]
-    return sorted(pools), numba.get_num_threads()
-
-
-def test_the_caller_s_thread_settings_are_left_alone():
-    phinmf.tl_nmf(notes(), 2, max_iter=1, tol=0)
-    thread_settings()  # loads what will be loaded
-    with threadpoolctl.threadpool_limits(2):
-        before = thread_settings()
-        seen = []
-        phinmf.tl_nmf(
-            notes(), 2, max_iter=3, tol=0, callback=lambda _: seen.append(thread_settings())
-        )
-        with pytest.raises(ZeroDivisionError):
-            phinmf.tl_nmf(notes(), 2, max_iter=3, tol=0, callback=lambda _: 1 / 0)
-        assert thread_settings() == before
-        assert {n for _, api, n in seen[0][0] if api == "blas"} == {1}
-
-
-def test_two_fits_in_two_threads_do_not_disturb_each_other():
-    Y = long_recording()
-    how = {"n_components": 3, "max_iter": 10, "tol": 0}
-    alone = [phinmf.tl_nmf(Y, random_state=seed, **how) for seed in (0, 1)]
-    before = thread_settings()
-    together = {}
-    threads = [
-        threading.Thread(
-            target=lambda s=seed: together.update({s: phinmf.tl_nmf(Y, random_state=s, **how)})
-        )
-        for seed in (0, 1)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert thread_settings() == before
-    for seed in (0, 1):
-        assert np.array_equal(together[seed].Phi, alone[seed].Phi)
-        assert np.array_equal(together[seed].H, alone[seed].H)
-
-
-def test_an_error_in_a_worker_reaches_the_caller():
-    from phinmf.arrays.threads import Workers
-
-    def fail(i):
-        if i == 3:
-            raise ZeroDivisionError
-        return i
-
-    with Workers(2) as workers:
-        with pytest.raises(ZeroDivisionError):
-            workers.each(fail, range(10))
-        seen = []
-        workers.in_order(lambda i: i, range(50), seen.append)
-        assert seen == list(range(50))
-
-
-def test_an_interrupt_in_a_threaded_pass_waits_for_the_workers():
-    """Nothing may still be writing when the caller goes on."""
-    import time
-
-    from phinmf.arrays.threads import Workers
-
-    main, written = threading.get_ident(), []
-
-    def work(i):
-        if threading.get_ident() == main:
-            raise KeyboardInterrupt
-        time.sleep(0.05)
-        written.append(i)
-
-    with Workers(2) as workers:
-        with pytest.raises(KeyboardInterrupt):
-            workers.each(work, range(100))
-        after = len(written)
-        time.sleep(0.15)
-        assert len(written) == after < 5
-
-
-def test_an_interrupt_in_the_middle_of_an_evaluation(monkeypatch):
-    from phinmf.engines.compiled.engine import CompiledObjective
-
-    calls, evaluate = [], CompiledObjective.evaluate
-
-    def interrupted(self, T=None):
-        calls.append(1)
-        if len(calls) == 40:
-            raise KeyboardInterrupt
-        return evaluate(self, T)
-
-    monkeypatch.setattr(CompiledObjective, "evaluate", interrupted)
-    r = phinmf.tl_nmf(long_recording(), 3, random_state=0)
-    assert r.status is phinmf.Status.INTERRUPTED
-    assert r.objective <= r.history.start
 
 
 def test_the_first_compilation_is_announced_once(monkeypatch, caplog, tmp_path):

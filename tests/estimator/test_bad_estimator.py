@@ -35,7 +35,6 @@ PARAMETERS = [
     ({"fixed": {"W": [5]}, "components": ONE}, r"columns \[5\] of W to stay.* are 0 to 1"),
     ({"n_init": 0}, "n_init is 0, but a whole number ≥ 1 is needed"),
     ({"callback": "x"}, "callback is 'x', but a function or None is needed"),
-    ({"checkpoint": "no/such/folder/run"}, "checkpoint is no/such/folder/run, but its folder"),
     ({"checkpoint": 3}, "checkpoint is 3, but the path of a file is needed"),
     ({"method": "fast"}, "method is 'fast', but a phinmf.Method or None is needed"),
 ]

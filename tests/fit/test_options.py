@@ -73,6 +73,8 @@ def test_bad_methods(how, message):
 def test_bad_checkpoints():
     with pytest.raises(TypeError, match="checkpoint is 3, but the path of a file is needed"):
         tl_nmf(notes(), 2, checkpoint=3)
+    with pytest.raises(FileNotFoundError, match="its folder does not exist"):
+        tl_nmf(notes(), 2, checkpoint="no/such/folder/run")
     with pytest.raises(TypeError, match="resume is 'run', but True or False is needed"):
         Checkpoint("run", resume="run")
     with pytest.raises(ValueError, match="every is -1, but a finite number ≥ 0 is needed"):

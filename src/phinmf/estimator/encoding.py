@@ -1,40 +1,42 @@
-"""What a fitted TLNMF makes of frames: their activations, and how well it predicts them."""
+"""Frames as scikit-learn validates them; their activations, and how well a TLNMF predicts them."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
+from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array
-from phinmf.algorithm.options import Options
-from phinmf.arrays.lazy import dask
+from phinmf.arrays.lazy import dask, is_lazy
+from phinmf.arrays.lazy import rows as lazy_rows
+from phinmf.estimator.parameters import Parameters
 from phinmf.fit.devices import ComputeDevice, check_processor
 from phinmf.fit.encode import EncodedFrames, encode
 from phinmf.fit.prediction import Learned, Prediction, predict
 
-ALL = [field.name for field in fields(Options)]
 #: Options that the activations of new frames depend on.
 ENCODING = ("divergence", "sparsity", "smoothness", "floor", "engine", "n_threads")
 
 
 def encoded(
-    estimator: Any,
+    estimator: Parameters,
     X: AnyArray,
     weights: Array | None = None,
     engine: str | None = None,
     n_threads: int | None = None,
 ) -> EncodedFrames:
     """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
-    options = options_of(estimator, ENCODING)
+    options = estimator._options(ENCODING)
     engine = engine or options.engine
-    place = ComputeDevice("X", X, estimator.device, engine)
-    with place.computing():
-        found = encode(
-            place.take(X).T[None],
+    device = ComputeDevice("X", X, estimator.device, engine)
+    with device.computing():
+        frames = encode(
+            device.take(X).T[None],
             estimator.transform_matrix_,
             estimator.components_.T,
             scale=estimator.scale_,
@@ -45,12 +47,12 @@ def encoded(
             engine=engine,
             n_threads=n_threads or options.n_threads,
         )
-        return found_back(found, place)
+        return moved_back(frames, device)
 
 
-def learned(estimator: Any) -> Learned:
-    """Return what a fitted TLNMF has learned, and how it finds the activations of new frames."""
-    options = options_of(estimator, ENCODING)
+def learned(estimator: Parameters) -> Learned:
+    """Return what a fitted TLNMF has learned, and how it computes the activations of new frames."""
+    options = estimator._options(ENCODING)
     lazily = options.engine == "dask"  # a stretch of frames is in memory
     return Learned(
         estimator.transform_matrix_, estimator.components_.T, estimator.scale_, options.floor,
@@ -59,20 +61,20 @@ def learned(estimator: Any) -> Learned:
     )  # fmt: skip
 
 
-def predicted(estimator: Any, X: AnyArray, weights: Array | None) -> Prediction:
+def predicted(estimator: Parameters, X: AnyArray, weights: Array | None) -> Prediction:
     """Predict coefficients of frames from other coefficients, always cut into the same parts."""
-    place, known = ComputeDevice("X", X, estimator.device, estimator.engine), learned(estimator)
-    with place.computing():
-        frames = place.take(X).T[None]
-        return predict(frames, known, np.random.default_rng(0), weights)
+    device = ComputeDevice("X", X, estimator.device, estimator.engine)
+    with device.computing():
+        frames = device.take(X).T[None]
+        return predict(frames, learned(estimator), np.random.default_rng(0), weights)
 
 
-def found_back(found: EncodedFrames, place: ComputeDevice) -> EncodedFrames:
-    """Move an encoding to the device of the frames as they were given."""
-    return found._replace(H=place.back(found.H), energies=place.back(found.energies))
+def moved_back(frames: EncodedFrames, device: ComputeDevice) -> EncodedFrames:
+    """Move an encoding to where the frames came from."""
+    return frames._replace(H=device.back(frames.H), energies=device.back(frames.energies))
 
 
-def encoded_lazily(estimator: Any, X: AnyArray) -> Any:
+def encoded_lazily(estimator: Parameters, X: AnyArray) -> Any:
     """Return the activations of a dask array as a dask array, computed chunk by chunk on demand."""
     check_processor("X", estimator.device)
     K = estimator.n_components_
@@ -84,11 +86,45 @@ def encoded_lazily(estimator: Any, X: AnyArray) -> Any:
     )  # fmt: skip
 
 
-def activations_of_rows(X: Array, estimator: Any) -> Array:
+def activations_of_rows(X: Array, estimator: Parameters) -> Array:
     """Return the activations of a chunk, by default on one thread: dask runs chunks in parallel."""
     return encoded(estimator, X, engine="auto", n_threads=estimator.n_threads or 1).H.T
 
 
-def options_of(estimator: Any, names: Iterable[str] = ALL) -> Options:
-    """Return the checked options of a TLNMF, which has a parameter for each of them."""
-    return Options(**{name: getattr(estimator, name) for name in names})
+@contextmanager
+def all_or_nothing(estimator: Parameters) -> Iterator[None]:
+    """Restore the attributes of an estimator if its fit fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
+def validated(estimator: Parameters, X: AnyArray, reset: bool = True) -> Any:
+    """Validate frames as scikit-learn does; a tensor or a dask array stays where it is."""
+    checks.refuse_other("X", X, "frames are needed: pass those of phinmf.to_frames, transposed")
+    if isinstance(X, np.ma.MaskedArray):
+        X = checks.dense("X", X)
+    if not (arrays.is_tensor(X) or is_lazy(X)):
+        rows = validate_data(estimator, X, dtype=(np.float64, np.float32), reset=reset)
+        return np.ascontiguousarray(rows)  # the bits must not depend on the layout of X
+    name = type(estimator).__name__
+    M = X.shape[1] if len(X.shape) == 2 else None
+    if not reset and M is not None and estimator.n_features_in_ != M:
+        raise ValueError(
+            f"X has {M} features, but {name} is expecting {estimator.n_features_in_} features"
+        )
+    frames = lazy_rows(X) if is_lazy(X) else checks.real_array("X", X)
+    if len(frames.shape) != 2 or 0 in frames.shape:
+        raise ValueError(
+            f"X has shape {tuple(frames.shape)}, but frames of shape (n_frames, n_features) are"
+            " needed, at least one"
+        )
+    if reset:
+        estimator.n_features_in_ = frames.shape[1]
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+    return frames

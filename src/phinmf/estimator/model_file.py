@@ -108,7 +108,7 @@ def load(
             model.feature_names_in_ = names.astype(object)
         if "learner" in header:
             model._learner = saved_learner.restored_learner(model, header["learner"], parts)
-            model.n_steps_ = model._learner.at.step
+            model.n_steps_ = model._learner.progress.step
             model.n_frames_seen_ = model._learner.n_seen
     return model
 

@@ -10,12 +10,11 @@ import numpy as np
 
 from phinmf import arrays
 from phinmf._types import Array
-from phinmf.algorithm.window import Window
 from phinmf.entries import Entry, checked, packed, prefixed, without_prefix
-from phinmf.estimator import encoding
 from phinmf.estimator.partial import lasting, online_fit
 from phinmf.fit.automatic import checked_components
-from phinmf.fit.online import Learned, Learner, Progress
+from phinmf.fit.blocks import Window
+from phinmf.fit.online import Factors, Learner, Progress
 from phinmf.inits import ArrayInit, Continuation
 from phinmf.result import History
 from phinmf.storage import shown
@@ -52,7 +51,7 @@ TABLE = {
     "init": Entry("M M", "float64", "orthogonal", group="init"),
     "start_W": Entry("M c", "float64", "nonnegative", group="start"),
     "columns": Entry("c", "bool", group="columns"),  # of start_W: those that stay
-    "keeps_Phi": Entry("", "bool"),
+    "fixes_Phi": Entry("", "bool"),
     "continues": Entry("", "bool"),
 }
 
@@ -60,21 +59,21 @@ TABLE = {
 def packed_learner(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the header and the arrays of what a model continues from."""
     learner: Learner = model._learner
-    fit, at, init = learner.fit, learner.at, learner.fit.options.init
-    values = dict.fromkeys(TABLE) | {name: getattr(at, name) for name in PROGRESS}
+    fit, progress, init = learner.fit, learner.progress, learner.fit.options.init
+    values = dict.fromkeys(TABLE) | {name: getattr(progress, name) for name in PROGRESS}
     values |= {name: getattr(learner, name) for name in COUNTS}
     values |= {
-        "example": learner.example, "keeps_Phi": fit.keeps_Phi, "continues": fit.continues_fit
+        "example": learner.example, "fixes_Phi": fit.fixes_Phi, "continues": fit.continues_fit
     }  # fmt: skip
     if fit.W.shape[1]:
         values["start_W"] = fit.W
         if fit.columns is not None:
-            n = np.arange(fit.W.shape[1])
-            values["columns"] = np.isin(n, arrays.to_numpy(fit.columns))
-    if at.window is not None:
-        values |= prefixed("window_", vars(at.window))
-    if at.learned is not None:
-        values |= vars(at.learned)
+            n_columns = np.arange(fit.W.shape[1])
+            values["columns"] = np.isin(n_columns, arrays.to_numpy(fit.columns))
+    if progress.window is not None:
+        values |= prefixed("window_", vars(progress.window))
+    if progress.factors is not None:
+        values |= vars(progress.factors)
     elif isinstance(init, (ArrayInit, Continuation)):
         values["init"] = arrays.cast(init.Phi, np.float64)
     elif not isinstance(model.init, str):
@@ -82,8 +81,8 @@ def packed_learner(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
             f"init is {shown(model.init)}, which a file cannot hold, and the first fit, which needs"
             " it, is not made yet: save the model after more frames"
         )
-    if learner.waiting.n_frames:
-        Y, weights = learner.copied().waiting.take(learner.waiting.n_frames)
+    if n := learner.queue.n_frames:
+        Y, weights = learner.copied().queue.take(n)
         values["waiting"] = Y
         values["waiting_weights"] = np.ones(Y.shape[2]) if weights is None else weights
     header = {
@@ -101,23 +100,24 @@ def restored_learner(model: Any, header: Mapping[str, Any], parts: Mapping[str, 
     if values["step"] and not values["energy"] * values["count"] > 0:
         raise ValueError("it has learned from frames that hold no sound")
     start_W, columns = values["start_W"], values["columns"]
-    init = encoding.options_of(model).init
+    init = model._options().init
     if values["init"] is not None:
         init = (Continuation if values["continues"] else ArrayInit)(values["init"])
     fit = online_fit(
         model, checked_components(header["n_components"]), init, seed,
-        np.zeros((M, 0)) if start_W is None else start_W, values["keeps_Phi"],
+        np.zeros((M, 0)) if start_W is None else start_W, values["fixes_Phi"],
         None if columns is None or start_W is None else np.flatnonzero(columns),
     )  # fmt: skip
-    at = Progress(**{name: values[name] for name in PROGRESS})
+    progress = Progress(**{name: values[name] for name in PROGRESS})
     if values["window_Y"] is not None:
-        at = replace(at, window=Window(**without_prefix("window_", values)))
+        progress = replace(progress, window=Window(**without_prefix("window_", values)))
     if values["W"] is not None:
-        at = replace(at, learned=Learned(values["Phi"], values["W"], values["fitted_at"]))
-    learner = Learner(fit, values["example"], lasting(model), at)
+        factors = Factors(values["Phi"], values["W"], values["fitted_at"])
+        progress = replace(progress, factors=factors)
+    learner = Learner(fit, values["example"], lasting(model), progress)
     learner.history = History.from_json(header["history"])
     for name in COUNTS:
         setattr(learner, name, values[name])
     if values["waiting"] is not None:
-        learner.waiting.put(values["waiting"], values["waiting_weights"])
+        learner.queue.put(values["waiting"], values["waiting_weights"])
     return learner

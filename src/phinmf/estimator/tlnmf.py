@@ -5,33 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array
 
 from phinmf import arrays, checks
-from phinmf._types import Array, Components, Device, Fixed, RandomState
-from phinmf.algorithm.options import Method, Options
+from phinmf._types import Array
 from phinmf.arrays import lazy
 from phinmf.divergences import Divergence, DivergenceName
-from phinmf.engines import EngineName
-from phinmf.estimator import encoding, fitting, model_file, validation
-from phinmf.estimator.callbacks import CallbackSupportMixin
-from phinmf.estimator.partial import FORGET_FACTOR, PartialFitMixin, check_is_fitted
+from phinmf.estimator import encoding, fitting, model_file, partial
+from phinmf.estimator.fitting import CallbackSupportMixin
+from phinmf.estimator.parameters import Parameters
 from phinmf.fit import devices, weights
 from phinmf.fit.advice import refuse_transposed
-from phinmf.fit.checkpoint import Checkpoint, File
-from phinmf.inits import Init, InitName
-from phinmf.result import Callback, History
-from phinmf.solvers import Solver, SolverName
+from phinmf.fit.checkpoint import File
 
 
 class TLNMF(
-    PartialFitMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    BaseEstimator,
+    Parameters,
 ):
     """Nonnegative factorisation of the power of frames in a transform that is learned too.
 
@@ -106,84 +100,6 @@ class TLNMF(
     (126, 2)
     """
 
-    components_: Array
-    transform_matrix_: Array
-    atom_energies_: Array
-    reconstruction_err_: float
-    objective_: float
-    scale_: float
-    floor_: float
-    n_iter_: int
-    history_: History
-    stop_reason_: str
-    converged_: bool
-    objectives_: Array
-    n_atoms_: int
-    energy_: float
-    n_steps_: int
-    n_frames_seen_: int
-    n_components_: int
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
-
-    @checks.advises_names
-    def __init__(
-        self,
-        n_components: Components = 10,
-        *,
-        solver: SolverName | Solver | None = Options.solver,
-        init: InitName | Init | ArrayLike = Options.init,
-        divergence: DivergenceName | Divergence = Options.divergence,
-        sparsity: float | None = Options.sparsity,
-        smoothness: float = Options.smoothness,
-        n_atoms: int | float | None = Options.n_atoms,
-        floor: float = Options.floor,
-        method: Method | None = Options.method,
-        max_iter: int = Options.max_iter,
-        max_time: float | None = Options.max_time,
-        tol: float = Options.tol,
-        components: ArrayLike | None = None,
-        fixed: Fixed = None,
-        warm_start: bool = False,
-        forget_factor: float = FORGET_FACTOR,
-        block_size: int | None = None,
-        n_init: int = 1,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        callback: Callback | None = None,
-        verbose: bool = False,
-        checkpoint: File | Checkpoint | None = None,
-        engine: EngineName = Options.engine,
-        device: Device = None,
-        n_threads: int | None = Options.n_threads,
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.init = init
-        self.divergence = divergence
-        self.sparsity = sparsity
-        self.smoothness = smoothness
-        self.n_atoms = n_atoms
-        self.floor = floor
-        self.method = method
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.tol = tol
-        self.components = components
-        self.fixed = fixed
-        self.warm_start = warm_start
-        self.forget_factor = forget_factor
-        self.block_size = block_size
-        self.n_init = n_init
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.engine = engine
-        self.device = device
-        self.n_threads = n_threads
-
     def fit(
         self,
         X: ArrayLike,
@@ -235,9 +151,9 @@ class TLNMF(
         array of shape (n_frames, n_components)
             Activations, as `transform` returns them.
         """
-        with validation.all_or_nothing(self):
-            self._forget_learner()
-            frames = validation.validated(self, X)
+        with encoding.all_or_nothing(self):
+            partial.forget(self)
+            frames = encoding.validated(self, X)
             others: dict[str, object] = {
                 "sample_weight": sample_weight,
                 "activations": activations,
@@ -249,6 +165,37 @@ class TLNMF(
             frame_weights = weights.weights_of(sample_weight, len(frames))
             H = fitting.fit(self, frames, frame_weights, activations).H.T
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H
+
+    def partial_fit(
+        self, X: ArrayLike, y: Any = None, *, sample_weight: ArrayLike | None = None
+    ) -> TLNMF:
+        """Learn from some more frames, in constant memory.
+
+        A step is made when `block_size` frames have arrived; frames that do not fill a block wait
+        for the next call, so that the result does not depend on how frames are divided among calls.
+        A sample of the frames so far is kept, in which recent ones prevail. The transform and the
+        components are fitted to it when it has its first blocks, and again whenever enough of it is
+        new; in between, components are learned from every block.
+
+        If `fit` was called before, its transform and components are the start, and are kept until
+        the first step. The history has a row for each step, the last 10,000 at most: what a block
+        costs before anything is learned from it. The objective and `reconstruction_err_` are sums
+        over steps. `verbose` prints a line after each step. `n_init`, `warm_start`, `max_time`,
+        and `checkpoint` have no effect here, nor has what a callback returns: to stop and continue
+        later, `save` and `load` the model.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, n_features)
+            Frames, any number of them; silent ones are left out.
+        y : ignored
+        sample_weight : array of shape (n_frames,), optional
+            How often each frame counts; 0 leaves it out. What was learned before fades by
+            `forget_factor` whenever the weights of new frames add up to `block_size`.
+        """
+        with encoding.all_or_nothing(self):
+            partial.learn_more(self, X, sample_weight)
+        return self
 
     def transform(self, X: ArrayLike) -> Array:
         """Return the activations of frames; the transform and the components are fixed.
@@ -267,8 +214,8 @@ class TLNMF(
             Activations, in the units of X²; a dask array if X is one, computed on demand (at once
             if they are smooth).
         """
-        check_is_fitted(self)
-        frames = validation.validated(self, X, reset=False)
+        partial.check_is_fitted(self)
+        frames = encoding.validated(self, X, reset=False)
         if lazy.is_lazy(frames) and not self.smoothness:
             return encoding.encoded_lazily(self, frames)
         H = encoding.encoded(self, frames).H.T
@@ -290,7 +237,7 @@ class TLNMF(
         array of shape (n_frames, n_features)
             Wh + ε for each frame.
         """
-        check_is_fitted(self)
+        partial.check_is_fitted(self)
         if lazy.is_lazy(X):
             H = lazy.rows(X)
         elif arrays.is_tensor(X):
@@ -327,8 +274,8 @@ class TLNMF(
             Mean log-likelihood of a coefficient, in nats, where the frames X have unit power:
             minus the `nll` of `phinmf.analysis.held_out`, which explains it. 0 if all are silent.
         """
-        check_is_fitted(self)
-        frames = validation.validated(self, X, reset=False)
+        partial.check_is_fitted(self)
+        frames = encoding.validated(self, X, reset=False)
         devices.check_same_device("X", frames, {"sample_weight": sample_weight})
         frame_weights = weights.weights_of(sample_weight, len(frames))
         return -encoding.predicted(self, frames, frame_weights).nll
@@ -344,7 +291,7 @@ class TLNMF(
         path : path
             The file, usually with the ending .npz.
         """
-        check_is_fitted(self)
+        partial.check_is_fitted(self)
         model_file.save(self, path)
 
     @classmethod
@@ -364,11 +311,14 @@ class TLNMF(
         TLNMF
             The fitted model.
         """
-        return model_file.load(cls, path, fitting.check_parameters, divergence)
+        return model_file.load(cls, path, Parameters._check_parameters, divergence)
 
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

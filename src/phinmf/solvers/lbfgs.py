@@ -131,7 +131,7 @@ class LBFGS(Solver):
 
     def forget(self, memory: Pairs | None) -> Pairs | None:
         """Return a memory without pairs: their curvature is that of another objective."""
-        return None
+        return None if memory is None else Pairs(deque(maxlen=self.memory_size), memory.upper)
 
     def pack(self, memory: Pairs | None) -> dict[str, Array]:
         """Return pairs, metric and age as arrays."""

@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
+import numpy as np
 from numba import njit
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
 from phinmf.arrays.threads import no_fork
+
+Scalar: TypeAlias = float | np.floating[Any]  #: a number in the precision of the frames, or double
+Kernel: TypeAlias = Callable[..., None]  #: writes to some of its arguments
+F = TypeVar("F", bound=Callable[..., object])
 
 log = logging.getLogger("phinmf")
 with no_fork:
@@ -49,20 +55,22 @@ announcement = Announcement()
 event.register("numba:compile", announcement)  # type: ignore[no-untyped-call]
 
 
-def compiled(function: Callable[..., Any], **how: Any) -> Any:
+def compiled(
+    function: F, fastmath: bool | set[str] = False, inline: Literal["never", "always"] = "never"
+) -> F:
     """Compile a function, and cache the result on disk if there is a folder for it."""
-    how |= {"nogil": True, "error_model": "numpy"}
+    options = partial(njit, nogil=True, error_model="numpy", fastmath=fastmath, inline=inline)
     try:
-        return njit(cache=True, **how)(function)
+        return cast("F", options(cache=True)(function))
     except RuntimeError:  # a read-only installation and no home folder
-        return njit(**how)(function)
+        return cast("F", options()(function))
 
 
-def reassociated(function: Callable[..., Any]) -> Any:
+def reassociated(function: F) -> F:
     """Compile with sums in an order that the compiler chooses once, so that it can vectorise."""
     return compiled(function, fastmath={"reassoc", "contract"})
 
 
-def inlined(function: Callable[..., Any]) -> Any:
+def inlined(function: F) -> F:
     """Compile as a part of each caller, for which the family is a constant."""
     return compiled(function, inline="always")

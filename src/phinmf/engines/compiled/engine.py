@@ -113,7 +113,8 @@ class CompiledEngine(Engine):
         return CompiledEngine(Y, self.divergence, None, weights, links, self.workers, atoms)
 
     def rest(self) -> None:
-        self.frames.rest()
+        if self._frames is not None:
+            self._frames.rest()
 
     def rotate(self, Phi: Array) -> None:
         self.frames.rotate(Phi)

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from phinmf._types import Array
 from phinmf.divergences.base import Family
 from phinmf.divergences.beta import LEAST_POSITIVE
-from phinmf.engines.compiled.compiling import compiled, inlined
+from phinmf.engines.compiled.compiling import Scalar, compiled, inlined
 
 # Numba takes numbers as constants, but not the members of an enumeration
 GAUSSIAN, ITAKURA_SAITO = int(Family.GAUSSIAN), int(Family.ITAKURA_SAITO)
@@ -29,7 +28,7 @@ LN2 = float(np.log(2))
 
 
 @inlined
-def half_slope_and_value(family: int, a: Any, b: Any, one: Any) -> Any:
+def half_slope_and_value(family: int, a: Scalar, b: Scalar, one: Scalar) -> tuple[Scalar, Scalar]:
     """∂d/∂a and d of a family without logarithms; `one` is 1 in the precision to compute in."""
     if family == EUCLIDEAN:
         difference = a - b
@@ -41,7 +40,9 @@ def half_slope_and_value(family: int, a: Any, b: Any, one: Any) -> Any:
 
 
 @inlined
-def half_curvature(family: int, v: Any, eps: Any, b: Any, log: Any, one: Any, exact: bool) -> Any:
+def half_curvature(
+    family: int, v: Scalar, eps: Scalar, b: Scalar, log: Scalar, one: Scalar, exact: bool
+) -> Scalar:
     """f''(x)/2, or half its bound; `log` is log(a/b) for Kullback–Leibler."""
     a = v + eps
     if family == GAUSSIAN:
@@ -49,6 +50,8 @@ def half_curvature(family: int, v: Any, eps: Any, b: Any, log: Any, one: Any, ex
     if family == ITAKURA_SAITO:
         of_b, of_a = one / b, one / a
         return of_b + (v - eps) * of_a * of_a if exact else of_b + of_a
+    slope: Scalar
+    rest: Scalar
     if family == KULLBACK_LEIBLER:
         slope, rest = log, (v + v) / max(a, LEAST)
     elif family == EUCLIDEAN:
@@ -57,11 +60,15 @@ def half_curvature(family: int, v: Any, eps: Any, b: Any, log: Any, one: Any, ex
         of_a, of_b = one / np.sqrt(a), one / np.sqrt(b)
         slope = of_b - of_a
         slope, rest = slope + slope, (v + v) * of_a / a
-    return (slope if exact else abs(slope)) + rest
+    if not exact:
+        slope = np.abs(slope)
+    return slope + rest
 
 
 @inlined
-def numerator_and_denominator(family: int, a: Any, b: Any, one: Any) -> Any:
+def numerator_and_denominator(
+    family: int, a: Scalar, b: Scalar, one: Scalar
+) -> tuple[Scalar, Scalar]:
     """P = a b^(β-2) and Q = b^(β-1), of which ∂d/∂b = Q - P."""
     if family == KULLBACK_LEIBLER:
         return a / b, one
@@ -72,7 +79,7 @@ def numerator_and_denominator(family: int, a: Any, b: Any, one: Any) -> Any:
 
 
 @inlined
-def cost(family: int, a: Any, b: Any) -> Any:
+def cost(family: int, a: Scalar, b: Scalar) -> Scalar:
     """The terms of d(a|b) that depend on b, in double precision."""
     if family == KULLBACK_LEIBLER:
         return b - a * np.log(b)
@@ -85,7 +92,7 @@ def cost(family: int, a: Any, b: Any) -> Any:
 
 
 @compiled
-def logarithms(x: Any, fraction: Any, log: Any) -> None:
+def logarithms(x: Array, fraction: Array, log: Array) -> None:
     """Logarithms of positive numbers, faster than one by one because this vectorises.
 
     x = 2ⁿ f with f from √½ to √2, and log f = 2 artanh s with s = (f-1)/(f+1), |s| < 0.172, by its

@@ -6,13 +6,13 @@ The readable formulas are in `phinmf.divergences`, and these are tested against 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from phinmf._types import AnyArray
-from phinmf.engines.compiled.compiling import compiled, inlined
+from phinmf._types import Array
+from phinmf.engines.compiled.compiling import Kernel, Scalar, compiled, inlined
 from phinmf.engines.compiled.entries import (
     GAUSSIAN,
     ITAKURA_SAITO,
@@ -28,7 +28,7 @@ MOST = 1e300  #: largest ratio whose logarithm is taken
 
 
 @compiled
-def frame_power(X: AnyArray, i: int, v: Any) -> None:
+def frame_power(X: Array, i: int, v: Array) -> None:
     """v_m = mean over channels of x²_cm in frame i."""
     C, _, M = X.shape
     for m in range(M):
@@ -43,13 +43,15 @@ def frame_power(X: AnyArray, i: int, v: Any) -> None:
 
 
 @cache
-def loss_and_slope_for(family: int) -> Any:
+def loss_and_slope_for(family: int) -> Callable[..., float]:
     """Return the kernel of the loss for a family."""
     if family in (GAUSSIAN, ITAKURA_SAITO):
         return likelihood_for(family)
 
     @compiled
-    def loss_and_slope(X: AnyArray, WH: Any, weights: Any, equal: bool, eps: Any, F: Any) -> float:
+    def loss_and_slope(
+        X: Array, WH: Array, weights: Array, equal: bool, eps: Scalar, F: Array
+    ) -> float:
         """Weighted sum of f over a block; F receives the weighted f'(x)."""
         C, n, M = X.shape
         one = X.dtype.type(1)
@@ -82,12 +84,14 @@ def loss_and_slope_for(family: int) -> Any:
     return loss_and_slope
 
 
-def likelihood_for(family: int) -> Any:
+def likelihood_for(family: int) -> Callable[..., float]:
     """Return the kernel of (v+ε)/v̂ + log v̂ - κ (log(v+ε) + 1): κ = 1 is Itakura–Saito, 0 Gauss."""
     kappa = int(family == ITAKURA_SAITO)
 
     @compiled
-    def loss_and_slope(X: AnyArray, WH: Any, weights: Any, equal: bool, eps: Any, F: Any) -> float:
+    def loss_and_slope(
+        X: Array, WH: Array, weights: Array, equal: bool, eps: Scalar, F: Array
+    ) -> float:
         """Weighted sum of f over a block; F receives the weighted f'(x).
 
         One logarithm of a product of GROUP ratios of equal weight replaces those of the ratios. If
@@ -134,12 +138,12 @@ def likelihood_for(family: int) -> Any:
 
 
 @cache
-def curvatures_for(family: int) -> Any:
+def curvatures_for(family: int) -> Kernel:
     """Return the kernel of f'' and its bound for a family."""
 
     @compiled
     def curvatures(
-        X: AnyArray, WH: Any, weights: Any, eps: Any, exact: bool, B: Any, V: Any
+        X: Array, WH: Array, weights: Array, eps: Scalar, exact: bool, B: Array, V: Array
     ) -> None:
         """B receives the weighted bound b(x), or the exact f''(x); V the power."""
         _, n, M = X.shape
@@ -161,7 +165,7 @@ def curvatures_for(family: int) -> Any:
 
 
 @inlined
-def log_ratios(v: Any, wh: Any, eps: Any, ratio: Any, room: Any, log: Any) -> None:
+def log_ratios(v: Array, wh: Array, eps: Scalar, ratio: Array, room: Array, log: Array) -> None:
     """log(a/b) of a frame in double precision; that of a number, however small, if a is 0."""
     for m in range(len(v)):
         ratio[m] = min(max(float(v[m] + eps) / float(wh[m] + eps), float(LEAST)), MOST)

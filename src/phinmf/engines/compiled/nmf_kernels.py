@@ -6,12 +6,11 @@ The readable formulas are in `engines/sums.py`. Arrays are (channels, frames, at
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from phinmf._types import AnyArray
-from phinmf.engines.compiled.compiling import compiled, inlined, reassociated
+from phinmf._types import Array
+from phinmf.engines.compiled.compiling import Kernel, Scalar, compiled, inlined, reassociated
 from phinmf.engines.compiled.entries import (
     EUCLIDEAN,
     KULLBACK_LEIBLER,
@@ -25,7 +24,15 @@ PIECE = 128  #: frames that are computed at a time, so that they stay in the cac
 
 @inlined
 def split(
-    family: int, X: AnyArray, first: int, step: int, WH: Any, eps: Any, v: Any, P: Any, Q: Any
+    family: int,
+    X: Array,
+    first: int,
+    step: int,
+    WH: Array,
+    eps: Scalar,
+    v: Array,
+    P: Array,
+    Q: Array,
 ) -> None:
     """P and Q for as many frames as WH has: every `step`th from `first` on."""
     one = X.dtype.type(1)
@@ -36,7 +43,7 @@ def split(
 
 
 @inlined
-def ratios(X: AnyArray, first: int, WH: Any, eps: Any, v: Any, P: Any) -> None:
+def ratios(X: Array, first: int, WH: Array, eps: Scalar, v: Array, P: Array) -> None:
     """P of Kullback–Leibler alone, whose Q is 1."""
     for i in range(len(WH)):
         frame_power(X, first + i, v)
@@ -45,7 +52,7 @@ def ratios(X: AnyArray, first: int, WH: Any, eps: Any, v: Any, P: Any) -> None:
 
 
 @cache
-def nmf_block_for(family: int) -> Any:
+def nmf_block_for(family: int) -> Kernel:
     """Return the kernel of an NMF pass for a family.
 
     Kullback–Leibler needs fewer products: WᵀQ and QHᵀ are sums of W and of H, because Q is 1. The
@@ -56,8 +63,8 @@ def nmf_block_for(family: int) -> Any:
 
     @compiled
     def nmf_block(
-        X: AnyArray, weights: Any, H: Any, W: Any, Wt: Any, rates: Any, eps: Any, gamma: Any,
-        least: Any, PH: Any, QH: Any, H1: Any,
+        X: Array, weights: Array, H: Array, W: Array, Wt: Array, rates: Array, eps: Scalar,
+        gamma: Scalar, least: Scalar, PH: Array, QH: Array, H1: Array,
     ) -> None:  # fmt: skip
         """Update the activations H (frames, K) of a block, then add to (PHᵀ)ᵀ, (QHᵀ)ᵀ and H1.
 
@@ -107,8 +114,8 @@ def nmf_block_for(family: int) -> Any:
 
 @compiled
 def euclidean_block(
-    X: AnyArray, weights: Any, H: Any, W: Any, Wt: Any, rates: Any, eps: Any, gamma: Any,
-    least: Any, PH: Any, QH: Any, H1: Any,
+    X: Array, weights: Array, H: Array, W: Array, Wt: Array, rates: Array, eps: Scalar,
+    gamma: Scalar, least: Scalar, PH: Array, QH: Array, H1: Array,
 ) -> None:  # fmt: skip
     """The same for the Euclidean divergence, whose Q is v̂: WᵀQ and QHᵀ need only WᵀW and HHᵀ."""
     n, K = H.shape
@@ -146,8 +153,8 @@ def euclidean_block(
 
 @inlined
 def update(
-    h: Any, numerator: Any, denominator: Any, rates: Any, gamma: Any, least: Any, zero: Any,
-    one: Any,
+    h: Array, numerator: Array, denominator: Array, rates: Array, gamma: Scalar, least: Scalar,
+    zero: Scalar, one: Scalar,
 ) -> None:  # fmt: skip
     """H ← h [numerator / (denominator + rates)]^γ."""
     for i in range(h.shape[0]):
@@ -160,7 +167,7 @@ def update(
 
 
 @inlined
-def weigh(h: Any, weights: Any, first: int, weighted: Any, H1: Any) -> None:
+def weigh(h: Array, weights: Array, first: int, weighted: Array, H1: Array) -> None:
     """Activations times the weights of their frames, which are added to H1."""
     for i in range(h.shape[0]):
         weight = h.dtype.type(weights[first + i])
@@ -170,7 +177,7 @@ def weigh(h: Any, weights: Any, first: int, weighted: Any, H1: Any) -> None:
 
 
 @compiled
-def column_sums(Wt: Any, sums: Any) -> None:
+def column_sums(Wt: Array, sums: Array) -> None:
     """Wᵀ1, in every row of `sums`."""
     for k in range(len(Wt)):
         total = Wt[k, 0]
@@ -180,7 +187,7 @@ def column_sums(Wt: Any, sums: Any) -> None:
 
 
 @reassociated
-def frame_model(h: Any, Wt: Any, eps: float, v_hat: Any) -> None:
+def frame_model(h: Array, Wt: Array, eps: float, v_hat: Array) -> None:
     """v̂ = Wh + ε of one frame; two components at a time need half as much memory traffic."""
     v_hat[:] = eps
     for k in range(0, len(h), 2):
@@ -190,12 +197,12 @@ def frame_model(h: Any, Wt: Any, eps: float, v_hat: Any) -> None:
 
 
 @cache
-def converge_block_for(family: int) -> Any:
+def converge_block_for(family: int) -> Kernel:
     """Return the kernel of single frames for a family."""
 
     @reassociated
     def converge_block(
-        X: AnyArray, H: Any, Wt: Any, mu: float, eps: float, least: float, tol: float,
+        X: Array, H: Array, Wt: Array, mu: float, eps: float, least: float, tol: float,
         every: int, max_updates: int, degree: float,
     ) -> None:  # fmt: skip
         """Update the activations of each frame until they converge, one frame at a time.
@@ -222,7 +229,7 @@ def converge_block_for(family: int) -> Any:
                 if step % every == 0:
                     now = 0.0
                     for m in range(M):
-                        now += cost(family, a[m], v_hat[m])
+                        now += float(cost(family, a[m], v_hat[m]))
                     for k in range(len(h)):
                         now += mu * h[k]
                     if not before - now > least_gain:

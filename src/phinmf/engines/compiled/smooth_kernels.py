@@ -6,23 +6,22 @@ The readable formulas are in `divergences/penalty.py`. Arrays are (channels, fra
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from phinmf._types import AnyArray
-from phinmf.engines.compiled.compiling import compiled
+from phinmf._types import Array, Mask
+from phinmf.engines.compiled.compiling import Kernel, Scalar, compiled
 from phinmf.engines.compiled.nmf_kernels import PIECE, split
 
 
 @cache
-def smooth_block_for(family: int) -> Any:
+def smooth_block_for(family: int) -> Kernel:
     """Return the kernel of smooth activations for a family."""
 
     @compiled
     def smooth_block(
-        X: AnyArray, weights: Any, links: Any, H: Any, start: int, stop: int, W: Any, Wt: Any,
-        rates: Any, smoothness: Any, eps: Any, gamma: Any, least: Any,
+        X: Array, weights: Array, links: Mask, H: Array, start: int, stop: int, W: Array, Wt: Array,
+        rates: Array, smoothness: Scalar, eps: Scalar, gamma: Scalar, least: Scalar,
     ) -> None:  # fmt: skip
         """Update the activations H of every other frame from start to stop, pulled by neighbours.
 
@@ -65,7 +64,7 @@ def smooth_block_for(family: int) -> Any:
 
 
 @compiled
-def roughness(H: Any, links: Any, start: int, stop: int) -> float:
+def roughness(H: Array, links: Mask, start: int, stop: int) -> float:
     """Σ d(h_{k,n-1} | h_kn) over the linked frames from start to stop."""
     total = 0.0
     for n in range(start, stop):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from phinmf.algorithm.window import Window, keys_for
+from phinmf.fit.blocks import Block, Window
 
 MOST = 50
 
@@ -12,8 +12,8 @@ def filled(forget_factor, seed, n_blocks=40, n=10):
     window = None
     for step in range(1, n_blocks + 1):
         numbers = np.arange((step - 1) * n, step * n, dtype=float)
-        keys = keys_for(n, step, forget_factor, [seed, step])
-        new = Window(numbers[None, None], np.ones(n), keys, np.full(n, step))
+        block = Block(numbers[None, None], None, 1.0)
+        new = Window.of(block, step, step, forget_factor, seed)
         window = new if window is None else window.plus(new, MOST)
         assert window.n_frames == min(step * n, MOST)
         assert (np.diff(window.Y[0, 0]) > 0).all()
