@@ -19,7 +19,7 @@ from phinmf.cli.text import shown
 
 if TYPE_CHECKING:
     from phinmf.arrays.cluster import Cluster
-    from phinmf.cli.request import Request
+    from phinmf.unmix_file import Request
     from phinmf.unmixing.record import FolderRecord
 
 CONNECT = 10.0  #: maximum number of seconds to wait for a scheduler
@@ -39,7 +39,8 @@ def tasks(
         requests = [absolute(request) for request in requests]
         check_readable(client, [request.path for request in requests])
         if len(requests) == 1:
-            yield requests[0], partial(unmix_one, requests[0], typed.quiet, on_cluster=True)
+            request = replace(requests[0], on_cluster=True)
+            yield request, partial(unmix_one, request, typed.quiet)
             return
         submit = partial(client.submit, on_worker, expected=versions(), pure=False)
         futures = [submit(request) for request in requests]
@@ -109,6 +110,8 @@ def on_worker(request: Request, expected: dict[str, str]) -> FolderRecord:
 
 def outcome(request: Request, cluster: Cluster, future: Any, quiet: bool) -> FolderRecord:
     """Wait until a worker has unmixed a file, and return its record."""
+    from phinmf.unmixing.null_test import adds_up
+
     record: FolderRecord = cluster.results([future])[0]
     folder = request.output.folder
     if not folder.exists():
@@ -118,7 +121,7 @@ def outcome(request: Request, cluster: Cluster, future: Any, quiet: bool) -> Fol
         )
     if not quiet:
         K = len(record.components)
-        text = f"{request.path.name}: {K} components in {folder}; {record.adds_up}"
+        text = f"{request.path.name}: {K} components in {folder}; {adds_up(record)}"
         print(shown(text), file=sys.stderr)  # standard output is only for results
         for line in lines(folder, record):
             print(f"{shown(request.path.name)}: {line}", file=sys.stderr)
