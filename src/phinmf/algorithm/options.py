@@ -85,6 +85,11 @@ def divergence_of(name: str, divergence: Any) -> Divergence:
     )
 
 
+def engine_of(name: str, engine: Any) -> str:
+    """Return the name of an engine, or "auto"."""
+    return checks.choice(name, engine, ["auto", *ENGINES])
+
+
 def number_of_atoms(name: str, n_atoms: object) -> int | float:
     """Return a number of atoms, or a share of the energy between 0 and 1."""
     if isinstance(n_atoms, numbers.Integral):
@@ -176,9 +181,7 @@ class Options:
     max_iter: Option[int, int] = Option(100, checks.count)
     max_time: Option[float | None, float | None] = Option(None, checks.number, optional=True)
     tol: Option[float, float] = Option(2e-4, checks.number)
-    engine: Option[EngineName, EngineName] = Option(
-        "auto", partial(checks.choice, choices=["auto", *ENGINES])
-    )
+    engine: Option[EngineName, EngineName] = Option("auto", engine_of)
     n_threads: Option[int | None, int | None] = Option(
         None, partial(checks.count, least=1), optional=True
     )
