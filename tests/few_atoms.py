@@ -5,6 +5,9 @@ from fuzz.formulas import check_fit
 from problems import notes
 from tensor_problems import host
 
+from phinmf.engines import ENGINES
+from phinmf.solvers import SOLVERS
+
 #: Divergences that a transform is usually learned with; the contract tests have all of them.
 LIKELIHOODS = ("itakura-saito", "gaussian")
 
@@ -12,6 +15,13 @@ LIKELIHOODS = ("itakura-saito", "gaussian")
 def sound(M=24, n=1200, C=1, dtype=np.float64):
     """Frames (C, M, N) of a small recording, whose channels differ."""
     return np.stack([notes(M, n, seed) for seed in range(C)]).astype(dtype)
+
+
+def solvers_on(engines):
+    """Pairs of a solver and an engine (or "tensors") that computes what it needs."""
+    pairs = [(solver, engine) for solver in SOLVERS for engine in engines]
+    kinds = ENGINES | {"tensors": ENGINES["array"]}
+    return [(s, e) for s, e in pairs if not SOLVERS[s].needs_pair_losses or kinds[e].pair_losses]
 
 
 def covariance(Y, weights=None):

@@ -19,7 +19,7 @@ from sound_files import RATE, tones
 import phinmf
 from phinmf import TLNMF, Anneal, Checkpoint, Method, Result, UnmixModel, storage, tl_nmf
 
-Y = notes(M=8, n=1500)
+Y = notes(M=8, n=600)
 SHORT = {"max_iter": 12, "tol": 0, "random_state": 0, "engine": "array"}  # nothing is compiled
 SAMPLED = Method(
     anneal=Anneal(length=30, all_frames=1e-5)

@@ -6,55 +6,63 @@ from problems import notes
 
 import phinmf
 from phinmf import Anneal, Method, Status
-from phinmf.algorithm.annealing import SINGLE_SERVES, Schedule
+from phinmf.algorithm.options import Options
+from phinmf.algorithm.schedule import SINGLE_SERVES, Schedule
 
 SHAPE = (1, 100, 5000)
 
 
-def floors(schedule, n, seconds=0.0):
-    return [schedule.phase(t, seconds).floor for t in range(n)]
+def schedule(anneal, floor, shape, max_iter, max_time):
+    options = Options(
+        method=Method(anneal=anneal), floor=floor, max_iter=max_iter, max_time=max_time, tol=0
+    )
+    return Schedule(options, shape, np.dtype(np.float64))
+
+
+def floors(s, n, seconds=0.0):
+    return [s.phase(t, seconds).floor for t in range(n)]
 
 
 def test_floors_fall_to_the_knee_and_then_to_the_target():
-    schedule = Schedule(Anneal(length=50), 1e-10, SHAPE, 100, None)
-    falling = floors(schedule, 50)
+    s = schedule(Anneal(length=50), 1e-10, SHAPE, 100, None)
+    falling = floors(s, 50)
     assert falling[0] == Anneal().start
     assert (np.diff(falling) < 0).all()
     assert Anneal().knee < falling[-1] < 10 * Anneal().knee
-    assert floors(schedule, 60)[50:] == [1e-10] * 10
-    phases = [schedule.phase(t, 0.0) for t in range(60)]
-    assert [s.final for s in phases] == [False] * 50 + [True] * 10
-    assert [s.stage.dtype.name for s in phases] == ["float32"] * 50 + ["float64"] * 10
-    assert all(s.high == (s.floor > Anneal().all_frames) for s in phases)
+    assert floors(s, 60)[50:] == [1e-10] * 10
+    phases = [s.phase(t, 0.0) for t in range(60)]
+    assert [p.final for p in phases] == [False] * 50 + [True] * 10
+    assert [p.stage.dtype.name for p in phases] == ["float32"] * 50 + ["float64"] * 10
+    assert all(p.high == (p.floor > Anneal().all_frames) for p in phases)
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 10, 39])
 def test_a_short_run_compresses_the_schedule(max_iter):
-    schedule = Schedule(Anneal(), 1e-8, SHAPE, max_iter, None)
-    last = schedule.phase(max_iter - 1, 0.0)
+    s = schedule(Anneal(), 1e-8, SHAPE, max_iter, None)
+    last = s.phase(max_iter - 1, 0.0)
     assert last.final or max_iter == 1
-    assert schedule.phase(0, 0.0).floor == Anneal().start
+    assert s.phase(0, 0.0).floor == Anneal().start
 
 
 def test_a_time_limit_compresses_the_schedule():
-    schedule = Schedule(Anneal(), 1e-8, SHAPE, 1000, 10.0)
-    assert schedule.phase(0, 0.0).floor == Anneal().start
-    assert schedule.phase(1, 5.0).floor < schedule.phase(1, 2.0).floor < Anneal().start
-    assert schedule.phase(1, 7.01).final
+    s = schedule(Anneal(), 1e-8, SHAPE, 1000, 10.0)
+    assert s.phase(0, 0.0).floor == Anneal().start
+    assert s.phase(1, 5.0).floor < s.phase(1, 2.0).floor < Anneal().start
+    assert s.phase(1, 7.01).final
 
 
 def test_the_least_time_is_not_spent_on_all_frames():
     """Without time for a second iteration, the first one sees the sample, as without a limit."""
     for seconds in (0.0, 1e-9, 10.0, None):
-        assert Schedule(Anneal(), 1e-8, SHAPE, 1000, seconds).phase(0, 1e-6).stage.n_frames == 300
+        assert schedule(Anneal(), 1e-8, SHAPE, 1000, seconds).phase(0, 1e-6).stage.n_frames == 300
 
 
 def test_small_recordings_are_not_sampled_and_high_targets_not_annealed():
     sizes = {500: None, 700: 300}
     for N, size in sizes.items():
-        assert Schedule(Anneal(), 1e-8, (1, 100, N), 99, None).sample_size == size
-    assert Schedule(Anneal(), 0.2, SHAPE, 99, None).phase(0, 0.0).final
-    exact = Schedule(Anneal(knee=1e-16), 1e-18, SHAPE, 100, None)
+        assert schedule(Anneal(), 1e-8, (1, 100, N), 99, None).sample_size == size
+    assert schedule(Anneal(), 0.2, SHAPE, 99, None).phase(0, 0.0).final
+    exact = schedule(Anneal(knee=1e-16), 1e-18, SHAPE, 100, None)
     for phase in (exact.phase(t, 0.0) for t in range(40)):
         assert (phase.stage.dtype == np.float32) == (phase.floor >= SINGLE_SERVES)
 

@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from few_atoms import LIKELIHOODS, check_falling, sound
+from few_atoms import check_falling, solvers_on, sound
 from fuzz.formulas import check_fit
 from hostile import nothing_changes
 from tensor_problems import host, tensor
 
 import phinmf
 from phinmf import Anneal, Method, Status, learn_transform, tl_nmf
-from phinmf.algorithm.annealing import Schedule
+from phinmf.algorithm.options import Options
+from phinmf.algorithm.schedule import Schedule
 from phinmf.algorithm.subspace import Subspace
 
 pytestmark = pytest.mark.usefixtures("always_coarse")
@@ -25,7 +26,9 @@ def stages(r):
 def schedule(powers, n_atoms=None, **how):
     M = len(powers)
     space = Subspace(np.eye(M), np.asarray(powers))
-    return Schedule(Anneal(**how), 1e-8, (1, M, 4 * M), 100, None, True, space, n_atoms)
+    options = Options(method=Method(anneal=Anneal(**how)))
+    dtype = np.dtype(np.float64)
+    return Schedule(options, (1, M, 4 * M), dtype, subspace=space, n_atoms=n_atoms)
 
 
 def test_atoms_are_counted_by_their_power_over_the_floor():
@@ -77,27 +80,13 @@ def test_the_default_fit_begins_coarse_and_ends_with_all_atoms(init, dtype, give
     check_falling(r)
 
 
-@pytest.mark.parametrize("solver", [s for s in phinmf.solvers.SOLVERS if s != "lbfgs"])
-@pytest.mark.parametrize("engine", ["array", "compiled"])
+@pytest.mark.parametrize(("solver", "engine"), solvers_on(["array", "compiled"]))
 def test_every_solver_that_is_annealed_begins_coarse(solver, engine):
     Y = sound()
     r = tl_nmf(Y, solver=solver, engine=engine, method=Method(anneal=True), max_iter=10, **HOW)
     assert stages(r)[0] < stages(r)[-1] == 24
     check_fit(Y, r, {})
     check_falling(r)
-
-
-@GIVE
-@pytest.mark.parametrize("max_iter", [0, 1, 2, 3])
-@pytest.mark.parametrize("divergence", LIKELIHOODS)
-def test_few_iterations(max_iter, divergence, give):
-    Y = sound()
-    r = tl_nmf(give(Y), max_iter=max_iter, divergence=divergence, **HOW)
-    assert len(r.history) == max_iter
-    check_fit(Y, r, {"divergence": divergence})
-    if max_iter:
-        assert stages(r)[0] < 24
-        assert r.objective < r.history.start
 
 
 def test_nothing_is_computed_for_a_coarse_beginning_that_is_not_made(monkeypatch):
@@ -145,25 +134,6 @@ def test_an_interrupt_in_a_coarse_stage_returns_all_atoms(when, n_atoms, dtype, 
     assert r.status is Status.INTERRUPTED
     assert stages(r)[0] < 24
     assert len(r.history) == when
-    check_fit(Y, r, {})
-
-
-@GIVE
-@pytest.mark.parametrize("n_atoms", [None, 9])
-@pytest.mark.parametrize("max_time", [1e-9, 0.02])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_tiny_time_limit(max_time, n_atoms, give):
-    Y = sound()
-    r = tl_nmf(give(Y), max_time=max_time, n_atoms=n_atoms, n_components=2, random_state=0)
-    assert len(r.history) >= 1
-    assert r.status in (Status.MAX_TIME, Status.SMALL_DECREASE, Status.MAX_ITER)
-    check_fit(Y, r, {})
-
-
-def test_without_nmf_steps():
-    """W has columns of sum 1 also if no step makes them so."""
-    Y = sound()
-    r = tl_nmf(Y, method=Method(n_iter_nmf=0), max_iter=10, **HOW)
     check_fit(Y, r, {})
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phinmf.algorithm.elimination import Powers, combinations, eliminate
+from phinmf.algorithm.elimination import Powers, eliminate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 from phinmf.divergences import Gaussian, Penalty
@@ -17,16 +17,6 @@ def factors(rng):
     W = rng.exponential(size=(20, 4)) ** 3
     H = rng.exponential(size=(4, 90)) * (rng.random((4, 90)) < 0.5)
     return (W / W.sum(axis=0)).astype(np.float32), (5 * H).astype(np.float32)
-
-
-def test_a_combination_of_other_vectors_is_found(rng):
-    vectors = rng.exponential(size=(4, 30))
-    vectors[3] = 2 * vectors[0] + vectors[1]
-    shares = combinations(vectors @ vectors.T)
-    assert np.all(np.diag(shares) == 0)
-    assert np.all(shares >= 0)
-    away = np.linalg.norm(shares[:, 3] @ vectors - vectors[3])
-    assert away < 0.05 * np.linalg.norm(vectors[3])
 
 
 @pytest.mark.parametrize("same", ["spectrum", "activations"])

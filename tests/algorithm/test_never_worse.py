@@ -11,7 +11,6 @@ import phinmf
 from phinmf import Method, Status, tl_nmf
 from phinmf.algorithm import nmf as readable_nmf
 from phinmf.engines.array import ArrayEngine
-from phinmf.engines.compiled.engine import CompiledObjective
 
 HOW = {"sparsity": 5.0, "random_state": 0}
 ANNEALED = pytest.mark.parametrize("anneal", [True, False])
@@ -126,7 +125,3 @@ def test_max_time_ends_an_outer_iteration_of_many_slow_steps(monkeypatch, solver
     assert r.n_iter == 1
     assert time.perf_counter() - clock < 1.8  # where all of it would take 2 s and more
     assert r.objective <= r.history.start
-
-
-def test_objectives_of_the_blocked_engine_have_no_time_limit_by_default():
-    assert CompiledObjective.out_of_time() is False

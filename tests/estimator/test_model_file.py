@@ -25,12 +25,8 @@ def model(X):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_loaded_model_equals_the_saved_one(tmp_path, X, dtype):
     X = X.astype(dtype)
-    how = {
-        "method": Method(anneal=Anneal(length=3)),
-        "solver": QuasiNewton(metric="exact"),
-        "max_iter": 5,
-    }
-    how |= {"tol": 0, "random_state": np.random.default_rng(0), "fixed": ["Phi"]}
+    how = {"method": Method(anneal=Anneal(length=3)), "solver": QuasiNewton(metric="exact")}
+    how |= {"max_iter": 5, "tol": 0, "random_state": np.random.default_rng(0), "fixed": ["Phi"]}
     model = TLNMF(3, **how).fit(X)
     model.save(tmp_path / "m.npz")
     again = TLNMF.load(tmp_path / "m.npz")
@@ -81,12 +77,7 @@ class Own(Gaussian):
     """A divergence of the user."""
 
 
-class Other(Own):
-    def bound(self, v, v_hat, eps):
-        return 2 * super().bound(v, v_hat, eps)
-
-
-@pytest.mark.parametrize("given", ["gaussian", DIVERGENCES["gaussian"], Gaussian()])
+@pytest.mark.parametrize("given", ["gaussian", Gaussian()])
 def test_a_registered_divergence_is_saved_by_its_name(tmp_path, X, given):
     path = tmp_path / "m.npz"
     TLNMF(2, divergence=given, max_iter=2, tol=0).fit(X).save(path)
@@ -97,7 +88,7 @@ def test_a_registered_divergence_is_saved_by_its_name(tmp_path, X, given):
         TLNMF.load(path, divergence="itakura-saito")
 
 
-@pytest.mark.parametrize("given", [Beta(0.5), Beta(-0.25), Beta(0), "euclidean", Beta(2)])
+@pytest.mark.parametrize("given", [Beta(0.5), "euclidean", Beta(2)])
 def test_beta_is_saved_as_its_number(tmp_path, X, given):
     path = tmp_path / "m.npz"
     model = TLNMF(2, divergence=given, max_iter=2, tol=0, random_state=0).fit(X)
@@ -113,17 +104,13 @@ def test_beta_is_saved_as_its_number(tmp_path, X, given):
         TLNMF.load(path, divergence=Beta(0.6))
 
 
-def test_a_divergence_of_the_users_own_is_given_again_and_compared(tmp_path, X):
-    path = tmp_path / "m.npz"
-    model = TLNMF(2, divergence=Own(), max_iter=2, tol=0, random_state=0).fit(X)
+def test_a_divergence_of_the_users_own_is_passed_again(tmp_path, X):
+    path, own = tmp_path / "m.npz", Own()
+    model = TLNMF(2, divergence=own, max_iter=2, tol=0, random_state=0).fit(X)
     model.save(path)
     with pytest.raises(ValueError, match="is not one of phinmf's: pass it as divergence=") as error:
         TLNMF.load(path)
     refusal(error.value, path)
-    for other in ("gaussian", Other(), type("Own", (Other,), {})()):
-        with pytest.raises(ValueError, match="its divergence is 'Own .*', but '.*' is given"):
-            TLNMF.load(path, divergence=other)
-    own = Own()
     loaded = TLNMF.load(path, divergence=own)
     assert loaded.divergence is own
     assert loaded.score(X) == model.score(X)

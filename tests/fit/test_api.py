@@ -101,12 +101,6 @@ def test_plain_nmf_keeps_the_transform():
     assert not any(r.history.steps)
 
 
-def test_learning_beats_the_fixed_transform():
-    Y = notes()
-    how = {"n_components": 3, "random_state": 0, "tol": 0, "max_iter": 40}
-    assert phinmf.tl_nmf(Y, **how).objective < phinmf.tl_nmf(Y, solver=None, **how).objective
-
-
 def test_silent_frames_cost_nothing():
     Y = notes()
     silent = np.concatenate([Y, np.zeros((32, 10))], axis=1)

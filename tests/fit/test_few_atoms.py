@@ -10,8 +10,8 @@ from tensor_problems import host, tensor
 
 from phinmf import TLNMF, Anneal, Method, Status, learn_transform, tl_nmf
 from phinmf.algorithm import alternate
-from phinmf.algorithm.annealing import SINGLE_PAYS
 from phinmf.algorithm.run import Run
+from phinmf.algorithm.schedule import SINGLE_PAYS
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.compiled.engine import CompiledEngine
@@ -394,11 +394,3 @@ def test_numbers_of_numpy_are_plain_ones_in_the_result(n_atoms):
 def test_what_n_atoms_excludes(how, message):
     with pytest.raises(ValueError, match=message):
         tl_nmf(sound()[0], 2, n_atoms=5, **how)
-
-
-def test_a_single_sample_in_a_frame_is_a_single_atom():
-    y = np.sin(np.arange(40.0))[None]
-    r = tl_nmf(y, 1, n_atoms=1, max_iter=3, tol=0)
-    assert (r.n_atoms, r.energy) == (1, 1.0)
-    with pytest.raises(ValueError, match="frames of 1 samples have 1 atom"):
-        tl_nmf(y, 1, n_atoms=2)

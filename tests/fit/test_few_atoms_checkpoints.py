@@ -9,7 +9,7 @@ from forging import forged, refusal
 from fuzz.formulas import check_fit
 from tensor_problems import tensor
 
-from phinmf import TLNMF, Anneal, Checkpoint, Method, storage, tl_nmf
+from phinmf import Anneal, Checkpoint, Method, storage, tl_nmf
 from phinmf.solvers import SOLVERS
 
 pytestmark = pytest.mark.usefixtures("always_coarse")
@@ -42,7 +42,7 @@ def stopped(path, frames, until, **how):
 
 
 @GIVE
-@pytest.mark.parametrize("until", [6, 11, 17, 21])
+@pytest.mark.parametrize("until", [6, 11, 21])
 @pytest.mark.parametrize("n_atoms", [None, 9, 0.999])
 def test_a_resumed_run_ends_with_the_same_bits(tmp_path, until, n_atoms, give):
     """In a stage of few atoms, of more of them, and of all that are learned."""
@@ -82,15 +82,10 @@ def test_every_solver_and_engine_resumes(tmp_path, solver, engine):
 def test_a_longer_schedule_may_go_back_to_fewer_atoms(tmp_path, n_atoms, give):
     path = tmp_path / "run.npz"
     how = {"checkpoint": Checkpoint(path, every=0, resume=True), "n_atoms": n_atoms}
-    how |= {
-        "method": Method(anneal=Anneal(length=60)),
-        "n_components": 2,
-        "tol": 0,
-        "random_state": 5,
-    }
+    how |= {"method": Method(anneal=Anneal(length=60))}
     falls = False
     for max_iter in (6, 17, 30):
-        r = tl_nmf(give(Y[0]), max_iter=max_iter, **how)
+        r = tl_nmf(give(Y[0]), **HOW | how | {"max_iter": max_iter})
         assert len(r.history) == max_iter
         check_fit(Y[0], r, {})
         falls |= bool((np.diff(r.history.atoms) < 0).any())
@@ -112,30 +107,14 @@ def test_a_run_continues_on_tensors_and_on_arrays(tmp_path):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_without_nmf_steps_and_with_a_fixed_H(tmp_path, dtype):
     """What W says about its columns is kept when atoms are added."""
-    frames = Y[0].astype(dtype)
-    H = tl_nmf(frames, **HOW).H
-    for number, how in enumerate(
-        (
-            {"method": Method(anneal=Anneal(length=20), n_iter_nmf=0)},
-            {"H": H, "fixed": "H", "n_atoms": 9},
-        )
-    ):
-        path = tmp_path / f"{number}.npz"
-        straight = tl_nmf(frames, **HOW | how)
+    frames, path = Y[0].astype(dtype), tmp_path / "run.npz"
+    without_steps = {"method": Method(anneal=Anneal(length=20), n_iter_nmf=0)}
+    for how in (without_steps, {"H": tl_nmf(frames, **HOW).H, "fixed": "H", "n_atoms": 9}):
+        how = HOW | how
+        straight = tl_nmf(frames, **how)
         stopped(path, frames, 8, **how)
-        assert same_bits(
-            tl_nmf(frames, checkpoint=Checkpoint(path, resume=True), **HOW | how), straight
-        )
-
-
-@pytest.mark.parametrize(
-    ("before", "after"), [(9, 10), (9, None), (None, 9), (0.999, 0.99), (0.999, None)]
-)
-def test_another_number_of_atoms_is_refused(tmp_path, before, after):
-    path = tmp_path / "run.npz"
-    stopped(path, Y, 8, n_atoms=before)
-    with pytest.raises(ValueError, match=f"whose n_atoms is {before}, here it is {after}"):
-        tl_nmf(Y, n_atoms=after, checkpoint=Checkpoint(path, resume=True), **HOW)
+        again = tl_nmf(frames, checkpoint=Checkpoint(path, resume=True), **how)
+        assert same_bits(again, straight)
 
 
 @pytest.mark.parametrize(
@@ -143,11 +122,9 @@ def test_another_number_of_atoms_is_refused(tmp_path, before, after):
     [
         {"n_atoms": np.array(8)},
         {"n_atoms": np.array(24)},
-        {"n_atoms": np.array(9.0)},
         {"n_atoms": None},
         {"n_atoms": None, "basis": None},
         {"basis": None},
-        {"basis": np.eye(24, dtype=np.float32)},
         {"basis": 1.5 * np.eye(24)},
         {"basis": np.eye(9)},
     ],
@@ -173,24 +150,3 @@ def test_few_atoms_in_a_run_that_never_learns_few_are_refused(tmp_path):
     with pytest.raises(ValueError, match="not those of a stage of this run") as error:
         tl_nmf(Y, checkpoint=Checkpoint(path, resume=True), **HOW | whole)
     refusal(error.value, path)
-
-
-@GIVE
-def test_restarts_resume(tmp_path, give):
-    """One of them has its last file from an earlier stage."""
-    X = give(np.ascontiguousarray(Y[0].T))
-    how = {"n_components": 2, "n_init": 2, "tol": 0, "random_state": 0, "init": "random"}
-    how |= {"method": Method(anneal=Anneal(length=20)), "n_atoms": 9, "max_iter": 24}
-    straight = TLNMF(**how).fit(X)
-    files = {"checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
-
-    def stop(state):
-        if state.iteration == 12:
-            raise Stop
-
-    with pytest.raises(Stop):
-        TLNMF(**how, **files, callback=stop).fit(X)
-    resumed = TLNMF(**how, **files).fit(X)
-    assert np.array_equal(np.asarray(resumed.components_), np.asarray(straight.components_))
-    assert resumed.objectives_.tolist() == straight.objectives_.tolist()
-    assert (resumed.n_atoms_, resumed.energy_) == (straight.n_atoms_, straight.energy_)

@@ -5,11 +5,9 @@ import pytest
 from problems import notes
 from tensor_problems import tensor
 
-import phinmf
 from phinmf import TLNMF, Checkpoint, Status, tl_nmf
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Run
-from phinmf.fit import finalize, weights
 from phinmf.fit.problem import problem_of
 
 Y = notes(M=16, n=2000)
@@ -55,28 +53,6 @@ def test_an_interrupt_before_a_later_restart_begins_keeps_the_earlier_ones(monke
     assert len(model.objectives_) == 2
 
 
-def test_histories_are_scaled_to_the_unit_of_weights_only_for_a_callback(monkeypatch):
-    scaled, calls = weights.weighted, []
-    monkeypatch.setattr(weights, "weighted", lambda *args: calls.append(0) or scaled(*args))
-    how = {"sample_weight": np.linspace(1e-13, 2e-13, Y.shape[1]), "max_iter": 5, "tol": 0}
-    tl_nmf(Y, 3, **how)
-    assert not calls
-    tl_nmf(Y, 3, callback=lambda state: None, **how)
-    assert len(calls) == 5
-
-
-def test_frames_that_were_left_out_are_encoded_on_the_threads_of_a_job(monkeypatch):
-    encode, threads = finalize.encode, []
-    monkeypatch.setattr(
-        finalize, "encode", lambda *a, **how: threads.append(how["n_threads"]) or encode(*a, **how)
-    )
-    monkeypatch.setattr("phinmf.fit.problem.available", lambda: 4)
-    weights = np.arange(Y.shape[1]) % 3 > 0
-    problem = problem_of(Y[None], 3, Options(max_iter=2, tol=0), sample_weight=weights)
-    problem.solve([0, 1], [None, None], jobs=2)
-    assert threads == [2, 2]
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_restart_is_announced_before_its_first_iteration(jobs):
     seen = []
@@ -91,11 +67,3 @@ def test_a_restart_is_announced_before_its_first_iteration(jobs):
     for i in range(2):
         own = [what for what, number in seen if number == i]
         assert own == ["began", "iteration", "iteration", "ended"]
-
-
-def test_an_init_that_draws_nothing_is_computed_once(monkeypatch):
-    calls = []
-    start = phinmf.inits.KLT.start
-    monkeypatch.setattr(phinmf.inits.KLT, "start", lambda *args: calls.append(0) or start(*args))
-    TLNMF(3, init="klt", n_init=3, max_iter=2, tol=0).fit(Y.T)
-    assert len(calls) == 1

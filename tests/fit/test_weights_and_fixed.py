@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from problems import SUPPORTED, Problem, notes
 
-from phinmf import TLNMF, Anneal, Method, Status, learn_transform, tl_nmf
+from phinmf import TLNMF, Anneal, Method, learn_transform, tl_nmf
 from phinmf.divergences import Penalty
 
 HOW = {"max_iter": 12, "tol": 0, "random_state": 3}
@@ -190,14 +190,6 @@ def test_objectives_with_fixed_factors_are_those_of_their_definition():
         cost += 2 / scale * (r.W.sum(axis=0) * r.H.sum(axis=1)).sum()
         assert r.objective == pytest.approx(cost, rel=1e-9)
         assert (np.diff(r.history.objective) <= 1e-12 * r.history.start).all()
-
-
-def test_given_activations_are_where_a_run_starts():
-    Y = notes()
-    first = tl_nmf(Y, 3, **HOW)
-    again = tl_nmf(Y, 3, init=first.Phi, W=first.W, H=first.H, method=Method(anneal=False), **HOW)
-    assert again.history.start == pytest.approx(first.objective, rel=1e-10)
-    assert again.status is Status.MAX_ITER
 
 
 def test_factors_and_settings_out_of_range_are_refused():

@@ -104,9 +104,3 @@ def test_an_own_divergence_may_be_registered_in_one_process_only(
     if registered_by == "reader":
         monkeypatch.setitem(DIVERGENCES, "own", own)
     assert Result.load(path, divergence=own).terms.divergence is own
-
-
-def test_terms_of_phinmf_need_not_be_passed(tmp_path):
-    path = tmp_path / "r.npz"
-    fitted(sparsity=3.0).save(path)
-    assert Result.load(path).terms == (DIVERGENCES["itakura-saito"], Penalty(3.0))

@@ -27,7 +27,7 @@ TINY = 1e-30
 
 
 class Count(NamedTuple):
-    """A number of components, and the objective of the best factors that were found for it."""
+    """A number of components, and the objective of the best factors of that number."""
 
     number: int
     objective: float
@@ -60,7 +60,7 @@ class Powers:
     sparsity: float
 
     def objective(self, V_hat: Array, activation: Array) -> float:
-        """Return Σ f + μ Σ h, weighted, given the sums of activations (n,)."""
+        """Return Σ f + μ Σ h, weighted, for a model (M, n) and the sums of its activations (n,)."""
         V_hat = np.maximum(V_hat, self.floor)
         of_frames = np.sum(Gaussian().value(self.V, V_hat, self.floor), axis=0)
         return float((of_frames + self.sparsity * activation) @ self.weights)

@@ -79,7 +79,7 @@ class Model:
     def subset(self, sample: Sample | None, dtype: Precision, atoms: Array | None = None) -> Model:
         """Return the same model on a sample of the frames (None: all), in this precision.
 
-        If orthogonal atoms (P, M) are given, its frames are the products of these with the frames.
+        With orthogonal atoms (P, M), its frames are their products with the frames, P samples each.
 
         Return itself if nothing changes; otherwise the engine of all frames frees its memory.
         """
@@ -123,7 +123,10 @@ class Model:
     def nmf(
         self, W: Array, eps: float, gamma: float, n_iter: int, out_of_time: OutOfTime = never
     ) -> Array:
-        """Update the factors, unless V̂ is given; at least once, then while there is time."""
+        """Update H in the engine and return W; neither, if V̂ is fixed.
+
+        At most `n_iter` times: once, then while there is time.
+        """
         for step in range(n_iter if self.V_hat is None else 0):
             if step and out_of_time():
                 break

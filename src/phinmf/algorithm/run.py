@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from phinmf._types import Array, Precision
-from phinmf.algorithm.annealing import Phase, Schedule, Stage
 from phinmf.algorithm.model import Iterate, Model, Sample, draw
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.schedule import Phase, Schedule, Stage
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import cast, namespace
 from phinmf.engines import Objective
@@ -251,7 +251,7 @@ class Run:
         return Snapshot(self.history, self.iterate, memory, self.stage, self.sample, basis)
 
     def fits(self, memory: Mapping[str, Array], n_atoms: int) -> bool:
-        """Whether arrays of NumPy, read from a file, can be the memory of so many atoms."""
+        """Whether arrays of NumPy, read from a file, can be the solver's memory for P atoms."""
         solver = self.options.solver
         return not memory if solver is None else solver.fits(dict(memory), n_atoms)
 

@@ -36,7 +36,7 @@ class Subspace:
 
     basis: Array  #: U (M, M), in double precision, where the frames are
     powers: Array  #: (M,), on the host, falling
-    W: Array | None = None  #: (M, K): given rows of atoms that are not learned; None: unknown
+    W: Array | None = None  #: (M, K): the caller's rows for atoms that are not learned
 
     def share(self, P: int) -> float:
         """Return the share of the energy that the first P atoms hold."""
@@ -115,7 +115,7 @@ class Subspace:
     def with_rows(self, iterate: Iterate, P: int) -> Array:
         """Return W with P rows.
 
-        New ones are those that are given, or such that WH is the mean power of the atom on average.
+        New ones are those of the caller, or such that WH is the mean power of the atom on average.
         """
         xp, (n, K) = namespace(iterate.W), iterate.W.shape
         if self.W is not None:

@@ -88,7 +88,7 @@ def noise_level(data: Data) -> float:
     """
     V = np.square(data.Y).mean(axis=0)
     quiet = V[np.argsort(V.mean(axis=1))[: max(1, int(QUIETEST * len(V)))]]
-    C = data.Y.shape[0]  # V is the mean of so many squares
+    C = data.Y.shape[0]  # V is the mean of C squares
     return float(np.quantile(quiet, QUIETEST) / (2 / C * gammaincinv(C / 2, QUIETEST)))
 
 

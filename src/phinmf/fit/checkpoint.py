@@ -18,9 +18,9 @@ from typing import Any
 
 from phinmf import arrays, checks, storage
 from phinmf.algorithm.alternate import Save
-from phinmf.algorithm.annealing import Stage
 from phinmf.algorithm.model import Iterate, Sample
 from phinmf.algorithm.run import Run, Snapshot
+from phinmf.algorithm.schedule import Stage
 from phinmf.entries import Entry, checked, packed, prefixed, without_prefix
 from phinmf.result import History
 from phinmf.storage import previous

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays
 from phinmf._types import AnyArray, Array, Indices, Mask
-from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.options import Options
+from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import lazy
 from phinmf.arrays.cluster_tasks import in_memory
@@ -27,21 +27,21 @@ from phinmf.once import once
 
 @dataclass(frozen=True)
 class Data:
-    """Frames as they were given, and as Algorithm 1 sees them."""
+    """The frames of a caller, and those that Algorithm 1 sees."""
 
-    frames: AnyArray  #: (C, M, N) as given, an array, a tensor or a dask array
-    frame_weights: Array | None  #: (N,) as given
-    unit: float  #: what sums must be multiplied by to be in the unit of the given weights
+    frames: AnyArray  #: (C, M, N) of the caller: an array, a tensor or a dask array
+    frame_weights: Array | None  #: (N,) of the caller
+    unit: float  #: what sums must be multiplied by to be in the unit of these weights
     Y: AnyArray  #: (C, M, n): the frames of the fit, at unit power
     scale: float  #: root mean square that they had
     weights: Array | None  #: (n,), all positive; None: all are 1
-    used: Indices | slice  #: which of the given frames have a weight
+    used: Indices | slice  #: which of the caller's frames have a weight
     columns: Indices | slice  #: of Y, for each of those frames
     links: Mask | None  #: (n,): whether each frame of the fit follows the one before; None: all do
 
     @property
     def n_used(self) -> int:
-        """Number of given frames that have a weight."""
+        """Number of the caller's frames that have a weight."""
         return self.frames.shape[2] if isinstance(self.used, slice) else len(self.used)
 
     @once
@@ -56,23 +56,25 @@ class Data:
 
     @once
     def digest(self) -> str:
-        """A text that identifies the frames and their weights as they were given."""
+        """A text that identifies the frames and the weights of the caller."""
         return digest_of_frames(self.frames, self.frame_weights)
 
     def schedule(
         self, options: Options, subspace: Subspace | None = None, n_atoms: int | None = None
     ) -> Schedule:
-        """The schedule of a run on these frames."""
+        """Return the schedule of a run on these frames."""
         C, M, N = self.Y.shape
         whole = self.weights is None or bool((self.weights % 1 == 0).all())
         if self.weights is not None and whole:
             N = int(self.weights.sum())
-        o = options
-        may_sample = whole and not o.penalty.smoothness  # a sample has no neighbours
         return Schedule(
-            o.anneal, o.floor, (C, M, N), o.max_iter, o.max_time, may_sample, subspace, n_atoms,
-            o.tol, arrays.dtype_of(self.Y),
-        )  # fmt: skip
+            options,
+            (C, M, N),
+            arrays.dtype_of(self.Y),
+            may_sample=whole and not options.smoothness,  # a sample has no neighbours
+            subspace=subspace,
+            n_atoms=n_atoms,
+        )
 
 
 def data_of(

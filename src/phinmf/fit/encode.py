@@ -57,7 +57,7 @@ def encode(
 
     Each frame starts from its own best flat model and stops when it has converged. So its result
     does not depend on the other frames, up to rounding, which depends on the number of columns of
-    a product. Only smooth activations depend on their neighbours, to which `links` are given. If a
+    a product. Only smooth activations depend on their neighbours; `links` say which. If a
     device is named, the frames stay where they are, and shards of them compute there.
     """
     weights, weight_unit = in_own_unit(weights)

@@ -83,7 +83,7 @@ class InitialFactors:
 def initial_factors(
     W: ArrayLike | None, H: ArrayLike | None, fixed: Fixed, n_components: int, data: Data
 ) -> InitialFactors:
-    """Check the factors that were given for all frames, some of which are used."""
+    """Check the factors that a caller passes for all of his frames."""
     M, K, N = data.Y.shape[1], n_components, data.frames.shape[2]
     columns = arrays.zeros((M, 0), data.Y, np.float64)
     activations, unit = None, None

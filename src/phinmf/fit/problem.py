@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Components, Fixed, RandomState
 from phinmf.algorithm.alternate import alternate
-from phinmf.algorithm.annealing import SINGLE_PAYS, Schedule
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Outcome, Run
+from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.fit import scaling
@@ -68,7 +68,7 @@ class Problem:
         """
         data = self.data
         callbacks = [in_units(callback, data.unit, data.scale) for callback in callbacks]
-        problem = self.in_threads(jobs) if jobs > 1 else self
+        problem = self.sharing_threads(jobs) if jobs > 1 else self
 
         def restart(number: int, callback: Callback | None) -> Result:
             if began is not None:
@@ -81,8 +81,8 @@ class Problem:
 
         return in_threads(restart, callbacks, jobs) if jobs > 1 else in_turn(restart, callbacks)
 
-    def in_threads(self, jobs: int) -> Problem:
-        """The same for restarts in threads: these share the processors and their common start."""
+    def sharing_threads(self, jobs: int) -> Problem:
+        """Return the same problem for restarts in threads, which share the processors."""
         problem = self
         if self.options.n_threads is None:
             n_threads = max(1, available() // jobs)
@@ -139,7 +139,7 @@ class Problem:
         return start
 
     def start_of_Phi(self, rng: np.random.Generator | None) -> tuple[Array, Array | None]:
-        """Where Φ starts, on the device of the frames, and what given columns are multiplied by.
+        """Return the start of Φ, and the matrix that the caller's columns of W are multiplied by.
 
         If few atoms are learned, they replace the strongest ones, and W is carried over to these.
         """
@@ -153,7 +153,7 @@ class Problem:
 
     @once
     def common_start(self) -> tuple[Array, Array | None]:
-        """Where Φ starts in all restarts, if nothing is drawn."""
+        """The start of Φ in all restarts, if nothing is drawn."""
         return self.start_of_Phi(None)
 
     @once
@@ -177,7 +177,7 @@ class Problem:
 
     @property
     def begins_coarse(self) -> bool:
-        """Whether runs begin with few atoms: only where nothing that was given would be lost."""
+        """Whether runs begin with few atoms: not if factors of the caller would be lost."""
         large = math.prod(self.data.Y.shape) >= COARSE_PAYS
         return self.options.begins_coarse and large and not self.initial.used
 

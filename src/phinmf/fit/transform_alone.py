@@ -1,4 +1,4 @@
-"""The transform alone, for a given model of the power: the paper's first experiments."""
+"""The transform alone, for a fixed model of the power: the paper's first experiments."""
 
 from __future__ import annotations
 

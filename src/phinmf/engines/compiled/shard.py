@@ -20,7 +20,6 @@ import importlib
 import math
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -86,6 +85,10 @@ class Shard:
         self.frames = slice(start, chosen[-1].stop)  #: of the N frames
         self.blocks = [slice(b.start - start, b.stop - start) for b in chosen]  #: of its frames
         self.weights, self.equal = np.array(weights), equal
+        family = compiled_family(divergence)
+        if family is None:
+            raise TypeError(f"no kernels are compiled for {divergence!r}: use the array engine")
+        self.family = int(family)  #: the divergence as the kernels know it
         self.divergence = divergence
         self.workers = workers
         self.scratch = scratch or Scratch()
@@ -95,14 +98,6 @@ class Shard:
         blocks = slice(self.first, self.first + len(self.blocks))
         workers = Workers(self.workers.n_threads)
         return Shard, (self.N, blocks, self.weights, self.equal, self.divergence, workers)
-
-    @cached_property
-    def family(self) -> int:
-        """The divergence as the kernels know it."""
-        family = compiled_family(self.divergence)
-        if family is None:
-            raise TypeError(f"no kernels are compiled for {self.divergence!r}")
-        return int(family)
 
     # the transform
 

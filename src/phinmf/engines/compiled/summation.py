@@ -91,18 +91,18 @@ def total(n: int, nodes: Iterable[Node]) -> list[Any]:
     return [np.require(s, requirements="W") if isinstance(s, np.ndarray) else s for s in whole.sums]
 
 
-def stretches_of(n: int, wanted: int) -> list[slice]:
-    """Cut n blocks into stretches of nearly equal length, each made of few nodes.
+def stretches_of(n: int, number: int) -> list[slice]:
+    """Cut n blocks into this number of stretches of nearly equal length, each made of few nodes.
 
-    A power of two gives one node each; other numbers two at most. There are fewer stretches than
-    wanted if there are not so many blocks.
+    A power of two gives one node each; other numbers two at most. There are fewer stretches if
+    there are not so many blocks.
     """
-    least = wanted if wanted & (wanted - 1) == 0 else 1.5 * wanted
+    least = number if number & (number - 1) == 0 else 1.5 * number
     edges = [0, n]
     while len(edges) - 1 < least and len(edges) - 1 < n:
         middles = [(a + b) // 2 for a, b in itertools.pairwise(edges)]
         edges = sorted({*edges, *middles})
     nodes = len(edges) - 1
-    wanted = min(wanted, nodes)
-    picked = [edges[nodes * i // wanted] for i in range(wanted + 1)]
+    number = min(number, nodes)
+    picked = [edges[nodes * i // number] for i in range(number + 1)]
     return [slice(a, b) for a, b in itertools.pairwise(picked)]
