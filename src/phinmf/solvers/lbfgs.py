@@ -173,7 +173,7 @@ class LBFGS(Solver):
         self, Phi: Array, objective: Objective, n_iter: int, memory: Pairs | None = None
     ) -> Descent:
         """Make at most `n_iter` steps; `memory` has the pairs of earlier updates."""
-        if memory is None or memory.M != len(Phi):  # a longer schedule may go back to fewer atoms
+        if memory is None or len(Phi) != memory.M:  # a longer schedule may go back to fewer atoms
             memory = self.empty(Phi)
         state = Descent.start(Phi, objective, memory)
         metric, dtype = memory.metric, dtype_of(state.G)
