@@ -1,8 +1,4 @@
-"""10 minutes and 10 hours of 44.1 kHz stereo, M = 1764: what a whole fit takes.
-
-``amounts.py`` measures on this machine; ``amounts.py table`` puts what was measured and what
-follows from it into one table.
-"""
+"""10 minutes of 44.1 kHz stereo, M = 1764: what a whole fit takes."""
 
 from __future__ import annotations
 
@@ -10,8 +6,7 @@ import argparse
 import resource
 
 import numpy as np
-from _amounts_table import table
-from _common import machine, timed, write_csv
+from _common import machine, table, timed, write_csv
 from _stereo_sound import StereoSound
 
 import phinmf
@@ -44,20 +39,17 @@ def measured(minutes: float, Y: np.ndarray, call: str, how: dict) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["measure", "table"], default="measure")
     parser.add_argument("--minutes", type=float, nargs="+", default=[10.0])
     options = parser.parse_args()
     print(machine())
-    if options.what == "table":
-        print(write_csv("amounts", table()))
-        return
     rows = []
     for minutes in options.minutes:
         Y, seconds = timed(StereoSound(minutes).frames)
         print(f"{minutes:g} minutes, frames {Y.shape}, made in {seconds:.1f} s", flush=True)
         for call, how in WAYS.items():
             rows.append(measured(minutes, Y, call, how))
-            print(write_csv("amounts_cpu", rows))
+            print(write_csv("amounts", rows))
+    print(table(rows, {"minutes": "minutes", "call": "call", "seconds": "s"}))
 
 
 if __name__ == "__main__":

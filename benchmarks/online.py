@@ -5,13 +5,11 @@ What is compared is `TLNMF.score` on frames that neither has seen. The share
     (score of one pass - score of the DCT) / (score of all at once - score of the DCT)
 
 is how much is kept of what learning the transform gains; the DCT is plain NMF of all frames in it.
-
-    python benchmarks/online.py [kind …]
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -89,12 +87,16 @@ KINDS: dict[str, tuple[Callable[[int], Split], int, dict[str, Any]]] = {
 }
 
 
-def main(chosen: list[str]) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, help="only these; writes no results")
+    options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine())
     rows = []
-    for kind, (frames, K, how) in KINDS.items():
-        for seed in SEEDS if kind in chosen or not chosen else ():
+    for kind in options.kinds or KINDS:
+        frames, K, how = KINDS[kind]
+        for seed in SEEDS:
             learn, out = (Y.T for Y in frames(seed))
             scores, seconds = {}, {}
             for name, more in {"dct": {"solver": None}, "all": {}, "stream": {}}.items():
@@ -113,8 +115,9 @@ def main(chosen: list[str]) -> None:
             row |= {"share": share}
             rows.append(row | {f"{name}_seconds": f"{seconds[name]:.1f}" for name in seconds})
             print(rows[-1], flush=True)
-    write_csv("online", rows)
+    if not options.kinds:
+        write_csv("online", rows)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

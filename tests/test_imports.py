@@ -1,15 +1,17 @@
 """Imports go one way: a module may import only from layers below its own."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
 import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import get_origin
 
 import pytest
-from reference import listed
+from reference import PUBLIC, listed
 
 import phinmf
 
@@ -32,7 +34,7 @@ LAYERS = [
     {"analysis"},
     {"unmixing"},
     {"report"},
-    {"unmixed"},
+    {"unmixed", "unmix_file"},
     {"unmix_api"},
     {"studio"},
     {"cli"},
@@ -129,6 +131,15 @@ def test_modules_of_the_reference_are_attributes_and_nothing_else_is_completed()
     assert set(ast.literal_eval(done.stdout)) == packages | set(phinmf.__all__)
     with pytest.raises(AttributeError, match="'phinmf' has no attribute 'report_'"):
         _ = phinmf.report_
+
+
+def test_the_reference_lists_every_public_name():
+    documented = {id(value) for value in listed().values()}
+    for module in PUBLIC:
+        for name in importlib.import_module(module).__all__:
+            value = getattr(importlib.import_module(module), name)
+            if name != "__version__" and get_origin(value) is None:  # no alias of types
+                assert id(value) in documented, f"{module}.{name}"
 
 
 def test_fits_of_numpy_arrays_load_neither_torch_nor_dask():

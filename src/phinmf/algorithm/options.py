@@ -72,6 +72,11 @@ def solver_of(name: str, solver: Any) -> Solver | None:
     return SOLVERS[checks.choice(name, solver, names)]()
 
 
+def engine_name(name: str, engine: Any) -> Any:
+    """Return the name of an engine, also of one that was added to the registry, or "auto"."""
+    return checks.choice(name, engine, ["auto", *ENGINES])
+
+
 def divergence_of(name: str, divergence: Any) -> Divergence:
     """Return the divergence of a name, or a divergence unchanged."""
     if isinstance(divergence, str):
@@ -176,9 +181,7 @@ class Options:
     max_iter: Option[int, int] = Option(100, checks.count)
     max_time: Option[float | None, float | None] = Option(None, checks.number, optional=True)
     tol: Option[float, float] = Option(2e-4, checks.number)
-    engine: Option[EngineName, EngineName] = Option(
-        "auto", partial(checks.choice, choices=["auto", *ENGINES])
-    )
+    engine: Option[EngineName, EngineName] = Option("auto", engine_name)
     n_threads: Option[int | None, int | None] = Option(
         None, partial(checks.count, least=1), optional=True
     )
