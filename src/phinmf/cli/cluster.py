@@ -18,7 +18,7 @@ from phinmf.cli.text import shown
 if TYPE_CHECKING:
     from phinmf.arrays.cluster_tasks import ClusterTask
     from phinmf.arrays.cluster_watch import Watch
-    from phinmf.cli.request import Request
+    from phinmf.unmix_file import Request
     from phinmf.unmixing.record import FolderRecord
 
 
@@ -39,7 +39,8 @@ def tasks(
         asked = [absolute(request) for request in asked]
         check_readable(watch, [request.path for request in asked])
         if len(asked) == 1:
-            yield asked[0], partial(unmix_one, asked[0], typed.quiet, on_cluster=True)
+            request = replace(asked[0], on_cluster=True)
+            yield request, partial(unmix_one, request, typed.quiet)
             return
         send = partial(client.submit, on_worker, pure=False)
         work = [ClusterTask(watch, partial(send, request)) for request in asked]
@@ -78,6 +79,8 @@ def on_worker(request: Request) -> FolderRecord:
 
 def outcome(request: Request, errand: ClusterTask, quiet: bool) -> FolderRecord:
     """Wait until a worker has unmixed a file, and return its record."""
+    from phinmf.unmixing.null_test import adds_up
+
     record: FolderRecord = errand.result()
     folder = request.output.folder
     if not folder.exists():
@@ -87,7 +90,7 @@ def outcome(request: Request, errand: ClusterTask, quiet: bool) -> FolderRecord:
         )
     if not quiet:
         K = len(record.components)
-        text = f"{request.path.name}: {K} components in {folder}; {record.adds_up}"
+        text = f"{request.path.name}: {K} components in {folder}; {adds_up(record)}"
         print(shown(text), file=sys.stderr)  # standard output is only for results
         for line in lines(folder, record):
             print(f"{shown(request.path.name)}: {line}", file=sys.stderr)
