@@ -65,7 +65,8 @@ def main() -> None:
             "learning": round(result["seconds"]["learning"], 1),
             "streaming": round(result["seconds"]["streaming"], 1),
             "peak_gigabytes": round(int(done.stdout) * 1024 / 1e9, 2),
-            "null_test": result["adds_up"],
+            "exact": result["exact"],
+            "null_test_db": result["null_test"]["db"],
         }
         print(row)
         rows.append(row)

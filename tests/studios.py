@@ -13,7 +13,7 @@ import sound_files
 from phinmf.audio import files
 from phinmf.studio.serving import Server
 from phinmf.studio.session import Session
-from phinmf.unmixing.folder import unmix_file
+from phinmf.unmix_file import Request, unmix_file
 from phinmf.unmixing.options import Output, UnmixOptions
 
 PATIENCE = 60.0  #: seconds, on a busy machine
@@ -132,5 +132,5 @@ def unmixed(folder, sound=None, **how):
         recording.parent.mkdir(parents=True, exist_ok=True)
         sound_files.write(recording, sound)
     options = UnmixOptions(**{**vars(QUICK), **how})
-    unmix_file(files.excerpt(recording), Output(folder), options)
+    unmix_file(Request(files.excerpt(recording), Output(folder), options, page=False))
     return folder

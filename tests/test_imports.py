@@ -34,7 +34,7 @@ LAYERS = [
     {"analysis"},
     {"unmixing"},
     {"report"},
-    {"unmixed"},
+    {"unmixed", "unmix_file"},
     {"unmix_api"},
     {"studio"},
     {"cli"},

@@ -99,7 +99,7 @@ class Unmixing:
             Decibels, the same for all components.
         overwrite : bool
             Replace a folder that was written before, if it holds nothing else and its files were
-            not changed.
+            not changed since.
 
         Returns
         -------
@@ -109,18 +109,15 @@ class Unmixing:
         from phinmf.audio.sample_format import SampleFormat
         from phinmf.report.folder import write_report
         from phinmf.unmixing.folder import Origin, write_folder
-        from phinmf.unmixing.planning import planned
+        from phinmf.unmixing.placing import new_folder
 
         own = SampleFormat("WAV", "DOUBLE" if self.mixture.dtype == np.float64 else "FLOAT")
         if subtype is None and format is None:
             subtype = "FLOAT"
-        output = Output(
-            storage.named(folder, "folder"), format, subtype, filename, gain, overwrite,
-            how_to_overwrite="pass overwrite=True",
-        )  # fmt: skip
+        output = Output(storage.named(folder, "folder"), format, subtype, filename, gain)
         source = ArraySource(columns(self.mixture), self.sample_rate)
-        plan = planned(output, source, own, self.model.K)
-        write_folder(source, self.model, plan, Origin(), finish=write_report)
+        with new_folder(output.folder, overwrite, (), "pass overwrite=True") as new:
+            write_report(write_folder(new, source, self.model, output, Origin(own)))
         return output.folder
 
     def plot_atoms(self, n: int = 6) -> Figure:

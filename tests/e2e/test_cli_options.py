@@ -3,8 +3,8 @@
 import pytest
 from sound_files import tones, write
 
+from phinmf import unmix_file
 from phinmf.cli import main
-from phinmf.unmixing import folder
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def song(tmp_path, monkeypatch):
     def learn(*_, **__):
         raise AssertionError("options are to be checked before anything is learned")
 
-    monkeypatch.setattr(folder, "learn", learn)
+    monkeypatch.setattr(unmix_file, "learn", learn)
     return tmp_path
 
 

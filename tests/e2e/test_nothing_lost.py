@@ -9,8 +9,9 @@ from kept import QUICK, everything, unchanged_by
 from sound_files import RATE, integers, tones, write
 
 import phinmf
+from phinmf import unmix_file
 from phinmf.cli import main
-from phinmf.unmixing import folder, sums
+from phinmf.unmixing import sums
 
 
 @pytest.fixture
@@ -33,6 +34,11 @@ FOREIGN = {
     "a folder": lambda out: (out / "takes").mkdir(),
     "a link": lambda out: (out / "link").symlink_to(out.parent),
     "a changed file": lambda out: (out / "component_01.wav").write_bytes(b"edited"),
+    "a changed file of the same size": lambda out: (
+        later := (out / "component_01.wav").stat().st_mtime + 1,
+        (out / "component_01.wav").write_bytes((out / "component_02.wav").read_bytes()),
+        os.utime(out / "component_01.wav", (later, later)),
+    ),
     "a changed result": lambda out: (out / "result.json").write_text(
         (out / "result.json").read_text().replace("component_01.wav", "../../song.wav")
     ),
@@ -91,13 +97,13 @@ def test_an_own_folder_and_an_empty_one_are_replaced(here):
 def test_what_is_added_while_it_learns_is_kept(here, monkeypatch):
     write(here / "song.wav")
     assert main(["unmix", "song.wav", *QUICK]) == 0
-    learn = folder.learn
+    learn = unmix_file.learn
 
     def slowly(*how):
         (here / "out/song/thesis.tex").write_text("years of work")
         return learn(*how)
 
-    monkeypatch.setattr(folder, "learn", slowly)
+    monkeypatch.setattr(unmix_file, "learn", slowly)
     before = everything(here / "out/song")
     assert main(["unmix", "song.wav", *QUICK, "--overwrite"]) == 1
     assert everything(here / "out") == {
@@ -146,7 +152,7 @@ def test_a_second_rename_that_fails_is_rolled_back(here, monkeypatch, capsys):
     before, rename = everything(here), os.rename
 
     def fails(source, target):
-        if str(target).endswith("out/song") and str(source).endswith("new"):
+        if str(target).endswith("out/song") and str(source).endswith("new/song"):
             raise OSError(5, "Input/output error")
         rename(source, target)
 
@@ -210,9 +216,6 @@ def test_the_demo_keeps_what_it_did_not_write(here, capsys):
     (here / "dm/example").mkdir(parents=True)
     (here / "dm/example/thesis.tex").write_text("years of work")
     unchanged_by(here, capsys, ["demo", "-o", "dm"], "thesis.tex", "is not replaced")
-    shutil.rmtree(here / "dm/example")
-    (here / "dm/example.wav").write_text("my own")
-    unchanged_by(here, capsys, ["demo", "-o", "dm"], "is not the file of the demo")
 
 
 def test_a_new_grouping_takes_the_place_of_the_one_before(here, capsys):
@@ -234,7 +237,7 @@ def test_a_new_grouping_takes_the_place_of_the_one_before(here, capsys):
             integers(here / "song.wav").tolist()
         )
     result = json.loads((out / "result.json").read_text(encoding="utf-8"))
-    assert result["groups_add_up"] == "the groups add up to the components bit for bit"
+    assert result["groups_null_test"]["exact"]
     assert set(result["files"]) == own - {"result.json"} | groups
     assert [p.name for p in (here / "out").iterdir()] == ["song"]
     capsys.readouterr()
@@ -277,16 +280,14 @@ def test_two_groupings_at_the_same_time(here, monkeypatch, capsys):
 
 @pytest.mark.parametrize("kind", ["path", "link", "fifo", "page"])
 def test_a_report_stays_in_its_folder(here, capsys, kind):
-    from phinmf.unmixing import ownership
-
     write(here / "song.wav")
     write(here / "secret.wav")
     assert main(["unmix", "song.wav", *QUICK]) == 0
     out = here / "out/song"
     if kind == "path":
-        content = ownership.read_sealed(out)
+        content = json.loads((out / "result.json").read_bytes())
         content["components"][0]["file"] = "../../secret.wav"
-        ownership.write_sealed(out, content)
+        (out / "result.json").write_text(json.dumps(content))
     elif kind == "page":
         (out / "report.html").symlink_to(here / "secret.wav")
     else:

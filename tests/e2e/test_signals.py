@@ -9,6 +9,7 @@ import pytest
 from sound_files import tones, write
 
 import phinmf
+from phinmf import unmix_file
 from phinmf.cli import main
 from phinmf.unmixing import folder, ownership, placing
 
@@ -47,7 +48,7 @@ def assert_whole(out):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
-    ("owner", "where"), [(folder, "learn"), (folder, "measure"), (phinmf.UnmixModel, "save")]
+    ("owner", "where"), [(unmix_file, "learn"), (folder, "measure"), (phinmf.UnmixModel, "save")]
 )
 def test_a_signal_at_any_time_leaves_nothing(here, monkeypatch, capsys, name, owner, where):
     number = getattr(signal, name)
@@ -102,15 +103,15 @@ def test_a_signal_that_is_ignored_stays_ignored(here):
     """As by nohup, and in scripts that run in the background."""
     code = (
         "import os, signal, sys\n"
-        "from phinmf.unmixing import folder\n"
+        "from phinmf import unmix_file\n"
         "from phinmf.cli import main\n"
         "numbers = [signal.SIGHUP, signal.SIGINT]\n"
         "for number in numbers: signal.signal(number, signal.SIG_IGN)\n"
-        "learn = folder.learn\n"
+        "learn = unmix_file.learn\n"
         "def signalled(*given):\n"
         "    for number in numbers * 2: os.kill(os.getpid(), number)\n"
         "    return learn(*given)\n"
-        "folder.learn = signalled\n"
+        "unmix_file.learn = signalled\n"
         f"sys.exit(main(['unmix', 'song.wav', *{QUICK}]))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=here).returncode == 0

@@ -1,6 +1,5 @@
 """What is said of the files that were written is true of the disk."""
 
-import json
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from sound_files import tones, write
 
 from phinmf.audio import files, writing
 from phinmf.cli import main
+from phinmf.unmixing import null_test, ownership
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def here(tmp_path, monkeypatch):
 
 def adds_up(here, *how):
     assert main(["unmix", "song.wav", *QUICK, "--overwrite", *how]) == 0
-    result = json.loads((here / "out/song/result.json").read_text(encoding="utf-8"))
-    return result["adds_up"], result["null_test_db"]
+    record = ownership.read(here / "out/song")
+    return null_test.adds_up(record), record.null_test.db
 
 
 def test_what_is_said_of_24_bits_is_true(here):
@@ -88,6 +88,7 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.{0}, ({1}, {1}))
 from phinmf.cli import main
+from phinmf.unmixing import null_test, ownership
 sys.exit(main({2}))
 """
 

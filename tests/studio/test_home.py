@@ -134,7 +134,7 @@ def test_a_damaged_take_is_left_out(home, wav):
         studio.upload(wav)
         studio.until(idle)
     listing = home / "song/whole/result.json"
-    listing.write_text(listing.read_text().replace("WAV", "WAX"))
+    listing.write_text(listing.read_text()[:-20])
     before = everything(home / "song/whole")
     with running(home) as studio:
         (recording,) = studio.until(idle)["recordings"]

@@ -27,14 +27,14 @@ def held(monkeypatch):
 
         unmix, carry = jobs.unmix_file, session.Session._grouped
 
-        def unmix_file(recording, output, options, progress):
+        def unmix_file(request, progress):
             here("reading")
 
             def reported(stage, share):
                 here(stage)
                 progress(stage, share)
 
-            return unmix(recording, output, options, progress=reported)
+            return unmix(request, progress=reported)
 
         def grouped(self, recording, job):
             here("carrying")

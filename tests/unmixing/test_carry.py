@@ -6,8 +6,8 @@ import soundfile
 
 from phinmf.audio import files
 from phinmf.audio.example import example
+from phinmf.unmix_file import Request, unmix_file
 from phinmf.unmixing.carry import carried
-from phinmf.unmixing.folder import unmix_file
 from phinmf.unmixing.mix import Group, Mix
 from phinmf.unmixing.options import Output, UnmixOptions
 from phinmf.unmixing.saved_mix import save_mix
@@ -25,7 +25,7 @@ def piece(tmp_path_factory):
         stretch = files.excerpt(recording).stretch(start, seconds)
         options = UnmixOptions(n_components=K, seed=seed, solver=None)
         new = folder / f"take {len(list(folder.iterdir()))}"
-        unmix_file(stretch, Output(new), options)
+        unmix_file(Request(stretch, Output(new), options, page=False))
         return new
 
     return made, take

@@ -60,13 +60,13 @@ def test_everything_in_groups_leaves_no_rest(tmp_path):
     assert one.message == "1 file that holds the recording bit for bit"
 
 
-def test_bit_for_bit_is_a_fact_of_the_record_and_not_its_sentence(tmp_path):
+def test_bit_for_bit_is_a_fact_of_the_record(tmp_path):
     folder, _ = made(tmp_path)
     record = ownership.read(folder)
     assert record.exact
-    ownership.write(folder, replace(record, adds_up="in other words"), add=[])
     assert "recording bit for bit" in export(folder, tmp_path / "yes", "components").message
-    ownership.write(folder, replace(record, exact=False, adds_up="nearly"), add=[])
+    nearly = replace(record.null_test, exact=False, db=-100.0)
+    ownership.write(folder, replace(record, exact=False, null_test=nearly), add=[])
     assert "recording bit for bit" not in export(folder, tmp_path / "no", "components").message
 
 
@@ -98,7 +98,7 @@ def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "dangling").symlink_to("nowhere")
     for name in ("new", "dangling", "song"):
         before = everything(tmp_path)
-        with pytest.raises(FileExistsError, match="choose another folder$"):
+        with pytest.raises(FileExistsError, match="choose another folder, or name one"):
             export(folder, tmp_path / name, "components")
         assert everything(tmp_path) == before
 

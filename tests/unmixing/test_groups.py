@@ -10,7 +10,6 @@ from phinmf.cli import main
 from phinmf.cli.grouping import as_text, named, parsed, ranges
 from phinmf.unmixing import ownership
 from phinmf.unmixing.mix import Group, Level, Mix
-from phinmf.unmixing.placing import replace_listing
 
 QUICK = ["-k", "4", "--window", "64", "--max-time", "0.3", "--quiet"]
 
@@ -60,7 +59,7 @@ def test_groups_are_saved_with_the_levels_and_colours_of_before(out):
     before = ownership.read(out)
     levels = [Level(-3.0), Level(), Level(muted=True), Level()]
     mix = Mix([Group("hum", [2], 0), Group("Bass", [1], 5)], levels, revision=7)
-    replace_listing(out, before, dataclasses.replace(before, mix=mix))
+    ownership.write(out, dataclasses.replace(before, mix=mix), add=[])
     assert main(["unmix", "out/song", "--quiet", "--group", "new=1 bass=2,3 other=4"]) == 0
     saved = ownership.read(out).mix
     assert saved.levels == levels
@@ -77,7 +76,7 @@ def test_groups_that_were_chosen_in_the_studio_are_written(out, capsys):
     assert "out/song has no saved groups" in capsys.readouterr().err
     before = ownership.read(out)
     chosen = [Group("lead guitar", [2, 3], 4), Group("empty", [], 1)]
-    replace_listing(out, before, dataclasses.replace(before, mix=Mix(chosen, revision=2)))
+    ownership.write(out, dataclasses.replace(before, mix=Mix(chosen, revision=2)), add=[])
     assert main(["unmix", "out/song", "--groups", "saved"]) == 0
     record = ownership.read(out)
     assert record.mix == Mix(chosen, revision=3)
@@ -91,7 +90,7 @@ def test_groups_that_are_replaced_can_be_typed_again(out, capsys):
     told = 'out/song: the earlier groups were replaced; to get them back: --group "{}"'
     before = ownership.read(out)
     chosen = [Group("2 guitars", [2, 3], 4), Group("bass", [1], 0), Group("empty", [], 1)]
-    replace_listing(out, before, dataclasses.replace(before, mix=Mix(chosen, revision=2)))
+    ownership.write(out, dataclasses.replace(before, mix=Mix(chosen, revision=2)), add=[])
     assert main(["unmix", "out/song", "--groups", "saved"]) == 0
     assert "replaced" not in capsys.readouterr().err
     assert main(["unmix", "out/song", "--groups", "2"]) == 0

@@ -8,6 +8,7 @@ from studios import unmixed
 
 from phinmf.unmixing import ownership
 from phinmf.unmixing.mix import Group, Level, Mix, check_mix, check_name
+from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.saved_mix import MixChanged, save_mix, stored
 
 GOOD = ["drums", "Lead guitar (left)", "Bass & co", "ваще", "1", "rest of it"]
@@ -51,7 +52,7 @@ def folder(tmp_path):
 
 
 def test_saving_changes_the_listing_alone(folder):
-    before = everything(folder)
+    before, unsaved = everything(folder), ownership.read(folder)
     record = save_mix(folder, Mix([Group("drums", [1, 2], 4)], [Level(-3.0)] * 3))
     after = everything(folder)
     assert record == ownership.read(folder)
@@ -59,7 +60,10 @@ def test_saving_changes_the_listing_alone(folder):
     assert {name for name in after if after[name] != before.get(name)} == {"result.json"}
     assert after.keys() == before.keys()
     assert [path.name for path in folder.parent.iterdir()].count("song") == 1
-    assert ownership.ours(folder, "component_01.wav")
+    ownership.replaceable(folder)  # it is still a folder of this program
+    with pytest.raises(FileExistsError, match="meanwhile"), exchange(folder, unsaved) as new:
+        ownership.write(new, unsaved, add=[])
+    assert ownership.read(folder) == record
 
 
 def test_an_old_revision_is_refused_with_what_is_stored(folder):

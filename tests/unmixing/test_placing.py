@@ -53,6 +53,6 @@ def test_many_at_once_share_the_folders_above_them(tmp_path):
 
 def test_a_link_to_nothing_is_not_tried_for_ever(tmp_path):
     (tmp_path / "many").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(FileExistsError), workshop(tmp_path / "many" / "one"):
+    with pytest.raises(OSError, match="cannot be written"), workshop(tmp_path / "many" / "one"):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["many"]

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from sound_files import tones, write
 
+from phinmf import unmix_file
 from phinmf.audio import files
+from phinmf.unmix_file import Request
 from phinmf.unmixing import folder, preview
 from phinmf.unmixing.options import Output, UnmixOptions
 from phinmf.unmixing.preview import PreviewKeeper, preview_of
@@ -38,10 +40,11 @@ def test_the_keeper_keeps_a_stretch_from_the_middle(rng, length, size):
 def test_the_page_gets_what_is_on_the_disk(tmp_path, monkeypatch, format, subtype):
     monkeypatch.setattr(preview, "SECONDS", 0.5)
     path = write(tmp_path / "song.wav", tones(100_000, 2))
-    got = []
     output = Output(tmp_path / "out", format=format, subtype=subtype, gain=-3.0)
-    folder.unmix_file(files.excerpt(path), output, OPTIONS, finish=got.append)
-    (kept,), read = got, folder.read_folder(tmp_path / "out")
+    written, write_report = [], unmix_file.write_report
+    monkeypatch.setattr(unmix_file, "write_report", lambda one: written.append(one) or one.record)
+    unmix_file.unmix_file(Request(files.excerpt(path), output, OPTIONS))
+    (kept,), read = written, folder.read_folder(tmp_path / "out")
     assert kept.preview.start == read.preview.start == 48_000
     assert np.array_equal(kept.preview.components, read.preview.components)
     assert kept.record == read.record
@@ -49,15 +52,17 @@ def test_the_page_gets_what_is_on_the_disk(tmp_path, monkeypatch, format, subtyp
         if field.name not in ("Phi", "history"):
             assert np.array_equal(getattr(kept.model, field.name), getattr(read.model, field.name))
     assert np.allclose(kept.model.Phi, read.model.Phi, atol=1e-15)
+    assert write_report(read).files.keys() == {*read.record.files, "report.html"}
 
 
-def test_a_page_that_fails_leaves_no_folder(tmp_path):
+def test_a_page_that_fails_leaves_no_folder(tmp_path, monkeypatch):
     path = write(tmp_path / "a.wav")
 
     def fails(unmixed):
         assert {p.name for p in unmixed.path.iterdir()} >= {"result.json", "model.npz"}
         raise ZeroDivisionError
 
+    monkeypatch.setattr(unmix_file, "write_report", fails)
     with pytest.raises(ZeroDivisionError):
-        folder.unmix_file(files.excerpt(path), Output(tmp_path / "out"), OPTIONS, finish=fails)
+        unmix_file.unmix_file(Request(files.excerpt(path), Output(tmp_path / "out"), OPTIONS))
     assert [p.name for p in tmp_path.iterdir()] == ["a.wav"]

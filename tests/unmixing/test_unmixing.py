@@ -9,11 +9,13 @@ import soundfile
 from sound_files import RATE, integers, tones, write
 
 import phinmf
+import phinmf.unmix_file
 from phinmf.audio import files
 from phinmf.cli import main
-from phinmf.unmixing import folder as folders
+from phinmf.unmix_file import Request
 from phinmf.unmixing import groups
 from phinmf.unmixing.mix import Group
+from phinmf.unmixing.null_test import adds_up
 from phinmf.unmixing.options import Output, UnmixOptions
 from phinmf.unmixing.record import FolderRecord
 
@@ -22,7 +24,10 @@ QUICK = {"window": 64, "max_time": 0.3, "seed": 0}
 
 def unmix_file(path, output, options, start=0.0, duration=None, **more):
     recording = files.excerpt(path).stretch(start, duration)
-    return folders.unmix_file(recording, output, options, **more)
+    watched = {name: more.pop(name) for name in ("callback", "progress") if name in more}
+    return phinmf.unmix_file.unmix_file(
+        Request(recording, output, options, page=False, **more), **watched
+    )
 
 
 @pytest.mark.parametrize("channels", [None, 1, 2, 3])
@@ -84,7 +89,7 @@ def test_a_folder_is_complete_and_exact(tmp_path, subtype):
     assert sum(shares) == pytest.approx(1)
     assert shares == sorted(shares, reverse=True)
     if subtype == "FLOAT":
-        assert saved["null_test_db"] < -126
+        assert saved["null_test"]["db"] < -126
         assert not saved["exact"]
     else:
         assert sum(integers(folder / n) for n in names).tolist() == integers(path).tolist()
@@ -130,8 +135,8 @@ def test_silence_that_a_model_takes_apart_is_silence(tmp_path):
     path = write(tmp_path / "silence.wav", np.zeros(2000))
     noisy = Output(tmp_path / "out", format="MP3")
     result = unmix_file(path, noisy, UnmixOptions(), model=tmp_path / "model.npz")
-    assert result.null_test_db is None
-    assert "inf" not in result.adds_up
+    assert result.null_test.silent
+    assert "inf" not in adds_up(result)
 
 
 def test_what_is_there_stays_unless_asked(tmp_path):

@@ -82,19 +82,21 @@ def regrouped(folder: Path, wanted: Wanted, say: Callable[[str], object]) -> Fol
             say(f"{shown(page)} was changed since it was written, so it does not show these groups")
             return record
         say(f"{shown(folder)}: listen to {shown(page)}")
-        return ownership.read(folder)
+        return written
     return record
 
 
 def lines(folder: Path, record: FolderRecord) -> Iterator[str]:
     """Yield a line for each group that was written, and one about their sum."""
+    from phinmf.unmixing.null_test import groups_add_up
+
     for name, group in (record.groups or {}).items():
         share = sum(record.components[number - 1].share for number in group.components)
         components = f"component{'s' * (len(group.components) > 1)} {ranges(group.components)}"
         file = shown(folder / group.file)
         yield f"{shown(name)}: {components}, {100 * share:.0f} % of the energy, {file}"
-    if record.groups_add_up is not None:
-        yield record.groups_add_up
+    if (sentence := groups_add_up(record)) is not None:
+        yield sentence
 
 
 def named(groups: list[Group]) -> dict[str, list[int]]:

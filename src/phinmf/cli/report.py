@@ -20,6 +20,8 @@ def run(typed: argparse.Namespace) -> int:
     """Write report.html into the folder and print its path."""
     from phinmf.report.folder import write_report
     from phinmf.unmixing.folder import read_folder
+    from phinmf.unmixing.ownership import PAGE
 
-    print(shown(write_report(read_folder(existing(typed.folder)))))
+    write_report(read_folder(existing(typed.folder)))
+    print(shown(typed.folder / PAGE))
     return 0

@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt
-from phinmf.audio.sample_format import check_holds, sample_format_for
-from phinmf.fit.devices import torch_device
 from phinmf.fit.few_atoms import check_length
-from phinmf.unmixing import groups as groupings
+from phinmf.unmix_file import Request, check_request
 from phinmf.unmixing.groups import Wanted
 from phinmf.unmixing.learn import check_size
 from phinmf.unmixing.model import model_for
 from phinmf.unmixing.options import TEMPLATE, Output, UnmixOptions, window_length
-from phinmf.unmixing.planning import folder_for, planned
+from phinmf.unmixing.planning import folder_for
 
 PREVIEW = 30.0  #: seconds
 
 
-@dataclass(frozen=True)
-class Request:
-    """One recording, or a stretch of it, what to do with it, and where to write."""
-
-    recording: Excerpt
-    options: UnmixOptions
-    output: Output
-    groups: Wanted | None
-    model: Path | None
-    page: bool  #: whether a page is written
-
-    @property
-    def path(self) -> Path:
-        """The sound file."""
-        return self.recording.sound.path
-
-
-def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Request:
+def checked_request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Request:
     """Open a recording and check that the options fit it."""
     recording = stretch_of(files.excerpt(path, typed.salvage), typed)
     options = UnmixOptions(
@@ -63,33 +43,21 @@ def request(path: Path, typed: argparse.Namespace, groups: Wanted | None) -> Req
         overwrite=typed.overwrite,
         keep=tuple(map(Path, typed.files)),
     )
+    request = Request(recording, output, options, typed.model, groups, page=not typed.no_report)
     if typed.model is None:
         check_window(recording, options)
         K = options.likely_components
-        groupings.check_known(groups, options)
     else:
         K = components_of(typed.model, recording.sample_rate)
         check_number(typed, K)
-    check_possible(recording, output, options)
-    own = recording.sound.sample_format
-    planned(output, recording, own, K, groupings.names(groups, K))
-    return Request(recording, options, output, groups, typed.model, page=not typed.no_report)
+    check_request(request, K)
+    return request
 
 
 @cache
 def components_of(model: Path, sample_rate: int) -> int:
     """Return the number of components of a model; cached for recordings of one sampling rate."""
     return model_for(model, sample_rate).K
-
-
-def check_possible(recording: Excerpt, output: Output, options: UnmixOptions) -> None:
-    """Raise if the format or the device is not possible here, whether or not the folder exists."""
-    own, channels = recording.sound.sample_format, recording.channels
-    samples = recording.length * channels
-    sample_format = sample_format_for(own, samples, output.format, output.subtype)
-    check_holds(sample_format, channels, recording.sample_rate)
-    if options.device not in (None, "cpu"):
-        torch_device(options.device)
 
 
 def check_number(typed: argparse.Namespace, K: int) -> None:

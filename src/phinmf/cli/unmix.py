@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.cli import options as values
 from phinmf.cli.exit_codes import FAILED, OK
 from phinmf.cli.grouping import parsed, regrouped
@@ -24,6 +23,7 @@ from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.sentences import sentence
 
 if TYPE_CHECKING:
+    from phinmf.unmix_file import Request
     from phinmf.unmixing.groups import Wanted
     from phinmf.unmixing.record import FolderRecord
 
@@ -59,11 +59,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=values.path, default=Path("out"), metavar="DIR",
         help="folder for the results (out)")  # fmt: skip
     learning = parser.add_argument_group("learning").add_argument
-    learning("--window", default="40ms", help="length of a frame, in ms or in samples (40ms)")
+    learning(
+        "--window",
+        default=UnmixOptions.window,
+        help="length of a frame, in ms or in samples (40ms)",
+    )
     learning(
         "--sparsity",
         type=values.weight,
-        default=DEFAULT_SPARSITY,
+        default=UnmixOptions.sparsity,
         metavar="X",
         help="higher values explain each moment by fewer components (10)",
     )
@@ -74,8 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="atoms to learn: a number, a share of the energy (0.99), or 'all', which is slower",
     )
-    learning("--solver", default="lbfgs", choices=SOLVERS, help="method of learning")
-    learning("--init", default="dct", choices=INITS, help="where learning starts")
+    learning("--solver", default=UnmixOptions.solver, choices=SOLVERS, help="method of learning")
+    learning("--init", default=UnmixOptions.init, choices=INITS, help="where learning starts")
     learning("--seed", type=values.seed, default=0, help="random seed (0)")
     learning("--max-time", type=values.duration, metavar="S",
              help="maximum number of seconds of learning")  # fmt: skip
@@ -174,25 +178,21 @@ def unmixed(typed: argparse.Namespace, groups: Wanted | None, attempts: Attempts
     """Return the outcomes; options are checked against all inputs before the first one begins."""
     from phinmf.cli import cluster
     from phinmf.cli.inputs import sorted_inputs
-    from phinmf.cli.request import request
+    from phinmf.cli.request import checked_request
 
     inputs = sorted_inputs(typed.files, typed.output, groups is not None, attempts.complain)
-    checked_requests = [
-        attempts.each(path, partial(request, path, typed, groups)) for path in inputs.recordings
-    ]
-    asked = [one_request for one_request in checked_requests if one_request is not None]
+    requests = []
+    for path in inputs.recordings:
+        request = attempts.each(path, partial(checked_request, path, typed, groups))
+        requests += [] if request is None else [request]
     outcomes: list[Outcome] = []
 
     def attempt(path: Path, folder: Path, work: Callable[[], FolderRecord]) -> None:
         record = attempts.each(path, work)
         if record is not None:
             outcomes.append(Outcome(folder, record))
-
-    def warned(path: Path, work: Callable[[], FolderRecord]) -> FolderRecord:
-        record = work()
-        if record.clipped is not None:
-            print(f"phinmf: {shown(about(path, clipping(record)))}", file=sys.stderr)
-        return record
+            if record.clipped is not None:
+                print(f"phinmf: {shown(about(path, clipping(record)))}", file=sys.stderr)
 
     def say(text: str) -> None:
         if not typed.quiet:
@@ -201,15 +201,18 @@ def unmixed(typed: argparse.Namespace, groups: Wanted | None, attempts: Attempts
     if groups is not None:
         for folder in inputs.finished:
             attempt(folder, folder, partial(regrouped, folder, groups, say))
-    if typed.cluster is None:
-        for one_request in asked:
-            work = partial(unmix_one, one_request, typed.quiet)
-            path = one_request.path
-            attempt(path, one_request.output.folder, partial(warned, path, work))
-    elif asked:
-        for sent, task in cluster.tasks(asked, typed):
-            attempt(sent.path, sent.output.folder, partial(warned, sent.path, task))
+    tasks = cluster.tasks if typed.cluster is not None and requests else local_tasks
+    for request, work in tasks(requests, typed):
+        attempt(request.path, request.output.folder, work)
     return outcomes
+
+
+def local_tasks(
+    requests: list[Request], typed: argparse.Namespace
+) -> Iterator[tuple[Request, Callable[[], FolderRecord]]]:
+    """Yield a function for each file, which unmixes it on this machine."""
+    for request in requests:
+        yield request, partial(unmix_one, request, typed.quiet)
 
 
 def clipping(record: FolderRecord) -> str:

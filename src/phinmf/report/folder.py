@@ -17,24 +17,24 @@ from phinmf.unmixing import ownership
 from phinmf.unmixing.folder import UnmixedFolder, read_folder
 from phinmf.unmixing.groups import groups_of
 from phinmf.unmixing.model import UnmixModel
+from phinmf.unmixing.null_test import adds_up
 from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.preview import Preview, preview_of
 from phinmf.unmixing.record import FolderRecord
 
 
-def write_report(folder: UnmixedFolder) -> Path:
-    """Write report.html into a folder that `unmix` has written; replace the one before."""
+def write_report(folder: UnmixedFolder) -> FolderRecord:
+    """Write report.html into a folder that `unmix` has written; return what that says now."""
     page = folder.path / ownership.PAGE
     exists = os.path.lexists(page)
     if exists and not ownership.ours(folder.path, page.name):
         raise FileExistsError(f"{page} was not written by phinmf, or was changed: move it away")
     with exchange(folder.path, folder.record, [page.name] * exists) as new:
         write(report_of_folder(folder), new / page.name)
-        ownership.write(new, folder.record, add=[page.name])
-    return page
+        return ownership.write(new, folder.record, add=[page.name])
 
 
-def refresh_report(folder: Path) -> Path | None:
+def refresh_report(folder: Path) -> FolderRecord | None:
     """Write the page of a folder again, if it has one that is as it was written."""
     return write_report(read_folder(folder)) if ownership.ours(folder, ownership.PAGE) else None
 
@@ -135,10 +135,9 @@ def transform_of(record: FolderRecord) -> str | None:
 
 def atoms_of(record: FolderRecord) -> str | None:
     """Say how many atoms were learned and what they hold; None if all were, or none."""
-    n, held = record.n_atoms, record.energy
-    if n is None or held is None or n == record.window:
+    if record.n_atoms == record.window:
         return None
-    return f"{n} of {record.window}, with {100 * held:.2f} % of the energy"
+    return f"{record.n_atoms} of {record.window}, with {100 * record.energy:.2f} % of the energy"
 
 
 def facts_of(record: FolderRecord) -> list[tuple[str, str]]:
@@ -146,7 +145,7 @@ def facts_of(record: FolderRecord) -> list[tuple[str, str]]:
     options, source = record.options or {}, record.source
     seconds = ", ".join(f"{name} {value:.0f}" for name, value in record.seconds.items())
     facts = [
-        ("adds up", record.adds_up),
+        ("adds up", adds_up(record)),
         ("recording", source and f"{source.sample_format}, {source.sample_rate} Hz"),
         ("window", f"{record.window} samples"),
         ("sparsity", options.get("sparsity")),

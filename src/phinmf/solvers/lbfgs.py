@@ -173,7 +173,8 @@ class LBFGS(Solver):
         self, Phi: Array, objective: Objective, n_iter: int, memory: Pairs | None = None
     ) -> Descent:
         """Make at most `n_iter` steps; `memory` has the pairs of earlier updates."""
-        memory = memory or self.empty(Phi)
+        if memory is None or len(Phi) != memory.M:  # a longer schedule may go back to fewer atoms
+            memory = self.empty(Phi)
         state = Descent.start(Phi, objective, memory)
         metric, dtype = memory.metric, dtype_of(state.G)
         if metric is None or dtype_of(metric) != dtype or memory.age % self.metric_every == 0:

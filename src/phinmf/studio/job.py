@@ -9,7 +9,7 @@ from pathlib import Path
 from phinmf.audio.files import Excerpt
 from phinmf.studio.home import title_of
 from phinmf.studio.state import JobState
-from phinmf.unmixing.folder import unmix_file
+from phinmf.unmix_file import Request, unmix_file
 from phinmf.unmixing.options import Output, UnmixOptions
 from phinmf.unmixing.progress import CHECKING, LEARNING, SEPARATING
 
@@ -64,7 +64,8 @@ class Job:
         """Unmix into a folder inside `workplace`, and hand it on."""
         self.check()
         folder = workplace / self.folder
-        unmix_file(self.recording, Output(folder), self.options, progress=self.show)
+        request = Request(self.recording, Output(folder), self.options, page=False)
+        unmix_file(request, progress=self.show)
         self.check()
         self.doing, self.share = FINISHES, 0.0
         self.place(self, folder)

@@ -15,6 +15,7 @@ from phinmf.studio.state import ComponentState, GroupState, TakeState
 from phinmf.unmixing import overview, ownership
 from phinmf.unmixing.clustering import suggestions
 from phinmf.unmixing.mix import COLOURS, Level
+from phinmf.unmixing.null_test import adds_up
 from phinmf.unmixing.record import FolderRecord
 from phinmf.unmixing.saved_mix import stored
 from phinmf.unmixing.sums import component_sounds, side_by_side, total
@@ -79,7 +80,7 @@ class Take:
             sample_rate=rate,
             channels=self.channels,
             first_sample=record.start,
-            adds_up=record.adds_up,
+            adds_up=adds_up(record),
             folder=str(self.folder),
             format=f"{record.format} {record.subtype}",
             components=[

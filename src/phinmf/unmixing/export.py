@@ -12,9 +12,9 @@ from phinmf.unmixing import ownership
 from phinmf.unmixing.groups import with_rest
 from phinmf.unmixing.mix import Group, Level, Mix, check_groups
 from phinmf.unmixing.mixing import write_mix
-from phinmf.unmixing.null_test import Measured, sentence
-from phinmf.unmixing.placing import NEW, put_in_place, workshop
-from phinmf.unmixing.record import FolderRecord
+from phinmf.unmixing.null_test import adds_up, sentence
+from phinmf.unmixing.placing import new_folder
+from phinmf.unmixing.record import FolderRecord, NullTest
 from phinmf.unmixing.saved_mix import stored
 from phinmf.unmixing.sums import component_sounds, format_of, write_sums
 
@@ -61,12 +61,9 @@ def export(
     """
     record = ownership.read(folder)
     chosen = stored(record) if mix is None else mix
-    if target.exists() or target.is_symlink():
-        raise FileExistsError(f"{target} exists already: choose another folder")
     sounds = component_sounds(folder, record)
     sample_format = format_of(record, sounds[0])
-    with workshop(target) as bench:
-        new = bench / NEW
+    with new_folder(target, how_to_overwrite="name one that does not exist") as new:
         if kind == "mix":
             levels = chosen.levels or [Level()] * len(sounds)
             names = [f"mix{sample_format.suffix}"]
@@ -77,8 +74,7 @@ def export(
             members = [part.components for part in parts]
             paths = [new / name for name in names]
             measured = write_sums(sounds, members, paths, sample_format, target, progress)
-            message = said(record, measured, len(names))
-        put_in_place(bench, target, overwrite=False)
+            message = summary(record, measured.null_test, sample_format, len(names))
     return Exported([target / name for name in names], message)
 
 
@@ -99,10 +95,11 @@ def numbered(names: list[str], sample_format: SampleFormat) -> list[str]:
     return [f"{i:0{digits}d} {name}{sample_format.suffix}" for i, name in enumerate(names, 1)]
 
 
-def said(record: FolderRecord, measured: Measured, n: int) -> str:
-    """Say what the files add up to."""
+def summary(record: FolderRecord, test: NullTest, sample_format: SampleFormat, n: int) -> str:
+    """Say what n files add up to."""
     files = "1 file that holds" if n == 1 else f"{n} files that add up to"
-    if measured.exact and record.exact:
+    if test.exact and record.exact:
         return f"{files} the recording bit for bit"
     count = "1 file" if n == 1 else f"{n} files"
-    return f"{count}; {sentence(measured, 'files', 'the components')}, and {record.adds_up}"
+    parts = sentence(test, sample_format, "files", "the components")
+    return f"{count}; {parts}, and {adds_up(record)}"

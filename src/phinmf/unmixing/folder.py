@@ -1,11 +1,10 @@
-"""From a recording to a folder of its components, which appears complete or not at all."""
+"""A folder of components: written into an empty folder, and read again."""
 
 from __future__ import annotations
 
 import os
 import platform
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,24 +12,21 @@ import numpy as np
 import soundfile
 
 import phinmf
+from phinmf._types import Array, Indices
 from phinmf.audio import files
-from phinmf.audio.files import Excerpt, Sound
-from phinmf.audio.many_files import lazy_frames
+from phinmf.audio.files import Sound
+from phinmf.audio.sample_format import SampleFormat
 from phinmf.audio.sources import Source
 from phinmf.audio.writing import Stems
-from phinmf.result import Callback
-from phinmf.unmixing import groups, ownership
-from phinmf.unmixing.learn import learn
-from phinmf.unmixing.levels import component_records
+from phinmf.unmixing import ownership
 from phinmf.unmixing.model import UnmixModel, model_for
-from phinmf.unmixing.null_test import Measured, adds_up, is_lossless, measure
-from phinmf.unmixing.options import Output, Plain, UnmixOptions, window_length
+from phinmf.unmixing.null_test import Measured, measure
+from phinmf.unmixing.options import Output, Plain
 from phinmf.unmixing.overview import Overview
-from phinmf.unmixing.placing import NEW, put_in_place, workshop
-from phinmf.unmixing.planning import Plan, planned
+from phinmf.unmixing.planning import component_files, format_of
 from phinmf.unmixing.preview import Preview, PreviewKeeper, preview_of
-from phinmf.unmixing.progress import CHECKING, PAGE, Progress, no_progress
-from phinmf.unmixing.record import FolderRecord
+from phinmf.unmixing.progress import CHECKING, Progress, no_progress
+from phinmf.unmixing.record import ComponentRecord, FolderRecord
 from phinmf.unmixing.separate import separate
 from phinmf.unmixing.similarity import similarity, spectra_of
 
@@ -39,11 +35,17 @@ from phinmf.unmixing.similarity import similarity, spectra_of
 class Origin:
     """Where a recording and its model come from; the default is memory."""
 
+    sample_format: SampleFormat  #: of the recording
     sound: Sound | None = None
     start: int = 0  #: first sample that is unmixed
     options: dict[str, Plain] | None = None
-    model: str | None = None  #: name of the file of a model that was given
+    model: str | None = None  #: name of the file of a model that was used
     learning: float | None = None  #: seconds
+
+    @property
+    def lossless(self) -> bool:
+        """Whether its samples are those of a file or an array, and not decoded."""
+        return self.sound is None or self.sample_format.lossless
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,171 +58,142 @@ class UnmixedFolder:
     preview: Preview
 
 
-Finish = Callable[[UnmixedFolder], object]  #: adds to a folder before that gets its name
-
-
-def unmix_file(
-    recording: Excerpt,
-    output: Output,
-    options: UnmixOptions,
-    *,
-    model: Path | None = None,
-    on_cluster: bool = False,
-    group: groups.Wanted | None = None,
-    callback: Callback | None = None,
-    progress: Progress = no_progress,
-    finish: Finish | None = None,
-) -> FolderRecord:
-    """Unmix a sound file into a folder.
-
-    Parameters
-    ----------
-    recording : Excerpt
-        The file, or a stretch of it, as `phinmf.audio.files.excerpt` returns it.
-    output : Output
-        Where to write, and in which format.
-    options : UnmixOptions
-        How to learn.
-    model : path, optional
-        File of a model that is used instead of learning one.
-    on_cluster : bool
-        Learn from all frames, on the workers of the current Dask client.
-    group : list of Group or int, optional
-        Groups of components that are written as well: by name, or how many.
-    callback : callable, optional
-        Called with a `State` after each outer iteration; stops learning by returning True.
-    progress : callable
-        Called with the stage and the share of it that is done.
-    finish : callable, optional
-        Called with the `UnmixedFolder` before that gets its name, to add a page to it.
-
-    Returns
-    -------
-    FolderRecord
-        What result.json says.
-    """
-    clock = time.perf_counter()
-    sound = recording.sound
-    known = None if model is None else model_for(model, sound.sample_rate)
-    K = options.likely_components if known is None else known.K
-    if known is None:
-        groups.check_known(group, options)
-    keep = (*output.keep, sound.path, *([] if model is None else [model]))
-    output = replace(output, keep=keep)
-    plan = planned(output, recording, sound.sample_format, K, groups.names(group, K))
-    if known is None:
-        frames = None
-        if on_cluster:
-            M = window_length(options.window, sound.sample_rate)
-            frames = lazy_frames(recording, M, np.float32)
-        known = learn(recording, options, callback, progress, frames)
-        if known.K != K:  # they were counted
-            plan = planned(output, recording, sound.sample_format, known.K)
-    origin = Origin(
-        sound=sound,
-        start=recording.first,
-        options=options.plain(),
-        model=None if model is None else model.name,
-        learning=time.perf_counter() - clock,
-    )
-    return write_folder(
-        recording, known, plan, origin, n_threads=options.n_threads, group=group,
-        progress=progress, finish=finish,
-    )  # fmt: skip
-
-
 def write_folder(
+    folder: Path,
     source: Source,
     model: UnmixModel,
-    plan: Plan,
+    output: Output,
     origin: Origin,
     *,
     n_threads: int | None = None,
-    group: groups.Wanted | None = None,
     progress: Progress = no_progress,
-    finish: Finish | None = None,
-) -> FolderRecord:
-    """Separate a recording into a folder that gets its name when everything is written.
+) -> UnmixedFolder:
+    """Separate a recording into an empty folder.
 
     The recording is read twice: to separate it, and to compare it with what was written.
+
+    Parameters
+    ----------
+    folder : path
+        The empty folder, which will be called `output.folder`.
+    source : Source
+        The recording.
+    model : UnmixModel
+        What was learned.
+    output : Output
+        Names and format of the files.
+    origin : Origin
+        What the record says about the recording and the model.
+    n_threads : int, optional
+        Number of threads; by default all processors.
+    progress : callable
+        Called with the stage and the share of it that is done.
+
+    Returns
+    -------
+    UnmixedFolder
+        The folder with its files, the strongest component first.
     """
-    clock = time.perf_counter()
-    output, sample_format = plan.output, plan.sample_format
-    rate, channels = source.sample_rate, source.channels
-    with workshop(output.folder) as bench:
-        new, unsorted = bench / NEW, bench / "unsorted"
-        unsorted.mkdir()
-        paths = [unsorted / f"{k}{sample_format.suffix}" for k in range(model.K)]
-        fine = sample_format.subtype in ("DOUBLE", "PCM_32")
-        tags = {} if origin.sound is None else origin.sound.tags
-        gain = 10 ** (output.gain / 20)
-        with Stems(
-            paths, sample_format, rate, channels, tags=tags, gain=gain, where=output.folder
-        ) as stems:
-            H = separate(
-                source, model, stems, n_threads=n_threads,
-                dtype=np.float64 if fine else np.float32,  # whose 24 bits are all that is written
-                progress=progress,
-            )  # fmt: skip
-        written = time.perf_counter()
-        keeper = PreviewKeeper(model.K, channels, source.length, rate) if finish else None
-        overview = Overview(model.K, source.length)
-        measured = measure(
-            stems,
-            source.blocks(),
-            lambda share: progress(CHECKING, share),
-            keeper,
-            n_threads,
-            overview,
+    start = time.perf_counter()
+    sample_format = format_of(output, source, origin.sample_format)
+    names = component_files(output, model.K, sample_format)
+    unsorted = [folder / f".{k}{sample_format.suffix}" for k in range(model.K)]
+    stems, H = write_components(unsorted, source, model, output, origin, n_threads, progress)
+    written = time.perf_counter()
+    keeper = PreviewKeeper(model.K, source.channels, source.length, source.sample_rate)
+    overview = Overview(model.K, source.length)
+    measured = measure(
+        stems, source.blocks(), lambda share: progress(CHECKING, share), keeper, n_threads, overview
+    )
+    source.check_unchanged()
+    order = np.argsort(-measured.energies, kind="stable")
+    for name, k in zip(names, order, strict=True):
+        os.rename(unsorted[k], folder / name)
+    model = model.in_order(order)
+    model.save(folder / ownership.MODEL)
+    overview.in_order(order).save(folder / ownership.OVERVIEW)
+    seconds = {"streaming": written - start, "checking": time.perf_counter() - written}
+    if origin.learning is not None:
+        seconds = {"learning": origin.learning, **seconds}
+    record = FolderRecord(
+        track=folder.name,
+        source=origin.sound and replace(origin.sound, path=Path(origin.sound.path.name)),
+        start=origin.start,
+        length=source.length,
+        options=origin.options,
+        model=origin.model,
+        components=component_records(names, measured, order),
+        format=sample_format.format,
+        subtype=sample_format.subtype,
+        gain_db=output.gain,
+        exact=measured.exact and not output.gain and origin.lossless,
+        null_test=measured.null_test,
+        similarity=similarity(
+            H[order], spectra_of(model), measured.channels[order], source.sample_rate
         )
-        source.check_unchanged()
-        order = np.argsort(-measured.energies, kind="stable")
-        for name, k in zip(plan.names, order, strict=True):
-            os.rename(paths[k], new / name)
-        model = model.in_order(order)
-        model.save(new / ownership.MODEL)
-        overview.in_order(order).save(new / ownership.OVERVIEW)
-        seconds = {"streaming": written - clock, "checking": time.perf_counter() - written}
-        if origin.learning is not None:
-            seconds = {"learning": origin.learning, **seconds}
-        record = FolderRecord(
-            track=output.folder.absolute().name,
-            source=origin.sound and replace(origin.sound, path=Path(origin.sound.path.name)),
-            start=origin.start,
-            length=source.length,
-            options=origin.options,
-            model=origin.model,
-            components=component_records(plan.names, measured, order),
-            format=sample_format.format,
-            subtype=sample_format.subtype,
-            gain_db=output.gain,
-            similarity=similarity(H[order], spectra_of(model), measured.channels[order], rate)
-            .round(4)
-            .tolist(),
-            window=model.M,
-            objective=model.history[-1].target_objective if len(model.history) else None,
-            n_iter=len(model.history),
-            stop_reason=model.stop_reason,
-            n_atoms=model.n_atoms,
-            energy=model.energy,
-            null_test_db=measured.null_db if np.isfinite(measured.null_db) else None,
-            adds_up=adds_up(measured, origin.sound, output.gain),
-            exact=measured.exact and not output.gain and is_lossless(origin.sound),
-            clipped=clipped(stems, measured),
-            seconds=seconds,
-            versions=versions(),
+        .round(4)
+        .tolist(),
+        window=model.M,
+        objective=model.history[-1].target_objective if len(model.history) else None,
+        n_iter=len(model.history),
+        stop_reason=model.stop_reason,
+        n_atoms=model.n_atoms,
+        energy=model.energy,
+        clipped=clipped(stems, measured),
+        seconds=seconds,
+        versions=versions(),
+    )
+    record = ownership.write(folder, record, add=[*names, ownership.MODEL, ownership.OVERVIEW])
+    return UnmixedFolder(folder, record, model, keeper.preview.in_order(order))
+
+
+def write_components(
+    paths: list[Path],
+    source: Source,
+    model: UnmixModel,
+    output: Output,
+    origin: Origin,
+    n_threads: int | None,
+    progress: Progress,
+) -> tuple[Stems, Array]:
+    """Write the components in the order of the model; return the files, and the activations."""
+    sample_format = format_of(output, source, origin.sample_format)
+    fine = sample_format.subtype in ("DOUBLE", "PCM_32")
+    stems = Stems(
+        paths, sample_format, source.sample_rate, source.channels,
+        tags={} if origin.sound is None else origin.sound.tags,
+        gain=10 ** (output.gain / 20), where=output.folder,
+    )  # fmt: skip
+    with stems:
+        H = separate(
+            source, model, stems, n_threads=n_threads,
+            dtype=np.float64 if fine else np.float32,  # whose 24 bits are all that is written
+            progress=progress,
+        )  # fmt: skip
+    return stems, H
+
+
+def component_records(
+    names: list[str], measured: Measured, order: Indices
+) -> list[ComponentRecord]:
+    """Return what result.json says about the components, the strongest first."""
+    energies = [float(measured.energies[k]) for k in order]
+    peaks = [float(measured.peaks[k]) for k in order]
+    total = float(measured.energies.sum())
+    return [
+        ComponentRecord(
+            file=name,
+            share=energy / total if total else 0.0,
+            rms_db=decibels(energy / max(measured.samples, 1), 10),
+            peak_db=decibels(peak, 20),
         )
-        record = ownership.write(
-            new, record, add=[*plan.names, ownership.MODEL, ownership.OVERVIEW]
-        )
-        if group is not None:
-            record = groups.regroup(new, group)
-        if finish is not None and keeper is not None:
-            progress(PAGE, 0.0)
-            finish(UnmixedFolder(new, record, model, keeper.preview.in_order(order)))
-        record = ownership.read(new)
-        put_in_place(bench, output.folder, output.overwrite, output.keep, output.how_to_overwrite)
-    return record
+        for name, energy, peak in zip(names, energies, peaks, strict=True)
+    ]
+
+
+def decibels(value: float, factor: int) -> float | None:
+    """Return the level of a power (factor 10) or an amplitude (20); None for silence."""
+    return round(factor * float(np.log10(value)), 2) if value > 0 else None
 
 
 def clipped(stems: Stems, measured: Measured) -> int | None:

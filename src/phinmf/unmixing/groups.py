@@ -16,7 +16,6 @@ from phinmf.fit.automatic import AUTO
 from phinmf.unmixing import ownership
 from phinmf.unmixing.clustering import divide
 from phinmf.unmixing.mix import COLOURS, REST, Group, Mix, check_groups, folded
-from phinmf.unmixing.null_test import sentence
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.planning import check_names, group_files
@@ -109,7 +108,7 @@ def regroup(folder: Path, wanted: Wanted) -> FolderRecord:
                 group.name: GroupRecord(file, group.components)
                 for group, file in zip(groups, targets, strict=True)
             },
-            groups_add_up=sentence(measured, "groups", "the components"),
+            groups_null_test=measured.null_test,
         )
         return ownership.write(new, grouped, add=targets, drop=before)
 

@@ -1,4 +1,7 @@
-"""Read the written files again: compare them with what was written, and add them up."""
+"""Read the written files again: compare them with what was written, and add them up.
+
+What is measured is data (`NullTest`); sentences are made of it where they are shown.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,13 @@ from numpy.typing import NDArray
 
 from phinmf._types import Array
 from phinmf.arrays.threads import Workers
-from phinmf.audio.files import Sound, native
+from phinmf.audio.files import native
 from phinmf.audio.sample_format import SampleFormat
 from phinmf.audio.sources import BLOCK, in_blocks_of
 from phinmf.audio.writing import Stems
 from phinmf.unmixing.overview import Overview
 from phinmf.unmixing.preview import PreviewKeeper
+from phinmf.unmixing.record import FolderRecord, NullTest
 
 
 @dataclass
@@ -43,9 +47,11 @@ class Measured:
         return np.trace(self.channels, axis1=1, axis2=2)
 
     @property
-    def null_db(self) -> float:
-        """Level of the sum of the files minus the recording, relative to the recording."""
-        return level(self.residual, self.energy)
+    def null_test(self) -> NullTest:
+        """How the sum of the files compares with the recording."""
+        silent = self.energy == 0
+        db = level(self.residual, self.samples if silent else self.energy)
+        return NullTest(self.exact, self.rounded, silent, db if math.isfinite(db) else None)
 
 
 def level(residual: float, energy: float) -> float:
@@ -151,34 +157,33 @@ def damaged(stems: Stems, k: int, reason: str) -> OSError:
     )
 
 
-def is_lossless(sound: Sound | None) -> bool:
-    """Whether samples are those of the file, not decoded from it; so is an array in memory."""
-    return sound is None or sound.sample_format.lossless
-
-
-def adds_up(measured: Measured, sound: Sound | None, gain_db: float = 0.0) -> str:
-    """Say what the components add up to, as it was found on the disk; None: an array in memory."""
-    recording = "the recording"
-    if sound is not None and not is_lossless(sound):
+def adds_up(record: FolderRecord) -> str:
+    """Say what the components of a folder add up to, as was measured on the disk."""
+    recording, sound = "the recording", record.source
+    if sound is not None and not sound.sample_format.lossless:
         recording += f" as decoded from {sound.subtype}"
-    if gain_db:
-        recording += f" at {gain_db:+g} dB"
-    return sentence(measured, "components", recording)
+    if record.gain_db:
+        recording += f" at {record.gain_db:+g} dB"
+    return sentence(record.null_test, record.sample_format, "components", recording)
 
 
-def sentence(measured: Measured, names: str, whole: str) -> str:
-    """Say the result of the null test in one sentence."""
-    if measured.exact:
+def groups_add_up(record: FolderRecord) -> str | None:
+    """Say what the groups of a folder add up to; None if it has none."""
+    if record.groups_null_test is None:
+        return None
+    return sentence(record.groups_null_test, record.sample_format, "groups", "the components")
+
+
+def sentence(test: NullTest, sample_format: SampleFormat, names: str, whole: str) -> str:
+    """Say the result of a null test of files in one sentence."""
+    if test.exact:
         return f"the {names} add up to {whole} bit for bit"
-    if not measured.energy:
-        noise = level(measured.residual, measured.samples)
-        return f"{whole} is silent, and the {names} add up to {noise:.0f} dB of full scale"
-    difference = f"{measured.null_db:.0f} dB"
-    if measured.rounded:
+    if test.silent:
+        return f"{whole} is silent, and the {names} add up to {test.db:.0f} dB of full scale"
+    if test.rounded:
         return (
-            f"the {names} add up bit for bit to {whole}, rounded to {measured.sample_format.bits}"
-            f" bits ({difference} without the rounding)"
+            f"the {names} add up bit for bit to {whole}, rounded to {sample_format.bits} bits"
+            f" ({test.db:.0f} dB without the rounding)"
         )
-    lossy = measured.sample_format
-    because = "" if lossy.lossless else f", since {lossy.subtype} is lossy"
-    return f"the {names} add up to {whole} to {difference}{because}"
+    because = "" if sample_format.lossless else f", since {sample_format.subtype} is lossy"
+    return f"the {names} add up to {whole} to {test.db:.0f} dB{because}"

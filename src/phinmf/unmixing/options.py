@@ -80,7 +80,6 @@ class Output:
     gain: float = 0.0  #: dB, the same for all components
     overwrite: bool = False
     keep: tuple[Path, ...] = ()  #: files that are read: a folder that holds them is not replaced
-    how_to_overwrite: str = HOW_TO_OVERWRITE  #: in the words of the caller, for messages
 
     def __post_init__(self) -> None:
         """Refuse a gain and file names that cannot be meant."""

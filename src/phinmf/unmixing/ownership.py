@@ -1,19 +1,17 @@
-"""Which files of a folder this program wrote: its result.json lists them, with checksums.
+"""Which files of a folder this program wrote: its result.json lists them.
 
-Only those are ever removed or replaced. What is not listed, is a link, or was changed since it was
-written is never removed or replaced.
+Invariant: only a file that is listed, is no link, has the size that is listed and was not modified
+later is ever removed or replaced. result.json itself is this program's.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from phinmf.audio.files import Identity, identity
 from phinmf.unmixing.record import MARK, FileRecord, FolderRecord
@@ -22,62 +20,35 @@ LISTING, MODEL, PAGE = "result.json", "model.npz", "report.html"
 OVERVIEW = "overview.npy"
 
 
-def fingerprint(path: Path) -> FileRecord:
-    """Return size and checksum of a file."""
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return FileRecord(os.fstat(file.fileno()).st_size, digest)
-
-
-def seal(content: dict[str, Any]) -> str:
-    """Return the checksum of what result.json says, without the checksum itself."""
-    rest = {key: value for key, value in content.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+def file_record(path: Path) -> FileRecord:
+    """Return what result.json states about a file: its size, and when it was modified."""
+    status = path.stat()
+    return FileRecord(status.st_size, status.st_mtime_ns // 1_000_000)
 
 
 def write(
     folder: Path, record: FolderRecord, add: Iterable[str], drop: Iterable[str] = ()
 ) -> FolderRecord:
     """Write result.json with the files it listed, without `drop` and with `add`; return it."""
-    files = {name: entry for name, entry in record.files.items() if name not in drop}
-    for name in add:
-        with open(folder / name, "r+b") as file:
-            os.fsync(file.fileno())  # a disk that is full may report it only now
-        files[name] = fingerprint(folder / name)
+    files = {name: entry for name, entry in record.files.items() if name not in set(drop)}
+    files |= {name: file_record(folder / name) for name in add}
     record = replace(record, files=files)
-    return replace(record, checksum=write_sealed(folder, record.to_json()))
-
-
-def write_sealed(folder: Path, content: dict[str, Any]) -> str:
-    """Write result.json with its checksum, and return that."""
-    content = json.loads(json.dumps(content))  # as it will be read
-    content["checksum"] = seal(content)
-    try:
-        written = json.dumps(content, indent=2, ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # a name that is not UTF-8
-        written = json.dumps(content, indent=2).encode()
-    (folder / LISTING).write_bytes(written)
-    return str(content["checksum"])
-
-
-def read_sealed(folder: Path) -> dict[str, Any]:
-    """Return what result.json says, if this program wrote it and it was not changed since."""
-    try:
-        content = json.loads(inside(folder, LISTING).read_bytes())
-        marked = all(content[key] == MARK[key] for key in MARK)
-        if marked and isinstance(content["files"], dict) and content["checksum"] == seal(content):
-            return dict(content)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass
-    raise ValueError(
-        f"{folder} is not a folder that phinmf unmix has written (or another version wrote it, or"
-        f" {LISTING} was changed): unmix the recording again"
-    )
+    (folder / LISTING).write_text(json.dumps(record.to_json(), indent=2), encoding="ascii")
+    return record
 
 
 def read(folder: Path) -> FolderRecord:
-    """Return what result.json says; raise ValueError if it was changed or says nonsense."""
-    content = read_sealed(folder)
+    """Return what result.json says; raise ValueError if this program did not write it."""
+    try:
+        content = json.loads(inside(folder, LISTING).read_bytes())
+        marked = all(content[key] == MARK[key] for key in MARK)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        marked = False
+    if not marked:
+        raise ValueError(
+            f"{folder} is not a folder that phinmf unmix has written (or another version wrote it):"
+            " unmix the recording again"
+        )
     try:
         return FolderRecord.from_json(content)
     except ValueError:
@@ -85,14 +56,14 @@ def read(folder: Path) -> FolderRecord:
 
 
 def damaged(folder: Path) -> ValueError:
-    """Return the error for a result.json whose checksum agrees, but whose content is nonsense."""
+    """Return the error for a result.json whose content is nonsense."""
     return ValueError(f"{folder / LISTING} is damaged: unmix again")
 
 
-def inside(folder: Path, name: Any) -> Path:
+def inside(folder: Path, name: str) -> Path:
     """Return the path of a file that result.json names: in its folder, and not a link."""
-    plain = isinstance(name, str) and name not in ("", ".", "..") and "\0" not in name
-    if plain and os.path.basename(name) == name and "\\" not in name:
+    plain = name not in ("", ".", "..") and "\0" not in name and "\\" not in name
+    if plain and os.path.basename(name) == name:
         path = folder / name
         try:
             if stat.S_ISREG(path.lstat().st_mode):
@@ -102,28 +73,22 @@ def inside(folder: Path, name: Any) -> Path:
     raise ValueError(f"{folder / LISTING} names {name!r}, which is not a file of its folder")
 
 
-def listed(entry: object, path: Path) -> bool:
-    """Whether a file has the size and the checksum that result.json states for it."""
-    same_size = isinstance(entry, dict) and entry.get("bytes") == path.stat().st_size
-    return same_size and entry == vars(fingerprint(path))
-
-
 def ours(folder: Path, name: str) -> bool:
-    """Whether a file of a folder is listed in its result.json and unchanged."""
+    """Whether a file of a folder is listed in its result.json, and is as it was written."""
     return name in contents(folder, [name])[0]
 
 
 def contents(folder: Path, names: Iterable[str]) -> tuple[dict[str, Identity], list[str]]:
     """Return which of these names in a folder this program wrote, and which it did not."""
     try:
-        entries = read_sealed(folder)["files"]
+        listed = read(folder).files
     except ValueError:
-        entries = None
+        return {}, [*names]
     owned, foreign = {}, []
     for name in names:
         try:
             path = inside(folder, name)
-            own = entries is not None and (name == LISTING or listed(entries.get(name), path))
+            own = name == LISTING or (name in listed and unchanged(path, listed[name]))
         except ValueError:
             own = False
         if own:
@@ -131,6 +96,12 @@ def contents(folder: Path, names: Iterable[str]) -> tuple[dict[str, Identity], l
         else:
             foreign.append(name)
     return owned, foreign
+
+
+def unchanged(path: Path, listed: FileRecord) -> bool:
+    """Whether a file is as it was written, as far as its size and its time tell."""
+    current = file_record(path)
+    return current.bytes == listed.bytes and current.modified <= listed.modified
 
 
 def replaceable(folder: Path, keep: Collection[Path] = ()) -> dict[str, Identity]:
@@ -147,14 +118,10 @@ def replaceable(folder: Path, keep: Collection[Path] = ()) -> dict[str, Identity
         problem = "is the current folder or a disk of its own"
     elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         problem = "cannot be written to"
+    elif inputs := [name for path in keep if (name := same_file_in(folder, path))]:
+        problem = f"holds {inputs[0]}, which is being read"
     if problem is not None:
         raise FileExistsError(f"{folder} {problem}, and is not replaced: choose another folder")
-    for path in keep:
-        if held := same_file_in(folder, path):
-            raise FileExistsError(
-                f"{folder} holds {held}, which is being read, and is not replaced: choose another"
-                " folder"
-            )
     owned, foreign = contents(folder, sorted(os.listdir(folder)))
     if foreign:
         shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" * (len(foreign) > 3))

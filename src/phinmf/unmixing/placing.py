@@ -1,4 +1,10 @@
-"""Put finished files in place, all of them or none, whatever interrupts."""
+"""Put finished files in place, all of them or none, whatever interrupts.
+
+Invariants: files are written to a temporary folder beside their place, on the same disk, and
+renamed when all are complete; what they replace goes to the temporary folder first, and back if a
+rename fails. Signals wait while files are renamed. result.json is replaced last, in one step.
+Whatever ends the work, the temporary folder is removed, and folders that were made for it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +27,6 @@ from phinmf.unmixing.options import HOW_TO_OVERWRITE
 from phinmf.unmixing.record import FolderRecord
 
 NEW, BEFORE = "new", "before"  #: subfolders of a workshop: the new files, and the replaced ones
-SPARE = 4  #: files kept open, so that cleaning up can open folders at the limit of open files
 ATTEMPTS = 20  #: to make a folder while other processes make or remove the folders above it
 ONE_AT_A_TIME = threading.Lock()
 SIGNALS = [
@@ -33,6 +38,120 @@ FULL = {
     for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EMFILE", "ENFILE")
     if hasattr(errno, name)
 }
+
+
+@contextmanager
+def new_folder(
+    final: Path,
+    overwrite: bool = False,
+    keep: Collection[Path] = (),
+    how_to_overwrite: str = HOW_TO_OVERWRITE,
+) -> Iterator[Path]:
+    """Yield an empty folder, which gets the name `final` and replaces what had it at the end.
+
+    Parameters
+    ----------
+    final : path
+        The folder, which must not exist.
+    overwrite : bool
+        Replace a folder that exists, if every file in it is this program's.
+    keep : collection of paths
+        Files that are being read: a folder that holds one of them is not replaced.
+    how_to_overwrite : str
+        What an error advises if the folder exists.
+    """
+    check_free(final, overwrite, keep, how_to_overwrite)
+    with workshop(final) as bench:
+        new = bench / NEW / final.absolute().name
+        with possible(final):
+            new.mkdir()
+        yield new
+        owned = check_free(final, overwrite, keep, how_to_overwrite)
+        before = bench / BEFORE
+        with uninterrupted():
+            if owned is not None:
+                os.rename(final, before)
+            try:
+                os.rename(new, final)
+            except OSError:
+                if owned is None:
+                    check_free(final, overwrite, keep, how_to_overwrite)  # another was quicker
+                elif not os.path.lexists(final):
+                    os.rename(before, final)
+                raise
+            finally:
+                if owned is not None and before.exists():
+                    with added_meanwhile(before, final):
+                        ownership.remove(before, owned)
+
+
+def check_free(
+    final: Path,
+    overwrite: bool = False,
+    keep: Collection[Path] = (),
+    how_to_overwrite: str = HOW_TO_OVERWRITE,
+) -> dict[str, Identity] | None:
+    """Return the files of a folder that will be replaced, or None if it does not exist; or raise.
+
+    The parameters are those of `new_folder`.
+    """
+    if not os.path.lexists(final):
+        return None
+    if not overwrite:
+        raise FileExistsError(
+            f"{final} exists already: choose another folder, or {how_to_overwrite}"
+        )
+    return ownership.replaceable(final, keep)
+
+
+@contextmanager
+def exchange(
+    folder: Path, record: FolderRecord, out: Collection[str] = (), workplace: Path | None = None
+) -> Iterator[Path]:
+    """Yield an empty folder; the files written there replace the files `out` of `folder`.
+
+    A new result.json must be among them. If the one in `folder` no longer says `record`, or
+    anything fails, `folder` is left as it was.
+
+    Parameters
+    ----------
+    folder : path
+        A folder that this program has written.
+    record : FolderRecord
+        What its result.json says.
+    out : collection of str
+        Names of files that this program wrote, and that are removed or replaced.
+    workplace : path, optional
+        An existing folder on the same disk for temporary files; by default the one above `folder`.
+    """
+    before_change = {name: identity(folder / name) for name in out}
+    with workshop(folder if workplace is None else workplace / folder.name) as bench:
+        new = bench / NEW
+        yield new
+        (bench / BEFORE).mkdir()
+        moves = [(folder / name, bench / BEFORE / name) for name in out]
+        names = sorted(path.name for path in new.iterdir() if path.name != ownership.LISTING)
+        moves += [(new / name, folder / name) for name in names]
+        with open(new / ownership.LISTING, "rb") as file:
+            os.fsync(file.fileno())
+        with uninterrupted(), alone(folder):
+            same = before_change == {name: identity(folder / name) for name in out}
+            if not same or ownership.read(folder) != record:
+                raise FileExistsError(f"{folder} was changed meanwhile: try again")
+            renamed: list[tuple[Path, Path]] = []
+            try:
+                for source, target in moves:
+                    if os.path.lexists(target):
+                        raise FileExistsError(f"{target} exists already: move it away")
+                    os.rename(source, target)
+                    renamed.append((source, target))
+                os.replace(new / ownership.LISTING, folder / ownership.LISTING)
+            except BaseException:
+                for source, target in reversed(renamed):
+                    os.rename(target, source)
+                raise
+            for name in out:
+                (bench / BEFORE / name).unlink()
 
 
 @contextmanager
@@ -83,12 +202,9 @@ def workshop(final: Path) -> Iterator[Path]:
     Folders above it that were made for it are removed as well, if they are empty.
     """
     made: list[Path] = []
-    spare: list[int] = []
     bench: Path | None = None
     try:
-        with uninterrupted():
-            for _ in range(SPARE):
-                spare.append(os.open(os.devnull, os.O_RDONLY))
+        with uninterrupted(), possible(final):
             bench = folder_in(final.absolute().parent, made)
             (bench / NEW).mkdir()
         yield bench
@@ -96,9 +212,9 @@ def workshop(final: Path) -> Iterator[Path]:
         raise (unwritable(final, error) if error.errno in FULL else error) from None
     finally:
         try:
-            clean(bench, made, spare)
+            clean(bench, made)
         finally:
-            clean(bench, made, spare)  # a signal may have come before the first call began
+            clean(bench, made)  # a signal may have come before the first call began
 
 
 def folder_in(above: Path, made: list[Path]) -> Path:
@@ -120,18 +236,40 @@ def folder_in(above: Path, made: list[Path]) -> Path:
                 raise
 
 
-def clean(bench: Path | None, made: list[Path], spare: list[int]) -> None:
+def clean(bench: Path | None, made: list[Path]) -> None:
     """Remove a workshop and the empty folders that were made for it; it may be called twice."""
     with uninterrupted():
-        while spare:
-            os.close(spare.pop())
-        for inside in bench.iterdir() if bench is not None and bench.is_dir() else ():
-            if inside.name != BEFORE:
-                shutil.rmtree(inside, ignore_errors=True)
+        if bench is not None:
+            shutil.rmtree(bench / NEW, ignore_errors=True)
         empty = [] if bench is None else [bench / BEFORE, bench]
         for folder in (*empty, *reversed(made)):
             with suppress(OSError):  # not empty: files that could not be put back are kept
                 folder.rmdir()
+
+
+@contextmanager
+def possible(final: Path) -> Iterator[None]:
+    """Say in one sentence that a folder cannot be made, and why."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise
+        raise PermissionError(
+            f"{final} cannot be written ({error.strerror}): choose another folder"
+        ) from None
+
+
+@contextmanager
+def added_meanwhile(before: Path, final: Path) -> Iterator[None]:
+    """Say where files are that were added to a folder while it was replaced."""
+    try:
+        yield
+    except OSError:
+        raise OSError(
+            f"{final} was replaced, but something was added to it meanwhile, which is now in"
+            f" {before}"
+        ) from None
 
 
 def unwritable(folder: Path, error: OSError) -> OSError:
@@ -142,99 +280,3 @@ def unwritable(folder: Path, error: OSError) -> OSError:
         else "free space on the disk, or choose another folder"
     )
     return OSError(f"{folder} cannot be written ({error.strerror}): {advice}")
-
-
-def taken(folder: Path, how: str = HOW_TO_OVERWRITE) -> FileExistsError:
-    """Return the error for a folder that exists already; `how` it can be replaced is the advice."""
-    return FileExistsError(f"{folder} exists already: choose another folder, or {how}")
-
-
-def put_in_place(
-    bench: Path,
-    final: Path,
-    overwrite: bool,
-    keep: Collection[Path] = (),
-    how: str = HOW_TO_OVERWRITE,
-) -> None:
-    """Give the new folder of a workshop its name, and remove the one that it replaces."""
-    new, before = bench / NEW, bench / BEFORE
-    if os.path.lexists(final) and not overwrite:
-        raise taken(final, how)
-    owned = ownership.replaceable(final, keep) if os.path.lexists(final) else None
-    with uninterrupted():
-        if owned is not None:
-            os.rename(final, before)
-        try:
-            os.rename(new, final)
-        except OSError as error:
-            there = os.path.lexists(final)  # another program was quicker
-            if owned is not None and not there:
-                os.rename(before, final)
-            elif owned is not None:
-                clear(before, owned, final)
-            raise (taken(final, how) if there else error) from None
-        if owned is not None:
-            clear(before, owned, final)
-
-
-def clear(before: Path, owned: dict[str, Identity], final: Path) -> None:
-    """Remove a folder that was replaced; files added to it at the last moment are kept."""
-    try:
-        ownership.remove(before, owned)
-    except OSError:
-        raise OSError(
-            f"{final} was replaced, but something was added to it meanwhile, which is now in"
-            f" {before}"
-        ) from None
-
-
-def replace_listing(
-    folder: Path, record: FolderRecord, changed: FolderRecord, workplace: Path | None = None
-) -> FolderRecord:
-    """Replace result.json, and no other file, in one step that cannot be done by halves.
-
-    If it no longer says `record`, the folder is left as it was. Temporary files are in `workplace`,
-    which is on the same disk; None: the folder above.
-    """
-    with workshop(folder if workplace is None else workplace / folder.name) as bench:
-        changed = ownership.write(bench / NEW, changed, add=[])
-        with open(bench / NEW / ownership.LISTING, "r+b") as file:
-            os.fsync(file.fileno())
-        with uninterrupted(), alone(folder):
-            if ownership.read_sealed(folder)["checksum"] != record.checksum:
-                raise FileExistsError(f"{folder} was changed meanwhile: try again")
-            os.replace(bench / NEW / ownership.LISTING, folder / ownership.LISTING)
-    return changed
-
-
-@contextmanager
-def exchange(folder: Path, record: FolderRecord, out: Collection[str]) -> Iterator[Path]:
-    """Yield an empty folder; files written there replace the files `out` of `folder`.
-
-    If anything fails, or its result.json no longer says `record`, the folder is left as it was.
-    The files `out` must be this program's; result.json is always one of them.
-    """
-    out = [*out, ownership.LISTING]
-    seen = [identity(folder / name) for name in out]
-    with workshop(folder) as bench:
-        yield bench / NEW
-        (bench / BEFORE).mkdir()
-        moves = [(folder / name, bench / BEFORE / name) for name in out]
-        moves += [(new, folder / new.name) for new in sorted((bench / NEW).iterdir())]
-        with uninterrupted(), alone(folder):
-            same = seen == [identity(folder / name) for name in out]
-            if not same or ownership.read_sealed(folder)["checksum"] != record.checksum:
-                raise FileExistsError(f"{folder} was changed meanwhile: try again")
-            done = []
-            try:
-                for source, target in moves:
-                    if os.path.lexists(target):
-                        raise FileExistsError(f"{target} exists already: move it away")
-                    os.rename(source, target)
-                    done.append((source, target))
-            except BaseException:
-                for source, target in reversed(done):
-                    os.rename(target, source)
-                raise
-            for name in out:
-                (bench / BEFORE / name).unlink()

@@ -1,29 +1,19 @@
-"""What will be written, and where: checked before any work is done."""
+"""Names and formats of what will be written, checked before any work is done."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from phinmf.audio.sample_format import SampleFormat, check_holds, sample_format_for
 from phinmf.audio.sources import Source
-from phinmf.unmixing import ownership, placing
+from phinmf.unmixing import ownership
 from phinmf.unmixing.mix import folded
 from phinmf.unmixing.options import TEMPLATE, Output
 
 LONGEST_NAME = 240  #: bytes of a file name
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What will be written."""
-
-    output: Output
-    sample_format: SampleFormat
-    names: list[str]  #: of the components' files
 
 
 def folder_for(above: Path, recording: Path) -> Path:
@@ -36,38 +26,27 @@ def folder_for(above: Path, recording: Path) -> Path:
     return above / recording.stem
 
 
-def planned(
-    output: Output, source: Source, own: SampleFormat, K: int, groups: Iterable[str] = ()
-) -> Plan:
-    """Raise, before any work is done, if the folder, the format or the names are impossible.
-
-    `own` is the sample format of the recording, which is the default.
-    """
-    final = output.folder
-    if os.path.lexists(final):
-        if not output.overwrite:
-            raise placing.taken(final, output.how_to_overwrite)
-        ownership.replaceable(final, output.keep)
-    try:
-        with placing.workshop(final) as bench:
-            (bench / placing.NEW / final.absolute().name).mkdir()
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise PermissionError(
-            f"{final} cannot be written ({error.strerror}): choose another folder"
-        ) from None
+def format_of(output: Output, source: Source, own: SampleFormat) -> SampleFormat:
+    """Return the format of the files; `own` is that of the recording, which is the default."""
     samples = source.length * source.channels
     sample_format = sample_format_for(own, samples, output.format, output.subtype)
     check_holds(sample_format, source.channels, source.sample_rate)
-    names = [named(output.filename, final.name, k + 1) + sample_format.suffix for k in range(K)]
+    return sample_format
+
+
+def component_files(
+    output: Output, K: int, sample_format: SampleFormat, groups: Iterable[str] = ()
+) -> list[str]:
+    """Return the names of the files of K components; those of `groups` must be others."""
+    track, suffix = output.folder.name, sample_format.suffix
+    names = [named(output.filename, track, k + 1) + suffix for k in range(K)]
     if len({folded(name) for name in names}) < len(names):
         raise ValueError(
             f"filename is {output.filename!r}, which gives several components the same name: add"
             " {number}"
         )
     check_names([*names, *group_files(groups, sample_format)])
-    return Plan(output, sample_format, names)
+    return names
 
 
 def group_files(groups: Iterable[str], sample_format: SampleFormat) -> list[str]:
@@ -93,13 +72,13 @@ def named(template: str, track: str, number: int) -> str:
 def check_names(names: list[str]) -> None:
     """Raise if two files would have the same name on some disk, or a name is too long."""
     own = (ownership.LISTING, ownership.MODEL, ownership.PAGE, ownership.OVERVIEW)
-    seen = {folded(name): name for name in own}
+    taken = {folded(name): name for name in own}
     for name in names:
-        if (other := seen.get(folded(name))) is not None:
+        if (other := taken.get(folded(name))) is not None:
             raise ValueError(
                 f"two files would have the same name, {other} and {name}: choose another name for"
                 " one of them (some disks do not distinguish capital letters)"
             )
         if len(os.fsencode(name)) > LONGEST_NAME:
             raise ValueError(f"the file name {name[:40]}… is too long: choose a shorter one")
-        seen[folded(name)] = name
+        taken[folded(name)] = name

@@ -5,11 +5,22 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 
 from phinmf.audio.files import Sound
+from phinmf.audio.sample_format import SampleFormat
 from phinmf.unmixing import typed_json
 from phinmf.unmixing.mix import Mix, check_mix
 from phinmf.unmixing.options import Plain
 
-MARK = {"program": "phinmf", "layout": 1}  #: distinguishes the file from others of the same name
+MARK = {"program": "phinmf", "layout": 2}  #: distinguishes the file from others of the same name
+
+
+@dataclass(frozen=True)
+class NullTest:
+    """How files that were read again add up to the whole that they are parts of."""
+
+    exact: bool  #: bit for bit
+    rounded: bool  #: bit for bit to the whole, rounded to the bits of the files
+    silent: bool  #: whether the whole is silent
+    db: float | None  #: difference relative to the whole, or to full scale; None: no difference
 
 
 @dataclass(frozen=True)
@@ -32,10 +43,10 @@ class GroupRecord:
 
 @dataclass(frozen=True)
 class FileRecord:
-    """Size and checksum of a file that this program wrote."""
+    """Size of a file that this program wrote, and when it was modified."""
 
     bytes: int
-    sha256: str
+    modified: int  #: milliseconds since 1970
 
 
 @dataclass(frozen=True)
@@ -50,37 +61,36 @@ class FolderRecord:
     format: str
     subtype: str
     gain_db: float
+    exact: bool  #: whether the components add up to the recording itself, bit for bit
+    null_test: NullTest  #: of the components and the recording as decoded, at the gain
     similarity: list[list[float]]  #: (K, K): how alike components are, see similarity.py
     window: int  #: samples of a frame
     objective: float | None
     n_iter: int
     stop_reason: str
-    null_test_db: float | None  #: None: no difference, or the recording is silent
-    adds_up: str
+    n_atoms: int  #: number of atoms that were learned
+    energy: float  #: share of the energy that these hold
     seconds: dict[str, float]  #: of each stage
     versions: dict[str, str]
     options: dict[str, Plain] | None = None  #: None: saved from memory
-    n_atoms: int | None = None  #: number of atoms that were learned
-    energy: float | None = None  #: share of the energy that these hold
-    clipped: int | None = (
-        None  #: samples of components that were clipped at full scale; None: no loss
-    )
-    exact: bool | None = None  #: sum is the recording bit for bit; None: not recorded by 1.0
-    model: str | None = None  #: name of the file of a model that was given
+    clipped: int | None = None  #: samples clipped at full scale, all components; None: no loss
+    model: str | None = None  #: name of the file of a model that was used
     mix: Mix | None = None  #: groups and levels that a listener chose; None: not yet
     groups: dict[str, GroupRecord] | None = None  #: groups that were written as files
-    groups_add_up: str | None = None
+    groups_null_test: NullTest | None = None  #: of the groups and the sum of the components
     files: dict[str, FileRecord] = field(default_factory=dict)
-    checksum: str = ""  #: of everything else in result.json, once that is written
+
+    @property
+    def sample_format(self) -> SampleFormat:
+        """How the samples of the files are stored."""
+        return SampleFormat(self.format, self.subtype)
 
     def to_json(self) -> dict[str, object]:
-        """Return what json.dumps writes; what is not known is left out, as it was before."""
+        """Return what json.dumps writes."""
         values: dict[str, object] = MARK | asdict(self)
         if self.source is not None:
             values["source"] = asdict(self.source) | {"path": str(self.source.path)}
-        absent = {"options", "mix", "groups", "groups_add_up", "n_atoms", "energy", "clipped"}
-        absent |= {"exact"}
-        return {k: v for k, v in values.items() if v is not None or k not in absent}
+        return values
 
     @classmethod
     def from_json(cls, value: object) -> FolderRecord:

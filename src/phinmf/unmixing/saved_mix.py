@@ -7,7 +7,7 @@ from pathlib import Path
 
 from phinmf.unmixing import ownership
 from phinmf.unmixing.mix import Mix, check_mix
-from phinmf.unmixing.placing import replace_listing
+from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.record import FolderRecord
 
 
@@ -43,7 +43,8 @@ def save_mix(folder: Path, mix: Mix, workplace: Path | None = None) -> FolderRec
     check_mix(mix, len(record.components))
     changed = replace(record, mix=replace(mix, revision=mix.revision + 1))
     try:
-        return replace_listing(folder, record, changed, workplace)
+        with exchange(folder, record, workplace=workplace) as new:
+            return ownership.write(new, changed, add=[])
     except FileExistsError:
         raise MixChanged(folder, stored(ownership.read(folder))) from None
 

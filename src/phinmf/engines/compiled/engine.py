@@ -24,7 +24,7 @@ from phinmf.engines.base import (
     links_among,
     links_of,
 )
-from phinmf.engines.compiled.frames import Frames, FramesInMemory
+from phinmf.engines.compiled.frames import FramesInMemory, FrameStore
 from phinmf.engines.compiled.on_disk import FramesOnDisk, read_frames, shards_needed
 from phinmf.engines.compiled.shard import Factors, Nodes, PowerModel, Shard, shards_of
 from phinmf.engines.compiled.summation import blocks_of, total
@@ -67,13 +67,13 @@ class CompiledEngine(Engine):
         self._frames = None if is_lazy(Y) else self._in_memory(Y.transpose(0, 2, 1))
 
     @property
-    def frames(self) -> Frames:
+    def frames(self) -> FrameStore:
         """The frames; those of a dask array are looked at when they are first needed."""
         if self._frames is None:
             self._frames = self._read()
         return self._frames
 
-    def _in_memory(self, Y: Array) -> Frames:
+    def _in_memory(self, Y: Array) -> FrameStore:
         """Hold frames (C, N, M), or their products with the atoms."""
         (shard,) = shards_of(self.weights, self.divergence, self.workers)
         Y = with_separate_channels(Y)
@@ -82,7 +82,7 @@ class CompiledEngine(Engine):
         self.source = Y.transpose(0, 2, 1)
         return FramesInMemory(shard, Y)
 
-    def _read(self) -> Frames:
+    def _read(self) -> FrameStore:
         """Hold frames of a dask array in memory if there is room for them, otherwise on disk."""
         n_shards = shards_needed(self.source.shape, self.dtype, self.atoms)
         if n_shards == 1:

@@ -17,7 +17,7 @@ from phinmf._types import Array
 from phinmf.engines.compiled.shard import Shard, room_for
 
 
-class Frames(ABC):
+class FrameStore(ABC):
     """The frames of all shards."""
 
     shards: Sequence[Shard]
@@ -54,7 +54,7 @@ class Frames(ABC):
         """Free what is not memory of this process."""
 
 
-class FramesInMemory(Frames):
+class FramesInMemory(FrameStore):
     """One shard, in three arrays as large as its frames at most: Y, X and a trial point.
 
     X is always computed in the memory of the trial point, and the two are exchanged.

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from phinmf._types import AnyArray, Array, Precision
 from phinmf.arrays import lazy, room_for_frames
-from phinmf.engines.compiled.frames import Frames
+from phinmf.engines.compiled.frames import FrameStore
 from phinmf.engines.compiled.shard import Shard
 
 #: Arrays as large as the frames that a fit in memory may come to hold: in double precision Y, X
@@ -33,14 +33,13 @@ ASSUMED_MEMORY = 2**33  #: bytes, where the system does not say how much is free
 LEAST_MEMORY = 2**26  #: bytes that are always used
 
 
-class FramesOnDisk(Frames):
+class FramesOnDisk(FrameStore):
     """Shards in turn, of a dask array (C, M, N) or of its products with atoms (P, M)."""
 
     def __init__(
         self, shards: Sequence[Shard], source: AnyArray, dtype: Precision, atoms: Array | None
     ) -> None:
         self.shards = shards
-        self.atoms = atoms
         folder = lazy.dask().config.get("temporary-directory", None)
         if folder is not None:
             Path(folder).mkdir(parents=True, exist_ok=True)
