@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
 from phinmf._types import Components, Device, RandomState
-from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.audio.frames import whole_signal
 from phinmf.audio.sources import ArraySource
 from phinmf.fit.automatic import AUTO
@@ -30,16 +29,16 @@ def unmix(
     sample_rate: int,
     n_components: Components | None = None,
     *,
-    window: str | float = "40ms",
-    sparsity: float = DEFAULT_SPARSITY,
+    window: str | float = UnmixOptions.window,
+    sparsity: float = UnmixOptions.sparsity,
     n_atoms: int | float | None = UnmixOptions.n_atoms,
-    solver: SolverName | Solver | None = "lbfgs",
-    init: InitName = "dct",
-    seed: RandomState = None,
-    max_time: float | None = None,
-    learn_on: int | None = None,
-    n_threads: int | None = None,
-    device: Device = None,
+    solver: SolverName | Solver | None = UnmixOptions.solver,
+    init: InitName = UnmixOptions.init,
+    seed: RandomState = UnmixOptions.seed,
+    max_time: float | None = UnmixOptions.max_time,
+    learn_on: int | None = UnmixOptions.learn_on,
+    n_threads: int | None = UnmixOptions.n_threads,
+    device: Device = UnmixOptions.device,
     model: UnmixModel | str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
     verbose: bool = False,

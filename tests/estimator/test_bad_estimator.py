@@ -16,12 +16,7 @@ PARAMETERS = [
     ({"n_components": "x"}, "n_components is 'x', but a whole number is needed"),
     ({"n_components": 0, "components": ONE}, "n_components is 0, but a whole number ≥ 1"),
     ({"sparsity": -1}, "sparsity is -1, but a finite number ≥ 0 is needed"),
-    ({"floor": -1}, "floor is -1, but a finite number ≥ 0 is needed"),
-    ({"tol": -1}, "tol is -1, but a finite number ≥ 0 is needed"),
     ({"solver": "newton"}, "solver is 'newton', which is not known: choose one of 'lbfgs'"),
-    ({"init": "fourier"}, "init is 'fourier', which is not known: choose one of 'dct', 'random'"),
-    ({"divergence": "kl"}, "divergence is 'kl', which is not known: choose one of 'itakura-saito'"),
-    ({"engine": "abacus"}, "engine is 'abacus', which is not known: choose one of 'auto'"),
     ({"components": np.ones((2, 3))}, r"components has shape \(2, 3\), but \(2, 8\) is needed"),
     ({"components": np.ones((3, M))}, r"components has shape \(3, 8\), but \(2, 8\) is needed"),
     ({"components": np.ones(M)}, r"components has shape \(8,\), but \(2, 8\) is needed"),
@@ -36,7 +31,6 @@ PARAMETERS = [
     ({"n_init": 0}, "n_init is 0, but a whole number ≥ 1 is needed"),
     ({"callback": "x"}, "callback is 'x', but a function or None is needed"),
     ({"checkpoint": 3}, "checkpoint is 3, but the path of a file is needed"),
-    ({"method": "fast"}, "method is 'fast', but a phinmf.Method or None is needed"),
 ]
 ARGUMENTS = [
     ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\), .* each of the 26 frames"),

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.cli import options as values
 from phinmf.cli.exit_codes import FAILED, OK
 from phinmf.cli.grouping import parsed, regrouped
@@ -59,11 +58,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=values.path, default=Path("out"), metavar="DIR",
         help="folder for the results (out)")  # fmt: skip
     learning = parser.add_argument_group("learning").add_argument
-    learning("--window", default="40ms", help="length of a frame, in ms or in samples (40ms)")
+    learning(
+        "--window",
+        default=UnmixOptions.window,
+        help="length of a frame, in ms or in samples (40ms)",
+    )
     learning(
         "--sparsity",
         type=values.weight,
-        default=DEFAULT_SPARSITY,
+        default=UnmixOptions.sparsity,
         metavar="X",
         help="higher values explain each moment by fewer components (10)",
     )
@@ -74,8 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="atoms to learn: a number, a share of the energy (0.99), or 'all', which is slower",
     )
-    learning("--solver", default="lbfgs", choices=SOLVERS, help="method of learning")
-    learning("--init", default="dct", choices=INITS, help="where learning starts")
+    learning("--solver", default=UnmixOptions.solver, choices=SOLVERS, help="method of learning")
+    learning("--init", default=UnmixOptions.init, choices=INITS, help="where learning starts")
     learning("--seed", type=values.seed, default=0, help="random seed (0)")
     learning("--max-time", type=values.duration, metavar="S",
              help="maximum number of seconds of learning")  # fmt: skip

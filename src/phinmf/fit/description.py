@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from phinmf import checks, inits
 from phinmf._types import Array, RandomState
-from phinmf.algorithm.options import Options
+from phinmf.algorithm.options import Method, Options
 from phinmf.fit.data import Data
 from phinmf.fit.digest import digest
 from phinmf.fit.initial_factors import InitialFactors
 from phinmf.inits import Init
 from phinmf.result.terms import divergence_label
+
+#: Options that may change when a run is resumed; the fields of `method` are compared one by one.
+NOT_COMPARED = ("max_iter", "max_time", "tol", "engine", "n_threads", "method")
 
 Seed = int | str | None
 
@@ -32,29 +36,29 @@ def seed_of(random_state: RandomState) -> Seed:
 def description(
     options: Options, data: Data, initial: InitialFactors, K: int, seed: Seed
 ) -> dict[str, Any]:
-    """What a checkpoint must agree with, in values for JSON.
+    """Return what a checkpoint must agree with, in values for JSON.
 
-    Arrays are described as given: what is computed from them may differ in the last bit on another
-    machine.
+    Arrays are described as the caller passed them: what is computed from them may differ in the
+    last bit on another machine.
     """
-    fixed, o = initial.fixed, options
-    columns = None if fixed.columns is None else fixed.columns.tolist()
-    return {
+    columns = initial.fixed.columns
+    values = vars(options) | vars(options.method) | {
+        "divergence": divergence_label(options.divergence),
+        "sparsity": options.penalty.sparsity,
+        "anneal": object_label("anneal", data.schedule(options).anneal),
+        "solver": object_label("solver", options.solver),
+        "nmf_exponent": options.nmf_exponent,
+        "init": init_label(options.init),
+    }  # fmt: skip
+    names = [field.name for field in (*fields(Options), *fields(Method))]
+    return {name: values[name] for name in names if name not in NOT_COMPARED} | {
         "frames": f"array {data.digest}",
         "n_components": K,
-        "divergence": divergence_label(options.divergence),
-        "sparsity": o.penalty.sparsity,
-        "smoothness": o.smoothness,
-        "floor": o.floor,
-        "anneal": object_label("anneal", data.schedule(o).anneal),
-        "solver": object_label("solver", o.solver),
-        "n_iter_nmf": o.method.n_iter_nmf,
-        "n_iter_transform": o.method.n_iter_transform,
-        "nmf_exponent": o.nmf_exponent,
-        "fixed": {"W": columns, "H": fixed.H is not None},
+        "fixed": {
+            "W": None if columns is None else columns.tolist(),
+            "H": initial.fixed.H is not None,
+        },
         "random_state": seed,
-        "init": init_label(options.init),
-        "n_atoms": options.n_atoms,
         "W": label(initial.W) if initial.W.shape[1] else None,
         "H": None if initial.H_original is None else label(initial.H_original),
     }
