@@ -33,9 +33,12 @@ def is_for_user(error: BaseException) -> bool:
 
 
 def raised_by_phinmf(trace: TracebackType | None) -> bool:
-    """Whether the last step of a traceback is a ``raise`` in the code of phinmf."""
+    """Whether the last step of a traceback is a ``raise`` in the code of phinmf.
+
+    In CPython the instruction at that step tells; it is another one where Python itself raises.
+    """
     if trace is None:
-        return False
+        return True  # it was made to be shown, and never raised
     while trace.tb_next is not None:
         trace = trace.tb_next
     frame = trace.tb_frame
