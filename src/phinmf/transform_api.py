@@ -14,7 +14,8 @@ from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
 from phinmf.fit import devices
 from phinmf.fit.advice import advise
-from phinmf.fit.transform_alone import TransformProblem
+from phinmf.fit.data import data_of
+from phinmf.fit.transform_alone import learned_transform, model_of_power
 from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import Init, InitName
 from phinmf.result import Callback, Result
@@ -81,10 +82,11 @@ def learn_transform(
         method=replace(method_of("method", method), n_iter_nmf=0), max_iter=max_iter,
         max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
     )  # fmt: skip
-    problem = TransformProblem.of(Y, V_hat, options)
-    advise(problem.data.frames, problem.options)
+    data = data_of(checks.frames(Y), options, may_merge=False)
+    model = model_of_power(V_hat, data, options.floor)
+    advise(data.frames, options)
     printing = printed("learn_transform", checks.function("callback", callback), verbose)
-    result = problem.solve(random_state, printing)
+    result = learned_transform(data, model, options, random_state, printing)
     print_end("learn_transform", result, verbose)
     return result
 

@@ -223,8 +223,7 @@ class Run:
         iterate = self.subspace.with_atoms(self.iterate, P, keeps_scale=self.whole.fixes_H)
         if solver is not None:
             grows = before < P  # not at the start, nor if a run is resumed with a longer schedule
-            memory = self.memory
-            self.memory = solver.grown(memory, P, iterate.Phi) if grows else solver.forget(memory)
+            self.memory = solver.grown(self.memory, P, iterate.Phi) if grows else None
         return iterate
 
     def iterate_of_all_atoms(self) -> Iterate:

@@ -2,106 +2,84 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Indices, RandomState
+from phinmf._types import Array, Indices, RandomState
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Run
 from phinmf.fit import scaling
-from phinmf.fit.data import Data, data_of
+from phinmf.fit.data import Data
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length
 from phinmf.fit.finalize import result_of, warn_unless_converged
 from phinmf.fit.restarts import spawn
 from phinmf.fit.weights import in_units
-from phinmf.once import once
-from phinmf.result import Callback, Result, State
+from phinmf.result import Callback, Result
 
 
-@dataclass(frozen=True)
-class TransformProblem:
-    """Frames and the model of their power that Φ is fitted to."""
+def model_of_power(V_hat: ArrayLike, data: Data, floor: float) -> Array:
+    """Check a model V̂ (M, N) in the units of Y², and return it for frames at unit power."""
+    _, M, N = data.Y.shape
+    model = arrays.like(checks.factor("V_hat", V_hat, (M, N), np.float64), data.Y)
+    model = arrays.frames_contiguous(model / data.scale**2, arrays.dtype_of(data.Y))
+    if floor == 0 and (zeros := int(arrays.namespace(model).sum(model == 0))):
+        raise ValueError(
+            f"floor is 0 but V_hat has {zeros} zeros, which cost infinitely much: set floor to a"
+            " small number such as 1e-8"
+        )
+    return model
 
-    data: Data
-    V_hat: Array  #: (M, N), at unit power
-    options: Options
 
-    @classmethod
-    def of(cls, Y: AnyArray, V_hat: ArrayLike, options: Options) -> TransformProblem:
-        """Check the arguments of `learn_transform`."""
-        floor = options.floor
-        data = data_of(checks.frames(Y), options, may_merge=False)
-        _, M, N = data.Y.shape
-        model = checks.factor("V_hat", V_hat, (M, N), np.float64)
-        unit = arrays.like(model, data.Y) / data.scale**2
-        unit = arrays.frames_contiguous(unit, arrays.dtype_of(data.Y))
-        if floor == 0 and (zeros := int(arrays.namespace(unit).sum(unit == 0))):
-            raise ValueError(
-                f"floor is 0 but V_hat has {zeros} zeros, which cost infinitely"
-                " much: set floor to a small number such as 1e-8"
-            )
-        check_length(options.n_atoms, M)
-        if M == 1:  # a 1×1 transform has nothing to learn
-            options = options.keeping_Phi()
-        return cls(data, unit, options)
+def learned_transform(
+    data: Data,
+    V_hat: Array,
+    options: Options,
+    random_state: RandomState,
+    callback: Callback | None,
+) -> Result:
+    """Learn Φ so that the power of ΦY fits V̂ (M, N), both at unit power.
 
-    def solve(self, random_state: RandomState, callback: Callback | None) -> Result:
-        """Learn Φ from one start."""
-        data, options, few = self.data, self.options, self.few_atoms
-        Y, floor = data.Y, options.floor
-        rng_Phi, rng_sample = spawn(random_state, 2)
-        Phi = arrays.like(options.init.start(data.weighted, rng_Phi, arrays.dtype_of(Y)), Y)
-        if few is not None:
-            Phi = few.nearest(Phi[self.order])
-        if floor == 0:
-            scaling.check_entries(Phi, Y, learned=True)
-        factors = arrays.zeros((Y.shape[1], 0), Y), arrays.zeros((0, Y.shape[2]), Y)
-        callback = in_units(self.in_rows_of_the_model(callback), data.unit, data.scale)
-        penalty, n_threads = options.penalty, options.n_threads
-        subspace, number = (None, None) if few is None else (few.subspace, few.number)
-        solver = options.solver
-        with engine_for(options.engine, Y, options.divergence, n_threads, solver=solver) as engine:
-            model = Model(engine, penalty, self.V_hat[self.order])
-            schedule = data.schedule(options, n_atoms=number)
-            start = Iterate(Phi, *factors)
-            run = Run(model, options, schedule, start, rng_sample, subspace)
-            outcome = alternate(run, callback)
-        warn_unless_converged(outcome.status, options.tol)
-        result = result_of(outcome, data, options, few)
-        return replace(result, Phi=result.Phi[self.place])
+    If few atoms are learned, these fit the rows of V̂ of most power, and the eigenvectors that stay
+    fit the others by falling power. The callback and the result have Φ in the order of V̂.
+    """
+    Y, M = data.Y, data.Y.shape[1]
+    check_length(options.n_atoms, M)
+    if M == 1:  # a 1×1 transform has nothing to learn
+        options = options.keeping_Phi()
+    few = FewAtoms.of(options.n_atoms, data)
+    rng_Phi, rng_sample = spawn(random_state, 2)
+    Phi = arrays.like(options.init.start(data.weighted, rng_Phi, arrays.dtype_of(Y)), Y)
+    subspace = number = None
+    if few is not None:
+        subspace, number = few.subspace, few.number
+        powers = arrays.to_numpy(V_hat).sum(axis=1, dtype=np.float64)
+        order = np.argsort(-powers, kind="stable")
+        rows = arrays.indices(np.argsort(order), Phi)  # of Φ, for each row of V̂
+        order = arrays.indices(order, Phi)
+        V_hat, Phi, callback = V_hat[order], few.nearest(Phi[order]), in_rows(rows, callback)
+    if options.floor == 0:
+        scaling.check_entries(Phi, Y, learned=True)
+    start = Iterate(Phi, arrays.zeros((M, 0), Y), arrays.zeros((0, Y.shape[2]), Y))
+    with engine_for(
+        options.engine, Y, options.divergence, options.n_threads, solver=options.solver
+    ) as engine:
+        model = Model(engine, options.penalty, V_hat)
+        schedule = data.schedule(options, n_atoms=number)
+        run = Run(model, options, schedule, start, rng_sample, subspace)
+        outcome = alternate(run, in_units(callback, data.unit, data.scale))
+    warn_unless_converged(outcome.status, options.tol)
+    result = result_of(outcome, data, options, few)
+    return result if few is None else replace(result, Phi=result.Phi[rows])
 
-    @once
-    def few_atoms(self) -> FewAtoms | None:
-        """The atoms that are learned; None: all."""
-        return FewAtoms.of(self.options.n_atoms, self.data)
 
-    @once
-    def order(self) -> Indices | slice:
-        """The rows of V̂ by falling power if few atoms are learned: these fit the strongest."""
-        if self.few_atoms is None:
-            return slice(None)
-        powers = arrays.to_numpy(self.V_hat).sum(axis=1, dtype=np.float64)
-        return arrays.indices(np.argsort(-powers, kind="stable"), self.V_hat)
-
-    @once
-    def place(self) -> Indices | slice:
-        """The atom that fits each row of V̂."""
-        if isinstance(self.order, slice):
-            return self.order
-        return arrays.indices(np.argsort(arrays.to_numpy(self.order)), self.V_hat)
-
-    def in_rows_of_the_model(self, callback: Callback | None) -> Callback | None:
-        """Let a callback see Φ with its atoms in the order of V̂."""
-        if callback is None or self.few_atoms is None:
-            return callback
-
-        def reordered(state: State) -> object:
-            return callback(replace(state, Phi=state.Phi[self.place]))
-
-        return reordered
+def in_rows(rows: Indices, callback: Callback | None) -> Callback | None:
+    """Return a callback that sees these rows of Φ."""
+    if callback is None:
+        return None
+    return lambda state: callback(replace(state, Phi=state.Phi[rows]))
