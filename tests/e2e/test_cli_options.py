@@ -43,7 +43,6 @@ AGAINST_THE_RECORDING = [
     (f"--filename {'x' * 300}{{number}}", "too long"),
     ("--format nonsense", "--format is nonsense"),
     ("--format flac --subtype float", "--subtype is FLOAT"),
-    ("--device nonsense", "--device"),
     ("--model nothing.npz", "nothing.npz"),
 ]
 
@@ -58,6 +57,15 @@ def test_options_are_checked_against_the_recording(song, capsys, how, said):
     assert heard.err.startswith("phinmf: ")
     assert heard.err.count("\n") == 1
     assert list(song.iterdir()) == [song / "song.wav"]
+
+
+@pytest.mark.parametrize("how", ["--format xyz", "--device nonsense"])
+def test_options_are_checked_before_the_folder(song, capsys, how):
+    (song / "out/song").mkdir(parents=True)
+    assert main(["unmix", "song.wav", *how.split()]) == 1
+    assert f"{how.split()[0]} is " in capsys.readouterr().err
+    assert main(["unmix", "song.wav"]) == 1
+    assert "exists already" in capsys.readouterr().err
 
 
 #: Commands that are wrong whatever the recording, and what is named in the message.
