@@ -99,7 +99,7 @@ def test_every_method_returns_what_the_compiled_engine_returns(client):
         for engine in (p.engine, on_cluster):
             engine.rotate(p.Phi)
             engine.set_activations(p.H)
-            before = engine.hold_activations()
+            before = engine.lazy_activations()
             objective = engine.objective(p.W, p.eps)
             values = [*objective.evaluate(T), *objective.evaluate(S)]
             objective.move(T)

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -27,12 +27,12 @@ from phinmf.arrays import lazy, room_for_frames
 from phinmf.arrays.cluster import PIECE, Cluster, check_versions, chunks, versions
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence, Penalty
+from phinmf.engines.activations import Activations, LazyActivations, as_array
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective, links_among, links_of
 from phinmf.engines.compiled.engine import CompiledEngine
 from phinmf.engines.compiled.frames import FramesInMemory
 from phinmf.engines.compiled.shard import Factors, Nodes, PowerModel, Shard, shards_of
 from phinmf.engines.compiled.summation import total
-from phinmf.engines.held import Activations, HeldActivations, fetched
 from phinmf.linalg.algebra import Algebra
 
 Future = Any  #: of `distributed`
@@ -42,14 +42,6 @@ NOT_SMOOTHED = (
     "smoothness is set, but the activations of frames on a cluster are not smoothed: leave it out,"
     " or pass frames in memory without engine='dask'"
 )
-
-
-class LazyActivations(HeldActivations):
-    """The activations (K, N) of one moment on the workers; `fetch` gathers them."""
-
-    def __init__(self, K: int, engine: DaskEngine) -> None:
-        super().__init__((K, engine.shape[2]), lambda _: engine.gather(self.futures))
-        self.futures = engine.H  #: (n, K) of each shard
 
 
 class DaskEngine(Engine):
@@ -138,19 +130,27 @@ class DaskEngine(Engine):
         engine.dtype, engine.shape = np.dtype(dtype), (C, M if atoms is None else len(atoms), N)
         engine.chain, engine.H, engine.V_hat = [], [], (None, [])
         rows = None if atoms is None else self.cluster.send(atoms)
-        engine.frames = [self._submit(i, converted, dtype, rows) for i in range(len(self.frames))]
+        engine.frames = self._futures(lambda _: (converted, dtype, rows))
         return engine
 
     # tasks
 
-    def _submit(self, i: int, task: Callable[..., Any], *args: Any) -> Future:
-        """Return the future of a function of the shard of this number, and of other arguments."""
-        return self.cluster.submit(task, self.frames[i], *args, address=self.addresses[i])
+    def _futures(self, call: Callable[[int], tuple[Any, ...]]) -> list[Future]:
+        """Return the futures of a task of every shard; `call` returns it and its arguments.
+
+        The first argument is the frames of the shard, the others come from `call`.
+        """
+        calls = [call(i) for i in range(len(self.frames))]
+        return [
+            self.cluster.submit(task, frames, *args, address=address)
+            for frames, address, (task, *args) in zip(
+                self.frames, self.addresses, calls, strict=True
+            )
+        ]
 
     def _results(self, call: Callable[[int], tuple[Any, ...]]) -> list[Any]:
-        """Return the results of a task of every shard; `call` returns it and its arguments."""
-        futures = [self._submit(i, *call(i)) for i in range(len(self.shards))]
-        return self.cluster.results(futures)
+        """Return the results of such tasks."""
+        return self.cluster.results(self._futures(call))
 
     def sums(self, call: Callable[[int], tuple[Any, ...]]) -> list[Any]:
         """Add up the nodes that a task of every shard returns."""
@@ -182,7 +182,9 @@ class DaskEngine(Engine):
         return np.concatenate(self._results(lambda _: (powers,)))
 
     def energies(self) -> Array:
-        return np.asarray(self.sums(lambda _: (energies, self.matrices))[0] / self.shape[0])
+        return np.asarray(
+            self.sums(lambda _: (shard_method, self.matrices, Shard.energies))[0] / self.shape[0]
+        )
 
     def gather(self, futures: list[Future]) -> Array:
         """Return activations (K, N) from futures (n, K) of each shard."""
@@ -191,15 +193,15 @@ class DaskEngine(Engine):
     def activations(self) -> Array:
         return self.gather(self.H)
 
-    def hold_activations(self) -> HeldActivations:
-        return LazyActivations(self.n_components, self)
+    def lazy_activations(self) -> LazyActivations:
+        return LazyActivations((self.n_components, self.shape[2]), self.H, self.gather)
 
     def set_activations(self, H: Activations) -> None:
         self.n_components = H.shape[0]
         if isinstance(H, LazyActivations) and len(H.futures) == len(self.shards):
             self.H, self.H_is_sent = H.futures, False
             return
-        self.H, self.H_is_sent = self._rows(fetched(H)), True
+        self.H, self.H_is_sent = self._rows(as_array(H)), True
 
     def _rows(self, A: Array) -> list[Future]:
         """Return futures (n, …) of the columns of an array (…, N) that belong to each shard."""
@@ -219,10 +221,10 @@ class DaskEngine(Engine):
             raise ValueError(NOT_SMOOTHED)
         rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
         sent, submit = self.cluster.send(W), self.cluster.submit
-        pairs = [
-            self._submit(i, nmf_pass, self.matrices, self.H[i], sent, rates, eps, gamma)
-            for i in range(len(self.shards))
-        ]
+        numbers = rates, eps, gamma
+        pairs = self._futures(
+            lambda i: (shard_method, self.matrices, Shard.nmf_pass, self.H[i], sent, *numbers)
+        )
         updated, nodes = ([submit(operator.itemgetter(k), p) for p in pairs] for k in (0, 1))
         numerator, denominator, activation = self.added(self.cluster.results(nodes))
         if gamma:
@@ -233,11 +235,11 @@ class DaskEngine(Engine):
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
         sent, numbers = self.cluster.send(W), (penalty.sparsity, eps, tol, max_updates)
+        method = Shard.converged_activations
         self._set_updated(
-            [
-                self._submit(i, converged, self.matrices, self.H[i], sent, *numbers)
-                for i in range(len(self.shards))
-            ]
+            self._futures(
+                lambda i: (shard_method, self.matrices, method, self.H[i], sent, *numbers)
+            )
         )
 
     def roughness(self) -> float:
@@ -279,7 +281,7 @@ class DaskObjective(Objective):
         return Evaluation(loss, G)
 
     def loss(self) -> float:
-        return float(self._sums(loss)[0])
+        return float(self._sums(model_method, Shard.loss)[0])
 
     def move(self, T: Array) -> None:
         self._bound = None
@@ -290,10 +292,10 @@ class DaskObjective(Objective):
 
     def bound(self) -> Array:
         bound, self._bound = self._bound, None
-        return self._sums(curvature, False)[0] if bound is None else bound
+        return self._sums(model_method, Shard.curvature, False)[0] if bound is None else bound
 
     def curvature(self) -> Array:
-        exact, self._bound = self._sums(curvature, True)  # solvers ask for both
+        exact, self._bound = self._sums(model_method, Shard.curvature, True)  # solvers ask for both
         return exact
 
 
@@ -308,7 +310,7 @@ class FramesOnWorker:
         self.shard, self.Y = shard, Y
         self._frames = FramesInMemory(shard, Y)
         self._names: list[str] = []  #: keys of the matrices whose product with Y is X
-        self._trial = ""  #: the key of the T whose TX is the trial point
+        self.trial = ""  #: the key of the T whose TX is the trial point
         self._lock = threading.Lock()  # after Ctrl-C a task may run beside those of the next call
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -325,29 +327,18 @@ class FramesOnWorker:
             self._names = []  # nothing is remembered if this is interrupted
             if not before or names[: len(before)] != before:
                 self._frames.rest() if not names else self._frames.rotate(own(matrices[names[0]]))
-                before, self._trial = names[:1], ""
+                before, self.trial = names[:1], ""
             for name in names[len(before) :]:
-                T = self._frames.trial if name == self._trial else None
+                T = self._frames.trial if name == self.trial else None
                 self._frames.move(own(matrices[name]) if T is None else T)
-                self._trial = ""
+                self.trial = ""
             self._names = names
             yield self._frames
-
-    def evaluate(self, matrices: Chain, model: PowerModel, eps: float, trial: Chain) -> Nodes:
-        """Loss and C times the gradient at TX, which is remembered; at X if there is no T."""
-        with self.transformed(matrices) as frames:
-            if not trial:
-                return self.shard.evaluate(frames.X, model, eps)
-            self._trial = ""
-            ((name, T),) = ((name, own(T)) for name, T in trial.items())
-            nodes = self.shard.evaluate(frames.X, model, eps, T, frames.trial_memory())
-            frames.trial, self._trial = T, name
-            return nodes
 
     def forget(self) -> None:
         """Free the memory of X and TX."""
         with self._lock:
-            self._names, self._trial = [], ""
+            self._names, self.trial = [], ""
             self._frames.rest()
 
 
@@ -404,12 +395,6 @@ def powers(frames: FramesOnWorker) -> Array:
     return frames.shard.powers(frames.Y)
 
 
-def energies(frames: FramesOnWorker, matrices: Chain) -> Nodes:
-    """(M,): energy of each atom, summed over channels."""
-    with frames.transformed(matrices) as current:
-        return frames.shard.energies(current.X)
-
-
 def scaled(H: Array, s: Array) -> Array:
     """(n, K): h_k ← s_k h_k."""
     H = own(H)
@@ -423,43 +408,37 @@ def activation_sums(frames: FramesOnWorker, H: Array) -> Nodes:
         return frames.shard.activation_sums(own(H))
 
 
-def nmf_pass(
-    frames: FramesOnWorker, matrices: Chain, H: Array, W: Array, *numbers: Any
-) -> tuple[Array, Nodes]:
-    """Return updated activations and the sums for the update of W."""
+def shard_method(
+    frames: FramesOnWorker, matrices: Chain, method: Callable[..., Any], *args: Any
+) -> Any:
+    """Return what a method of the shard returns for X and other arguments."""
     with frames.transformed(matrices) as current:
-        return frames.shard.nmf_pass(current.X, own(H), own(W), *numbers)
+        copies = [own(a) if isinstance(a, np.ndarray) else a for a in args]
+        return method(frames.shard, current.X, *copies)
 
 
-def converged(frames: FramesOnWorker, matrices: Chain, H: Array, W: Array, *numbers: Any) -> Array:
-    """Return activations after updates of each frame until it has converged."""
-    with frames.transformed(matrices) as current:
-        return frames.shard.converged_activations(current.X, own(H), own(W), *numbers)
-
-
-def model_of(rows: Array, W: Array | None) -> PowerModel:
-    """Return the model WH of activations (n, K), or without W a given one (n, M)."""
-    return own(rows) if W is None else Factors(own(rows), own(W))
+def model_method(
+    frames: FramesOnWorker, matrices: Chain, rows: Array, W: Array | None, eps: float,
+    method: Callable[..., Nodes], *args: Any,
+) -> Nodes:  # fmt: skip
+    """Return what a method of the shard returns for X and a model of its power."""
+    return cast(Nodes, shard_method(frames, matrices, method, model_of(rows, W), eps, *args))
 
 
 def evaluate(
     frames: FramesOnWorker, matrices: Chain, rows: Array, W: Array | None, eps: float, trial: Chain
 ) -> Nodes:
-    """Loss and C times the gradient at X, or at TX."""
-    return frames.evaluate(matrices, model_of(rows, W), eps, trial)
-
-
-def loss(
-    frames: FramesOnWorker, matrices: Chain, rows: Array, W: Array | None, eps: float
-) -> Nodes:
-    """Loss at X."""
+    """Loss and C times the gradient at TX, which is remembered; at X if there is no T."""
+    model = model_of(rows, W)
     with frames.transformed(matrices) as current:
-        return frames.shard.loss(current.X, model_of(rows, W), eps)
+        nodes = frames.shard.evaluate(current.X, model, eps) if not trial else []
+        for name, T in trial.items():  # one at most
+            frames.trial, T = "", own(T)
+            nodes = frames.shard.evaluate(current.X, model, eps, T, current.trial_memory())
+            frames.trial, current.trial = name, T
+        return nodes
 
 
-def curvature(
-    frames: FramesOnWorker, matrices: Chain, rows: Array, W: Array | None, eps: float, exact: bool
-) -> Nodes:
-    """The exact curvature at X if it is needed, and its bound."""
-    with frames.transformed(matrices) as current:
-        return frames.shard.curvature(current.X, model_of(rows, W), eps, exact)
+def model_of(rows: Array, W: Array | None) -> PowerModel:
+    """Return the model WH of activations (n, K), or without W a given one (n, M)."""
+    return own(rows) if W is None else Factors(own(rows), own(W))
