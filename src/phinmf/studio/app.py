@@ -19,6 +19,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from phinmf.errors import sentence
 from phinmf.fit.automatic import checked_components
 from phinmf.studio.asked import ExportAsked, MixAsked, TakeAsked, asked
 from phinmf.studio.events import events
@@ -30,7 +31,6 @@ from phinmf.unmixing.export import Kind
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.overview import step_of
 from phinmf.unmixing.saved_mix import MixChanged
-from phinmf.unmixing.sentences import sentence
 
 TYPES = {
     ".html": "text/html",

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, suppress
 from itertools import count
 from pathlib import Path
 
+from phinmf.errors import explained
 from phinmf.studio.job import Job
-from phinmf.unmixing.sentences import sentence
 
 POLITE = 10  #: how much a long job gives way to playing and to the browser
 
@@ -119,7 +119,7 @@ class Queue:
                 job.run(workplace)
         except Exception as error:
             if not job.cancelled.is_set():
-                failure = sentence(error).replace(inside, "")
+                failure = explained(error).replace(inside, "")
         with self._news:
             self._end(job, failure)
 

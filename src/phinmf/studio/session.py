@@ -12,6 +12,7 @@ from pathlib import Path
 
 import phinmf
 from phinmf.audio.files import Excerpt
+from phinmf.errors import sentence
 from phinmf.fit.automatic import AUTO
 from phinmf.report.folder import refresh_report
 from phinmf.studio.exports import Export, Exports
@@ -33,7 +34,6 @@ from phinmf.unmixing.learn import check_size, most_components
 from phinmf.unmixing.mix import Level, Mix
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.saved_mix import MixChanged, save_mix, stored
-from phinmf.unmixing.sentences import sentence
 
 LONG = 40.0  #: seconds; a longer recording begins with a preview
 MANY = 800_000  #: samples of all channels at 44.1 kHz; so does one that is more work
