@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 from studios import PATIENCE
 
-from phinmf.studio.queue import Queue
+from phinmf.studio.jobs import Queue
 
 
 class Errand:

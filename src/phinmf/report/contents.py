@@ -109,7 +109,8 @@ class Report:
     @property
     def has_links(self) -> bool:
         """Whether the page links to files."""
-        return any(part.file for part in [*self.components, *self.groups])
+        files = [component.file for component in self.components]
+        return any([*files, *(group.file for group in self.groups)])
 
 
 @dataclass(frozen=True, eq=False)
