@@ -77,7 +77,7 @@ def tl_nmf(
         removed. They are counted in the DCT or a given transform as it is, or, with another `init`
         and a solver, in a transform that is learned to count them: up to 32, up to 24 if M > 128.
         The number is that of spectra of frames, and on recordings often more than that of sounds.
-        The result is that of the number that was found.
+        The result is that of this number.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
     init : {"dct", "random", "klt", "jd"}, Init or array of shape (M, M)
@@ -99,7 +99,7 @@ def tl_nmf(
         Weight of Σ_k Σ_n d(h_{k,n-1} | h_kn), the Itakura–Saito divergence between neighbouring
         activations (Févotte 2011), which makes them smooth. Y must hold frames in their order;
         activations are not smooth across frames of weight 0. None are sampled while the floor is
-        high.
+        high. All frames must fit into memory.
     n_atoms : int or float, optional
         Learn only so many atoms, inside the subspace that holds the most energy (the leading
         eigenvectors of the covariance of the frames); a float such as 0.999 is the share of the
@@ -131,7 +131,7 @@ def tl_nmf(
     sample_weight : array of shape (N,), optional
         How often each frame counts; the scale of the recording is weighted, too. Of weights that
         are not whole numbers only the ratios matter, but for the unit of the objective. Frames of
-        weight 0 are left out of the fit; their activations are found afterwards. Frames that look
+        weight 0 are left out of the fit; their activations are computed last. Frames that look
         transposed are refused unless weights, or 1 for all of them, say which axis they have.
     random_state : None, int, RandomState or Generator
         Seed of the random parts of the start.
@@ -143,10 +143,10 @@ def tl_nmf(
         File to keep the state of the run in; a `Checkpoint` also says how often, and whether the
         run continues from there.
     engine : {"auto", "compiled", "array", "dask"}
-        How frames are held: "compiled" is the fast one, "array" its readable reference, "dask" on
-        the workers of the current ``distributed.Client``, or within the memory that
-        ``dask.config.set({"phinmf.memory": "2GB"})`` allows; with the bits of "compiled".
-        Tensors are computed with by "array".
+        Where frames are: "compiled" is the fast one, with dask arrays within the memory that
+        ``dask.config.set({"phinmf.memory": "2GB"})`` allows; "array" its readable reference, for
+        tensors and for Jacobi's search, too; "dask" on the workers of the current
+        ``distributed.Client``, with the bits of "compiled".
     device : str, optional
         Where to compute: "cuda", "cuda:1" or another device of PyTorch; by default where Y is. Y
         may be a tensor: Φ, W and H are then tensors on its device. An array of NumPy is moved to

@@ -1,4 +1,4 @@
-"""Checks of arguments: an error is one sentence that says what is given, needed and to be done."""
+"""Checks of arguments: an error is one sentence that says what was passed and what to pass."""
 
 from __future__ import annotations
 

@@ -236,5 +236,5 @@ def test_a_run_is_resumed_with_the_same_bits(tmp_path):
     phinmf.tl_nmf(notes(), 2, checkpoint=file, callback=lambda s: s.iteration == 12, **how)
     again = phinmf.tl_nmf(notes(), 2, checkpoint=file, **how)
     assert np.array_equal(again.H, whole.H)
-    with pytest.raises(ValueError, match="its smoothness is 5.0, here it is 6.0"):
+    with pytest.raises(ValueError, match="smoothness is 5.0, here it is 6.0"):
         phinmf.tl_nmf(notes(), 2, checkpoint=file, **how | {"smoothness": 6.0})

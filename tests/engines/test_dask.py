@@ -1,10 +1,10 @@
-"""The dask engine: the bits of the compiled engine, wherever the frames are."""
+"""Dask arrays without a cluster: the bits of frames in memory. See also test_on_disk.py."""
 
 import itertools
 
 import numpy as np
 import pytest
-from clusters import cluster, needs_dask, same
+from clusters import needs_dask, same
 
 import phinmf
 from phinmf import TLNMF, Checkpoint, tl_nmf
@@ -29,30 +29,19 @@ def frames(C=1, M=40, N=4000, dtype=np.float64, seed=0):
 
 
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 8, "tol": 0}
-PLACES = {"memory": "1GB", "disk": "2MB"}
 
 
-@pytest.fixture(scope="module")
-def two_workers():
-    with cluster(2) as client:
-        yield client
-
-
-@pytest.fixture(params=["cluster"])
-def place(request):
-    if request.param == "cluster":
-        request.getfixturevalue("two_workers")
-        yield request.param
-    else:
-        with dask.config.set({"phinmf.memory": PLACES[request.param], "scheduler": "threads"}):
-            yield request.param
+@pytest.fixture(autouse=True)
+def _in_this_process():
+    with dask.config.set(scheduler="threads"):
+        yield
 
 
 @pytest.mark.parametrize(
     ("C", "dtype", "weighted"),
     [*itertools.product((1, 2), (np.float32, np.float64), (False, True))],
 )
-def test_same_bits_as_compiled(place, C, dtype, weighted):
+def test_same_bits_as_compiled(C, dtype, weighted):
     Y = frames(C=C, N=6000, dtype=dtype)
     weights = np.arange(Y.shape[2]) % 3 if weighted else None
     expected = tl_nmf(Y, engine="compiled", sample_weight=weights, **HOW)
@@ -62,7 +51,7 @@ def test_same_bits_as_compiled(place, C, dtype, weighted):
 
 
 @pytest.mark.parametrize("chunks", [4000, 1999, 511, 100])
-def test_any_chunks_give_the_same_bits(place, chunks):
+def test_any_chunks_give_the_same_bits(chunks):
     Y = frames(dtype=np.float32)
     how = HOW | {"max_iter": 3}
     found = tl_nmf(da.from_array(Y, chunks=(-1, -1, chunks)), **how)
@@ -70,15 +59,10 @@ def test_any_chunks_give_the_same_bits(place, chunks):
 
 
 @pytest.mark.parametrize("solver", ["quasi-newton", "projected-gradient", None])
-def test_every_solver(place, solver):
+def test_every_solver(solver):
     Y = frames(M=36)
     how = HOW | {"max_iter": 2, "solver": solver}
     same(tl_nmf(da.from_array(Y, chunks=(-1, -1, 900)), **how), tl_nmf(Y, **how))
-
-
-def test_numpy_arrays_with_few_frames(place):
-    Y = frames(N=300)
-    same(tl_nmf(Y, engine="dask", **HOW), tl_nmf(Y, **HOW))
 
 
 SMALL = {"n_components": 2, "random_state": 0, "max_iter": 4, "tol": 0}
@@ -103,7 +87,7 @@ def repeated(C, M, N, dtype=np.float64):
         (1, 1, 3, np.float64, 2, False),
     ],
 )
-def test_small_arrays_have_the_bits_of_numpy(place, C, M, N, dtype, chunks, weighted):
+def test_small_arrays_have_the_bits_of_numpy(C, M, N, dtype, chunks, weighted):
     """Equal frames are merged and ordered below the limit, wherever they are."""
     Y = repeated(C, M, N, dtype)
     lazily = da.from_array(Y, chunks=(1, -1, chunks))
@@ -114,7 +98,7 @@ def test_small_arrays_have_the_bits_of_numpy(place, C, M, N, dtype, chunks, weig
     same(tl_nmf(lazily, **how), tl_nmf(Y, **how))
 
 
-def test_small_arrays_with_given_factors_or_a_floor_of_zero(place):
+def test_small_arrays_with_given_factors_or_a_floor_of_zero():
     Y = frames(M=16, N=300)[:, :, 200:]
     lazily = da.from_array(Y, chunks=(1, -1, 33))
     H = np.random.default_rng(2).random((2, 100))
@@ -122,7 +106,7 @@ def test_small_arrays_with_given_factors_or_a_floor_of_zero(place):
         same(tl_nmf(lazily, **SMALL | how), tl_nmf(Y, **SMALL | how))
 
 
-def test_small_arrays_of_the_estimator(place):
+def test_small_arrays_of_the_estimator():
     X = repeated(1, 16, 300)[0].T
     expected = TLNMF(2, max_iter=4, tol=0, random_state=0).fit(X)
     model = TLNMF(2, max_iter=4, tol=0, random_state=0).fit(da.from_array(X, chunks=(70, -1)))
@@ -130,7 +114,7 @@ def test_small_arrays_of_the_estimator(place):
         assert np.array_equal(getattr(model, name), getattr(expected, name)), name
 
 
-def test_a_small_checkpoint_continues_in_any_chunks(place, tmp_path):
+def test_a_small_checkpoint_continues_in_any_chunks(tmp_path):
     Y = repeated(1, 16, 300)
     how = SMALL | {"max_iter": 12, "checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     for first, second in ((Y, da.from_array(Y, chunks=(1, -1, 77))), (da.from_array(Y), Y)):
@@ -138,7 +122,7 @@ def test_a_small_checkpoint_continues_in_any_chunks(place, tmp_path):
         same(tl_nmf(second, **how), tl_nmf(Y, **SMALL | {"max_iter": 12}))
 
 
-def test_a_given_model(place):
+def test_a_given_model():
     Y = frames(M=34)[0]
     V_hat = np.random.default_rng(1).random(Y.shape)
     how = {"max_iter": 4, "tol": 0, "init": "random", "random_state": 0}
@@ -148,15 +132,7 @@ def test_a_given_model(place):
     assert found.objective == expected.objective
 
 
-def test_any_number_of_workers_gives_the_same_bits(two_workers):
-    Y = frames(N=6000, dtype=np.float32)
-    expected = tl_nmf(Y, engine="compiled", **HOW)
-    for n in (1, 3):
-        with cluster(n, processes=False):
-            same(tl_nmf(da.from_array(Y, chunks=(-1, -1, 700)), **HOW), expected)
-
-
-def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(place, tmp_path):
+def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(tmp_path):
     Y = frames(dtype=np.float32)
     how = HOW | {"max_iter": 12, "checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
     tl_nmf(Y, engine="compiled", callback=lambda state: state.iteration == 7, **how)
@@ -167,7 +143,7 @@ def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(place, tmp_path
         tl_nmf(chunked * 2 + 1, **how)
 
 
-def test_the_estimator(place):
+def test_the_estimator():
     X = frames(dtype=np.float32)[0].T
     lazy = da.from_array(X, chunks=(777, -1))
     how = {"n_components": 3, "max_iter": 4, "tol": 0, "random_state": 0}
@@ -189,11 +165,3 @@ def test_the_estimator(place):
     assert model.inverse_transform(H[:5].compute()).shape == (5, 40)
     with pytest.raises(ValueError, match="X has 39 features, but TLNMF is expecting 40"):
         model.transform(lazy[:, :39].rechunk({1: -1}))
-
-
-def test_restarts_in_threads_use_the_cluster(two_workers):
-    X = da.from_array(frames()[0].T, chunks=(1000, -1))
-    how = {"max_iter": 3, "tol": 0, "random_state": 0, "n_init": 2}
-    with two_workers.as_current():
-        one, two = (TLNMF(3, n_jobs=n, **how).fit(X) for n in (1, 2))
-    assert np.array_equal(one.objectives_, two.objectives_)

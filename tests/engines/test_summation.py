@@ -29,11 +29,11 @@ def by_halves(nodes):
     return [a + b for a, b in zip(left, right, strict=True)]
 
 
-@given(n=st.integers(1, 200), wanted=st.integers(1, 17), seed=st.integers(0, 99))
-def test_stretches_add_up_to_the_bits_of_the_whole(n, wanted, seed):
+@given(n=st.integers(1, 200), number=st.integers(1, 17), seed=st.integers(0, 99))
+def test_stretches_add_up_to_the_bits_of_the_whole(n, number, seed):
     rng = np.random.default_rng(seed)
     expected = by_halves(leaves(n, rng))
-    stretches = stretches_of(n, wanted)
+    stretches = stretches_of(n, number)
     assert (stretches[0].start, stretches[-1].stop) == (0, n)
     assert all(a.stop == b.start for a, b in itertools.pairwise(stretches))
     nodes = leaves(n, np.random.default_rng(seed))
@@ -49,21 +49,21 @@ def test_stretches_add_up_to_the_bits_of_the_whole(n, wanted, seed):
     assert found[1] == expected[1]
 
 
-@pytest.mark.parametrize("wanted", [1, 2, 4, 8, 64])
-def test_a_power_of_two_sends_one_node_each(wanted):
+@pytest.mark.parametrize("number", [1, 2, 4, 8, 64])
+def test_a_power_of_two_sends_one_node_each(number):
     n = 1000
-    for stretch in stretches_of(n, wanted):
+    for stretch in stretches_of(n, number):
         tree = Tree(n)
         for i in range(stretch.start, stretch.stop):
             tree.add(Node(i, i + 1, [1.0]))
         assert [node.sums for node in tree.nodes] == [[float(stretch.stop - stretch.start)]]
 
 
-@pytest.mark.parametrize("wanted", [2, 3, 4, 5, 6, 7])
-def test_stretches_are_of_similar_length(wanted):
-    sizes = [s.stop - s.start for s in stretches_of(1000, wanted)]
-    assert len(sizes) == wanted
-    assert max(sizes) <= 1.35 * 1000 / wanted
+@pytest.mark.parametrize("number", [2, 3, 4, 5, 6, 7])
+def test_stretches_are_of_similar_length(number):
+    sizes = [s.stop - s.start for s in stretches_of(1000, number)]
+    assert len(sizes) == number
+    assert max(sizes) <= 1.35 * 1000 / number
 
 
 def test_read_only_sums_are_not_changed():

@@ -145,5 +145,5 @@ def test_the_estimator_refuses_factors_of_a_known_number(name):
     X = sounds(3).T
     given = {"components": np.ones((3, 48))} if name == "components" else {}
     fit = {"activations": np.ones((800, 3))} if name == "activations" else {}
-    with pytest.raises(ValueError, match=f"n_components is 'auto', but {name} is given"):
+    with pytest.raises(ValueError, match=f"n_components is 'auto', but {name} have"):
         TLNMF("auto", **given).fit(X, **fit)

@@ -6,7 +6,7 @@ from clusters import engines_here
 from few_atoms import LIKELIHOODS, check_few, covariance, eigenvectors, same_bits, sound
 from fuzz.formulas import check_fit, divergence_of, power
 from problems import serves
-from tensor_problems import host, tensor
+from tensor_problems import KINDS, host, tensor
 
 from phinmf import TLNMF, Anneal, Method, Status, learn_transform, tl_nmf
 from phinmf.algorithm import alternate
@@ -366,8 +366,7 @@ def test_the_scale_of_the_gradient_is_that_of_the_atoms_that_are_learned(monkeyp
 def test_numbers_of_atoms_that_are_none(n_atoms, message):
     Y = sound()[0]
     for fit in (
-        lambda: tl_nmf(Y, 2, n_atoms=n_atoms),
-        lambda: tl_nmf(tensor(Y), 2, n_atoms=n_atoms),
+        *(lambda kind=kind: tl_nmf(kind(Y), 2, n_atoms=n_atoms) for kind in KINDS),
         lambda: TLNMF(2, n_atoms=n_atoms).fit(Y.T),
         lambda: learn_transform(Y, np.ones_like(Y), n_atoms=n_atoms),
     ):

@@ -8,6 +8,7 @@ import sound_files
 import soundfile
 from studios import idle, running, unmixed
 
+from phinmf.errors import log_path
 from phinmf.studio import session
 from phinmf.studio.discovery import discover
 from phinmf.studio.listening import Listening, OpenTake
@@ -278,3 +279,15 @@ def test_unknown_ids_are_not_found(studio, take):
     assert studio("POST", "recordings/r9/takes", wanted).status == 404
     assert studio("POST", "recordings/r1/takes", {**wanted, "carry_from": "t9"}).status == 404
     assert studio("PATCH", "takes/t1").status == 405
+
+
+@pytest.mark.parametrize("fault", [ValueError, KeyError])
+def test_a_fault_is_logged_and_answered_with_an_apology(studio, monkeypatch, fault):
+    def fail(id):
+        raise fault("no words for a listener")
+
+    monkeypatch.setattr(studio.session, "cancel", fail)
+    got = studio("DELETE", "jobs/j1")
+    assert got.status == 500
+    assert "fault of phinmf" in got.json["error"]
+    assert "Traceback" in log_path().read_text()

@@ -13,8 +13,8 @@ from phinmf.algorithm.nmf import NONE, FixedFactors, activate, nmf_step
 from phinmf.arrays import cast, copied, dtype_of, frames_contiguous, namespace, take_frames
 from phinmf.divergences import Penalty
 from phinmf.engines import Engine, Objective
+from phinmf.engines.activations import Activations, LazyActivations, as_array
 from phinmf.engines.base import OutOfTime, never
-from phinmf.engines.held import Activations, HeldActivations, fetched
 from phinmf.linalg.manifold import exactly_orthogonal
 
 
@@ -28,8 +28,8 @@ class Iterate:
 
     @property
     def H(self) -> Array:
-        """The activations as an array; fetched if they are elsewhere."""
-        return fetched(self.activations)
+        """The activations as an array; read from the workers of a cluster if they are there."""
+        return as_array(self.activations)
 
 
 ALL = slice(None)  #: all frames
@@ -148,15 +148,15 @@ class Model:
         if not self.fixes_H:
             if H.shape[1] < N:
                 activate(self.engine, W, self.penalty, eps)
-            elif not isinstance(H, HeldActivations) and H.shape[1] == N and dtype_of(H) == dtype:
+            elif not isinstance(H, LazyActivations) and H.shape[1] == N and dtype_of(H) == dtype:
                 return iterate
-        return Iterate(Phi, W, self.engine.hold_activations())
+        return Iterate(Phi, W, self.engine.lazy_activations())
 
     def go_to(self, iterate: Iterate) -> None:
         """Go to an iterate without changing it."""
         H = iterate.activations if self.fixed.H is None else self.fixed.H
         if H.shape[1] > self.engine.shape[2]:  # activations of all frames
-            H = take_frames(fetched(H), self.frames)
+            H = take_frames(as_array(H), self.frames)
         if H.shape[1] == self.engine.shape[2]:
             self.engine.set_activations(H)  # first: those of another engine let it free its memory
         if iterate.Phi is not self.rotated:

@@ -21,6 +21,7 @@ from phinmf.algorithm.annealing import Anneal
 from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName, Penalty
 from phinmf.engines import ENGINES, EngineName
 from phinmf.inits import Init, InitName, init_of
+from phinmf.once import once
 from phinmf.solvers import SOLVERS, Solver, SolverName
 
 DEFAULT_SPARSITY = Divergence.default_sparsity  #: of `unmix`, at unit power
@@ -205,13 +206,13 @@ class Options:
                 " leave smoothness out"
             )
 
-    @property
+    @once
     def penalty(self) -> Penalty:
         """The penalty at unit power; its sparsity is that of the divergence by default."""
         sparsity = self.divergence.default_sparsity if self.sparsity is None else self.sparsity
         return Penalty(sparsity, self.smoothness)
 
-    @property
+    @once
     def anneal(self) -> Anneal | None:
         """The schedule of floors; by default plain NMF has one, and solvers that declare it."""
         anneal = self.method.anneal

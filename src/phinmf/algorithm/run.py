@@ -173,7 +173,7 @@ class Run:
         penalty = self.model.penalty_of(W)
         if not np.isfinite(descent.loss + penalty):
             return False
-        H = self.model.engine.hold_activations()
+        H = self.model.engine.lazy_activations()
         self.iterate, self.memory = Iterate(descent.Phi, W, H), descent.memory
         if t % REFRESH == REFRESH - 1 and self.options.solver is not None:
             Phi = polish(self.iterate.Phi, self.model.engine.algebra)

@@ -13,7 +13,7 @@ import numpy as np
 
 from phinmf import arrays
 from phinmf._types import AnyArray, Array
-from phinmf.arrays import cluster_tasks, lazy
+from phinmf.arrays import cluster, lazy
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import parallel_map
 
@@ -50,8 +50,13 @@ def each(
     if stretches is None:
         ends = np.cumsum(Y.chunks[2])
         stretches = [slice(b - n, b) for n, b in zip(Y.chunks[2], ends.tolist(), strict=True)]
-    asked = lazy.dask().delayed(function)
-    return cluster_tasks.compute(Y, [asked(Y[:, :, s]) for s in stretches])
+    delayed = lazy.dask().delayed(of_pieces)
+    return cluster.compute([delayed(function, cluster.chunks(Y[:, :, s])) for s in stretches])
+
+
+def of_pieces(function: Callable[[Array], Out], pieces: list[Array]) -> Out:
+    """Apply a function to pieces (C, M, …) of frames, joined."""
+    return function(pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=2))
 
 
 def short_stretches(N: int) -> list[slice]:
@@ -66,14 +71,14 @@ def threads_for(Y: AnyArray) -> int | None:
 
 def energies(Y: Array, exponents: Any = 0) -> Array:
     """Sum of squares of each frame of (C, M, N), scaled by 2^-exponent, in double precision."""
-    found = [np.zeros(0)]
+    parts = [np.zeros(0)]
     for i in range(0, Y.shape[2], FRAMES):
         piece = slice(i, i + FRAMES)
         rows = np.ascontiguousarray(Y[:, :, piece].transpose(2, 0, 1), dtype=np.float64)
         e = np.broadcast_to(exponents, Y.shape[2])[piece]
         rows = np.ldexp(rows, -e[:, None, None]) if np.any(e) else rows
-        found.append(np.square(rows).reshape(len(rows), -1).sum(axis=1))
-    return np.concatenate(found)
+        parts.append(np.square(rows).reshape(len(rows), -1).sum(axis=1))
+    return np.concatenate(parts)
 
 
 def levels(Y: AnyArray) -> Levels:

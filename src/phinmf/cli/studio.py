@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from phinmf.cli import options as values
 from phinmf.cli.exit_codes import FAILED, OK
 from phinmf.cli.signals import Ended
-from phinmf.cli.text import shown
-from phinmf.unmixing.sentences import sentence
+from phinmf.cli.text import print_error, shown
+from phinmf.errors import sentence
 
 if TYPE_CHECKING:
     from phinmf.studio.discovery import Discovery
@@ -100,7 +100,7 @@ def readable(inputs: list[Path]) -> list[Discovery]:
         try:
             discoveries += discover(path)
         except (OSError, ValueError) as error:
-            print(f"phinmf: {shown(values.as_typed(sentence(error)))}", file=sys.stderr)
+            print_error(error)
     return discoveries
 
 

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
 from phinmf.engines.compiled.engine import CompiledEngine
-from phinmf.engines.remote.engine import DaskEngine
+from phinmf.engines.dask import DaskEngine
 
 #: Names that the argument ``engine`` accepts.
 ENGINES: dict[str, type[Engine]] = {

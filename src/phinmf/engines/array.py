@@ -23,6 +23,7 @@ from phinmf.arrays import (
 from phinmf.divergences import Divergence
 from phinmf.divergences.penalty import Penalty, difference, pull
 from phinmf.engines import sums
+from phinmf.engines.activations import Activations, as_array
 from phinmf.engines.base import (
     DictionarySums,
     Engine,
@@ -31,7 +32,6 @@ from phinmf.engines.base import (
     links_among,
     links_of,
 )
-from phinmf.engines.held import Activations, fetched
 from phinmf.engines.sums import power
 from phinmf.linalg.algebra import algebra_of
 
@@ -87,7 +87,7 @@ class ArrayEngine(Engine):
         return copied(self.H)
 
     def set_activations(self, H: Activations) -> None:
-        self.H = copied(fetched(H), self.dtype)
+        self.H = copied(as_array(H), self.dtype)
 
     def scale_activations(self, s: Array) -> None:
         self.H *= s[:, None]

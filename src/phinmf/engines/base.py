@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Indices, Mask, Precision
 from phinmf.divergences import Divergence, Penalty, is_compiled
-from phinmf.engines.held import Activations
+from phinmf.engines.activations import Activations
 from phinmf.linalg.algebra import Algebra
 
 OutOfTime = Callable[[], bool]  #: whether the time limit is reached
@@ -152,8 +152,8 @@ class Engine(ABC):
     def activations(self) -> Array:
         """(K, N): a copy of H."""
 
-    def hold_activations(self) -> Activations:
-        """H as it is now, to go back to; an engine whose frames are elsewhere sends nothing."""
+    def lazy_activations(self) -> Activations:
+        """H as it is now, to go back to: a copy, or a reference to where the frames are."""
         return self.activations()
 
     @abstractmethod

@@ -195,7 +195,7 @@ def watching(estimator: Parameters, device: ComputeDevice) -> Callable[[Learner]
 
 
 def set_attributes(estimator: Parameters, learner: Learner, device: ComputeDevice) -> None:
-    """Set what `fit` sets, as far as frames that are gone leave it known."""
+    """Set what `fit` sets, as far as it can be computed without the frames that are gone."""
     e, progress = estimator, learner.progress
     if progress.factors is None or progress.window is None:
         return

@@ -44,7 +44,7 @@ class TLNMF(
     components : array of shape (n_components, n_features), optional
         Start of the components: Wᵀ of `tl_nmf`, or its first rows.
     fixed : str, sequence or dict, optional
-        What is not updated: "Phi" (`init`), "W" (`components`, or some of them:
+        What is not updated: "Phi" (`init`), "W" (`components`, or columns:
         ``{"W": [0, 1]}``), "H" (the activations given to `fit`).
     warm_start : bool
         Whether `fit` starts where the last one ended; then it anneals only if `method` says so.
@@ -54,7 +54,7 @@ class TLNMF(
     block_size : int, optional
         Of `partial_fit`: number of frames in each step, by default 2M. Memory grows with it.
     n_init : int
-        Number of restarts; the one with the lowest objective is kept.
+        Number of restarts; the result is that with the lowest objective.
     n_jobs : int, optional
         Number of restarts that run at the same time, in threads that share the processors.
     random_state, callback, verbose, checkpoint, engine
@@ -175,12 +175,12 @@ class TLNMF(
         for the next call, so that the result does not depend on how frames are divided among calls.
         A sample of the frames so far is kept, in which recent ones prevail. The transform and the
         components are fitted to it when it has its first blocks, and again whenever enough of it is
-        new; in between, components are learned from every block.
+        new; in between, blocks are only measured.
 
         If `fit` was called before, its transform and components are the start, and are kept until
         the first step. The history has a row for each step, the last 10,000 at most: what a block
         costs before anything is learned from it. The objective and `reconstruction_err_` are sums
-        over steps. `verbose` prints a line after each step. `n_init`, `warm_start`, `max_time`,
+        over steps. `verbose` prints a line after each step. `n_init`, `warm_start`, `max_time`
         and `checkpoint` have no effect here, nor has what a callback returns: to stop and continue
         later, `save` and `load` the model.
 
@@ -253,7 +253,7 @@ class TLNMF(
         return H @ arrays.like(self.components_, H, dtype) + float(dtype.type(self.floor_))
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return how well the model predicts coefficients that it has not seen: higher is better.
+        """Return how well the model predicts held-out coefficients: higher is better.
 
         A quarter of the coefficients of each frame is predicted from the others, for each quarter
         in turn. So neither more components nor less sparsity is better by construction, and a

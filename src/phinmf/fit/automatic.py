@@ -26,7 +26,7 @@ from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.algorithm.options import Method, Options
 from phinmf.algorithm.run import Run
-from phinmf.arrays.cluster_tasks import in_memory
+from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Gaussian

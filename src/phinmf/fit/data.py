@@ -14,7 +14,7 @@ from phinmf.algorithm.options import Options
 from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays import lazy
-from phinmf.arrays.cluster_tasks import in_memory
+from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
 from phinmf.engines.base import links_among

@@ -28,7 +28,7 @@ import numpy as np
 
 from phinmf import arrays
 from phinmf._types import AnyArray, Array, Indices
-from phinmf.arrays import cluster_tasks, lazy
+from phinmf.arrays import cluster, lazy
 from phinmf.arrays.levels import levels
 from phinmf.arrays.threads import single_threaded_blas
 from phinmf.divergences import Divergence, Penalty
@@ -132,7 +132,7 @@ def total_losses(predictor: Predictor, Y: AnyArray, weights: Array) -> Array:
     learned = replace(learned, n_threads=learned.n_threads or 1)  # dask runs stretches in parallel
     shared, losses = delayed(replace(predictor, learned=learned)), delayed(Predictor.losses)
     tasks = [losses(shared, Y[:, :, cut], weights[cut]) for cut in cuts]
-    return np.sum(cluster_tasks.compute(Y, tasks), axis=0)
+    return np.sum(cluster.compute(tasks), axis=0)
 
 
 def activations(X: Array, W: Array, learned: Learned) -> Array:

@@ -1,18 +1,16 @@
-"""Weights of frames in a unit to compute with, and what they weigh back in the unit given."""
+"""Weights of frames: in a unit to compute with, and costs in the unit of the caller's weights."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
 from phinmf._types import Array
-from phinmf.result import History, State
+from phinmf.result import Callback, History, State
 
 LARGEST = 1e250  #: sum of weights, which leaves room for what is weighted
 COUNTS = 2.0**53  #: largest sum of whole numbers that are exact
@@ -48,7 +46,7 @@ def weights_of(sample_weight: ArrayLike | None, N: int, may_be_zero: bool = Fals
 
 
 def in_own_unit(weights: Array | None) -> tuple[Array | None, float]:
-    """Weights to compute with, None if all are 1, and the unit to multiply sums by.
+    """Return weights to compute with, None if all are 1, and the unit to multiply sums by.
 
     Whole numbers are counts and stay. Of all others only the ratios matter: equal ones are 1, and
     those that single precision cannot hold are divided by a power of two, which is exact.
@@ -65,7 +63,7 @@ def in_own_unit(weights: Array | None) -> tuple[Array | None, float]:
 
 
 def weighted(history: History, unit: float) -> History:
-    """A history whose costs are multiplied by a unit."""
+    """Return a history whose costs are multiplied by a unit."""
     result = History(unit * history.start)
     for row in history:
         scaled = {name: unit * getattr(row, name) for name in WEIGHTED}
@@ -73,17 +71,15 @@ def weighted(history: History, unit: float) -> History:
     return result
 
 
-def in_units(
-    callback: Callable[[State], Any] | None, unit: float, scale: float
-) -> Callable[[State], Any] | None:
-    """A callback that sees the scale of the data, and costs in the unit of the given weights."""
+def in_units(callback: Callback | None, unit: float, scale: float) -> Callback | None:
+    """Return a callback that gets the scale of the data, and costs in the unit of the weights."""
     if callback is None:
         return None
 
-    def told(state: State) -> Any:
+    def in_unit(state: State) -> object:
         if unit != 1:
             history = weighted(state.history, unit)
             state = replace(state, objective=unit * state.objective, history=history)
         return callback(replace(state, scale=scale))
 
-    return told
+    return in_unit

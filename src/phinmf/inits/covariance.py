@@ -20,7 +20,7 @@ import numpy as np
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import (
     cast,
-    cluster_tasks,
+    cluster,
     contiguous,
     is_tensor,
     lazy,
@@ -59,7 +59,7 @@ def eigenvectors(Y: AnyArray, weights: Array | None, enough: Enough | None) -> t
     C, M, N = Y.shape
     total_weight = N if weights is None else float(weights.sum())
     if C * N < M:  # also of a dask array, whose frames then take less memory than a covariance
-        columns = cast(cluster_tasks.in_memory(Y) if is_lazy(Y) else Y, np.float64) / C**0.5
+        columns = cast(cluster.in_memory(Y) if is_lazy(Y) else Y, np.float64) / C**0.5
         share = 1 / total_weight if weights is None else like(weights / total_weight, columns)
         columns = columns * share**0.5
         return of_product(namespace(columns).concat(list(columns), axis=1))
@@ -108,7 +108,7 @@ def covariances(Y: AnyArray, stretches: Sequence[Stretch]) -> list[Array]:
 
     sums = [summed(*pair) for pair in zip(stretches, units, strict=True)]
     if is_lazy(Y):
-        sums = cluster_tasks.compute(Y, sums)
+        sums = cluster.compute(sums)
     return [unit * A for unit, A in zip(units, sums, strict=True)]
 
 
@@ -122,7 +122,7 @@ def _parts_of_chunks(Y: AnyArray) -> Callable[[slice], list[Any]]:
 
     A chunk is one task, however many blocks have a part of it, so that it is computed once.
     """
-    chunks = Y.to_delayed().ravel()
+    chunks = cluster.chunks(Y)
     ends = np.cumsum(Y.chunks[2])
     starts = ends - Y.chunks[2]
 

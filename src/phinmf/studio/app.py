@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from phinmf.errors import explained, is_for_user, sentence
 from phinmf.fit.automatic import checked_components
 from phinmf.studio.requests import ExportRequest, MixRequest, NotFound, Refusal, TakeRequest, parsed
 from phinmf.studio.session import Session
@@ -25,7 +26,6 @@ from phinmf.unmixing.export import Kind
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.overview import step_of
 from phinmf.unmixing.saved_mix import MixChanged
-from phinmf.unmixing.sentences import sentence
 
 TYPES = {
     ".html": "text/html",
@@ -199,15 +199,17 @@ def whole(request: Request, name: str) -> int:
 
 
 def refused(request: Request, error: Exception) -> Response:
-    """Answer with the sentence of an error."""
+    """Answer with the sentence of an error; a fault of phinmf is in its log."""
     if isinstance(error, HTTPException):
         return answer({"error": error.detail}, error.status_code)
-    status = 409 if isinstance(error, FileExistsError) else 500
-    if isinstance(error, (ValueError, TypeError)):
-        status = 400
+    status = 500
     if isinstance(error, Refusal):
         status = error.status
-    return answer({"error": sentence(error)}, status)
+    elif isinstance(error, FileExistsError):
+        status = 409
+    elif is_for_user(error) and not isinstance(error, (OSError, MemoryError)):
+        status = 400
+    return answer({"error": explained(error)}, status)
 
 
 def gone(request: Request, error: Exception) -> Response:
@@ -215,12 +217,14 @@ def gone(request: Request, error: Exception) -> Response:
     return Response(status_code=400)
 
 
+#: an error of another kind is answered in the same way, and the server prints its traceback
 HANDLERS: dict[type[Exception], Callable[[Request, Exception], Response]] = {
     HTTPException: refused,
-    Refusal: refused,
     ValueError: refused,
     TypeError: refused,
+    RuntimeError: refused,
     OSError: refused,
     MemoryError: refused,
     ClientDisconnect: gone,
+    Exception: refused,
 }

@@ -18,12 +18,12 @@ import numpy as np
 
 from phinmf.audio.files import Excerpt
 from phinmf.audio.sources import ArraySource
+from phinmf.errors import explained
 from phinmf.studio.home import title_of
 from phinmf.unmix_file import Request, unmix_file
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.options import Output, UnmixOptions
 from phinmf.unmixing.progress import CHECKING, LEARNING, SEPARATING
-from phinmf.unmixing.sentences import sentence
 from phinmf.unmixing.separate import ArraySink, separate
 
 POLITE = 10  #: how much a long job gives way to playing and to the browser
@@ -199,7 +199,7 @@ class Queue:
                 inside = f"{workplace}{os.sep}"
                 job.run(workplace)
         except Exception as error:
-            return None if job.cancelled.is_set() else sentence(error).replace(inside, "")
+            return None if job.cancelled.is_set() else explained(error).replace(inside, "")
         return None
 
     def _end(self, job: Job, failure: str | None) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from phinmf.audio.files import Excerpt
+from phinmf.errors import sentence
 from phinmf.fit.automatic import AUTO
 from phinmf.report.folder import refresh_report
 from phinmf.studio.discovery import Discovery, in_home
@@ -29,7 +30,6 @@ from phinmf.unmixing.learn import check_size, most_components
 from phinmf.unmixing.mix import Level, Mix
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.saved_mix import MixChanged, save_mix, stored
-from phinmf.unmixing.sentences import sentence
 
 LONG = 40.0  #: seconds; a longer recording begins with a preview
 MANY = 800_000  #: samples of all channels at 44.1 kHz; so does one that is more work

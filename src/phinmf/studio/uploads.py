@@ -10,11 +10,11 @@ from typing import TypeVar
 from starlette.concurrency import run_in_threadpool
 
 from phinmf.audio import files
+from phinmf.errors import sentence
 from phinmf.studio.home import Home, file_name, shown_name
 from phinmf.studio.requests import Refusal
 from phinmf.studio.scratch import free_bytes
 from phinmf.studio.session import Session
-from phinmf.unmixing.sentences import sentence
 
 AT_ONCE = 2**20  #: bytes that are collected before they are written
 SPARE = 2**28  #: bytes of the disk that an upload leaves free

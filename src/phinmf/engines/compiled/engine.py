@@ -16,6 +16,7 @@ from phinmf.arrays import with_separate_channels
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence, Penalty
+from phinmf.engines.activations import Activations, as_array
 from phinmf.engines.base import (
     DictionarySums,
     Engine,
@@ -28,7 +29,6 @@ from phinmf.engines.compiled.frames import FramesInMemory, FrameStore
 from phinmf.engines.compiled.on_disk import FramesOnDisk, read_frames, shards_needed
 from phinmf.engines.compiled.shard import Factors, Nodes, PowerModel, Shard, shards_of
 from phinmf.engines.compiled.summation import blocks_of, total
-from phinmf.engines.held import Activations, fetched
 from phinmf.linalg.algebra import Algebra
 
 
@@ -129,7 +129,7 @@ class CompiledEngine(Engine):
         return self.H.copy().T
 
     def set_activations(self, H: Activations) -> None:
-        self.H = fetched(H).T.astype(self.dtype, order="C")
+        self.H = as_array(H).T.astype(self.dtype, order="C")
 
     def scale_activations(self, s: Array) -> None:
         self.H *= s

@@ -40,7 +40,6 @@ class FramesOnDisk(FrameStore):
         self, shards: Sequence[Shard], source: AnyArray, dtype: Precision, atoms: Array | None
     ) -> None:
         self.shards = shards
-        self.atoms = atoms
         folder = lazy.dask().config.get("temporary-directory", None)
         if folder is not None:
             Path(folder).mkdir(parents=True, exist_ok=True)

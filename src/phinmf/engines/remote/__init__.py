@@ -1,1 +1,0 @@
-"""Frames on the workers of a Dask cluster, or on disk."""
