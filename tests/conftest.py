@@ -1,6 +1,7 @@
 import os
 import re
 import signal
+import tempfile
 from pathlib import Path
 
 import hypothesis
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # for checks of scikit-learn; read when SciPy is imported
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="phinmf-state-")  # the log of faults
 hypothesis.settings.register_profile("phinmf", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("phinmf")
 

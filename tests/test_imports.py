@@ -18,7 +18,7 @@ import phinmf
 SRC = Path(__file__).parents[1] / "src" / "phinmf"
 #: The packages, and the modules beside them, from the bottom up.
 LAYERS = [
-    {"_types", "once", "warn"},
+    {"_types", "errors", "once", "warn"},
     {"arrays", "storage"},
     {"linalg"},
     {"checks", "entries"},

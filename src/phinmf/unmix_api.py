@@ -119,19 +119,19 @@ def unmix(
         n_threads=n_threads,
         device=device,
     )
-    known = None if model is None else model_for(model, rate)
-    if known is not None and n_components not in (None, AUTO, known.K):
+    saved = None if model is None else model_for(model, rate)
+    if saved is not None and n_components not in (None, AUTO, saved.K):
         raise ValueError(
-            f"n_components is {n_components}, but the model has {known.K} components: leave"
+            f"n_components is {n_components}, but the model has {saved.K} components: leave"
             " n_components out, or leave model out to learn others"
         )
     source = ArraySource(columns(signal), rate)
     progress = Lines("unmix", say) if verbose else no_progress
-    learned = learn(source, options, callback, progress) if known is None else known
+    learned = learn(source, options, callback, progress) if saved is None else saved
     sink = ArraySink(learned.K, source, signal.dtype)
     H = separate(source, learned, sink, n_threads=n_threads, progress=progress)
     components = sink.components.reshape(learned.K, *signal.shape)
-    order = np.argsort([-np.square(one).sum() for one in components], kind="stable")
+    order = np.argsort([-np.square(component).sum() for component in components], kind="stable")
     return Unmixing(
         components=components[order],
         mixture=signal,

@@ -18,3 +18,12 @@ def test_a_stretch_is_exact(tmp_path, ending, rate):
     whole = files.read(sound)
     for start in STARTS:
         assert files.read(sound, start, 900) == pytest.approx(whole[start:][:900], abs=1e-6)
+
+
+def test_a_stretch_beyond_the_end_ends_there(tmp_path):
+    path = tmp_path / "short.wav"
+    soundfile.write(path, np.zeros(1000), 8000)
+    excerpt = files.excerpt(path)
+    for seconds in (1.0, 1e308):
+        stretch = excerpt.stretch(0.1, seconds)
+        assert (stretch.first, stretch.length) == (800, 200)

@@ -19,9 +19,10 @@ def test_opens_from_disk_without_a_request_or_an_error(page, file):
     assert page.errors() == []
 
 
-@pytest.mark.parametrize("bits", [previews.FLAC_BITS, ()], ids=["FLAC", "MP3"])
-def test_every_part_is_decoded_in_time(page, report, bits, monkeypatch, tmp_path):
-    monkeypatch.setattr(previews, "FLAC_BITS", bits)
+@pytest.mark.parametrize("format", ["FLAC", "MP3"])
+def test_every_part_is_decoded_in_time(page, report, format, monkeypatch, tmp_path):
+    codings = [coding for coding in previews.CODINGS if coding.format == format]
+    monkeypatch.setattr(previews, "CODINGS", codings)
     page.open(reports.write(report, tmp_path / "report.html"))
     assert page.resolved(f"{PLAYER}.ready") is True
     n = len(report.mixture)

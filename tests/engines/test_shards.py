@@ -171,6 +171,7 @@ def evaluate_and_move(engine, numbers):
     return evaluation
 
 
+@pytest.mark.full
 @given(steps=st.lists(st.sampled_from(sorted(STEPS)), max_size=12), C=st.integers(1, 2))
 def test_frames_on_disk_give_the_bits_of_those_in_memory(steps, C):
     numbers, again = Numbers(C), Numbers(C)
@@ -186,6 +187,7 @@ def test_frames_on_disk_give_the_bits_of_those_in_memory(steps, C):
     assert not folder.exists()
 
 
+@pytest.mark.full
 def test_a_file_that_is_half_written_is_not_used(monkeypatch):
     """An interrupt while X is stored leaves what was stored, and what was pending."""
     numbers = Numbers()
@@ -224,6 +226,7 @@ def test_a_move_to_the_trial_point_needs_no_product_unless_x_has_changed(between
     np.testing.assert_allclose(engine.frames.X, X, atol=1e-12)
 
 
+@pytest.mark.full
 def test_smooth_activations_are_refused_on_disk():
     numbers = Numbers()
     engine = engine_on(on_disk, numbers, 2)

@@ -29,7 +29,7 @@ class Ended(NamedTuple):
         text = self.out + self.err
         if self.killed and self.code not in (129, 130, 143):
             return f"killed by signal {self.code - 128}: {text[-1500:]}"
-        for bad in ("Traceback", "Exception ignored", "Warning:", "HANGS"):
+        for bad in ("Traceback", "is a fault of phinmf", "Exception ignored", "Warning:", "HANGS"):
             if bad in text:
                 return f"{bad} in {text[-1500:]}"
         if found := re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", text):

@@ -12,7 +12,7 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,8 @@ TIMEOUT = "60s"  #: default of phinmf.timeout
 LOOK = 1.0  #: seconds between two looks at the workers while tasks are computed
 PIECE = 2**22  #: bytes that one message to the scheduler holds at most
 
+Future: TypeAlias = Any  #: of `distributed`
+
 
 class Cluster:
     """A client of a cluster, and what is sent to it and received from it."""
@@ -33,14 +35,16 @@ class Cluster:
         self.timeout = timeout()
         self.address: str = client.scheduler.address
 
-    def submit(self, function: Callable[..., Any], *args: Any, address: str | None = None) -> Any:
+    def submit(
+        self, function: Callable[..., Any], *args: Any, address: str | None = None
+    ) -> Future:
         """Return the future of a task, on the worker of this address if it is not lost."""
         if self.client.status == "closed":
             raise self._without_scheduler(CancelledError())
         where = {} if address is None else {"workers": [address], "allow_other_workers": True}
         return self.client.submit(function, *args, pure=False, **where)
 
-    def send(self, array: Array) -> Any:
+    def send(self, array: Array) -> Future:
         """Return a future of an array, which keeps its order in memory: C or Fortran."""
         order: Literal["C", "F"] = "F" if array.flags.fnc else "C"
         flat = array.flatten(order)  # a copy: the caller may go on with his
@@ -61,7 +65,7 @@ class Cluster:
         most = max(running.values())
         return [address for i in range(most) for address, n in running.items() if i < n]
 
-    def results(self, futures: Sequence[Any]) -> list[Any]:
+    def results(self, futures: Sequence[Future]) -> list[Any]:
         """Wait for tasks and return their results, in order.
 
         Raises
@@ -97,9 +101,9 @@ class Cluster:
                     future.release()  # the scheduler drops a task that nobody waits for
         return [results[future.key] for future in futures]
 
-    def _fetched(self, futures: list[Any]) -> dict[str, Any]:
+    def _fetched(self, futures: list[Future]) -> dict[str, Any]:
         """Return the results of tasks that are done, by their keys; raise what one has raised."""
-        answers: list[tuple[Any, Any]] = []
+        answers: list[tuple[Future, Any]] = []
         with contextlib.suppress(TimeoutError):  # their worker is lost now: they are done again
             answers.extend(
                 lazy.distributed().as_completed(

@@ -19,18 +19,18 @@ def is_lazy(Y: AnyArray) -> bool:
     return type(Y).__module__.startswith("dask.array")
 
 
-def lazy_array(name: str, given: Any) -> Any:
+def lazy_array(name: str, array: Any) -> Any:
     """Return a dask array as float32 or float64, like `checks.real_array` for arrays in memory."""
-    if given.dtype.kind == "c":
+    if array.dtype.kind == "c":
         raise ValueError(f"{name} is complex, but real numbers are needed: pass {name}.real")
-    if given.dtype.kind not in "fiub":
-        raise TypeError(f"{name} has dtype {given.dtype}, but real numbers are needed")
-    if any(math.isnan(size) for sizes in given.chunks for size in sizes):
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {array.dtype}, but real numbers are needed")
+    if any(math.isnan(size) for sizes in array.chunks for size in sizes):
         raise ValueError(
             f"{name} is a dask array with chunks of unknown sizes, but the number of frames is"
             f" needed: call {name}.compute_chunk_sizes() first"
         )
-    return given if given.dtype in (np.float32, np.float64) else given.astype(np.float64)
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
 def unchunked(name: str, Y: AnyArray, frames: int) -> Any:

@@ -72,14 +72,14 @@ def threads_for(Y: AnyArray) -> int | None:
 
 def energies(Y: Array, exponents: Any = 0) -> Array:
     """Sum of squares of each frame of (C, M, N), scaled by 2^-exponent, in double precision."""
-    found = [np.zeros(0)]
+    parts = [np.zeros(0)]
     for i in range(0, Y.shape[2], FRAMES):
         piece = slice(i, i + FRAMES)
         rows = np.ascontiguousarray(Y[:, :, piece].transpose(2, 0, 1), dtype=np.float64)
         e = np.broadcast_to(exponents, Y.shape[2])[piece]
         rows = np.ldexp(rows, -e[:, None, None]) if np.any(e) else rows
-        found.append(np.square(rows).reshape(len(rows), -1).sum(axis=1))
-    return np.concatenate(found)
+        parts.append(np.square(rows).reshape(len(rows), -1).sum(axis=1))
+    return np.concatenate(parts)
 
 
 def levels(Y: AnyArray) -> Levels:

@@ -128,8 +128,8 @@ class Excerpt:
         rate, length = self.sample_rate, self.sound.length
         first = min(round(start * rate), length - 1)
         n = length - first
-        if duration is not None:
-            n = min(n, max(1, round(duration * rate)))
+        if duration is not None and duration * rate < n:
+            n = max(1, round(duration * rate))
         return replace(self, first=first, length=n)
 
     def check_unchanged(self) -> None:

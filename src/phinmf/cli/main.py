@@ -10,10 +10,9 @@ from typing import NoReturn
 import phinmf
 from phinmf.cli import demo, env, export, report, studio, unmix
 from phinmf.cli.exit_codes import FAILED, USAGE
-from phinmf.cli.options import as_typed, dashed
+from phinmf.cli.options import dashed
 from phinmf.cli.signals import Ended, ended_by_signals
-from phinmf.cli.text import print_anything, shown, written_out
-from phinmf.unmixing.sentences import sentence
+from phinmf.cli.text import print_anything, print_error, shown, written_out
 
 #: name, module, summary, and text below the options
 COMMANDS = (
@@ -60,6 +59,7 @@ def get_parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_arguments(own)
+        own.add_argument("--debug", action="store_true", help="print where a fault of phinmf is")
         own.set_defaults(run=module.run, parser=own)
     return parser
 
@@ -76,13 +76,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def attempt(argv: Sequence[str]) -> int:
-    """Run a command; print an error in one sentence."""
+    """Run a command; print an error in one line."""
+    debug = "--debug" in argv
     try:
         with written_out():
             typed = parsed(argv)
             return int(typed.run(typed))
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        print(f"phinmf: {shown(as_typed(sentence(error)))}", file=sys.stderr)
+    except Exception as error:
+        print_error(error, debug)
         return FAILED
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from phinmf.cli import options as values
 from phinmf.cli.exit_codes import FAILED, OK
 from phinmf.cli.signals import Ended
-from phinmf.cli.text import shown
-from phinmf.unmixing.sentences import sentence
+from phinmf.cli.text import print_error, shown
+from phinmf.errors import sentence
 
 if TYPE_CHECKING:
-    from phinmf.studio.found import Found
+    from phinmf.studio.discovery import Discovery
     from phinmf.studio.serving import Server
 
 LOOPBACK = "127.0.0.1"
@@ -61,8 +61,8 @@ def run(typed: argparse.Namespace) -> int:
     from phinmf.studio.serving import Server
     from phinmf.studio.session import Session
 
-    found = readable(typed.inputs)
-    if typed.inputs and not found:
+    discoveries = readable(typed.inputs)
+    if typed.inputs and not discoveries:
         return FAILED
     if typed.output.exists() and not typed.output.is_dir():
         raise FileExistsError(
@@ -78,7 +78,7 @@ def run(typed: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
         session.start()
-        for problem in [*session.open_home(), *session.open(found)]:
+        for problem in [*session.open_home(), *session.open(discoveries)]:
             print(f"phinmf: {shown(problem)}", file=sys.stderr)
         announce(server, typed)
         server.serve_until_interrupted()
@@ -91,17 +91,17 @@ def run(typed: argparse.Namespace) -> int:
     return OK
 
 
-def readable(inputs: list[Path]) -> list[Found]:
+def readable(inputs: list[Path]) -> list[Discovery]:
     """Return what can be opened; say of every other input why not."""
-    from phinmf.studio.found import found_at
+    from phinmf.studio.discovery import discover
 
-    found: list[Found] = []
+    discoveries: list[Discovery] = []
     for path in inputs:
         try:
-            found += found_at(path)
+            discoveries += discover(path)
         except (OSError, ValueError) as error:
-            print(f"phinmf: {shown(values.as_typed(sentence(error)))}", file=sys.stderr)
-    return found
+            print_error(error)
+    return discoveries
 
 
 def announce(server: Server, typed: argparse.Namespace) -> None:

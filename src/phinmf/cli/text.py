@@ -7,11 +7,15 @@ import logging
 import os
 import re
 import sys
+import traceback
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from phinmf.cli.options import as_typed
+from phinmf.errors import explained, is_for_user
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +44,14 @@ def about(path: Path, text: str) -> str:
     """Return a message about an input; its path is added if the message does not name it."""
     named = re.search(rf"(?<![\w/]){re.escape(str(path))}(?!\w)", text)
     return text if named else f"{path}: {text}"
+
+
+def print_error(error: Exception, debug: bool = False, path: Path | None = None) -> None:
+    """Print one line about an error, and the input that it is about; where a fault is, if asked."""
+    if debug and not is_for_user(error):
+        traceback.print_exception(error)
+    text = as_typed(explained(error))
+    print(f"phinmf: {shown(text if path is None else about(path, text))}", file=sys.stderr)
 
 
 def plain_console(file: Any = None) -> Console:

@@ -16,11 +16,10 @@ from phinmf.cli import options as values
 from phinmf.cli.exit_codes import FAILED, OK
 from phinmf.cli.grouping import parsed, regrouped
 from phinmf.cli.one_file import unmix_one
-from phinmf.cli.text import about, only_errors, shown
+from phinmf.cli.text import about, only_errors, print_error, shown
 from phinmf.inits import INITS
 from phinmf.solvers import SOLVERS
 from phinmf.unmixing.options import UnmixOptions
-from phinmf.unmixing.sentences import sentence
 
 if TYPE_CHECKING:
     from phinmf.unmix_file import Request
@@ -143,21 +142,20 @@ class Outcome:
 class Attempts:
     """Handles one input after the other; reports those that fail and continues with the next."""
 
-    def __init__(self) -> None:
+    def __init__(self, debug: bool) -> None:
+        self.debug = debug
         self.failed = 0
 
-    def complain(self, error: BaseException, path: Path | None = None) -> None:
+    def complain(self, error: Exception, path: Path | None = None) -> None:
         """Print what is wrong, and with which input."""
-        text = values.as_typed(sentence(error))
-        text = text if path is None else about(path, text)
-        print(f"phinmf: {shown(text)}", file=sys.stderr)
+        print_error(error, self.debug, path)
         self.failed += 1
 
     def each(self, path: Path, work: Callable[[], T]) -> T | None:
         """Return what `work` returns, or None if it fails."""
         try:
             return work()
-        except (ValueError, TypeError, OSError, RuntimeError, MemoryError) as error:
+        except Exception as error:
             self.complain(error, path)
             return None
 
@@ -165,7 +163,7 @@ class Attempts:
 def run(typed: argparse.Namespace) -> int:
     """Unmix every file; one that fails does not stop the others."""
     groups = checked(typed)
-    attempts = Attempts()
+    attempts = Attempts(typed.debug)
     with only_errors() if typed.quiet else nullcontext():
         outcomes = unmixed(typed, groups, attempts)
     if typed.json:

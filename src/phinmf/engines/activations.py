@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from phinmf._types import Array
+from phinmf.arrays.cluster import Future
 
 
 class LazyActivations:
     """H (K, N) of one moment on the workers of a cluster; `fetch` reads it."""
 
     def __init__(
-        self, shape: tuple[int, int], futures: list[Any], gather: Callable[[list[Any]], Array]
+        self, shape: tuple[int, int], futures: list[Future], gather: Callable[[list[Future]], Array]
     ) -> None:
         """Refer to futures of the shards' H, which nothing changes, and to how they are read."""
         self.shape = shape

@@ -24,7 +24,7 @@ from numpy.typing import DTypeLike
 
 from phinmf._types import AnyArray, Array, Indices, Mask
 from phinmf.arrays import lazy, room_for_frames
-from phinmf.arrays.cluster import PIECE, Cluster, check_versions, chunks, versions
+from phinmf.arrays.cluster import PIECE, Cluster, Future, check_versions, chunks, versions
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence, Penalty
 from phinmf.engines.activations import Activations, LazyActivations, as_array
@@ -42,7 +42,6 @@ from phinmf.engines.compiled.shard import (
 from phinmf.engines.compiled.summation import total
 from phinmf.linalg.algebra import Algebra
 
-Future = Any  #: of `distributed`
 Chain = dict[str, Array]  #: Φ, T₁, T₂, … by the keys of their futures
 
 NOT_SMOOTHED = (

@@ -12,10 +12,10 @@ from phinmf.arrays.levels import each
 from phinmf.engines.compiled.summation import blocks_of
 
 
-def digest(*given: Array | None) -> str:
+def digest(*contents: Array | None) -> str:
     """A short text that identifies the contents of arrays, on any device."""
     text = hashlib.blake2b(digest_size=12)
-    for array in given:
+    for array in contents:
         if array is not None:
             array = arrays.to_numpy(array)
             text.update(f"{array.shape} {array.dtype}".encode())

@@ -56,8 +56,8 @@ def engine_for(
         instead = "engine='auto', which takes the readable one"
         if lazy:
             instead = "Y.compute() if it fits into memory, which the readable engine takes"
-        names = {known: repr(n) for n, known in DIVERGENCES.items()}
-        compiled = ", ".join(names.get(known) or repr(known) for known in COMPILED.values())
+        names = {family: repr(n) for n, family in DIVERGENCES.items()}
+        compiled = ", ".join(names.get(family) or repr(family) for family in COMPILED.values())
         raise ValueError(
             f"engine {name!r} does not compute this divergence, only {compiled}: use {instead}"
         )

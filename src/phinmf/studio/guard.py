@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from phinmf.studio.refusals import Refusal, TooLarge, TooSlow
+from phinmf.studio.requests import Refusal
 
 HTTP = 80  #: port of addresses that name none
 SMALL = 2**20  #: bytes of a body
@@ -113,13 +113,14 @@ class Body:
         self.complete = False
 
     def check_announced(self, length: str | None) -> None:
-        """Raise TooLarge for a length that is not even worth receiving."""
+        """Refuse a length that is not even worth receiving."""
         if length is not None and (not length.isdecimal() or int(length[:20]) > self.longest):
             raise self.too_large()
 
-    def too_large(self) -> TooLarge:
+    def too_large(self) -> Refusal:
         """Return the error for a body beyond its limit."""
-        return TooLarge(f"this is too large: at most {self.longest / 2**20:.0f} MiB are taken")
+        size = f"{self.longest / 2**20:.0f} MiB"
+        return Refusal(f"this is too large: at most {size} are accepted", 413)
 
     async def __call__(self) -> Message:
         """Receive the next message; after the body, only the end of the connection follows."""
@@ -128,7 +129,7 @@ class Body:
         try:
             message = await asyncio.wait_for(self.receive(), PATIENCE)
         except TimeoutError:
-            raise TooSlow("the connection was too slow: try again") from None
+            raise Refusal("the connection was too slow: try again", 408) from None
         self.length += len(message.get("body", b""))
         self.complete = not message.get("more_body", False)
         if self.length > self.longest:

@@ -89,10 +89,10 @@ def learn(
     reserved = pace.transform_steps(1, N) if pace is not None else 0.0
     place = ComputeDevice("frames", Y, options.device)
     with place.computing():
-        seen = None
+        on_place = None
         if callback is not None:
-            seen = lambda state: callback(place.for_callback(state))  # noqa: E731
-        fits = Fits.of(place.take(Y), options, rng, seen, progress)
+            on_place = lambda state: callback(place.for_callback(state))  # noqa: E731
+        fits = Fits.of(place.take(Y), options, rng, on_place, progress)
         if options.n_components == AUTO:
             fits = fits.counted(limit.left())
         last = fits.nmf(max_time=limit.left(FIRST if learns else 1.0))

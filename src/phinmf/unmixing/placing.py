@@ -27,6 +27,7 @@ from phinmf.unmixing.options import HOW_TO_OVERWRITE
 from phinmf.unmixing.record import FolderRecord
 
 NEW, BEFORE = "new", "before"  #: subfolders of a workshop: the new files, and the replaced ones
+SPARE = 4  #: files kept open, so that cleaning up can open folders at the limit of open files
 ATTEMPTS = 20  #: to make a folder while other processes make or remove the folders above it
 ONE_AT_A_TIME = threading.Lock()
 SIGNALS = [
@@ -202,9 +203,11 @@ def workshop(final: Path) -> Iterator[Path]:
     Folders above it that were made for it are removed as well, if they are empty.
     """
     made: list[Path] = []
+    spare: list[int] = []
     bench: Path | None = None
     try:
         with uninterrupted(), possible(final):
+            spare += [os.open(os.devnull, os.O_RDONLY) for _ in range(SPARE)]
             bench = folder_in(final.absolute().parent, made)
             (bench / NEW).mkdir()
         yield bench
@@ -212,9 +215,9 @@ def workshop(final: Path) -> Iterator[Path]:
         raise (unwritable(final, error) if error.errno in FULL else error) from None
     finally:
         try:
-            clean(bench, made)
+            clean(bench, made, spare)
         finally:
-            clean(bench, made)  # a signal may have come before the first call began
+            clean(bench, made, spare)  # a signal may have come before the first call began
 
 
 def folder_in(above: Path, made: list[Path]) -> Path:
@@ -236,9 +239,11 @@ def folder_in(above: Path, made: list[Path]) -> Path:
                 raise
 
 
-def clean(bench: Path | None, made: list[Path]) -> None:
+def clean(bench: Path | None, made: list[Path], spare: list[int]) -> None:
     """Remove a workshop and the empty folders that were made for it; it may be called twice."""
     with uninterrupted():
+        while spare:
+            os.close(spare.pop())
         if bench is not None:
             shutil.rmtree(bench / NEW, ignore_errors=True)
         empty = [] if bench is None else [bench / BEFORE, bench]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from phinmf.audio.sample_format import SampleFormat, check_holds, sample_format_
 from phinmf.audio.sources import Source
 from phinmf.unmixing import ownership
 from phinmf.unmixing.mix import folded
-from phinmf.unmixing.options import TEMPLATE, Output
+from phinmf.unmixing.options import Output
 
 LONGEST_NAME = 240  #: bytes of a file name
 
@@ -39,7 +38,8 @@ def component_files(
 ) -> list[str]:
     """Return the names of the files of K components; those of `groups` must be others."""
     track, suffix = output.folder.name, sample_format.suffix
-    names = [named(output.filename, track, k + 1) + suffix for k in range(K)]
+    numbers = range(1, K + 1)
+    names = [output.filename.format(track=track, number=k) + suffix for k in numbers]
     if len({folded(name) for name in names}) < len(names):
         raise ValueError(
             f"filename is {output.filename!r}, which gives several components the same name: add"
@@ -52,21 +52,6 @@ def component_files(
 def group_files(groups: Iterable[str], sample_format: SampleFormat) -> list[str]:
     """Return the names of the files of groups."""
     return [f"{name}{sample_format.suffix}" for name in groups]
-
-
-def named(template: str, track: str, number: int) -> str:
-    """Return a file name from a template; names that lead to other folders are refused."""
-    try:
-        wide = re.search(r"\{[^}]*\d{4}", template)  # a field of thousands of digits
-        name = "" if wide else template.format(track=track, number=number)
-    except (KeyError, IndexError, ValueError, AttributeError, TypeError):
-        name = ""
-    if name in ("", ".", "..") or any(c in name for c in "/\\\0"):
-        raise ValueError(
-            f"filename is {template!r}, but a name without folders is needed, such as"
-            f" {TEMPLATE} or {{track}}-{{number}}"
-        )
-    return name
 
 
 def check_names(names: list[str]) -> None:
