@@ -31,7 +31,14 @@ from phinmf.engines.activations import Activations, LazyActivations, as_array
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective, links_among, links_of
 from phinmf.engines.compiled.engine import CompiledEngine
 from phinmf.engines.compiled.frames import FramesInMemory
-from phinmf.engines.compiled.shard import Factors, Nodes, PowerModel, Shard, shards_of
+from phinmf.engines.compiled.shard import (
+    Factors,
+    Nodes,
+    PowerModel,
+    Shard,
+    contiguous,
+    shards_of,
+)
 from phinmf.engines.compiled.summation import total
 from phinmf.linalg.algebra import Algebra
 
@@ -440,4 +447,4 @@ def evaluate(
 
 def model_of(rows: Array, W: Array | None) -> PowerModel:
     """Return the model WH of activations (n, K), or without W a given one (n, M)."""
-    return own(rows) if W is None else Factors(own(rows), own(W))
+    return own(rows) if W is None else Factors(own(rows), contiguous(W.T))
