@@ -44,11 +44,6 @@ from phinmf.linalg.algebra import Algebra
 
 Chain = dict[str, Array]  #: Φ, T₁, T₂, … by the keys of their futures
 
-NOT_SMOOTHED = (
-    "smoothness is set, but the activations of frames on a cluster are not smoothed: leave it out,"
-    " or pass frames in memory without engine='dask'"
-)
-
 
 class DaskEngine(Engine):
     """One shard for each thread of the workers of the current `distributed.Client`."""
@@ -223,8 +218,6 @@ class DaskEngine(Engine):
         return np.asarray(self.sums(lambda i: (activation_sums, self.H[i]))[0])
 
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
-        if penalty.smoothness:
-            raise ValueError(NOT_SMOOTHED)
         rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
         sent, submit = self.cluster.send(W), self.cluster.submit
         numbers = rates, eps, gamma
@@ -249,7 +242,7 @@ class DaskEngine(Engine):
         )
 
     def roughness(self) -> float:
-        raise ValueError(NOT_SMOOTHED)
+        raise NotImplementedError("activations on a cluster are not smoothed")
 
     def objective(self, W: Array, eps: float) -> Objective:
         return DaskObjective(self, eps, self.H, W)

@@ -39,6 +39,11 @@ from phinmf.engines.compiled.shard import (
 from phinmf.engines.compiled.summation import blocks_of, total
 from phinmf.linalg.algebra import Algebra
 
+NOT_IN_MEMORY = (
+    "smoothness is set, which needs all frames in memory, but they do not fit: leave it out, or"
+    " raise the limit phinmf.memory of dask's configuration"
+)
+
 
 class CompiledEngine(Engine):
     """Frames in blocks that threads compute in turn, with kernels for the divergence.
@@ -172,10 +177,7 @@ class CompiledEngine(Engine):
     def _links_in_memory(self) -> Mask:
         """Return whether each frame, and the one after the last, follows the one before it."""
         if len(self.frames.shards) > 1:
-            raise ValueError(
-                "smooth activations need all frames in memory: leave smoothness out, or raise the"
-                " limit phinmf.memory of dask's configuration"
-            )
+            raise ValueError(NOT_IN_MEMORY)  # less memory is free than when the fit began
         return np.append(self.links, False)
 
     def roughness(self) -> float:
