@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from phinmf import checks
 from phinmf.algorithm import alternate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.options import Options
@@ -22,7 +23,6 @@ from phinmf.algorithm.run import Run
 from phinmf.algorithm.subspace import scaled
 from phinmf.engines.compiled.engine import CompiledEngine
 from phinmf.fit.problem import problem_of
-from phinmf.fit.restarts import spawn
 from phinmf.result import Row
 from phinmf.solvers import Descent
 
@@ -141,7 +141,7 @@ def learned(
     options, data = problem.options, problem.data
     with CompiledEngine(data.Y, problem.options.divergence, None, data.weights) as engine:
         model, made = Model(engine, options.penalty), min(last_steps)
-        rng_Phi, rng_W, rng_sample = spawn(seed, 3)
+        rng_Phi, rng_W, rng_sample = checks.generators(seed, 3)
         start = problem.start(rng_Phi, rng_W, engine.powers())
         run = way(model, options, problem.schedule, start, rng_sample, problem.subspace)
         with patch.object(alternate, "LAST_STEPS_OF_FEW", made):

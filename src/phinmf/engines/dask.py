@@ -31,16 +31,18 @@ from phinmf.engines.activations import Activations, LazyActivations, as_array
 from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective, links_among, links_of
 from phinmf.engines.compiled.engine import CompiledEngine
 from phinmf.engines.compiled.frames import FramesInMemory
-from phinmf.engines.compiled.shard import Factors, Nodes, PowerModel, Shard, shards_of
+from phinmf.engines.compiled.shard import (
+    Factors,
+    Nodes,
+    PowerModel,
+    Shard,
+    contiguous,
+    shards_of,
+)
 from phinmf.engines.compiled.summation import total
 from phinmf.linalg.algebra import Algebra
 
 Chain = dict[str, Array]  #: Φ, T₁, T₂, … by the keys of their futures
-
-NOT_SMOOTHED = (
-    "smoothness is set, but the activations of frames on a cluster are not smoothed: leave it out,"
-    " or pass frames in memory without engine='dask'"
-)
 
 
 class DaskEngine(Engine):
@@ -216,8 +218,6 @@ class DaskEngine(Engine):
         return np.asarray(self.sums(lambda i: (activation_sums, self.H[i]))[0])
 
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
-        if penalty.smoothness:
-            raise ValueError(NOT_SMOOTHED)
         rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
         sent, submit = self.cluster.send(W), self.cluster.submit
         numbers = rates, eps, gamma
@@ -242,7 +242,7 @@ class DaskEngine(Engine):
         )
 
     def roughness(self) -> float:
-        raise ValueError(NOT_SMOOTHED)
+        raise NotImplementedError("activations on a cluster are not smoothed")
 
     def objective(self, W: Array, eps: float) -> Objective:
         return DaskObjective(self, eps, self.H, W)
@@ -440,4 +440,4 @@ def evaluate(
 
 def model_of(rows: Array, W: Array | None) -> PowerModel:
     """Return the model WH of activations (n, K), or without W a given one (n, M)."""
-    return own(rows) if W is None else Factors(own(rows), own(W))
+    return own(rows) if W is None else Factors(own(rows), contiguous(W.T))

@@ -101,7 +101,7 @@ def measure(
                     overview.keep(k + 1, at, heard)
                 return heard
 
-            workers.in_order(heard_of, range(K), partial(np.add, total, out=total))
+            workers.each(heard_of, range(K), partial(np.add, total, out=total))
             if overview is not None:
                 overview.keep(0, done, total)
             rest = total - wanted
