@@ -230,5 +230,5 @@ def test_a_move_to_the_trial_point_needs_no_product_unless_x_has_changed(between
 def test_smooth_activations_are_refused_on_disk():
     numbers = Numbers()
     engine = engine_on(on_disk, numbers, 2)
-    with pytest.raises(ValueError, match="smooth activations need all frames in memory"):
+    with pytest.raises(ValueError, match="needs all frames in memory, but they do not fit"):
         engine.nmf_pass(numbers.W, Penalty(0.1, 3.0), EPS, 1.0)
