@@ -25,7 +25,7 @@ ENGINES: dict[str, type[Engine]] = {
 }
 EngineName: TypeAlias = Literal["auto", "compiled", "array", "dask"]
 
-__all__ = ["ENGINES", "DictionarySums", "Engine", "Evaluation", "Objective", "engine_for"]
+__all__ = ["ENGINES", "DictionarySums", "Engine", "Evaluation", "Objective"]
 
 
 def engine_for(
