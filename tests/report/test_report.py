@@ -292,7 +292,7 @@ def test_clocks_and_shares_read_well():
 
 def test_assets_are_part_of_the_package():
     folder = files("phinmf.report")
-    for asset in ("template.html", "playback.js", "player.js", "style.css"):
+    for asset in ("template.html", "style.css", "core/base.css", *page.MODULES):
         assert folder.joinpath(asset).is_file()
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from phinmf.studio.discovery import Discovery
     from phinmf.studio.serving import Server
 
-LOOPBACK = "127.0.0.1"
 EPILOG = """\
 Drop a recording onto the page: after a few seconds its middle can be heard in components, later all
 of it. Put components together, and take the groups away as files that add up to the recording.
@@ -43,8 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=values.path, default=Path("phinmf-studio"), metavar="DIR",
         help="folder for the results (phinmf-studio)")  # fmt: skip
     add("--port", type=values.port, default=0, metavar="N", help="port to listen on (a free one)")
-    add("--host", default=LOOPBACK, metavar="ADDRESS",
-        help="address to listen on (127.0.0.1, which only this computer can reach)")  # fmt: skip
     add("--no-browser", action="store_true", help="do not open a browser")
 
 
@@ -57,7 +54,6 @@ def run(typed: argparse.Namespace) -> int:
         raise ImportError(
             'the studio needs starlette and uvicorn: run pip install "phinmf[studio]"'
         ) from None
-    from phinmf.studio.guard import is_loopback
     from phinmf.studio.serving import Server
     from phinmf.studio.session import Session
 
@@ -70,13 +66,7 @@ def run(typed: argparse.Namespace) -> int:
         )
     session = Session(typed.output)
     try:
-        server = Server(session, typed.host, typed.port)
-        if not is_loopback(typed.host):
-            print(
-                f"phinmf: everybody who can reach {typed.host} and knows the address below can"
-                " listen to these recordings and fill this disk",
-                file=sys.stderr,
-            )
+        server = Server(session, typed.port)
         session.start()
         for problem in [*session.open_home(), *session.open(discoveries)]:
             print(f"phinmf: {shown(problem)}", file=sys.stderr)

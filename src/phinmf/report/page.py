@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from dataclasses import replace
 from html import escape
 from importlib.resources import files
@@ -19,6 +20,10 @@ from phinmf.report.words import clean, clock
 from phinmf.unmixing.preview import SECONDS
 
 LIMIT = 15_000_000  #: bytes of a page
+#: in the order in which they import each other; the studio serves those in core, too
+MODULES = (
+    "core/dom.js", "core/words.js", "core/levels.js", "core/keys.js", "playback.js", "player.js",
+)  # fmt: skip
 NOTEBOOK_LIMIT = 6_000_000  #: bytes of a fragment: a notebook holds several
 
 
@@ -106,7 +111,7 @@ def _page(report: Report, kind: str, limit: int) -> str:
     return Template(_asset("template.html")).substitute(
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         title=escape(clean(report.title)),
-        style=_asset("style.css"),
+        style=_asset("core/base.css") + _asset("style.css"),
         kind=kind,
         lede=_lede(report),
         start=clock(report.start, 1),
@@ -148,8 +153,10 @@ def _lede(report: Report) -> str:
 
 
 def _script() -> str:
-    """Return the player as one script."""
-    return _asset("playback.js") + _asset("player.js")
+    """Return the modules of the player as one script; no name is at the top of two of them."""
+    modules = "".join(map(_asset, MODULES))
+    modules = re.sub(r"^import .*\n", "", modules, flags=re.MULTILINE)
+    return '"use strict";\n{\n' + re.sub(r"^export ", "", modules, flags=re.MULTILINE) + "}\n"
 
 
 def _asset(name: str) -> str:

@@ -44,7 +44,9 @@ class Studio:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.page = Path(str(files("phinmf.studio"))) / "page"
+        folders = files("phinmf.studio") / "page", files("phinmf.report") / "core"
+        paths = [path for folder in folders for path in Path(str(folder)).iterdir()]
+        self.page = {path.name: path for path in paths if path.suffix in TYPES}
         self.visit = threading.Event()  #: set when the page is asked for
         self.one_export = asyncio.Lock()  #: so that many exports do not take all threads
 
@@ -79,11 +81,11 @@ class Studio:
         return self.page_file(request.path_params["name"])
 
     def page_file(self, name: str) -> Response:
-        """Return a file of the page, looked up among all of them."""
-        paths = {path.name: path for path in self.page.glob("*") if path.suffix in TYPES}
-        if name not in paths:
+        """Return a file of the page."""
+        path = self.page.get(name)
+        if path is None:
             raise NotFound("there is no such page")
-        return FileResponse(paths[name], media_type=TYPES[paths[name].suffix])
+        return FileResponse(path, media_type=TYPES[path.suffix])
 
     async def events(self, request: Request) -> Response:
         """Send the state at every change."""
