@@ -98,7 +98,7 @@ def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "dangling").symlink_to("nowhere")
     for name in ("new", "dangling", "song"):
         before = everything(tmp_path)
-        with pytest.raises(FileExistsError, match="choose another folder, or name one"):
+        with pytest.raises(FileExistsError, match="exists already: choose another folder"):
             export(folder, tmp_path / name, "components")
         assert everything(tmp_path) == before
 

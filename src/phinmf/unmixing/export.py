@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,11 +60,13 @@ def export(
     Exported
         The files, and a message about them.
     """
+    if os.path.lexists(target):
+        raise FileExistsError(f"{target} exists already: choose another folder")
     record = ownership.read(folder)
     chosen = stored(record) if mix is None else mix
     sounds = component_sounds(folder, record)
     sample_format = format_of(record, sounds[0])
-    with new_folder(target, how_to_overwrite="name one that does not exist") as new:
+    with new_folder(target) as new:
         if kind == "mix":
             levels = chosen.levels or [Level()] * len(sounds)
             names = [f"mix{sample_format.suffix}"]

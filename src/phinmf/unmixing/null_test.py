@@ -24,7 +24,6 @@ from phinmf.audio.sample_format import SampleFormat
 from phinmf.audio.sources import BLOCK, in_blocks_of
 from phinmf.audio.writing import Stems
 from phinmf.unmixing.overview import Overview
-from phinmf.unmixing.preview import PreviewKeeper
 from phinmf.unmixing.record import FolderRecord, NullTest
 
 
@@ -65,7 +64,6 @@ def measure(
     stems: Stems,
     recording: Iterable[Array],
     progress: Callable[[float], object] = lambda share: None,
-    keeper: PreviewKeeper | None = None,
     n_threads: int | None = None,
     overview: Overview | None = None,
 ) -> Measured:
@@ -74,8 +72,8 @@ def measure(
     Threads read the files side by side; they are added up in their order.
 
     Raise OSError if a file is not what was written. Integers of up to 32 bits and sums of them are
-    exact in double precision, so rounding neither hides nor causes a difference. What is read is
-    also given to the keeper of the preview and to the overview.
+    exact in double precision, so rounding neither hides nor causes a difference. The overview gets
+    the peaks of what is read.
     """
     sample_format, K = stems.sample_format, len(stems.paths)
     C = stems.channels
@@ -95,8 +93,6 @@ def measure(
                 heard = written / 2.0**31 if sample_format.bits else written.astype(np.float64)
                 result.channels[k] += heard.T @ heard
                 result.peaks[k] = max(result.peaks[k], heard.max(), -heard.min())
-                if keeper is not None:
-                    keeper.keep(k, at, heard)
                 if overview is not None:
                     overview.keep(k + 1, at, heard)
                 return heard
