@@ -11,8 +11,8 @@ from phinmf.cli import main
 from phinmf.unmixing import ownership
 from phinmf.unmixing.export import export
 from phinmf.unmixing.mix import Group, Level, Mix
-from phinmf.unmixing.mixing import factors, sides
 from phinmf.unmixing.saved_mix import save_mix
+from phinmf.unmixing.sums import factors, sides
 
 GROUPS = [Group("drums", [3, 1])]
 

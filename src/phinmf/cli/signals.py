@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 from phinmf.unmixing.interrupts import SIGNALS, handled
 
@@ -54,7 +53,7 @@ def sent_again(send: Callable[[int], None]) -> Iterator[None]:
     """Send a signal again if its exception was raised where Python ignores it, as in `__del__`."""
     hook, timers = sys.unraisablehook, []
 
-    def ignored(what: Any) -> None:
+    def ignored(what: sys.UnraisableHookArgs) -> None:
         if isinstance(what.exc_value, Ended):
             timers.append(threading.Timer(SOON, send, [what.exc_value.number]))
             timers[-1].start()

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TextIO
 
 from phinmf.errors import explained, is_for_user
 
@@ -73,7 +73,7 @@ def print_error(
     print(f"phinmf: {shown(text if path is None else about(path, text))}", file=sys.stderr)
 
 
-def plain_console(file: Any = None) -> Console:
+def plain_console(file: TextIO | None = None) -> Console:
     """Return a console of rich that prints text literally: no markup, no emoji, no colours."""
     from rich.console import Console
 

@@ -12,12 +12,11 @@ from phinmf.audio.sample_format import SampleFormat
 from phinmf.unmixing import ownership
 from phinmf.unmixing.groups import with_rest
 from phinmf.unmixing.mix import Group, Level, Mix, check_groups
-from phinmf.unmixing.mixing import write_mix
 from phinmf.unmixing.null_test import adds_up, sentence
 from phinmf.unmixing.placing import new_folder
 from phinmf.unmixing.record import FolderRecord, NullTest
 from phinmf.unmixing.saved_mix import stored
-from phinmf.unmixing.sums import component_sounds, format_of, write_sums
+from phinmf.unmixing.sums import component_sounds, format_of, write_mix, write_sums
 
 Kind = Literal["groups", "components", "mix"]
 

@@ -29,6 +29,7 @@ from phinmf.unmixing.progress import CHECKING, Progress, no_progress
 from phinmf.unmixing.record import ComponentRecord, FolderRecord
 from phinmf.unmixing.separate import separate
 from phinmf.unmixing.similarity import similarity, spectra_of
+from phinmf.unmixing.sums import component_sounds
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,7 @@ def clipped(stems: Stems, measured: Measured) -> int | None:
 def read_folder(path: Path) -> UnmixedFolder:
     """Read a folder that was written before, at most the preview of each component."""
     record = ownership.read(path)
-    sounds = [files.probe(ownership.inside(path, one.file)) for one in record.components]
+    sounds = component_sounds(path, record)
     if record.length > min(sound.length for sound in sounds):
         raise ownership.damaged(path)
     rate = sounds[0].sample_rate

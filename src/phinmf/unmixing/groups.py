@@ -32,15 +32,15 @@ def clusters(S: Array, n: int, shares: Sequence[float] | None = None) -> Groups:
     """Join components into n groups by their similarity (K, K) and shares of the energy."""
     check_count(n, len(S))
     labels = divide(S, n, None if shares is None else np.array(shares))
-    found = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
-    return {AUTOMATIC.format(i): members.tolist() for i, members in enumerate(found, 1)}
+    clustered = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
+    return {AUTOMATIC.format(i): members.tolist() for i, members in enumerate(clustered, 1)}
 
 
 def automatic(record: FolderRecord, n: int) -> list[Group]:
     """Join the components of a folder into n groups."""
     shares = [component.share for component in record.components]
-    found = clusters(np.array(record.similarity), n, shares)
-    return [Group(name, members) for name, members in found.items()]
+    clustered = clusters(np.array(record.similarity), n, shares)
+    return [Group(name, members) for name, members in clustered.items()]
 
 
 def check_count(n: int, K: int) -> None:
@@ -135,14 +135,15 @@ def groups_of(record: FolderRecord) -> list[Group]:
 
 def coloured(groups: list[Group], before: list[Group]) -> list[Group]:
     """Give every group a colour: the one that its name had before, or else the first free one."""
-    known = {folded(group.name): group.colour for group in before}
-    kept = [
-        known.get(folded(group.name)) if group.colour is None else group.colour for group in groups
+    earlier = {folded(group.name): group.colour for group in before}
+    colours = [
+        earlier.get(folded(group.name)) if group.colour is None else group.colour
+        for group in groups
     ]
-    free = (colour for colour in count() if colour % COLOURS not in kept or colour >= COLOURS)
+    free = (colour for colour in count() if colour % COLOURS not in colours or colour >= COLOURS)
     return [
         replace(group, colour=next(free) % COLOURS if colour is None else colour)
-        for group, colour in zip(groups, kept, strict=True)
+        for group, colour in zip(groups, colours, strict=True)
     ]
 
 

@@ -84,9 +84,9 @@ def measure(
         files = [stack.enter_context(reopened(stems, k)) for k in range(K)]
         workers = stack.enter_context(Workers(n_threads))
         for block in in_blocks_of(BLOCK, recording):
-            wanted, total = stems.gain * block, np.zeros_like(block)
+            whole, total = stems.gain * block, np.zeros_like(block)
 
-            def heard_of(k: int, n: int = len(block), at: int = done) -> Array:
+            def read_block(k: int, n: int = len(block), start: int = done) -> Array:
                 """Read the block of file k and measure it."""
                 written = read(stems, k, files[k], n)
                 checksums[k] = zlib.crc32(written.data, checksums[k])
@@ -94,18 +94,18 @@ def measure(
                 result.channels[k] += heard.T @ heard
                 result.peaks[k] = max(result.peaks[k], heard.max(), -heard.min())
                 if overview is not None:
-                    overview.keep(k + 1, at, heard)
+                    overview.keep(k + 1, start, heard)
                 return heard
 
-            workers.in_order(heard_of, range(K), partial(np.add, total, out=total))
+            workers.in_order(read_block, range(K), partial(np.add, total, out=total))
             if overview is not None:
                 overview.keep(0, done, total)
-            rest = total - wanted
-            result.energy += float(np.vdot(wanted, wanted))
+            rest = total - whole
+            result.energy += float(np.vdot(whole, whole))
             result.residual += float(np.vdot(rest, rest))
             result.exact &= not rest.any()
             if sample_format.bits:
-                result.rounded &= np.array_equal(total * full, np.rint(wanted * full))
+                result.rounded &= np.array_equal(total * full, np.rint(whole * full))
             result.samples += block.size
             done += len(block)
             progress(done / max(stems.length, 1))
@@ -124,10 +124,10 @@ def reopened(stems: Stems, k: int) -> soundfile.SoundFile:
         file = soundfile.SoundFile(native(stems.paths[k]))
     except soundfile.LibsndfileError as error:
         raise damaged(stems, k, error.error_string.strip()) from None
-    found = SampleFormat(file.format, file.subtype), file.samplerate, file.channels
-    if found != (stems.sample_format, stems.sample_rate, stems.channels):
+    header = SampleFormat(file.format, file.subtype), file.samplerate, file.channels
+    if header != (stems.sample_format, stems.sample_rate, stems.channels):
         file.close()
-        raise damaged(stems, k, f"it is {' '.join(map(str, found))}")
+        raise damaged(stems, k, f"it is {' '.join(map(str, header))}")
     if file.frames < stems.length:  # some formats are padded to whole blocks
         file.close()
         raise damaged(stems, k, f"it has {file.frames} samples of {stems.length}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -108,12 +107,12 @@ class Output:
 
 def parsed_window(window: str | float) -> tuple[float, str]:
     """Return a number and its unit ("ms", "s", or "" for samples) from "40ms", "0.04s" or 640."""
-    found = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ms|s|)\s*", str(window))
-    if not found:
+    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ms|s|)\s*", str(window))
+    if not match:
         raise ValueError(
             f"window is {window!r}, but a length such as 40ms, or a number of samples, is needed"
         )
-    return float(found[1]), found[2]
+    return float(match[1]), match[2]
 
 
 def window_length(window: str | float, sample_rate: int) -> int:
@@ -128,7 +127,7 @@ def window_length(window: str | float, sample_rate: int) -> int:
     return max(2, 2 * round(samples / 2))
 
 
-def check_seed(seed: Any) -> None:
+def check_seed(seed: RandomState) -> None:
     """Raise TypeError for what no random generator can start from; a generator stays as it is."""
     if isinstance(seed, np.random.RandomState):
         return  # making a generator from it would draw numbers

@@ -58,9 +58,10 @@ def new_folder(final: Path, overwrite: bool = False, keep: Collection[Path] = ()
             try:
                 os.rename(new, final)
             except OSError:
-                if exists and not os.path.lexists(final):
+                if not exists:
+                    check_free(final)  # another process was quicker
+                elif not os.path.lexists(final):
                     os.rename(before, final)
-                check_free(final)  # another process was quicker
                 raise
             finally:
                 if before.exists():
