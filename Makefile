@@ -36,9 +36,9 @@ format: $(VENV)/.lint  ## Correct what the linter can correct by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test-all  ## Run all benchmarks and print the tables of the documentation (hours)
+bench: $(VENV)/.test-all  ## Run all benchmarks and print the tables of the documentation (40 minutes)
 	set -e; for script in $(MEASURED); do $(BIN)/python $$script; done
-	$(BIN)/python -m phinmf.report.demo --output docs/images --overwrite
+	$(BIN)/python docs/make_demo.py
 
 paper: $(VENV)/.test-all $(VENV)/.music  ## Measure the figures and claims of the paper again (an hour)
 	$(BIN)/python paper/reproduce.py

@@ -146,7 +146,7 @@ def picture_studio(driver: webdriver.Chrome, folder: Path) -> None:
             time.sleep(2)
             driver.execute_script(
                 f"{STUDIO}.player.setLoop(48_000, 96_000); {STUDIO}.player.seek(62_000);"
-                f"{STUDIO}.actions.toggleSolo({json.dumps(groups[-1]['components'])})"
+                f"{STUDIO}.mix.toggleSolo({json.dumps(groups[-1]['components'])})"
                 if take is whole
                 else ""
             )

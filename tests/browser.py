@@ -11,6 +11,15 @@ from pathlib import Path
 import pytest
 
 PLAYER = "window.phinmfPlayer"
+#: a function of a position and a length in seconds: what would be heard, computed instead of played
+RENDER = """((from, seconds) => {
+  const { playback } = window.phinmfPlayer;
+  const { rate, buffers } = playback;
+  const channels = buffers[0].numberOfChannels;
+  const offline = new OfflineAudioContext(channels, Math.round(seconds * rate), rate);
+  playback.schedule(offline, playback.makeVolumes(offline), 0, from);
+  return offline.startRendering();
+})"""
 SCREENSHOTS = Path(__file__).parents[1] / "out" / "screenshots"
 #: the contrast of every text of a page, its colours painted one over the other as on the screen
 CONTRAST = """(() => {
@@ -171,16 +180,16 @@ class Browser:
 def gains(page):
     """Of the mixture and the parts, as they are wanted; while it plays, the nodes follow them."""
     wanted = page.js(f"{PLAYER}.gains")
-    if page.js(f"{PLAYER}.playing"):
-        follow = f"{PLAYER}.volumes.every((v, i) => Math.abs(v - {PLAYER}.gains[i]) < 0.01)"
-        page.until(follow)
+    if page.js(f"{PLAYER}.playback.playing"):
+        close = f"Math.abs(gain.value - {PLAYER}.gains[i]) < 0.01"
+        page.until(f"{PLAYER}.playback.volumes.every(({{ gain }}, i) => {close})")
     return wanted
 
 
 def position(page):
-    return page.js(f"{PLAYER}.position")
+    return page.js(f"{PLAYER}.playback.position")
 
 
 def start(page):
     page.click(".play")
-    page.until(f"{PLAYER}.playing && {PLAYER}.position > 0")
+    page.until(f"{PLAYER}.playback.playing && {PLAYER}.playback.position > 0")

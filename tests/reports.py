@@ -39,7 +39,6 @@ def example_report(seconds=10.0, n_components=5):
         title="The built-in example",
         sample_rate=sound.sample_rate,
         mixture=y[:, None],
-        mixture_file="mixture.wav",
         components=heard,
         start=0.0,
         Phi=r.Phi,
@@ -63,11 +62,11 @@ def hostile_report(report):
     """The same report with names that would like to be more than names."""
     components = [replace(one, name=HOSTILE, file=HOSTILE) for one in report.components]
     components[0] = replace(components[0], file="javascript:window.attacked=1")
+    components[1] = replace(components[1], file="//elsewhere.invalid/x")
     facts = [(HOSTILE, HOSTILE + "</table></script>${title}")] * len(report.facts)
     return replace(
         report,
         title=HOSTILE,
-        mixture_file="//elsewhere.invalid/x",
         components=components,
         facts=facts,
     )

@@ -16,6 +16,29 @@ import numpy as np
 from studios import PATIENCE, Client, idle
 
 STUDIO = "window.phinmfStudio"
+#: a function of a sample and a number of samples: what would be heard, computed instead of played
+RENDER = """(async (start, count) => {
+  const names = ["ahead", "deck", "mixing", "player", "server"];
+  const modules = await Promise.all(names.map((name) => import(new URL(`${name}.js`, location))));
+  const { Ahead, Deck, Mixing, deckOptions, sound } = Object.assign({}, ...modules);
+  const { take, loop, gains } = window.phinmfStudio.player;
+  const deck = new Deck(deckOptions(take));
+  const mixing = new Mixing(deck);
+  Object.assign(mixing, { position: start, loop, playing: true, envelope: 1 });
+  deck.targets.set(gains(take));
+  deck.settle();
+  const ahead = new Ahead(take);
+  const [left, right] = [new Float32Array(count), new Float32Array(count)];
+  for (let at = 0; at < count; at += 128) {
+    for (const from of ahead.next(mixing.position, loop).slice(0, 3)) {
+      if (deck.at(from)) continue;
+      const stretch = await sound(take.id, from, Math.min(deck.stretch, take.length - from));
+      deck.add(from, stretch.count, stretch.samples);
+    }
+    mixing.process(left.subarray(at, at + 128), right.subarray(at, at + 128));
+  }
+  return [left, right];
+})"""
 BASE64 = """((arrays) => arrays.map((a) => {
   const bytes = new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
   let text = "";
@@ -164,7 +187,7 @@ def arrays(page, promise, *types):
 
 def rendered(page, start, count):
     """Left and right of what would be heard from a sample on: (2, count)."""
-    return np.array(arrays(page, f"{STUDIO}.render({start}, {count})", "<f4", "<f4"))
+    return np.array(arrays(page, f"{RENDER}({start}, {count})", "<f4", "<f4"))
 
 
 def groups(page):

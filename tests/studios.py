@@ -87,14 +87,14 @@ def idle(state):
 
 
 @contextmanager
-def running(home, *found, host="127.0.0.1"):
+def running(home, *discoveries):
     """Run a studio in this process; yield its session and a client."""
     session = Session(home)
-    server = Server(session, host, 0)
+    server = Server(session, 0)
     thread = threading.Thread(target=server.serve_until_interrupted)
     try:
         session.start()
-        problems = [*session.open_home(), *session.open(found)]
+        problems = [*session.open_home(), *session.open(discoveries)]
         assert problems == []
         thread.start()
         client = Client(server.address)

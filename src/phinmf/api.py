@@ -29,7 +29,6 @@ PAPER: dict[str, Any] = {
 }
 
 
-@checks.advises_names
 @devices.computed_on_device
 def tl_nmf(
     Y: AnyArray,
@@ -174,15 +173,17 @@ def tl_nmf(
         n_atoms=n_atoms, floor=floor, method=method, max_iter=max_iter, max_time=max_time, tol=tol,
         engine=engine, n_threads=n_threads,
     )  # fmt: skip
-    file = Checkpoint.of(checkpoint)
-    checks.function("callback", callback)
+    file = None if checkpoint is None else Checkpoint.of(checkpoint)
+    callback = checks.function("callback", callback)
     frames = checks.frames(Y)
     refuse_transposed(frames, sample_weight)
     problem = problem_of(
         frames, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight
     )
     advise(problem.data.frames, problem.options)
-    printing = printed("tl_nmf", callback, verbose)
-    (result,) = problem.solve([random_state], [printing], 1, file)
-    print_end("tl_nmf", result, verbose)
+    if verbose:
+        callback = printed("tl_nmf", callback)
+    result = problem.fit(random_state, callback, file)
+    if verbose:
+        print_end("tl_nmf", result)
     return result

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar, cast
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,36 +15,8 @@ from phinmf._types import AnyArray, Array, RandomState
 from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy, lazy_array, unchunked
 
-#: What is passed here in place of arguments of scikit-learn's NMF, and of earlier versions.
-NAMES_HERE = {
-    "beta_loss": "divergence",
-    "alpha_H": "sparsity",
-    "alpha_W": "sparsity",
-    "n_iter": "max_iter",
-    "frame_mask": "sample_weight, where 0 leaves a frame out,",
-    "first_frames": "a frame of sample_weight 0 between two recordings",
-    "checkpoint_every": "checkpoint=phinmf.Checkpoint(path, every=...)",
-    "resume": "checkpoint=phinmf.Checkpoint(path, resume=True)",
-} | {
-    name: f"method=phinmf.Method({name}=...)"
-    for name in ("anneal", "n_iter_nmf", "n_iter_transform", "nmf_exponent")
-}
-P = ParamSpec("P")
-R = TypeVar("R")
 Function = TypeVar("Function")
 Choice = TypeVar("Choice")
-
-
-def advises_names(function: Callable[P, R]) -> Callable[P, R]:
-    """Let the error about an unknown argument say what it is called here; nothing else changes."""
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name in NAMES_HERE.keys() & kwargs.keys():
-            raise TypeError(f"{name} is not an argument of phinmf: use {NAMES_HERE[name]} instead")
-        return function(*args, **kwargs)
-
-    return call
 
 
 def real_array(name: str, x: ArrayLike) -> Array:
@@ -237,3 +208,9 @@ def generator(random_state: RandomState) -> np.random.Generator:
             f"random_state is {random_state!r}, but None, a whole number ≥ 0, a RandomState or a"
             " Generator is needed"
         ) from None
+
+
+def generators(random_state: RandomState, n: int) -> list[np.random.Generator]:
+    """Return n independent generators, so that drawing from one does not change the others."""
+    entropy = generator(random_state).integers(2**63, size=4)
+    return [np.random.default_rng(seed) for seed in np.random.SeedSequence(list(entropy)).spawn(n)]

@@ -22,7 +22,6 @@ from phinmf.result import Callback, Result
 from phinmf.solvers import Solver, SolverName
 
 
-@checks.advises_names
 @devices.computed_on_device
 def learn_transform(
     Y: ArrayLike,
@@ -85,9 +84,12 @@ def learn_transform(
     data = data_of(checks.frames(Y), options, may_merge=False)
     model = model_of_power(V_hat, data, options.floor)
     advise(data.frames, options)
-    printing = printed("learn_transform", checks.function("callback", callback), verbose)
-    result = learned_transform(data, model, options, random_state, printing)
-    print_end("learn_transform", result, verbose)
+    callback = checks.function("callback", callback)
+    if verbose:
+        callback = printed("learn_transform", callback)
+    result = learned_transform(data, model, options, random_state, callback)
+    if verbose:
+        print_end("learn_transform", result)
     return result
 
 

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from browser import PLAYER, gains, position, start
+from browser import PLAYER, RENDER, gains, position, start
 
 from phinmf import report as reports
 from phinmf.report import previews
@@ -14,24 +14,23 @@ pytestmark = pytest.mark.full
 
 def test_opens_from_disk_without_a_request_or_an_error(page, file):
     page.click(".play")
-    page.until(f"{PLAYER}.position > 0.3")
+    page.until(f"{PLAYER}.playback.position > 0.3")
     assert page.requests() == [file.resolve().as_uri()]
     assert page.errors() == []
 
 
-@pytest.mark.parametrize("bits", [previews.FLAC_BITS, ()], ids=["FLAC", "MP3"])
-def test_every_part_is_decoded_in_time(page, report, bits, monkeypatch, tmp_path):
-    monkeypatch.setattr(previews, "FLAC_BITS", bits)
+@pytest.mark.parametrize("format", ["FLAC", "MP3"])
+def test_every_part_is_decoded_in_time(page, report, format, monkeypatch, tmp_path):
+    codings = [coding for coding in previews.CODINGS if coding.format == format]
+    monkeypatch.setattr(previews, "CODINGS", codings)
     page.open(reports.write(report, tmp_path / "report.html"))
     assert page.resolved(f"{PLAYER}.ready") is True
     n = len(report.mixture)
-    assert page.js(f"{PLAYER}.buffers.map(b => b.length)") == [n] * len(report.sounds)
+    assert page.js(f"{PLAYER}.playback.buffers.map(b => b.length)") == [n] * len(report.sounds)
     begin, end = 32_000, 48_000
     for i, samples in enumerate(report.sounds):
-        code = (
-            f"Array.from({PLAYER}.buffers[{i}].getChannelData(0).slice({begin - 50}, {end + 50}))"
-        )
-        decoded = np.array(page.js(code))
+        channel = f"{PLAYER}.playback.buffers[{i}].getChannelData(0)"
+        decoded = np.array(page.js(f"Array.from({channel}.slice({begin - 50}, {end + 50}))"))
         exact = samples[begin:end, 0]
         late = [np.dot(decoded[k : k + len(exact)], exact) for k in range(101)]
         assert np.argmax(late) == 50, i  # a lag of 0 samples
@@ -39,7 +38,7 @@ def test_every_part_is_decoded_in_time(page, report, bits, monkeypatch, tmp_path
 
 def rendered(page, begin, seconds):
     """What would be heard."""
-    code = f"{PLAYER}.render({begin}, {seconds}).then(b => Array.from(b.getChannelData(0)))"
+    code = f"{RENDER}({begin}, {seconds}).then(b => Array.from(b.getChannelData(0)))"
     return np.array(page.resolved(code))
 
 
@@ -53,15 +52,15 @@ def test_the_sum_of_the_parts_is_the_mixture(page, report):
 
 def test_all_play_and_the_clock_runs(page, report):
     start(page)
-    assert page.js(f"{PLAYER}.sources") == len(report.sounds)
+    assert page.js(f"{PLAYER}.playback.sources.length") == len(report.sounds)
     assert gains(page) == [0] + [1] * len(report.components)
-    before = page.js(f"[{PLAYER}.position, performance.now()]")
-    page.until(f"{PLAYER}.position > {before[0]} + 0.5")
-    after = page.js(f"[{PLAYER}.position, performance.now()]")
+    before = page.js(f"[{PLAYER}.playback.position, performance.now()]")
+    page.until(f"{PLAYER}.playback.position > {before[0]} + 0.5")
+    after = page.js(f"[{PLAYER}.playback.position, performance.now()]")
     assert after[0] - before[0] == pytest.approx((after[1] - before[1]) / 1000, abs=0.15)
     page.click(".play")
     still = position(page)
-    assert not page.js(f"{PLAYER}.playing")
+    assert not page.js(f"{PLAYER}.playback.playing")
     assert position(page) == still > 0.5
     assert page.js("document.querySelector('.play').getAttribute('aria-label')") == "Play"
 
@@ -111,8 +110,8 @@ def test_seeking_moves_all(page, where, playing, report):
     heard = time.monotonic() - clicked if playing else 0.0
     assert 5.95 <= place <= 6.05 + heard
     assert 0.595 <= at <= 0.605 + heard / 10
-    assert page.js(f"{PLAYER}.playing") == playing
-    assert page.js(f"{PLAYER}.sources") == (len(report.sounds) if playing else 0)
+    assert page.js(f"{PLAYER}.playback.playing") == playing
+    assert page.js(f"{PLAYER}.playback.sources.length") == (len(report.sounds) if playing else 0)
     if not playing:
         assert page.js("document.querySelector('.now').textContent").startswith("0:06.0")
 
@@ -120,9 +119,9 @@ def test_seeking_moves_all(page, where, playing, report):
 def test_keys(page, report):
     n = len(report.components)
     page.press(" ")
-    page.until(f"{PLAYER}.playing")
+    page.until(f"{PLAYER}.playback.playing")
     page.press(" ")
-    assert not page.js(f"{PLAYER}.playing")
+    assert not page.js(f"{PLAYER}.playback.playing")
     page.press("\ue012" * 50)  # left, past the beginning
     assert position(page) == 0
     page.press("\ue014\ue014\ue014")  # right
@@ -140,7 +139,7 @@ def test_keys(page, report):
     page.press("m")
     assert gains(page) == [0, 0] + [1] * (n - 1)
     page.press(" ")
-    page.until(f"{PLAYER}.playing")
+    page.until(f"{PLAYER}.playback.playing")
     assert gains(page) == [0, 0] + [1] * (n - 1)  # what was changed in silence is heard
     page.press("0")
     assert gains(page) == [0] + [1] * n
@@ -164,15 +163,15 @@ def test_every_control_is_reached_by_tab_and_pressed_by_space(page, report):
     assert page.js("document.activeElement.tagName") != "BODY"
     assert len(reached) >= 4 * len(report.components)
     assert gains(page)[1] == 0
-    assert not page.js(f"{PLAYER}.playing")
+    assert not page.js(f"{PLAYER}.playback.playing")
 
 
 def test_the_end_is_the_beginning_and_repeat_repeats(page):
     page.click(".whole .timeline", x=0.97)
     start(page)
-    page.until(f"!{PLAYER}.playing")
+    page.until(f"!{PLAYER}.playback.playing")
     assert position(page) == 0
     page.press("r")
     page.click(".whole .timeline", x=0.97)
     page.click(".play")
-    page.until(f"{PLAYER}.playing && {PLAYER}.position < 5")
+    page.until(f"{PLAYER}.playback.playing && {PLAYER}.playback.position < 5")

@@ -88,7 +88,7 @@ def test_every_button_of_a_group_is_reached_by_keyboard(page):
             page.press(" ")
     wanted = [f"{word} group {group.name}" for group in GROUPS for word in ("Solo", "Mute")]
     assert reached == wanted
-    assert not page.js(f"{PLAYER}.playing")
+    assert not page.js(f"{PLAYER}.playback.playing")
     assert gains(page) == [0] * 6  # all are muted
 
 

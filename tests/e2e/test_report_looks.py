@@ -54,7 +54,7 @@ def test_fragments_beside_each_other_do_not_clash(browser, report, tmp_path):
     browser.until(f"Math.abs(document.querySelector('iframe').clientHeight - {inner}) < 3")
     browser.driver.switch_to.frame(browser.driver.find_elements("css selector", "iframe")[1])
     assert browser.resolved(f"{PLAYER}.ready") is True
-    assert not browser.js(f"{PLAYER}.playing")
+    assert not browser.js(f"{PLAYER}.playback.playing")
     assert browser.js(f"{PLAYER}.gains[2]") == 1
     browser.driver.switch_to.default_content()
     browser.screenshot(SCREENSHOTS / "report_fragments.png")

@@ -234,7 +234,7 @@ def test_thirty_two_components_play_without_waiting(many):
         "{ window.waited = 0; window.frames_ = []; let last = performance.now();"
         " const frame = (now) => { frames_.push(now - last); last = now;"
         f"  if ({STUDIO}.waiting) waited += 1;"
-        f"  if ({STUDIO}.playing) {STUDIO}.actions.setGain([1 + frames_.length % 32], -6, 'x');"
+        f"  if ({STUDIO}.playing) {STUDIO}.mix.setGain([1 + frames_.length % 32], -6, 'x');"
         "  requestAnimationFrame(frame); }; requestAnimationFrame(frame); }"
     )
     many.do(f"{STUDIO}.player.setLoop(0, 30_000)")

@@ -297,7 +297,7 @@ def test_ctrl_c_and_the_end_of_a_fit_leave_nothing_on_the_workers(client):
 
 
 def test_what_a_cluster_does_not_do(client):
-    with pytest.raises(ValueError, match="smoothness is set"):
+    with pytest.raises(ValueError, match="on the workers of a cluster"):
         tl_nmf(frames(), engine="dask", smoothness=3.0, **HOW)
     with pytest.raises(ValueError, match="losses of pairs"):
         tl_nmf(frames(), engine="dask", solver="jacobi", **HOW)

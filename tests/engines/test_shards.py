@@ -47,7 +47,7 @@ class Numbers:
     def sums(self, shard):
         """Every sum over frames, as nodes."""
         X, H, V_hat = self.rows(shard)
-        model = Factors(H, self.W)
+        model = Factors(H, self.W.T.copy())
         return {
             "energies": shard.energies(X),
             "activation_sums": shard.activation_sums(H),
@@ -106,7 +106,7 @@ def test_a_shard_changes_none_of_its_arguments_and_survives_pickling(C, dtype, e
         array.flags.writeable = False
     again = pickle.loads(pickle.dumps(shard))
     out = np.empty_like(X)
-    for model in (Factors(H, numbers.W), V_hat):
+    for model in (Factors(H, numbers.W.T.copy()), V_hat):
         nodes = [s.evaluate(X, model, EPS, numbers.T, o) for s, o in ((shard, out), (again, None))]
         assert all(np.array_equal(a, b) for a, b in zip(*(n[0].sums for n in nodes), strict=True))
     assert np.array_equal(out, shard.rotated(X, numbers.T))
@@ -230,5 +230,5 @@ def test_a_move_to_the_trial_point_needs_no_product_unless_x_has_changed(between
 def test_smooth_activations_are_refused_on_disk():
     numbers = Numbers()
     engine = engine_on(on_disk, numbers, 2)
-    with pytest.raises(ValueError, match="smooth activations need all frames in memory"):
+    with pytest.raises(ValueError, match="needs all frames in memory, but they do not fit"):
         engine.nmf_pass(numbers.W, Penalty(0.1, 3.0), EPS, 1.0)

@@ -153,7 +153,7 @@ def test_an_error_in_a_worker_reaches_the_caller():
         with pytest.raises(ZeroDivisionError):
             workers.each(fail, range(10))
         seen = []
-        workers.in_order(lambda i: i, range(50), seen.append)
+        workers.each(lambda i: i, range(50), seen.append)
         assert seen == list(range(50))
 
 

@@ -148,3 +148,9 @@ def test_a_scratch_folder_that_is_not_there_yet(tmp_path):
         assert tl_nmf(Y, 2, max_iter=1, tol=0).objective > 0
     assert there.is_dir()
     assert not list(there.iterdir())
+
+
+def test_smooth_activations_of_frames_that_do_not_fit():
+    how = {"phinmf.memory": "1MB", "scheduler": "sync"}
+    with dask.config.set(how), pytest.raises(ValueError, match="needs all frames in memory"):
+        tl_nmf(Y, 2, smoothness=3.0)

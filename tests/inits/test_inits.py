@@ -25,12 +25,12 @@ FRAMES = Frames(np.ones((1, 8, 3)))
 
 def test_names_objects_and_arrays(rng):
     inits = [DCT(), RandomOrthogonal(), KLT(), JointDiagonalisation()]
-    assert [init_of(name) for name in ("dct", "random", "klt", "jd")] == inits
-    assert init_of(KLT()) == KLT()
+    assert [init_of("init", name) for name in ("dct", "random", "klt", "jd")] == inits
+    assert init_of("init", KLT()) == KLT()
     assert repr(KLT()) == "KLT()"
     Phi = random_orthogonal(8, rng)
     for array in (Phi.tolist(), *(give(Phi) for give in KINDS)):
-        start = init_of(array).start(FRAMES, rng, np.float32)
+        start = init_of("init", array).start(FRAMES, rng, np.float32)
         assert np.array_equal(host(start), Phi.astype(np.float32))
     start = ArrayInit(Phi).start(FRAMES, rng, np.float64)
     start[0] = 0

@@ -6,8 +6,9 @@ from phinmf.studio import session
 
 
 @pytest.fixture(autouse=True)
-def quickly(monkeypatch):
-    """Learn little, so that small sounds are unmixed in a moment."""
+def quickly(monkeypatch, tmp_path):
+    """Learn little, so that small sounds are unmixed in a moment; log faults elsewhere."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(session, "UnmixOptions", lambda **how: QUICK)
     monkeypatch.setattr(session, "warm_up", lambda: None)
 

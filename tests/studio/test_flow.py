@@ -8,10 +8,11 @@ import sound_files
 import soundfile
 from studios import idle, running, unmixed
 
+from phinmf.errors import log_path
 from phinmf.studio import session
-from phinmf.studio.found import found_at
+from phinmf.studio.discovery import discover
 from phinmf.studio.listening import Listening, OpenTake
-from phinmf.studio.refusals import NotFound
+from phinmf.studio.requests import NotFound
 from phinmf.unmixing import ownership
 
 MIX = {"revision": 0, "groups": [{"name": "drums", "components": [1]}], "levels": []}
@@ -21,7 +22,6 @@ def test_a_dropped_file_becomes_a_take(studio, home, wav, take):
     (recording,) = studio.state["recordings"]
     assert (recording["id"], recording["name"], recording["title"]) == ("r1", "song.wav", "song")
     assert recording["about"] == "0:00.8 min, 8000 Hz, stereo, WAV PCM_16"
-    assert recording["seconds"] == 0.75
     assert recording["again"] is True
     assert (take["name"], take["kind"], take["channels"]) == ("Whole recording", "whole", 2)
     assert (take["length"], take["first_sample"], take["sample_rate"]) == (6000, 0, 8000)
@@ -190,7 +190,7 @@ def folder(tmp_path):
 
 
 def test_a_folder_of_the_command_is_opened(home, folder):
-    with running(home, *found_at(folder)) as studio:
+    with running(home, *discover(folder)) as studio:
         (recording,) = studio.state["recordings"]
         (take,) = recording["takes"]
         assert recording["name"] == "piece source.wav"
@@ -206,10 +206,10 @@ def test_a_folder_of_the_command_is_opened(home, folder):
 
 def test_without_its_recording_the_original_is_the_sum(home, folder):
     recording = folder.parent / "piece source.wav"
-    with running(home, *found_at(folder)) as studio:
+    with running(home, *discover(folder)) as studio:
         original = studio("GET", "takes/t1/sound?start=0&count=6000").body
     recording.unlink()
-    with running(home, *found_at(folder)) as studio:
+    with running(home, *discover(folder)) as studio:
         assert studio.state["recordings"][0]["again"] is False
         added = studio("GET", "takes/t1/sound?start=0&count=6000").body
         wanted = {"n_components": 2, "window": "16ms", "seed": 0}
@@ -218,22 +218,11 @@ def test_without_its_recording_the_original_is_the_sum(home, folder):
     assert np.abs(difference).max() < 1e-6
 
 
-def test_a_folder_without_an_overview_gets_one(home, folder):
-    stored = found_at(folder)
-    with running(home, *stored) as studio:
-        before = studio("GET", "takes/t1/overview").body
-    record = ownership.read(folder)
-    (folder / "overview.npy").unlink()
-    ownership.write(folder, record, add=[], drop=["overview.npy"])
-    with running(home, *stored) as studio:
-        assert studio("GET", "takes/t1/overview").body == before
-
-
 def test_a_file_is_read_where_it_is(home, tmp_path):
     path = sound_files.write(tmp_path / "here.flac")
     before = path.stat().st_mtime_ns
     for _ in range(2):  # the second studio shows the take and makes no other
-        with running(home, *found_at(path)) as studio:
+        with running(home, *discover(path)) as studio:
             (recording,) = studio.until(idle)["recordings"]
             assert [take["kind"] for take in recording["takes"]] == ["whole"]
     assert path.stat().st_mtime_ns == before
@@ -243,7 +232,7 @@ def test_a_file_is_read_where_it_is(home, tmp_path):
 def test_a_folder_of_recordings_and_takes_is_opened(home, tmp_path, folder):
     sound_files.write(folder.parent / "other.wav")
     unmixed(folder.parent / "second", seed=1)
-    with running(home, *found_at(folder.parent)) as studio:
+    with running(home, *discover(folder.parent)) as studio:
         recordings = studio.until(idle)["recordings"]
         assert [recording["name"] for recording in recordings] == [
             "piece source.wav", "second source.wav", "other.wav",
@@ -264,7 +253,7 @@ def test_everything_is_there_after_a_restart(home, wav, monkeypatch):
         studio("PUT", f"takes/{take['id']}/mix", mix)
         before = studio.state["recordings"]
     for _ in range(2):
-        with running(home, *found_at(home / "b")) as studio:
+        with running(home, *discover(home / "b")) as studio:
             after = studio.until(idle)["recordings"]
         assert [one["name"] for one in after] == ["b.wav", "a.wav"]
         known = ("folder", "groups", "levels", "revision", "kind", "name", "components")
@@ -290,3 +279,15 @@ def test_unknown_ids_are_not_found(studio, take):
     assert studio("POST", "recordings/r9/takes", wanted).status == 404
     assert studio("POST", "recordings/r1/takes", {**wanted, "carry_from": "t9"}).status == 404
     assert studio("PATCH", "takes/t1").status == 405
+
+
+@pytest.mark.parametrize("fault", [ValueError, KeyError])
+def test_a_fault_is_logged_and_answered_with_an_apology(studio, monkeypatch, fault):
+    def fail(id):
+        raise fault("no words for a listener")
+
+    monkeypatch.setattr(studio.session, "cancel", fail)
+    got = studio("DELETE", "jobs/j1")
+    assert got.status == 500
+    assert "fault of phinmf" in got.json["error"]
+    assert "Traceback" in log_path().read_text()

@@ -2,7 +2,6 @@
 
 import errno
 import http.client
-import json
 import os
 import random
 import re
@@ -21,7 +20,7 @@ from studios import PATIENCE, Client, idle, running
 
 from phinmf.cli import main
 from phinmf.studio import scratch
-from phinmf.studio.found import found_at
+from phinmf.studio.discovery import discover
 from phinmf.studio.session import Session
 from phinmf.unmixing import ownership
 
@@ -34,8 +33,7 @@ def crowded(home):
         (home / name).mkdir(parents=True)
         (home / name / "mine.txt").write_text("mine")
     (home / "song.wav").write_text("no sound")
-    (home / ".phinmf-studio-noted/note.json").write_text(json.dumps(scratch.note_for("another")))
-    (home / ".phinmf-studio-noted/lock").touch()
+    (home / ".phinmf-studio-noted" / scratch.LOCK).write_bytes(scratch.content("another"))
     (home / "kept/studio.json").write_text('{"name": 3}')
     (home / "studio.json").write_text("{}")
     (home / "link").symlink_to(home / "other")
@@ -86,7 +84,7 @@ def test_pipes_are_not_read(home, wav):
     with running(home) as studio:
         studio.upload(wav)
         studio.until(idle)
-    for folder, note in (("pipe", "studio.json"), (f"{scratch.PREFIX}x", scratch.NOTE)):
+    for folder, note in (("pipe", "studio.json"), (f"{scratch.PREFIX}x", scratch.LOCK)):
         (home / folder).mkdir()
         os.mkfifo(home / folder / note)
     with running(home) as studio:
@@ -102,11 +100,11 @@ def test_takes_are_shown_although_their_recording_cannot_be_read(home, wav):
     session = Session(home)
     try:
         (problem,) = session.open_home()
-        (recording,) = session.state().recordings
+        (recording,) = session.state()["recordings"]
     finally:
         session.close()
     assert "song.wav cannot be read as sound" in problem
-    assert (len(recording.takes), recording.again) == (1, False)
+    assert (len(recording["takes"]), recording["again"]) == (1, False)
 
 
 def test_another_recording_of_the_same_name_is_not_the_original(home, wav):
@@ -233,8 +231,6 @@ def test_signals_leave_nothing_half_written(tmp_path, number):
         (["bad.wav"], "bad.wav cannot be read as sound"),
         (["broken"], "broken is not a folder that phinmf unmix has written"),
         (["-o", "bad.wav"], "bad.wav is a file"),
-        (["--host", "no.such.address.invalid"], "is no address of this computer"),
-        (["--host", "192.0.2.1"], "cannot be used"),
     ],
 )
 def test_bad_inputs_are_refused_before_the_studio_opens(tmp_path, monkeypatch, capsys, given, said):
@@ -279,10 +275,10 @@ def test_found_at_the_folder_of_another_studio(home, wav, tmp_path):
     with running(home) as studio:
         studio.upload(wav)
         studio.until(idle)
-    (one,) = found_at(home)
+    (one,) = discover(home)
     assert (one.name, one.file) == ("song.wav", home / "song/song.wav")
     assert one.takes == [home / "song/whole"]
-    with running(tmp_path / "other", *found_at(home)) as studio:
+    with running(tmp_path / "other", *discover(home)) as studio:
         wanted = {"n_components": 2, "window": "16ms", "seed": 0}
         assert studio("POST", "recordings/r1/takes", wanted).status == 201
         folders = [take["folder"] for take in studio.until(idle)["recordings"][0]["takes"]]
@@ -336,7 +332,7 @@ def test_the_page_of_a_folder_shows_its_groups_when_the_studio_has_ended(tmp_pat
     assert main(["unmix", str(song), *how]) == 0
     folder = tmp_path / "out/song"
     before = (folder / "report.html").read_text()
-    with running(tmp_path / "home", *found_at(folder)) as studio:
+    with running(tmp_path / "home", *discover(folder)) as studio:
         groups = [{"name": "the low ones", "colour": 1, "components": [1]}]
         asked = {"revision": 0, "groups": groups, "levels": []}
         assert studio("PUT", "takes/t1/mix", asked).status == 200

@@ -7,8 +7,8 @@ import pytest
 from kept import everything
 from studios import PATIENCE, Client, idle, running
 
-from phinmf.studio import job as jobs
-from phinmf.studio import session
+from phinmf.studio import jobs, session
+from phinmf.studio.scratch import LOCK
 from phinmf.unmixing.progress import CHECKING, LEARNING, SEPARATING
 
 MOMENTS = ["reading", LEARNING, SEPARATING, CHECKING, "carrying"]
@@ -68,7 +68,7 @@ def test_cancelled_at_any_moment(studio, home, wav, held, moment):
     assert studio.until(idle)["recordings"][0]["takes"] == []
     assert visible(home).keys() == {"song", "song/song.wav", "song/studio.json"}
     (scratch,) = [path for path in home.iterdir() if path.name.startswith(".")]
-    assert sorted(path.name for path in scratch.iterdir()) == ["lock", "note.json"]
+    assert [path.name for path in scratch.iterdir()] == [LOCK]
 
 
 @pytest.mark.full

@@ -4,7 +4,7 @@ import threading
 
 from studios import running
 
-from phinmf.studio.found import found_at
+from phinmf.studio.discovery import discover
 from phinmf.unmixing import ownership
 from phinmf.unmixing.mix import Group, Mix
 from phinmf.unmixing.saved_mix import save_mix
@@ -80,7 +80,7 @@ def test_a_take_that_was_moved_is_found_again(home, wav):
         studio.until(lambda s: s["recordings"] and s["recordings"][0]["takes"])
         studio("PUT", "takes/t1/mix", mix(0))
     (home / "song").rename(home.parent / "moved")
-    with running(home.parent / "new", *found_at(home.parent / "moved")) as studio:
+    with running(home.parent / "new", *discover(home.parent / "moved")) as studio:
         (take,) = studio.state["recordings"][0]["takes"]
         assert take["groups"] == DRUMS
         assert studio("DELETE", f"takes/{take['id']}").status == 409  # not in this home

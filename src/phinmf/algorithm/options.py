@@ -104,14 +104,6 @@ def number_of_atoms(name: str, n_atoms: object) -> int | float:
     return share
 
 
-def nmf_exponent_of(name: str, exponent: Any) -> float:
-    """Return an exponent of the NMF updates, > 0 and ≤ 1."""
-    value = checks.number(name, exponent, 0, strict=True)
-    if value > 1:
-        raise ValueError(f"{name} is {exponent}, but updates are monotone only up to 1: use 1")
-    return value
-
-
 def annealing_of(name: str, anneal: Any) -> bool | Anneal | None:
     """Return True, False, None (as the solver prefers) or a schedule."""
     if isinstance(anneal, Anneal) or anneal is None:
@@ -160,7 +152,7 @@ class Method:
     anneal: Option[bool | Anneal | None, bool | Anneal | None] = Option(None, annealing_of)
     n_iter_nmf: Option[int, int] = Option(3, checks.count)
     n_iter_transform: Option[int, int] = Option(2, partial(checks.count, least=1))
-    nmf_exponent: Option[float, float] = Option(1.0, nmf_exponent_of)
+    nmf_exponent: Option[float, float] = Option(1.0, partial(checks.number, strict=True, most=1))
 
 
 @dataclass(frozen=True)
@@ -168,7 +160,7 @@ class Options:
     """The checked options of a fit; `tl_nmf` explains each of them."""
 
     solver: Option[SolverName | Solver | None, Solver | None] = Option("lbfgs", solver_of)
-    init: Option[InitName | Init | ArrayLike, Init] = Option("dct", lambda _, init: init_of(init))
+    init: Option[InitName | Init | ArrayLike, Init] = Option("dct", init_of)
     divergence: Option[DivergenceName | Divergence, Divergence] = Option(
         "itakura-saito", divergence_of
     )
@@ -226,14 +218,6 @@ class Options:
     def nmf_exponent(self) -> float:
         """The exponent γ with which the updates of this divergence never raise the objective."""
         return min(self.method.nmf_exponent, self.divergence.max_exponent)
-
-    @property
-    def begins_coarse(self) -> bool:
-        """Whether a run begins with few atoms; not if Φ starts from a transform of the caller."""
-        anneal = self.anneal
-        if anneal is None or self.solver is None or self.init.all_atoms:
-            return False
-        return self.max_iter > 0 and anneal.start > self.floor and anneal.coarse > 0
 
     def after(self, seconds: float) -> Options:
         """Return the same options with less time, if time is limited."""

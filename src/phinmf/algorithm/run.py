@@ -95,7 +95,7 @@ class Run:
         self.whole = self.model = model  #: on all frames, and on the frames in use
         self.options, self.schedule, self.subspace = options, schedule, subspace
         self.rng = rng
-        self.stage = Stage(self.dtype)
+        self.stage = Stage(model.engine.dtype)
         self.sample: Sample | None = None  #: the frames in use; None: all
         self.memory: Memory = None  #: of the solver
         self.start = start  #: no result is worse than this

@@ -6,7 +6,7 @@ Frames (C, M, N) may also be a dask array: it is computed where it is, and only 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -45,8 +45,8 @@ def each(
     By default the stretches are short for arrays in memory, and the chunks for dask arrays.
     """
     if not is_lazy(Y):
-        stretches = stretches or short_stretches(Y.shape[2])
-        return list(parallel_map(lambda s: function(Y[:, :, s]), stretches, threads_for(Y)))
+        pieces = stretches or short_stretches(Y.shape[2])
+        return list(parallel_map(lambda s: function(Y[:, :, s]), pieces, threads_for(Y)))
     if stretches is None:
         ends = np.cumsum(Y.chunks[2])
         stretches = [slice(b - n, b) for n, b in zip(Y.chunks[2], ends.tolist(), strict=True)]
@@ -59,9 +59,10 @@ def of_pieces(function: Callable[[Array], Out], pieces: list[Array]) -> Out:
     return function(pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=2))
 
 
-def short_stretches(N: int) -> list[slice]:
+def short_stretches(N: int) -> Iterator[slice]:
     """Cut N frames into stretches that a thread can hold in its cache."""
-    return [slice(i, i + FRAMES) for i in range(0, N, FRAMES)]
+    for i in range(0, N, FRAMES):
+        yield slice(i, i + FRAMES)
 
 
 def threads_for(Y: AnyArray) -> int | None:

@@ -18,6 +18,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import threadpoolctl
@@ -31,35 +32,26 @@ def available() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class NoFork:
-    """While a thread is inside this context, a fork of the process waits.
-
-    So a child process inherits no unfinished work and no locked lock.
-    """
-
-    def __init__(self) -> None:
-        self.locks: list[Any] = [threading.RLock()]  #: ours, then those of libraries
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(
-                before=self._acquire, after_in_parent=self._release, after_in_child=self._release
-            )
-
-    def __enter__(self) -> None:
-        self.locks[0].acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self.locks[0].release()
-
-    def _acquire(self) -> None:
-        for lock in self.locks:  # a list that grows only while the first lock is held
-            lock.acquire()
-
-    def _release(self) -> None:
-        for lock in reversed(self.locks):
-            lock.release()
+#: While a thread holds this lock, a fork of the process waits, so a child process inherits no
+#: unfinished work and no locked lock.
+no_fork = threading.RLock()
+locks: list[AbstractContextManager[object]] = [no_fork]  #: that a fork takes: ours, then libraries'
 
 
-no_fork = NoFork()
+def _before_fork() -> None:
+    for lock in locks:  # a list that grows only while the first lock is held
+        lock.__enter__()
+
+
+def _after_fork() -> None:
+    for lock in reversed(locks):
+        lock.__exit__(None, None, None)
+
+
+class InsideOfThread(threading.local):
+    """How many contexts of single-threaded BLAS each thread is inside of."""
+
+    number = 0
 
 
 class SingleThreadedBlas:
@@ -73,12 +65,10 @@ class SingleThreadedBlas:
 
     def __init__(self) -> None:
         self._inside = 0
-        self._of_thread = threading.local()
+        self._of_thread = InsideOfThread()
         self._limiter: Any = None
         self._blas: Any = None
         self._n_modules = 0  #: number of imported modules when BLAS libraries were looked for
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forked)
 
     def __enter__(self) -> None:
         with no_fork:
@@ -86,12 +76,12 @@ class SingleThreadedBlas:
                 release_control()
                 self._limiter = self._blas_libraries().limit(limits=1)
             self._inside += 1
-            self._of_thread.inside = self._inside_of_thread() + 1
+            self._of_thread.number += 1
 
     def __exit__(self, *_: object) -> None:
         with no_fork:
             self._inside -= 1
-            self._of_thread.inside = self._inside_of_thread() - 1
+            self._of_thread.number -= 1
             if self._inside == 0:
                 self._restore()
 
@@ -102,18 +92,15 @@ class SingleThreadedBlas:
             self._blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
         return self._blas
 
-    def _inside_of_thread(self) -> int:
-        return getattr(self._of_thread, "inside", 0)
-
     def _restore(self) -> None:
         release_control()
         self._limiter.restore_original_limits()
         release_control()
 
-    def _forked(self) -> None:
+    def forked(self) -> None:
         """In a forked child, exit for the threads that did not come along."""
         before = self._inside
-        self._inside = min(before, max(0, self._inside_of_thread()))
+        self._inside = min(before, max(0, self._of_thread.number))
         if before > self._inside == 0:
             self._restore()
 
@@ -126,6 +113,11 @@ def release_control() -> None:
 
 
 single_threaded_blas = SingleThreadedBlas()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
+    os.register_at_fork(after_in_child=single_threaded_blas.forked)
 
 
 class Workers:
@@ -138,13 +130,14 @@ class Workers:
 
     def __enter__(self) -> Workers:
         single_threaded_blas.__enter__()
-        self._open()
+        if self.n_threads > 1:
+            self._open()
         return self
 
     def _open(self) -> None:
-        if self.n_threads > 1:  # the pool starts its threads when there is work
-            self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="phinmf")
-            self._process = os.getpid()
+        """Make a pool, which starts its threads when there is work."""
+        self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="phinmf")
+        self._process = os.getpid()
 
     def __exit__(self, *_: object) -> None:
         try:
@@ -154,17 +147,18 @@ class Workers:
             self._pool = None
             single_threaded_blas.__exit__()
 
-    def each(self, work: Callable[[In], Any], items: Sequence[In]) -> None:
-        """Do the work for every item."""
-        self.in_order(work, items, lambda _: None)
-
-    def in_order(
-        self, work: Callable[[In], Out], items: Sequence[In], use: Callable[[Out], Any]
+    def each(
+        self,
+        work: Callable[[In], Out],
+        items: Sequence[In],
+        use: Callable[[Out], object] | None = None,
     ) -> None:
         """Do the work for every item, and use the results one at a time in the items' order."""
         if self._pool is None or len(items) < 2:
             for item in items:
-                use(work(item))
+                result = work(item)
+                if use is not None:
+                    use(result)
             return
         if self._process != os.getpid():  # forked: this process has none of the threads
             self._open()
@@ -177,6 +171,8 @@ class Workers:
             nonlocal due
             for i in remaining:
                 result = work(items[i])
+                if use is None:
+                    continue
                 with lock:
                     waiting[i] = result
                     while due in waiting:
@@ -206,15 +202,18 @@ def parallel_map(
     at a time for n threads, however many items there are. An error in a thread is raised here, when
     its item is due. With one thread, everything is done by the caller itself.
     """
+    n = n_threads or available()
+    if n == 1:
+        for item in items:
+            with single_threaded_blas:  # the caller has his own threads while he uses a result
+                result = work(item)
+            yield result
+        return
 
     def work_alone(item: In) -> Out:
         with single_threaded_blas:
             return work(item)
 
-    n = n_threads or available()
-    if n == 1:
-        yield from map(work_alone, items)
-        return
     waiting: deque[Future[Out]] = deque()
     pool = ThreadPoolExecutor(n, thread_name_prefix="phinmf")
     try:

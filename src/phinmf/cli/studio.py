@@ -15,10 +15,9 @@ from phinmf.cli.text import print_error, shown
 from phinmf.errors import sentence
 
 if TYPE_CHECKING:
-    from phinmf.studio.found import Found
+    from phinmf.studio.discovery import Discovery
     from phinmf.studio.serving import Server
 
-LOOPBACK = "127.0.0.1"
 EPILOG = """\
 Drop a recording onto the page: after a few seconds its middle can be heard in components, later all
 of it. Put components together, and take the groups away as files that add up to the recording.
@@ -48,8 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="port to listen on (a free one)",
     )
-    add("--host", default=LOOPBACK, metavar="ADDRESS",
-        help="address to listen on (127.0.0.1, which only this computer can reach)")  # fmt: skip
     add("--no-browser", action="store_true", help="do not open a browser")
 
 
@@ -62,12 +59,11 @@ def run(typed: argparse.Namespace) -> int:
         raise ImportError(
             'the studio needs starlette and uvicorn: run pip install "phinmf[studio]"'
         ) from None
-    from phinmf.studio.guard import is_loopback
     from phinmf.studio.serving import Server
     from phinmf.studio.session import Session
 
-    found = readable(typed.inputs)
-    if typed.inputs and not found:
+    discoveries = readable(typed.inputs)
+    if typed.inputs and not discoveries:
         return 1
     if typed.output.exists() and not typed.output.is_dir():
         raise FileExistsError(
@@ -75,15 +71,9 @@ def run(typed: argparse.Namespace) -> int:
         )
     session = Session(typed.output)
     try:
-        server = Server(session, typed.host, typed.port)
-        if not is_loopback(typed.host):
-            print(
-                f"phinmf: everybody who can reach {typed.host} and knows the address below can"
-                " listen to these recordings and fill this disk",
-                file=sys.stderr,
-            )
+        server = Server(session, typed.port)
         session.start()
-        for problem in [*session.open_home(), *session.open(found)]:
+        for problem in [*session.open_home(), *session.open(discoveries)]:
             print(f"phinmf: {shown(problem)}", file=sys.stderr)
         announce(server, typed)
         server.serve_until_interrupted()
@@ -96,17 +86,17 @@ def run(typed: argparse.Namespace) -> int:
     return 0
 
 
-def readable(inputs: list[Path]) -> list[Found]:
+def readable(inputs: list[Path]) -> list[Discovery]:
     """Return what can be opened; say of every other input why not."""
-    from phinmf.studio.found import found_at
+    from phinmf.studio.discovery import discover
 
-    found: list[Found] = []
+    discoveries: list[Discovery] = []
     for path in inputs:
         try:
-            found += found_at(path)
+            discoveries += discover(path)
         except (OSError, ValueError) as error:
             print_error(error)
-    return found
+    return discoveries
 
 
 def announce(server: Server, typed: argparse.Namespace) -> None:

@@ -22,7 +22,6 @@ __all__ = [
     "ItakuraSaito",
     "Penalty",
     "compiled_family",
-    "is_compiled",
 ]
 
 #: Names that the argument ``divergence`` accepts.
@@ -50,11 +49,7 @@ def compiled_family(divergence: Divergence) -> Family | None:
     Divergences are equal if their classes and their fields are: a subclass, which may override a
     formula, is not compiled.
     """
-    if divergence == Beta(0.0):
-        return Family.ITAKURA_SAITO
-    return next((family for family, same in COMPILED.items() if divergence == same), None)
-
-
-def is_compiled(divergence: Divergence) -> bool:
-    """Whether the kernels of the compiled engine compute this divergence."""
-    return compiled_family(divergence) is not None
+    for family, same in COMPILED.items():
+        if divergence == same:
+            return family
+    return Family.ITAKURA_SAITO if divergence == Beta(0.0) else None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Indices, Mask, Precision
-from phinmf.divergences import Divergence, Penalty, is_compiled
+from phinmf.divergences import Divergence, Penalty, compiled_family
 from phinmf.engines.activations import Activations
 from phinmf.linalg.algebra import Algebra
 
@@ -113,7 +113,7 @@ class Engine(ABC):
     @classmethod
     def supports(cls, divergence: Divergence) -> bool:
         """Whether this engine can compute with a divergence."""
-        return is_compiled(divergence) or not cls.compiled_only
+        return not cls.compiled_only or compiled_family(divergence) is not None
 
     def __enter__(self) -> Engine:
         """Start threads or reserve a device for the calls that follow."""

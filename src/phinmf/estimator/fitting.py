@@ -20,7 +20,6 @@ from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames
 from phinmf.fit.problem import Problem, problem_of
-from phinmf.fit.restarts import spawn
 from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import ArrayInit
 from phinmf.result import Callback, Result, State
@@ -202,7 +201,7 @@ def restarts(
     names = [f"TLNMF, restart {number + 1}" if n > 1 else "TLNMF" for number in range(n)]
     random_states: Sequence[RandomState] = [e.random_state] * n
     if n > 1 and e.random_state is not None:
-        random_states = spawn(e.random_state, n)
+        random_states = checks.generators(e.random_state, n)
     tasks: dict[int, Task] = {}
 
     def began(number: int) -> None:
@@ -217,13 +216,14 @@ def restarts(
         return watch
 
     def ended(number: int, result: Result) -> None:
-        print_end(names[number], result, e.verbose)
+        if e.verbose:
+            print_end(names[number], result)
         tasks[number].end(lambda: attributes(e, device, result))
 
     watched = callback is not None or task.has_callbacks
-    callbacks = [
-        printed(names[number], watcher(number) if watched else None, e.verbose)
-        for number in range(n)
-    ]
+    callbacks = [watcher(number) if watched else None for number in range(n)]
+    if e.verbose:
+        callbacks = [printed(*pair) for pair in zip(names, callbacks, strict=True)]
     jobs = min(effective_n_jobs(e.n_jobs), n)
-    return problem.solve(random_states, callbacks, jobs, Checkpoint.of(e.checkpoint), began, ended)
+    file = None if e.checkpoint is None else Checkpoint.of(e.checkpoint)
+    return problem.solve(random_states, callbacks, jobs, file, began, ended)

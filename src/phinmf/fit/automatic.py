@@ -149,19 +149,16 @@ def in_start(Y: Array, weights: Array | None, options: Options, learns: bool) ->
     return (Phi[:ATOMS] if learns else Phi) @ Y
 
 
-def is_auto(n_components: object) -> bool:
-    """Whether components are to be counted; another text is refused, and so is a float."""
-    if isinstance(n_components, (str, float)) and n_components != AUTO:
+def checked_components(n_components: object) -> Components:
+    """Return "auto" or a number of components; another text is refused, and so is a float."""
+    if not isinstance(n_components, (str, float)):
+        return checks.count("n_components", n_components, 1)
+    if n_components != AUTO:
         raise TypeError(
             f"n_components is {n_components!r}, but a whole number is needed, or 'auto' to count"
             " them"
         )
-    return isinstance(n_components, str)
-
-
-def checked_components(n_components: object) -> Components:
-    """Return "auto" or a number of components."""
-    return AUTO if is_auto(n_components) else checks.count("n_components", n_components, 1)
+    return AUTO
 
 
 def counted(

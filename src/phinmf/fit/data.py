@@ -88,16 +88,17 @@ def data_of(
 
     The frames are those that `checks.frames` returns.
     """
-    frame_weights = weights_of(sample_weight, frames.shape[2])
-    floor = options.floor
-    penalty = options.penalty
+    frame_weights, weights, unit = None, None, 1.0
+    if sample_weight is not None:
+        frame_weights = weights_of(sample_weight, frames.shape[2])
+        weights, unit = in_own_unit(frame_weights)
+    floor, penalty = options.floor, options.penalty
     scaling.check_range(
         arrays.dtype_of(frames),
         sparsity=penalty.sparsity,
         smoothness=penalty.smoothness,
         floor=floor,
     )
-    weights, unit = in_own_unit(frame_weights)
     used: Indices | slice = slice(None)
     columns: Indices | slice = slice(None)
     links: Mask | None = None
@@ -109,7 +110,7 @@ def data_of(
     level = levels(Y)
     if not isinstance(used, slice) and level.silent.all():
         raise ValueError("the frames whose weight is not 0 are all zero: nothing can be learned")
-    scaling.check_floor(floor, scaling.check_audible(level), arrays.dtype_of(Y))
+    scaling.check_levels(level, floor, arrays.dtype_of(Y))
     if may_merge and not options.penalty.smoothness and math.prod(Y.shape) < SINGLE_PAYS:
         few = in_memory(Y) if is_lazy(Y) else Y
         few, weights, columns = merge(few, weights)

@@ -83,7 +83,9 @@ def encode(
         return encoded._replace(H=H).times(weight_unit)
     unit = to_unit_power(Y, scale, float(level.largest.max()))
     columns, s = normalise(arrays.cast(W, np.float64))
-    with engine_for(engine, unit, divergence, n_threads, weights, links) as frames:
+    with engine_for(
+        engine, unit, divergence, n_threads, weights, links, smoothness=penalty.smoothness
+    ) as frames:
         frames.rotate(Phi)
         frames.set_activations(flat_activations(frames.powers(), len(W), W.shape[1], penalty))
         frames.converge_activations(columns, penalty, floor, TOLERANCE, MAX_UPDATES)

@@ -7,6 +7,8 @@ from phinmf._types import AnyArray, Array, Mask
 from phinmf.arrays.lazy import current_client, is_lazy
 from phinmf.divergences import COMPILED, DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
+from phinmf.engines.compiled.engine import NOT_IN_MEMORY
+from phinmf.engines.compiled.on_disk import shards_needed
 from phinmf.solvers import Solver
 
 
@@ -18,10 +20,12 @@ def engine_for(
     weights: Array | None = None,
     links: Mask | None = None,
     solver: Solver | None = None,
+    smoothness: float = 0.0,
 ) -> Engine:
     """Return the engine of this name on these frames; "auto" is the first that serves them.
 
-    It serves the solver, too, if one is named.
+    It serves the solver, too, if one is named. Raise before any frames are moved if it does not
+    compute the fit.
     """
     pair_losses = solver is not None and solver.needs_pair_losses
     lazy = is_lazy(Y)
@@ -61,4 +65,12 @@ def engine_for(
         raise ValueError(
             f"engine {name!r} does not compute this divergence, only {compiled}: use {instead}"
         )
+    if smoothness and name == "dask":
+        raise ValueError(
+            "smoothness is set, which needs all frames in the memory of one process, but they are"
+            " on the workers of a cluster: leave it out, or pass frames in memory without"
+            " engine='dask'"
+        )
+    if smoothness and lazy and shards_needed(Y.shape, Y.dtype, None) > 1:
+        raise ValueError(NOT_IN_MEMORY)
     return ENGINES[name](Y, divergence, n_threads, weights, links)

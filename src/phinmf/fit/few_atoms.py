@@ -22,11 +22,10 @@ class FewAtoms:
     subspace: Subspace
 
     @classmethod
-    def of(cls, n_atoms: int | float | None, data: Data) -> FewAtoms | None:
-        """Return the atoms that a caller asked for; None if these are all."""
-        if n_atoms is None:
-            return None
-        subspace = subspace_of(data) if data.Y.shape[1] < LARGE else leading_of(data, n_atoms)
+    def of(cls, n_atoms: int | float, data: Data) -> FewAtoms | None:
+        """Return this number of atoms, or those of this share of the energy; None if all."""
+        large = data.Y.shape[1] >= LARGE
+        subspace = leading_of(data, n_atoms) if large else Subspace(*data.weighted.karhunen_loeve)
         P = n_atoms if isinstance(n_atoms, int) else subspace.holding(n_atoms)
         return cls(P, subspace) if len(subspace.powers) > P else None
 
@@ -55,13 +54,8 @@ class FewAtoms:
         return self.subspace.share(self.number)
 
 
-def subspace_of(data: Data) -> Subspace:
-    """Return the Karhunen–Loève transform of the frames of a fit."""
-    return Subspace(*data.weighted.karhunen_loeve)
-
-
 def leading_of(data: Data, n_atoms: int | float) -> Subspace:
-    """Return the strongest atoms of that transform, and any basis of the rest."""
+    """Return the strongest atoms of the Karhunen–Loève transform, and any basis of the rest."""
 
     def enough(powers: Array, total: float) -> int | None:
         P = n_atoms if isinstance(n_atoms, int) else atoms_holding(n_atoms, powers, total)

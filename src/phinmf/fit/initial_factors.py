@@ -56,7 +56,8 @@ class InitialFactors:
         """The factors in the precision of the data, if powers can be computed from them in it."""
         xp = arrays.namespace(W)
         w, h = float(xp.max(xp.sum(W, axis=0))), float(xp.max(H))
-        if not all(value < scaling.largest_power(self.dtype) for value in (w, h, w * h)):
+        largest = scaling.largest_power(self.dtype)
+        if not (w < largest and h < largest and w * h < largest):
             raise ValueError(
                 f"the given W and H have columns of sum up to {w:.3g} and activations up to {h:.3g}"
                 f" times the mean power of the frames, which leaves the range of {self.dtype}:"

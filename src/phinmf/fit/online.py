@@ -159,7 +159,7 @@ class OnlineFit:
             sample_weight=window.weights,
         )
         with early_stops():
-            (result,) = problem.solve([self.seed], [None])
+            result = problem.fit(self.seed)
         if result.status is Status.INTERRUPTED or result.W is None:
             raise KeyboardInterrupt
         W, _ = normalise(arrays.cast(result.W, np.float64))

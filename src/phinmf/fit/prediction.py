@@ -29,7 +29,7 @@ import numpy as np
 from phinmf import arrays
 from phinmf._types import AnyArray, Array, Indices
 from phinmf.arrays import cluster, lazy
-from phinmf.arrays.levels import levels
+from phinmf.arrays.levels import levels, of_pieces
 from phinmf.arrays.threads import single_threaded_blas
 from phinmf.divergences import Divergence, Penalty
 from phinmf.fit.encode import encode, to_unit_power
@@ -130,9 +130,14 @@ def total_losses(predictor: Predictor, Y: AnyArray, weights: Array) -> Array:
         return np.sum([predictor.losses(Y[:, :, cut], weights[cut]) for cut in cuts], axis=0)
     delayed, learned = lazy.dask().delayed, predictor.learned
     learned = replace(learned, n_threads=learned.n_threads or 1)  # dask runs stretches in parallel
-    shared, losses = delayed(replace(predictor, learned=learned)), delayed(Predictor.losses)
-    tasks = [losses(shared, Y[:, :, cut], weights[cut]) for cut in cuts]
+    shared, losses = delayed(replace(predictor, learned=learned)), delayed(losses_of_pieces)
+    tasks = [losses(shared, cluster.chunks(Y[:, :, cut]), weights[cut]) for cut in cuts]
     return np.sum(cluster.compute(tasks), axis=0)
+
+
+def losses_of_pieces(predictor: Predictor, pieces: list[Array], weights: Array) -> Array:
+    """Return the losses of frames from pieces (C, M, …) of them; a task."""
+    return of_pieces(lambda Y: predictor.losses(Y, weights), pieces)
 
 
 def activations(X: Array, W: Array, learned: Learned) -> Array:

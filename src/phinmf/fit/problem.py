@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +22,12 @@ from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.fit import scaling
-from phinmf.fit.automatic import counted, is_auto
+from phinmf.fit.automatic import checked_components, counted
 from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import description, seed_of
 from phinmf.fit.engine import engine_for
-from phinmf.fit.few_atoms import FewAtoms, check_length, shares, subspace_of
+from phinmf.fit.few_atoms import FewAtoms, check_length, shares
 from phinmf.fit.finalize import (
     in_units_of_data,
     result_of,
@@ -34,7 +35,7 @@ from phinmf.fit.finalize import (
     with_left_out_frames,
 )
 from phinmf.fit.initial_factors import InitialFactors, initial_factors
-from phinmf.fit.restarts import in_threads, in_turn, spawn
+from phinmf.fit.restarts import in_threads, in_turn
 from phinmf.fit.weights import in_units
 from phinmf.once import once
 from phinmf.result import Callback, Result
@@ -66,15 +67,13 @@ class Problem:
         `began` is called with the number of a restart when it begins, `ended` with its number and
         its result.
         """
-        data = self.data
-        callbacks = [in_units(callback, data.unit, data.scale) for callback in callbacks]
         problem = self.sharing_threads(jobs) if jobs > 1 else self
 
         def restart(number: int, callback: Callback | None) -> Result:
             if began is not None:
                 began(number)
             own = None if checkpoint is None else checkpoint.of_restart(number, len(callbacks))
-            result = problem.result(problem.fit(random_states[number], callback, own))
+            result = problem.fit(random_states[number], callback, own)
             if ended is not None:
                 ended(number, result)
             return result
@@ -94,29 +93,30 @@ class Problem:
         return problem
 
     def fit(
-        self, random_state: RandomState, callback: Callback | None, checkpoint: Checkpoint | None
-    ) -> Outcome:
+        self,
+        random_state: RandomState,
+        callback: Callback | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Result:
         """Run Algorithm 1 from one start."""
         data, options = self.data, self.options
+        if callback is not None:
+            callback = in_units(callback, data.unit, data.scale)
         seed = None if checkpoint is None else seed_of(random_state)
         with engine_for(
             options.engine, data.Y, options.divergence, options.n_threads, data.weights,
-            data.links, options.solver,
+            data.links, options.solver, options.smoothness,
         ) as engine:  # fmt: skip
             model = Model(engine, options.penalty, fixed=self.initial.fixed)
-            run = self.run(model, random_state)
+            rng_Phi, rng_W, rng_sample = checks.generators(random_state, 3)
+            start = self.start(rng_Phi, rng_W, engine.powers())
+            run = Run(model, options, self.schedule, start, rng_sample, self.subspace)
             save = None
             if checkpoint is not None:
                 own = description(options, data, self.initial, self.n_components, seed)
                 save = checkpoint.attach(run, own)
-            return alternate(run, callback, save)
-
-    def run(self, model: Model, random_state: RandomState) -> Run:
-        """Return a run at its start."""
-        rng_Phi, rng_W, rng_sample = spawn(random_state, 3)
-        start = self.start(rng_Phi, rng_W, model.engine.powers())
-        options = self.options
-        return Run(model, options, self.schedule, start, rng_sample, self.subspace)
+            outcome = alternate(run, callback, save)
+        return self.result(outcome)
 
     def start(
         self, rng_Phi: np.random.Generator, rng_W: np.random.Generator, powers: Array
@@ -159,7 +159,10 @@ class Problem:
     @once
     def few_atoms(self) -> FewAtoms | None:
         """The atoms that are learned; None: all."""
-        return self.chosen or FewAtoms.of(self.options.n_atoms, self.data)
+        n_atoms = self.options.n_atoms
+        if self.chosen is not None or n_atoms is None:
+            return self.chosen
+        return FewAtoms.of(n_atoms, self.data)
 
     @once
     def subspace(self) -> Subspace | None:
@@ -173,13 +176,17 @@ class Problem:
             if self.chosen is not None:
                 return replace(subspace, W=W)
             return subspace if mixing is None else replace(subspace, W=mixing @ W)
-        return subspace_of(self.data) if self.begins_coarse else None
+        return Subspace(*self.data.weighted.karhunen_loeve) if self.begins_coarse else None
 
-    @property
+    @once
     def begins_coarse(self) -> bool:
-        """Whether runs begin with few atoms: not if factors of the caller would be lost."""
-        large = math.prod(self.data.Y.shape) >= COARSE_PAYS
-        return self.options.begins_coarse and large and not self.initial.used
+        """Whether runs begin with few atoms: not if a transform or factors would be lost."""
+        options, anneal = self.options, self.options.anneal
+        if anneal is None or options.solver is None or options.init.all_atoms or self.initial.used:
+            return False
+        if options.max_iter == 0 or anneal.start <= options.floor or anneal.coarse == 0:
+            return False
+        return math.prod(self.data.Y.shape) >= COARSE_PAYS
 
     @once
     def schedule(self) -> Schedule:
@@ -215,24 +222,31 @@ def problem_of(
     """Return the fit of frames (C, M, N), checked by `checks.frames`; check its other arguments."""
     data = data_of(frames, options, sample_weight=sample_weight, may_merge=H is None)
     M, n_used = data.Y.shape[1], data.n_used
-    if is_auto(n_components):
+    if not isinstance(n_components, numbers.Integral):  # "auto"
+        checked_components(n_components)
         began = time.perf_counter()
         n_components = counted(data, options, W, H, fixed)
         options = options.after(time.perf_counter() - began)
     most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
     K = checks.count("n_components", n_components, 1, *most)
     initial = initial_factors(W, H, fixed, K, data)
-    check_length(options.n_atoms, M)
-    if options.n_atoms is not None and initial.fixed.columns is not None:
+    if options.n_atoms is not None:
+        check_length(options.n_atoms, M)
+        check_fixed(initial)
+    if initial.fixes_Phi or M == 1:  # a 1×1 transform has nothing to learn
+        options = options.keeping_Phi()
+    return Problem(data, initial, K, options)
+
+
+def check_fixed(initial: InitialFactors) -> None:
+    """Raise if a fit that learns few atoms is to keep what these replace."""
+    if initial.fixed.columns is not None:
         raise ValueError(
             "n_atoms is set and fixed names W, but rows of W belong to atoms of the start, which"
             " n_atoms replaces: leave one of them out"
         )
-    if options.n_atoms is not None and initial.fixes_Phi:
+    if initial.fixes_Phi:
         raise ValueError(
             "n_atoms is set and fixed names Phi, so that no atoms are learned: leave one of them"
             " out"
         )
-    if initial.fixes_Phi or M == 1:  # a 1×1 transform has nothing to learn
-        options = options.keeping_Phi()
-    return Problem(data, initial, K, options)

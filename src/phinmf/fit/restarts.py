@@ -1,4 +1,4 @@
-"""Several restarts of a fit: their seeds, and running them one after the other or in threads.
+"""Several restarts of a fit, one after the other or in threads.
 
 After an interrupt, running restarts end at their next outer iteration, and no new one begins.
 """
@@ -12,20 +12,10 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TypeAlias
 
-import numpy as np
-
-from phinmf import checks
-from phinmf._types import RandomState
 from phinmf.result import Callback, Result, State, Status
 from phinmf.warn import pinned
 
 Restart: TypeAlias = Callable[[int, Callback | None], Result]  #: runs the fit of this number
-
-
-def spawn(random_state: RandomState, n: int) -> list[np.random.Generator]:
-    """Return n independent generators, so that drawing from one does not change the others."""
-    entropy = checks.generator(random_state).integers(2**63, size=4)
-    return [np.random.default_rng(s) for s in np.random.SeedSequence(list(entropy)).spawn(n)]
 
 
 def in_turn(restart: Restart, callbacks: Sequence[Callback | None]) -> list[Result]:

@@ -16,18 +16,13 @@ from phinmf.arrays.threads import parallel_map
 QUIETEST = 1e-30  #: power of a frame, relative to the mean, below which it needs a floor
 
 
-def check_audible(level: Levels) -> Levels:
-    """Raise for frames with values that are not finite, or without any sound; return the levels."""
+def check_levels(level: Levels, floor: float, dtype: Precision) -> None:
+    """Raise for values that are not finite, frames without any sound, or a floor below rounding."""
     if level.bad:
         raise ValueError(f"Y has {level.bad} NaN or infinite values: remove or replace them")
-    if level.silent.all():
-        raise ValueError("Y is all zero: there is nothing to learn from silence")
-    return level
-
-
-def check_floor(floor: float, level: Levels, dtype: Precision) -> None:
-    """Raise if the floor is below rounding, or if it is 0 and a frame is exactly zero."""
     silent = int(level.silent.sum())
+    if silent == len(level.largest):
+        raise ValueError("Y is all zero: there is nothing to learn from silence")
     if floor == 0 and silent:
         raise ValueError(
             f"floor is 0 but {silent} frames are exactly zero, which costs infinitely much:"

@@ -18,7 +18,6 @@ from phinmf.fit.data import Data
 from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length
 from phinmf.fit.finalize import result_of, warn_unless_converged
-from phinmf.fit.restarts import spawn
 from phinmf.fit.weights import in_units
 from phinmf.result import Callback, Result
 
@@ -52,8 +51,8 @@ def learned_transform(
     check_length(options.n_atoms, M)
     if M == 1:  # a 1×1 transform has nothing to learn
         options = options.keeping_Phi()
-    few = FewAtoms.of(options.n_atoms, data)
-    rng_Phi, rng_sample = spawn(random_state, 2)
+    few = None if options.n_atoms is None else FewAtoms.of(options.n_atoms, data)
+    rng_Phi, rng_sample = checks.generators(random_state, 2)
     Phi = arrays.like(options.init.start(data.weighted, rng_Phi, arrays.dtype_of(Y)), Y)
     subspace = number = None
     if few is not None:
@@ -72,7 +71,9 @@ def learned_transform(
         model = Model(engine, options.penalty, V_hat)
         schedule = data.schedule(options, n_atoms=number)
         run = Run(model, options, schedule, start, rng_sample, subspace)
-        outcome = alternate(run, in_units(callback, data.unit, data.scale))
+        if callback is not None:
+            callback = in_units(callback, data.unit, data.scale)
+        outcome = alternate(run, callback)
     warn_unless_converged(outcome.status, options.tol)
     result = result_of(outcome, data, options, few)
     return result if few is None else replace(result, Phi=result.Phi[rows])

@@ -12,10 +12,8 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def printed(name: str, callback: Callback | None, verbose: bool) -> Callback | None:
-    """Return a callback that prints each outer iteration, too; if not `verbose`, the same one."""
-    if not verbose:
-        return callback
+def printed(name: str, callback: Callback | None) -> Callback:
+    """Return a callback that prints each outer iteration, too."""
 
     def reported(state: State) -> bool:
         """Print the best objective so far: that of an iteration rises while the floor falls."""
@@ -26,7 +24,6 @@ def printed(name: str, callback: Callback | None, verbose: bool) -> Callback | N
     return reported
 
 
-def print_end(name: str, result: Result, verbose: bool) -> None:
+def print_end(name: str, result: Result) -> None:
     """Print why a fit stopped."""
-    if verbose:
-        say(f"{name}: {result.status.value}; objective {result.objective:.6g}")
+    say(f"{name}: {result.status.value}; objective {result.objective:.6g}")

@@ -71,10 +71,8 @@ def weighted(history: History, unit: float) -> History:
     return result
 
 
-def in_units(callback: Callback | None, unit: float, scale: float) -> Callback | None:
+def in_units(callback: Callback, unit: float, scale: float) -> Callback:
     """Return a callback that gets the scale of the data, and costs in the unit of the weights."""
-    if callback is None:
-        return None
 
     def in_unit(state: State) -> object:
         if unit != 1:

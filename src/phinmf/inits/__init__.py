@@ -33,10 +33,10 @@ __all__ = [
 ]
 
 
-def init_of(init: str | Init | AnyArray) -> Init:
+def init_of(name: str, init: str | Init | AnyArray) -> Init:
     """Return the init of a name or of an orthogonal array (M, M); an init is returned as it is."""
     if isinstance(init, Init):
         return init
     if init is None or isinstance(init, str):
-        return INITS[checks.choice("init", init, INITS)]()
+        return INITS[checks.choice(name, init, INITS)]()
     return ArrayInit(init)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from phinmf.arrays.levels import threads_for
 from phinmf.arrays.threads import parallel_map, single_threaded_blas
 from phinmf.engines.compiled.summation import Node, blocks_of, total
 from phinmf.linalg.eigenvectors import Enough, all_eigenvectors, leading, of_product
+
+Cut: TypeAlias = Callable[[slice], list[Any]]  #: cuts frames out of the chunks of a dask array
 
 
 def karhunen_loeve(
@@ -83,41 +85,35 @@ class Stretch(NamedTuple):
 def covariances(Y: AnyArray, stretches: Sequence[Stretch]) -> list[Array]:
     """A (M, M) of each stretch, in one pass over the frames.
 
-    A dask array is summed where its chunks are: one matrix for each stretch comes back. A power of
-    two that all weights of a stretch have in common changes no bits, though roots are taken.
+    A dask array is summed where its chunks are: one matrix for each stretch comes back.
     """
-    product = lazy.dask().delayed(_products) if is_lazy(Y) else _products
-
-    def of_array(frames: slice) -> list[Any]:
-        return [Y[:, :, frames]]
-
-    cut = _parts_of_chunks(Y) if is_lazy(Y) else of_array
-    units = [_unit(stretch.weights) for stretch in stretches]
-
-    def summed(stretch: Stretch, unit: float) -> Any:
-        blocks = blocks_of(stretch.end - stretch.first)
-
-        def node(i: int) -> Node:
-            block, first = blocks[i], stretch.first
-            w = None if stretch.weights is None else stretch.weights[block] / unit
-            frames = slice(first + block.start, first + block.stop)
-            return Node(i, i + 1, [product(cut(frames), w)])
-
-        n_threads = 1 if is_lazy(Y) else threads_for(Y)
-        return total(len(blocks), parallel_map(node, range(len(blocks)), n_threads))[0]
-
-    sums = [summed(*pair) for pair in zip(stretches, units, strict=True)]
-    if is_lazy(Y):
-        sums = cluster.compute(sums)
-    return [unit * A for unit, A in zip(units, sums, strict=True)]
+    chunks = _parts_of_chunks(Y) if is_lazy(Y) else None
+    sums = [_sum_of_products(Y, stretch, chunks) for stretch in stretches]
+    return sums if chunks is None else cluster.compute(sums)
 
 
-def _unit(weights: Array | None) -> float:
-    """Return a power of two near the largest weight."""
-    return 1.0 if weights is None else 2.0 ** math.frexp(float(weights.max()))[1]
+def _sum_of_products(Y: AnyArray, stretch: Stretch, chunks: Cut | None) -> Any:
+    """A of one stretch, or the delayed one of a dask array, whose chunks a function cuts.
+
+    A power of two that all weights have in common changes no bits, though roots are taken.
+    """
+    first, end, weights = stretch
+    unit = 1.0 if weights is None else 2.0 ** math.frexp(float(weights.max()))[1]
+    blocks = blocks_of(end - first)
+
+    def node(i: int) -> Node:
+        block = blocks[i]
+        frames = slice(first + block.start, first + block.stop)
+        w = None if weights is None else weights[block] / unit
+        if chunks is None:
+            return Node(i, i + 1, [_products([Y[:, :, frames]], w)])
+        return Node(i, i + 1, [lazy.dask().delayed(_products)(chunks(frames), w)])
+
+    n_threads = 1 if chunks is not None else threads_for(Y)
+    return total(len(blocks), parallel_map(node, range(len(blocks)), n_threads))[0] * unit
 
 
-def _parts_of_chunks(Y: AnyArray) -> Callable[[slice], list[Any]]:
+def _parts_of_chunks(Y: AnyArray) -> Cut:
     """Return a function that cuts frames out of the chunks of a dask array.
 
     A chunk is one task, however many blocks have a part of it, so that it is computed once.
@@ -140,4 +136,7 @@ def _products(parts: list[AnyArray], weights: Array | None) -> Array:
     Y = contiguous(cast(Y, np.float64))
     if weights is not None:
         Y = Y * like(np.sqrt(weights), Y)
-    return sum(channel @ channel.mT for channel in Y) / len(Y)  # NumPy computes one half of each
+    A = Y[0] @ Y[0].mT  # NumPy computes one half
+    for channel in Y[1:]:
+        A = A + channel @ channel.mT
+    return A / len(Y)

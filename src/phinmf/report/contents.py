@@ -80,8 +80,6 @@ class Report:
         How the transform was learned; without rows if it was not learned here.
     facts : list of pairs of str
         Other facts, as a table: ``("seed", "0")``.
-    mixture_file : str or None
-        The file that holds the whole recording: a path relative to the page.
     groups : list of ComponentGroup
         How the components are grouped, each of them once; empty if they are not.
     """
@@ -96,7 +94,6 @@ class Report:
     H: Array
     history: History
     facts: list[tuple[str, str]]
-    mixture_file: str | None = None
     groups: list[ComponentGroup] = field(default_factory=list)
 
     @property
@@ -112,8 +109,8 @@ class Report:
     @property
     def has_links(self) -> bool:
         """Whether the page links to files."""
-        files = [one.file for one in self.components] + [one.file for one in self.groups]
-        return any([self.mixture_file, *files])
+        files = [component.file for component in self.components]
+        return any([*files, *(group.file for group in self.groups)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +170,6 @@ def shortened(report: Report, seconds: float) -> Report:
     return replace(
         report,
         mixture=report.mixture[:n],
-        components=[replace(one, samples=one.samples[:n]) for one in report.components],
+        components=[replace(part, samples=part.samples[:n]) for part in report.components],
         H=report.H[:, : frame_count(n, len(report.Phi))],
     )

@@ -49,19 +49,19 @@ def energy(report: Report, preview: Transformed) -> str:
         ax = figure.subplots()
         M = len(report.Phi)
         fixed = _curve(np.square(dct(preview.frames, axis=1, norm="ortho")).mean(axis=0))
-        found = _curve(preview.power)
-        plots.plot_energy(ax, fixed, color=OTHER, lw=1.6, ls="--")
-        plots.plot_energy(ax, found, color=ACCENT, lw=1.8)
-        shown = max(4, int(1.3 * np.searchsorted(fixed, 0.95)))
-        ax.set_xlim(0, min(M, shown))
-        at = min(M, shown) / 2
-        for label, share, colour in (("learned", 0.93, ACCENT), ("DCT", 0.78, OTHER)):
-            i = min(M - 1, int(np.searchsorted(found if colour == ACCENT else fixed, share)))
-            y = 100 * (found if colour == ACCENT else fixed)[i]
+        learned = _curve(preview.power)
+        width = min(M, max(4, int(1.3 * np.searchsorted(fixed, 0.95))))
+        for label, curve, colour, style, share, height in (
+            ("DCT", fixed, OTHER, "--", 0.78, 35),
+            ("learned", learned, ACCENT, "-", 0.93, 55),
+        ):
+            plots.plot_energy(ax, curve, color=colour, lw=1.7, ls=style)
+            n = min(M - 1, int(np.searchsorted(curve, share)))
             ax.annotate(
-                label, (i + 1, y), xytext=(at, 55 if colour == ACCENT else 35), color=colour,
+                label, (n + 1, 100 * curve[n]), xytext=(width / 2, height), color=colour,
                 arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.7},
             )  # fmt: skip
+        ax.set_xlim(0, width)
 
     return _svg("energy", draw, 2.5)
 

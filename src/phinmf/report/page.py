@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+import re
 from dataclasses import replace
 from html import escape
 from importlib.resources import files
@@ -15,11 +15,15 @@ from string import Template
 import phinmf
 from phinmf.report import sections
 from phinmf.report.contents import Report, check, shortened, transformed
-from phinmf.report.previews import Previews, previews
+from phinmf.report.previews import previews
 from phinmf.report.words import clean, clock
 from phinmf.unmixing.preview import SECONDS
 
 LIMIT = 15_000_000  #: bytes of a page
+#: in the order in which they import each other; the studio serves those in core, too
+MODULES = (
+    "core/dom.js", "core/words.js", "core/levels.js", "core/keys.js", "playback.js", "player.js",
+)  # fmt: skip
 NOTEBOOK_LIMIT = 6_000_000  #: bytes of a fragment: a notebook holds several
 
 
@@ -57,7 +61,7 @@ def fragment(report: Report) -> str:
     """
     components = [replace(component, file=None) for component in report.components]
     groups = [replace(group, file=None) for group in report.groups]
-    unlinked = replace(report, mixture_file=None, components=components, groups=groups)
+    unlinked = replace(report, components=components, groups=groups)
     page = _page(unlinked, "fragment", NOTEBOOK_LIMIT)
     rows = len(report.components) + len(report.groups)
     height = 500 + 70 * rows  # until the page inside has measured itself
@@ -88,32 +92,26 @@ def write(report: Report, path: str | Path) -> Path:
 
 
 def _page(report: Report, kind: str, limit: int) -> str:
-    """Fill the template, with as much sound as there is room for."""
+    """Fill the template, with as much sound as there is room for; `kind` is page or fragment."""
     check(report)
-    show = _sections(shortened(report, SECONDS), kind)
-    room = limit - sum(map(len, show)) - 20_000 * (len(report.components) + 10)  # for the rest
+    drawn = _sections(shortened(report, SECONDS), kind)
+    room = limit - len(drawn) - 20_000 * (len(report.components) + 10)  # for the rest
+    whole = min(SECONDS, report.seconds)
     heard = previews(report, max(0, room))
-    if heard.report.seconds < min(SECONDS, report.seconds) - 0.01:  # draw the same stretch
-        show = _sections(heard.report, kind)
-    return _filled(heard, kind, "\n".join(show))
-
-
-def _sections(report: Report, kind: str) -> list[str]:
-    """Draw all sections below the player."""
-    preview = transformed(report)
-    show = list(sections.player_sections(report, preview))
-    return show + list(sections.page_sections(report, preview)) if kind == "page" else show
-
-
-def _filled(heard: Previews, kind: str, show: str) -> str:
-    """Put everything into the template."""
     report = heard.report
-    script = _asset("playback.js") + _asset("player.js")
-    digest = hashlib.sha256(script.encode()).digest()
+    if report.seconds < whole - 0.01:  # draw the same stretch
+        drawn = _sections(report, kind)
+    script = _script()
+    sound = {
+        "rate": heard.rate,
+        "seconds": report.seconds,
+        "start": report.start,
+        "sounds": [base64.b64encode(sound).decode() for sound in heard.sounds],
+    }
     return Template(_asset("template.html")).substitute(
-        digest=base64.b64encode(digest).decode(),
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         title=escape(clean(report.title)),
-        style=_asset("style.css"),
+        style=_asset("core/base.css") + _asset("style.css"),
         kind=kind,
         lede=_lede(report),
         start=clock(report.start, 1),
@@ -122,23 +120,29 @@ def _filled(heard: Previews, kind: str, show: str) -> str:
         rows="\n".join(sections.rows(report)),
         ruler=sections.time_ruler(report),
         note=escape(heard.words),
-        sections=show,
+        sections=drawn,
         version=escape(phinmf.__version__),
-        sound=json.dumps(_sound(heard)),
+        sound=json.dumps(sound),  # numbers and base64 only, which cannot end their element
         script=script,
     )
+
+
+def _sections(report: Report, kind: str) -> str:
+    """Draw all sections below the player."""
+    preview = transformed(report)
+    drawn = list(sections.player_sections(report, preview))
+    if kind == "page":
+        drawn += sections.page_sections(report, preview)
+    return "\n".join(drawn)
 
 
 def _lede(report: Report) -> str:
     """Return the introduction of the page."""
     K = len(report.components)
     components = f"{K} components that add" if K > 1 else "one component that adds"
-    chosen = [group for group in report.groups if group.colour is not None]
-    joined = ""
-    if chosen:
-        groups = f"{len(chosen)} groups" if len(chosen) > 1 else "one group"
-        joined = f" They were joined into {groups}."
-    where = ""
+    joined = where = ""
+    if n := sum(group.colour is not None for group in report.groups):
+        joined = f" They were joined into {f'{n} groups' if n > 1 else 'one group'}."
     if report.start > 0:
         end = report.start + report.seconds
         where = f" You hear it from {clock(report.start)} to {clock(end)}."
@@ -148,20 +152,11 @@ def _lede(report: Report) -> str:
     )
 
 
-def _sound(heard: Previews) -> dict[str, object]:
-    """Return what the player needs: numbers and base64 only, which cannot end their element."""
-    return {
-        "rate": heard.rate,
-        "seconds": heard.report.seconds,
-        "start": heard.report.start,
-        "sounds": list(_base64(heard.sounds)),
-    }
-
-
-def _base64(sounds: list[bytes]) -> Iterator[str]:
-    """Encode one sound at a time."""
-    for sound in sounds:
-        yield base64.b64encode(sound).decode()
+def _script() -> str:
+    """Return the modules of the player as one script; no name is at the top of two of them."""
+    modules = "".join(map(_asset, MODULES))
+    modules = re.sub(r"^import .*\n", "", modules, flags=re.MULTILINE)
+    return '"use strict";\n{\n' + re.sub(r"^export ", "", modules, flags=re.MULTILINE) + "}\n"
 
 
 def _asset(name: str) -> str:

@@ -1,4 +1,9 @@
-"""Pictures of the power over time: in the learned transform, and as an ordinary spectrogram."""
+"""Pictures without axes, which the page stretches and labels.
+
+Waveforms and activations are SVG in the colour that the page gives them; the power over time, in
+the learned transform and as an ordinary spectrogram, is PNG, once for a light page and once for a
+dark one.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,7 @@ from phinmf._types import Array
 from phinmf.report.contents import Report, Transformed
 
 COLUMNS, ROWS = 900, 240  #: maximum number of pixels
+POINTS, HEIGHT = 480, 100  #: maximum number of points of an outline; its height in units of the SVG
 RANGE = 65.0  #: dB between silence and the loudest
 #: colours from silence, which is the colour of the page, to the loudest
 LIGHT = ("#f1efe9", "#c3d5e8", "#6fa0cf", "#1d5f9e", "#06182c")
@@ -38,12 +44,13 @@ class Scale:
 
     def ticks(self) -> list[tuple[str, float]]:
         """Return labels and their places, not too close to each other."""
-        found: list[tuple[str, float]] = []
+        labels: list[tuple[str, float]] = []
         for hertz in TICKS:
-            at = float(self.place(np.array(float(hertz))))
-            if at < 0.96 and (not found or at - found[-1][1] > 0.09):
-                found.append((f"{hertz // 1000} kHz" if hertz >= 1000 else f"{hertz} Hz", at))
-        return found
+            height = float(self.place(np.array(float(hertz))))
+            if height < 0.96 and (not labels or height - labels[-1][1] > 0.09):
+                name = f"{hertz // 1000} kHz" if hertz >= 1000 else f"{hertz} Hz"
+                labels.append((name, height))
+        return labels
 
 
 def learned(report: Report, preview: Transformed) -> Picture:
@@ -100,3 +107,34 @@ def _png(shades: NDArray[np.uint8], colours: tuple[str, ...]) -> bytes:
     file = io.BytesIO()
     image.save(file, "PNG", optimize=True)
     return file.getvalue()
+
+
+def waveform(samples: Array, peak: float) -> str:
+    """Draw the outline of a sound; `peak` reaches the edge, quiet sounds are drawn larger."""
+    columns = np.array_split(samples.reshape(len(samples), -1), min(POINTS, len(samples)))
+    extremes = np.array([[column.max(), column.min()] for column in columns]).T
+    drawn = np.sign(extremes) * np.sqrt(np.abs(extremes) / (peak or 1.0))
+    upper, lower = (HEIGHT / 2 * (1 - np.clip(side, -1, 1)) for side in drawn)
+    return shape(np.minimum(upper, 49.5), np.maximum(lower, 50.5))  # silence is a thin line
+
+
+def area(values: Array) -> str:
+    """Draw nonnegative values as a filled outline; the largest reaches the top."""
+    columns = np.array_split(values, min(POINTS, len(values)))
+    heights = np.array([column.max() for column in columns])
+    drawn = np.sqrt(heights / (heights.max() or 1.0))
+    return shape(HEIGHT * (1 - 0.98 * drawn), np.full(len(drawn), float(HEIGHT)))
+
+
+def shape(upper: Array, lower: Array) -> str:
+    """Return the SVG of the area between two lines of points."""
+    x = np.arange(len(upper)) + 0.5
+    x[0], x[-1] = 0, len(x)  # from edge to edge
+    if len(x) == 1:
+        x, upper, lower = np.array([0.0, 1.0]), np.repeat(upper, 2), np.repeat(lower, 2)
+    forth = [f"{a:g} {b:.1f}" for a, b in zip(x, upper, strict=True)]
+    back = [f"{a:g} {b:.1f}" for a, b in zip(x[::-1], lower[::-1], strict=True)]
+    return (
+        f'<svg class="shape" viewBox="0 0 {x[-1]:g} {HEIGHT}" preserveAspectRatio="none"'
+        f' aria-hidden="true"><path d="M{"L".join(forth + back)}Z"/></svg>'
+    )

@@ -1,6 +1,5 @@
-"use strict";
 /** Plays the mixture and all components in sync: all sources start at the same time of one clock. */
-class Playback {
+export class Playback {
   static LEAD = 0.03; // seconds: sources are scheduled in the future, so that all start in time
   static FADE = 0.008; // seconds: gains change gradually, so that nothing clicks
 
@@ -48,18 +47,18 @@ class Playback {
     }
   }
 
-  makeVolumes(target) {
+  makeVolumes(context) {
     return this.gains().map((gain) => {
-      const node = new GainNode(target, { gain });
-      node.connect(target.destination);
+      const node = new GainNode(context, { gain });
+      node.connect(context.destination);
       return node;
     });
   }
 
-  schedule(target, nodes, when, from) {
+  schedule(context, volumes, when, from) {
     return this.buffers.map((buffer, i) => {
-      const source = new AudioBufferSourceNode(target, { buffer });
-      source.connect(nodes[i]);
+      const source = new AudioBufferSourceNode(context, { buffer });
+      source.connect(volumes[i]);
       source.start(when, from, Math.max(0, this.seconds - from));
       return source;
     });
@@ -108,17 +107,9 @@ class Playback {
 
   /** Let the volumes follow the gains. */
   update() {
-    const wanted = this.gains();
+    const targets = this.gains();
     this.volumes.forEach((node, i) => {
-      node.gain.setTargetAtTime(wanted[i], this.context.currentTime, Playback.FADE);
+      node.gain.setTargetAtTime(targets[i], this.context.currentTime, Playback.FADE);
     });
-  }
-
-  /** What would be heard from a position on, computed instead of played. */
-  render(from, seconds) {
-    const frames = Math.round(seconds * this.rate);
-    const offline = new OfflineAudioContext(this.buffers[0].numberOfChannels, frames, this.rate);
-    this.schedule(offline, this.makeVolumes(offline), 0, from);
-    return offline.startRendering();
   }
 }

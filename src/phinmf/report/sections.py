@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.report import drawings, figures, pictures
+from phinmf.report import figures, pictures
 from phinmf.report.contents import ComponentGroup, Report, Transformed
 from phinmf.report.words import clean, clock, link, percent, shown
 
@@ -21,7 +21,7 @@ def rows(report: Report) -> Iterator[str]:
     """Yield a row of the player for the mixture, and one for each component."""
     peak = max(float(np.abs(samples).max()) for samples in report.sounds)
     hint = '<div class="controls"><span class="hint">the recording, to compare</span></div>'
-    name = _name("mixture", "", [], report.mixture_file)
+    name = _name("mixture", "", [], None)
     yield _row('class="row whole"', name, hint, report.mixture, peak)
     if not report.groups:
         for number in range(1, len(report.components) + 1):
@@ -67,7 +67,7 @@ def _hue(report: Report, number: int) -> str:
 
 def _row(attributes: str, name: str, controls: str, samples: Array, peak: float) -> str:
     """Return a row of the player."""
-    wave = drawings.waveform(samples, peak)
+    wave = pictures.waveform(samples, peak)
     return f'<li {attributes}>{name}{controls}<div class="timeline">{wave}</div></li>'
 
 
@@ -157,8 +157,8 @@ def _components(report: Report, preview: Transformed) -> str:
         time = f'role="img" aria-label="component {k} is loudest at {clock(second, 1)}"'
         lines.append(
             f'<div class="factor"{colour}><div class="name">{own[k - 1]}</div>'
-            f'<div class="spectrum" {pitch}>{drawings.area(spectrum)}</div>'
-            f'<div class="timeline" {time}>{drawings.area(activation)}</div></div>'
+            f'<div class="spectrum" {pitch}>{pictures.area(spectrum)}</div>'
+            f'<div class="timeline" {time}>{pictures.area(activation)}</div></div>'
         )
     ticks = _ruler(scale.ticks()[::2])
     return (

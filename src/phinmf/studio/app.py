@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import AsyncIterator, Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import get_args
@@ -17,16 +16,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
-from phinmf.errors import sentence
+from phinmf.errors import explained, is_for_user, sentence
 from phinmf.fit.automatic import checked_components
-from phinmf.studio.asked import ExportAsked, MixAsked, TakeAsked, asked
-from phinmf.studio.events import events
-from phinmf.studio.exports import Export
-from phinmf.studio.refusals import NotFound, Refusal
+from phinmf.studio.requests import ExportRequest, MixRequest, NotFound, Refusal, TakeRequest, parsed
 from phinmf.studio.session import Session
-from phinmf.studio.uploads import in_thread, upload
+from phinmf.studio.uploads import upload
 from phinmf.unmixing.export import Kind
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.overview import step_of
@@ -39,6 +34,9 @@ TYPES = {
     ".svg": "image/svg+xml",
 }
 BYTES = "application/octet-stream"
+CHECK = 0.05  #: seconds between looks at whether something is new
+PROGRESS = 0.25  #: seconds between messages about work that goes on
+ALIVE = 15.0  #: seconds after which something is sent, so that a lost connection is noticed
 
 
 class Studio:
@@ -46,7 +44,9 @@ class Studio:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.page = Path(str(files("phinmf.studio"))) / "page"
+        folders = files("phinmf.studio") / "page", files("phinmf.report") / "core"
+        paths = [path for folder in folders for path in Path(str(folder)).iterdir()]
+        self.page = {path.name: path for path in paths if path.suffix in TYPES}
         self.visit = threading.Event()  #: set when the page is asked for
         self.one_export = asyncio.Lock()  #: so that many exports do not take all threads
 
@@ -81,11 +81,11 @@ class Studio:
         return self.page_file(request.path_params["name"])
 
     def page_file(self, name: str) -> Response:
-        """Return a file of the page, looked up among those that there are."""
-        there = {path.name: path for path in self.page.glob("*") if path.suffix in TYPES}
-        if name not in there:
+        """Return a file of the page."""
+        path = self.page.get(name)
+        if path is None:
             raise NotFound("there is no such page")
-        return FileResponse(there[name], media_type=TYPES[there[name].suffix])
+        return FileResponse(path, media_type=TYPES[path.suffix])
 
     async def events(self, request: Request) -> Response:
         """Send the state at every change."""
@@ -102,12 +102,10 @@ class Studio:
 
     async def again(self, request: Request) -> Response:
         """Unmix a recording in another way."""
-        wanted = asked(TakeAsked, await request.body())
-        options = UnmixOptions(
-            checked_components(wanted.n_components), wanted.window, seed=wanted.seed
-        )
+        body = parsed(TakeRequest, await request.body())
+        options = UnmixOptions(checked_components(body.n_components), body.window, seed=body.seed)
         id = await run_in_threadpool(
-            self.session.again, request.path_params["id"], options, wanted.carry_from
+            self.session.again, request.path_params["id"], options, body.carry_from
         )
         return answer({"id": id}, 201)
 
@@ -123,14 +121,13 @@ class Studio:
 
     async def save(self, request: Request) -> Response:
         """Save groups and levels."""
-        wanted = asked(MixAsked, await request.body()).mix()
+        mix = parsed(MixRequest, await request.body()).mix()
         id = request.path_params["id"]
         try:
-            return answer({"revision": await run_in_threadpool(self.session.save, id, wanted)})
+            return answer({"revision": await run_in_threadpool(self.session.save, id, mix)})
         except MixChanged as error:
-            there = asdict(self.session.library.take(id).state())
-            stored = {key: there[key] for key in ("revision", "groups", "levels")}
-            return answer({"error": sentence(error), **stored}, 409)
+            stored = self.session.library.take(id).mix_state()
+            return answer({"error": sentence(error)} | stored, 409)
 
     async def sound(self, request: Request) -> Response:
         """Send a stretch of sound."""
@@ -154,40 +151,40 @@ class Studio:
 
     async def export(self, request: Request) -> Response:
         """Write files to be taken away."""
-        wanted = asked(ExportAsked, await request.body())
-        kind = next((kind for kind in get_args(Kind) if kind == wanted.kind), None)
+        body = parsed(ExportRequest, await request.body())
+        kind = next((kind for kind in get_args(Kind) if kind == body.kind), None)
         if kind is None:
             raise Refusal(
-                f"kind is {wanted.kind!r}, but one of {', '.join(get_args(Kind))} is needed"
+                f"kind is {body.kind!r}, but one of {', '.join(get_args(Kind))} is needed"
             )
         async with self.one_export:
             made = await run_in_threadpool(
-                self.session.export, request.path_params["id"], kind, wanted.levels
+                self.session.export, request.path_params["id"], kind, body.levels
             )
-        return answer(
-            {
-                "id": made.id, "address": f"exports/{made.id}", "name": made.name,
-                "message": made.message,
-            },
-            201,
-        )  # fmt: skip
+        address = f"exports/{made.id}"
+        return answer({"address": address, "name": made.name, "message": made.message}, 201)
 
     async def download(self, request: Request) -> Response:
         """Send an export."""
-        return Download(self.session.exports[request.path_params["id"]])
+        export = self.session.exports[request.path_params["id"]]
+        return FileResponse(export.path, media_type=BYTES, filename=export.name)
 
 
-class Download(FileResponse):
-    """Sends an export, which is not removed meanwhile."""
-
-    def __init__(self, export: Export) -> None:
-        super().__init__(export.path, media_type=BYTES, filename=export.name)
-        self.export = export
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
-        async with in_thread(self.export.held()):
-            await super().__call__(scope, receive, send)
+async def events(session: Session) -> AsyncIterator[str]:
+    """Yield the state at every change, and as work goes on, until the studio ends."""
+    revision, sent, idle, since = -1, "", 0.0, 0.0
+    while not session.closing:
+        if session.library.revision != revision or (since >= PROGRESS and session.queue.working()):
+            revision, since = session.library.revision, 0.0
+            text = json.dumps(session.state(), allow_nan=False)  # one line of ASCII
+            if text != sent:
+                yield f"data: {text}\n\n"
+                sent, idle = text, 0.0
+        if idle >= ALIVE:
+            yield ": still here\n\n"
+            idle = 0.0
+        await asyncio.sleep(CHECK)
+        idle, since = idle + CHECK, since + CHECK
 
 
 def answer(content: object, status: int = 200) -> Response:
@@ -204,15 +201,17 @@ def whole(request: Request, name: str) -> int:
 
 
 def refused(request: Request, error: Exception) -> Response:
-    """Answer with the sentence of an error."""
+    """Answer with the sentence of an error; a fault of phinmf is in its log."""
     if isinstance(error, HTTPException):
         return answer({"error": error.detail}, error.status_code)
-    status = 409 if isinstance(error, FileExistsError) else 500
-    if isinstance(error, (ValueError, TypeError)):
-        status = 400
+    status = 500
     if isinstance(error, Refusal):
         status = error.status
-    return answer({"error": sentence(error)}, status)
+    elif isinstance(error, FileExistsError):
+        status = 409
+    elif is_for_user(error) and not isinstance(error, (OSError, MemoryError)):
+        status = 400
+    return answer({"error": explained(error)}, status)
 
 
 def gone(request: Request, error: Exception) -> Response:
@@ -220,12 +219,14 @@ def gone(request: Request, error: Exception) -> Response:
     return Response(status_code=400)
 
 
+#: an error of another kind is answered in the same way, and the server prints its traceback
 HANDLERS: dict[type[Exception], Callable[[Request, Exception], Response]] = {
     HTTPException: refused,
-    Refusal: refused,
     ValueError: refused,
     TypeError: refused,
+    RuntimeError: refused,
     OSError: refused,
     MemoryError: refused,
     ClientDisconnect: gone,
+    Exception: refused,
 }

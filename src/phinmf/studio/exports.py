@@ -1,67 +1,37 @@
-"""Files that the user takes away: written when asked for, the last few kept for an hour."""
+"""Files that the listener takes away: the last few stay until the studio ends."""
 
 from __future__ import annotations
 
 import threading
 import zipfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from phinmf.studio.home import Home
-from phinmf.studio.names import safe_stem
-from phinmf.studio.refusals import NotFound
+from phinmf.studio.home import Home, safe_stem
+from phinmf.studio.requests import NotFound
 from phinmf.studio.take import Take
 from phinmf.unmixing.export import Kind, export
 from phinmf.unmixing.mix import Level, check_mix
 from phinmf.unmixing.saved_mix import stored
 
-KEPT = 3600.0  #: seconds
-MOST = 4  #: exports that are kept; a new one takes the place of the oldest
+MOST = 4  #: exports that stay; a new one takes the place of the oldest
 
 
-@dataclass
+@dataclass(frozen=True)
 class Export:
-    """A file to be downloaded; it is removed when nobody holds it any more."""
+    """A file to be downloaded."""
 
     id: str
     path: Path
     name: str
     message: str
     removal: ExitStack  #: removes the file when it is closed
-    holders: int = 1  #: `Exports`, and the downloads in progress
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep the file while it is sent."""
-        with self.lock:
-            if not self.holders:
-                raise gone()
-            self.holders += 1
-        try:
-            yield
-        finally:
-            self.let_go()
-
-    def let_go(self) -> None:
-        """Remove the file, unless it is being sent; then the last download removes it."""
-        with self.lock:
-            self.holders -= 1
-            last = not self.holders
-        if last:
-            self.removal.close()
-
-
-def gone() -> NotFound:
-    """Return the answer for an export that was removed."""
-    return NotFound("this file is no longer here: write it again")
 
 
 class Exports:
-    """Writes exports, one at a time, and removes them after an hour or at the end."""
+    """Writes exports, one at a time; `Home` removes all of them when it is closed."""
 
     def __init__(self, home: Home) -> None:
         self.closing = False
@@ -91,38 +61,26 @@ class Exports:
                         bundle.write(file, f"{name}/{file.name}")
                         file.unlink()  # the disk may have no room for both
             id = f"e{next(self._numbers)}"
-            timer = threading.Timer(KEPT, self._remove, [id])
-            timer.daemon = True
-            timer.start()
-            stack.callback(timer.cancel)
             made = Export(id, path, f"{name}{path.suffix}", done.message, stack.pop_all())
             self._exports[id] = made
             while len(self._exports) > MOST:
-                self._exports.pop(next(iter(self._exports))).let_go()
+                self._exports.pop(next(iter(self._exports))).removal.close()
         return made
 
     def __getitem__(self, id: str) -> Export:
         """Return an export that is still there."""
-        found = self._exports.get(id)
-        if found is None:
-            raise gone()
-        return found
+        export = self._exports.get(id)
+        if export is None:
+            raise NotFound("this file is no longer here: write it again")
+        return export
 
     def _check(self) -> None:
         """Raise if the studio ends."""
         if self.closing:
             raise NotFound("the studio has ended")
 
-    def _remove(self, id: str) -> None:
-        """Remove an export."""
-        with self._lock:
-            old = self._exports.pop(id, None)
-        if old is not None:
-            old.let_go()
-
     def close(self) -> None:
-        """End what is being written, and remove everything."""
+        """End what is being written."""
         self.closing = True
         with self._lock:
-            while self._exports:
-                self._exports.popitem()[1].removal.close()
+            self._exports.clear()

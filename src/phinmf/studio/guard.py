@@ -8,16 +8,14 @@ Origin and Sec-Fetch-Site where a request comes from.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import secrets
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from phinmf.studio.refusals import Refusal, TooLarge, TooSlow
+from phinmf.studio.requests import Refusal
 
-HTTP = 80  #: port of addresses that name none
 SMALL = 2**20  #: bytes of a body
 LARGE = 4 * 2**30  #: bytes of a recording
 PATIENCE = 60.0  #: seconds without any byte of a body
@@ -38,14 +36,13 @@ HEADERS = {
 class Guard:
     """Passes on what may be answered, without the secret in its path, and refuses the rest."""
 
-    def __init__(self, app: ASGIApp, secret: str, host: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, secret: str, port: int) -> None:
         self.app = app
         self.secret = secret
-        self.port = port
-        self.anywhere = is_any_address(host)  #: whether it listens on all addresses
-        self.hosts = {with_port(name, port) for name in (host, "127.0.0.1", "localhost", "::1")}
-        if port == HTTP:  # which browsers leave out
-            self.hosts |= {name.removesuffix(f":{port}") for name in self.hosts}
+        names = ("127.0.0.1", "localhost")
+        self.hosts = {f"{name}:{port}" for name in names}
+        if port == 80:  # which browsers leave out
+            self.hosts |= set(names)
         self.longest = LARGE  #: bytes of a recording
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,23 +81,16 @@ class Guard:
         The page itself may also be opened by a link, as in the file that the browser is started
         with; not in a frame.
         """
-        host, origin = headers.get("host", ""), headers.get("origin")
-        if len(headers.getlist("host")) != 1 or not self.is_here(host):
+        host, origin = headers.get("host", "").lower(), headers.get("origin")
+        if len(headers.getlist("host")) != 1 or host not in self.hosts:
             return JSONResponse({"error": "this is the address of another computer"}, 421)
-        elsewhere = origin is not None and origin.lower() != f"http://{host.lower()}"
+        elsewhere = origin is not None and origin.lower() != f"http://{host}"
         site = headers.get("sec-fetch-site", "none")
         kind = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
         link = page and kind == ("navigate", "document")
         if elsewhere or not (link or site in ("same-origin", "none")):
             return JSONResponse({"error": "only the page of the studio may ask for this"}, 403)
         return None
-
-    def is_here(self, host: str) -> bool:
-        """Whether a Host is an address of this server; names are not, since anybody can own one."""
-        if host.lower() in self.hosts:
-            return True
-        name, _, port = host.rpartition(":")
-        return self.anywhere and port == str(self.port) and is_address(name.strip("[]"))
 
 
 class Body:
@@ -113,13 +103,14 @@ class Body:
         self.complete = False
 
     def check_announced(self, length: str | None) -> None:
-        """Raise TooLarge for a length that is not even worth receiving."""
+        """Refuse a length that is not even worth receiving."""
         if length is not None and (not length.isdecimal() or int(length[:20]) > self.longest):
             raise self.too_large()
 
-    def too_large(self) -> TooLarge:
+    def too_large(self) -> Refusal:
         """Return the error for a body beyond its limit."""
-        return TooLarge(f"this is too large: at most {self.longest / 2**20:.0f} MiB are taken")
+        size = f"{self.longest / 2**20:.0f} MiB"
+        return Refusal(f"this is too large: at most {size} are accepted", 413)
 
     async def __call__(self) -> Message:
         """Receive the next message; after the body, only the end of the connection follows."""
@@ -128,33 +119,9 @@ class Body:
         try:
             message = await asyncio.wait_for(self.receive(), PATIENCE)
         except TimeoutError:
-            raise TooSlow("the connection was too slow: try again") from None
+            raise Refusal("the connection was too slow: try again", 408) from None
         self.length += len(message.get("body", b""))
         self.complete = not message.get("more_body", False)
         if self.length > self.longest:
             raise self.too_large()
         return message
-
-
-def with_port(host: str, port: int) -> str:
-    """Return the Host that a browser sends for an address."""
-    return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}").lower()
-
-
-def is_address(host: str) -> bool:
-    """Whether this is a number rather than a name."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def is_any_address(host: str) -> bool:
-    """Whether this stands for all addresses of the computer."""
-    return is_address(host) and ipaddress.ip_address(host).is_unspecified
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only programs of this computer can reach this address."""
-    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)

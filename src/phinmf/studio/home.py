@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -19,18 +20,19 @@ from pathlib import Path
 from typing import IO
 
 from phinmf.studio import scratch
-from phinmf.studio.names import safe_name, safe_stem
 from phinmf.unmixing import ownership, typed_json
-from phinmf.unmixing.mix import folded
+from phinmf.unmixing.mix import NOT_IN_NAMES, RESERVED, folded
 from phinmf.unmixing.placing import unwritable
 
 NOTE = "studio.json"
 PREVIEW, WHOLE, TAKE = "preview", "whole", "take-{}"
 OURS = re.compile(rf"{PREVIEW}|{WHOLE}|take-(\d{{1,6}})")
+LONGEST = 80  #: characters of a name without its ending
+HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 @dataclass(frozen=True)
-class Kept:
+class Note:
     """What studio.json says: which recording a folder is about."""
 
     name: str  #: as it is shown
@@ -83,16 +85,16 @@ class Home:
         """Move the folder of a recording here, under a name that nothing else has."""
         stem = safe_stem(name)
         with self._naming:
-            there = {folded(entry) for entry in os.listdir(self.path)}
+            used = {folded(entry) for entry in os.listdir(self.path)}
             names = chain([stem], (f"{stem} {n}" for n in count(2)))
-            new = self.path / next(title for title in names if folded(title) not in there)
+            new = self.path / next(title for title in names if folded(title) not in used)
             scratch.rename_new(folder, new)
         return new
 
     def holds(self, folder: Path) -> bool:
         """Whether this is the folder of a recording here, and not a link to another place."""
         here = self.path.exists() and folder.absolute().parent.samefile(self.path)
-        return here and not folder.is_symlink() and kept(folder) is not None
+        return here and not folder.is_symlink() and read_note(folder) is not None
 
     def owns(self, take: Path) -> bool:
         """Whether a take is one that a studio wrote here."""
@@ -111,47 +113,80 @@ class Home:
                 folder.rmdir()
 
 
-def keep(folder: Path, what: Kept) -> None:
+# ---- which recording a folder is about -----------------------------------------------------------
+
+
+def write_note(folder: Path, note: Note) -> None:
     """Write studio.json into a folder that was made for a recording."""
     with open(folder / NOTE, "x") as file:
-        json.dump(asdict(what), file, indent=2)
+        json.dump(asdict(note), file, indent=2)
 
 
-def file_name(name: str) -> str:
-    """Return the name that a recording gets in its folder, which nothing else there will have."""
-    safe = safe_name(name)
-    reserved = folded(safe) == NOTE or OURS.fullmatch(folded(safe)) is not None
-    return f"recording {safe}" if reserved else safe
-
-
-def kept(folder: Path) -> Kept | None:
+def read_note(folder: Path) -> Note | None:
     """Return what studio.json says, or None if there is none that a studio wrote."""
     try:
-        note = ownership.inside(folder, NOTE)  # no link, and no pipe, which would never end
-        found = typed_json.parse(Kept, json.loads(note.read_bytes()))
+        path = ownership.inside(folder, NOTE)  # no link, and no pipe, which would never end
+        note = typed_json.parse(Note, json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
         return None
-    return found if found.program == Kept.program else None
+    return note if note.program == Note.program else None
 
 
-def next_take(there: Iterable[str], kind: str) -> str:
+# ---- names of takes ------------------------------------------------------------------------------
+
+
+def next_take(names: Iterable[str], kind: str) -> str:
     """Return a name for a new take: its kind if no name is the same, or the next number."""
-    there = list(there)
-    if kind in (PREVIEW, WHOLE) and kind not in map(folded, there):
+    names = list(names)
+    if kind in (PREVIEW, WHOLE) and kind not in map(folded, names):
         return kind
-    ours = [found for name in there if (found := OURS.fullmatch(name))]
-    return TAKE.format(max(1, len(ours), *(int(found[1] or 1) for found in ours)) + 1)
+    ours = [match for name in names if (match := OURS.fullmatch(name))]
+    return TAKE.format(max(1, len(ours), *(int(match[1] or 1) for match in ours)) + 1)
 
 
 def place_of(take: Path) -> tuple[int, str]:
     """Return where a take comes among those of its recording: in the order they were made."""
-    found = OURS.fullmatch(take.name)
-    if found is None:
+    match = OURS.fullmatch(take.name)
+    if match is None:
         return 10**6, take.name
-    return (int(found[1]), "") if found[1] else ([PREVIEW, WHOLE].index(take.name), "")
+    return (int(match[1]), "") if match[1] else ([PREVIEW, WHOLE].index(take.name), "")
 
 
 def title_of(take: str) -> str:
     """Return what the page calls a take, from the name of its folder."""
-    known = {PREVIEW: "Preview", WHOLE: "Whole recording"}
-    return known.get(take) or take.replace("take-", "Take ")
+    titles = {PREVIEW: "Preview", WHOLE: "Whole recording"}
+    return titles.get(take) or take.replace("take-", "Take ")
+
+
+# ---- names of files from anywhere ----------------------------------------------------------------
+
+
+def shown_name(name: str) -> str:
+    """Return the last part of a path as it can be shown, without characters that are not seen."""
+    last = re.split(r"[/\\]", name)[-1]
+    visible = "".join(c for c in last if unicodedata.category(c) not in HIDDEN).strip()
+    stem, ending = split(visible)
+    return f"{stem[: 2 * LONGEST - len(ending)]}{ending}" or "recording"
+
+
+def safe_stem(name: str) -> str:
+    """Return the name without its ending, as a folder can be called on every disk."""
+    stem, _ = split(shown_name(name))
+    safe = "".join("_" if c in NOT_IN_NAMES else c for c in unicodedata.normalize("NFC", stem))
+    safe = safe[:LONGEST].encode()[: 2 * LONGEST].decode(errors="ignore").strip(" .")
+    if not safe or safe.casefold().split(".")[0] in RESERVED:
+        return f"recording {safe}".strip()
+    return safe
+
+
+def file_name(name: str) -> str:
+    """Return the name of a recording in its folder: nothing else there, on no disk, has it."""
+    safe = f"{safe_stem(name)}{split(shown_name(name))[1]}"
+    reserved = folded(safe) == NOTE or OURS.fullmatch(folded(safe)) is not None
+    return f"recording {safe}" if reserved else safe
+
+
+def split(name: str) -> tuple[str, str]:
+    """Return a name and its ending, which is empty if it does not look like one."""
+    match = re.fullmatch(r"(.+)(\.[A-Za-z0-9]{1,5})", name)
+    return (match[1], match[2]) if match else (name, "")

@@ -13,7 +13,7 @@ import soundfile
 from numpy.typing import NDArray
 
 from phinmf.audio import files
-from phinmf.studio.refusals import NotFound, Refusal
+from phinmf.studio.requests import NotFound, Refusal
 from phinmf.studio.take import Take
 from phinmf.unmixing import ownership
 

@@ -1,8 +1,8 @@
 """A folder for what is not finished, which is removed at the end, or at the next start.
 
-It says inside that it is such a folder and what it is called, before anything else is written to
-it, and it is locked as long as its studio runs. So after a crash the next studio knows which
-folders it may remove: those that say so, under the name that they say, and that nobody has locked.
+A file in it says that it is such a folder and what it is called, before anything else is written to
+it, and is locked as long as its studio runs. So after a crash the next studio knows which folders
+it may remove: those that say so, under the name that they say, and that nobody has locked.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from typing import IO
 from phinmf.unmixing.ownership import inside
 
 PREFIX = ".phinmf-studio-"
-NOTE = "note.json"  #: says what the folder is
-LOCK = "lock"
+LOCK = "lock.json"  #: says what the folder is
 
 
-def note_for(name: str) -> dict[str, str]:
-    """Return what the note of a folder says."""
-    return {"program": "phinmf", "temporary folder": name}
+def content(name: str) -> bytes:
+    """Return what the locked file of a folder says."""
+    return json.dumps({"program": "phinmf", "temporary folder": name}).encode()
 
 
 def made_in(home: Path) -> tuple[Path, IO[bytes]]:
@@ -34,7 +33,8 @@ def made_in(home: Path) -> tuple[Path, IO[bytes]]:
     folder.mkdir()
     lock = open(folder / LOCK, "w+b")  # noqa: SIM115
     take_lock(lock)
-    (folder / NOTE).write_text(json.dumps(note_for(folder.name)))
+    lock.write(content(folder.name))
+    lock.flush()
     return folder, lock
 
 
@@ -44,12 +44,12 @@ def remove_abandoned(home: Path) -> None:
         if folder.is_symlink() or not folder.is_dir():
             continue
         try:
-            noted = json.loads(inside(folder, NOTE).read_bytes())
             with open(inside(folder, LOCK), "r+b") as lock:
                 take_lock(lock)
-        except (OSError, ValueError, RecursionError):
+                ours = lock.read() == content(folder.name)
+        except (OSError, ValueError):
             continue  # not ours, or its studio is running
-        if noted == note_for(folder.name):
+        if ours:
             remove(folder)
 
 

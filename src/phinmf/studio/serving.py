@@ -15,6 +15,7 @@ from phinmf.studio.app import Studio
 from phinmf.studio.guard import Guard
 from phinmf.studio.session import Session
 
+LOOPBACK = "127.0.0.1"  #: which only programs of this computer can reach
 GRACE = 2  #: seconds that unfinished answers get when the studio ends
 LINK = """\
 <!doctype html>
@@ -28,15 +29,14 @@ LINK = """\
 class Server(uvicorn.Server):
     """A server for one session, with an address that cannot be guessed."""
 
-    def __init__(self, session: Session, host: str, port: int) -> None:
+    def __init__(self, session: Session, port: int) -> None:
         self.session = session
-        self.socket = bound(host, port)
+        self.socket = bound(port)
         self.port: int = self.socket.getsockname()[1]
         secret = secrets.token_urlsafe(24)
-        shown = f"[{host}]" if ":" in host else host
-        self.address = f"http://{shown}:{self.port}/{secret}/"
+        self.address = f"http://{LOOPBACK}:{self.port}/{secret}/"
         self.studio = Studio(session)
-        app = Guard(self.studio.app(), secret, host, self.port)
+        app = Guard(self.studio.app(), secret, self.port)
         super().__init__(
             uvicorn.Config(
                 app, http="h11", ws="none", loop="asyncio", lifespan="off", log_level="warning",
@@ -73,22 +73,17 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """Return a socket at this address; raise OSError in one sentence if it cannot be had."""
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.socket(family)
-    except OSError as error:
-        raise OSError(f"{host} is no address of this computer ({error.strerror})") from None
+def bound(port: int) -> socket.socket:
+    """Return a socket at a port of this computer, or at a free one for 0."""
+    listening = socket.socket()
     try:
         if os.name == "posix":  # elsewhere it would let another program take the same port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
+        listening.bind((LOOPBACK, port))
         listening.listen()  # a browser may be quicker than the server
     except OSError as error:
         listening.close()
         raise OSError(
-            f"port {port} of {host} cannot be used ({error.strerror}): choose another --port, or"
-            " leave it out"
+            f"port {port} cannot be used ({error.strerror}): choose another --port, or leave it out"
         ) from None
     return listening

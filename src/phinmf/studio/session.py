@@ -10,23 +10,19 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import phinmf
 from phinmf.audio.files import Excerpt
 from phinmf.errors import sentence
 from phinmf.fit.automatic import AUTO
 from phinmf.report.folder import refresh_report
+from phinmf.studio.discovery import Discovery, in_home
 from phinmf.studio.exports import Export, Exports
-from phinmf.studio.found import Found, kept_in
-from phinmf.studio.home import PREVIEW, WHOLE, Home, Kept, keep, next_take
-from phinmf.studio.job import Job
+from phinmf.studio.home import PREVIEW, WHOLE, Home, Note, next_take, write_note
+from phinmf.studio.jobs import Job, Queue, warm_up
 from phinmf.studio.library import Library, Recording
 from phinmf.studio.listening import Listening
-from phinmf.studio.queue import Queue
-from phinmf.studio.refusals import Conflict, NotFound, Refusal
+from phinmf.studio.requests import NotFound, Refusal
 from phinmf.studio.scratch import rename_new
-from phinmf.studio.state import State
 from phinmf.studio.take import Take
-from phinmf.studio.warming import warm_up
 from phinmf.unmixing import ownership
 from phinmf.unmixing.carry import carried
 from phinmf.unmixing.export import Kind
@@ -59,23 +55,23 @@ class Session:
         """Begin to work in the background."""
         self.queue.start(warm_up)
 
-    def state(self) -> State:
+    def state(self) -> dict[str, object]:
         """Return everything that the page shows."""
-        return State(phinmf.__version__, str(self.home.path), self.library.state())
+        return {"home": str(self.home.path), "recordings": self.library.state()}
 
     def open_home(self) -> list[str]:
         """Show what earlier studios have written here; return what is damaged, in sentences."""
         self.home.clean()
-        return self.open(kept_in(self.home.path) if self.home.path.is_dir() else [])
+        return self.open(in_home(self.home.path) if self.home.path.is_dir() else [])
 
-    def open(self, found: Iterable[Found]) -> list[str]:
+    def open(self, discoveries: Iterable[Discovery]) -> list[str]:
         """Show recordings and takes, and begin with recordings that have no take yet."""
         problems: list[str] = []
-        for one in found:
-            recording = self.library.known(one) or self._add(one, problems)
+        for discovery in discoveries:
+            recording = self.library.opened(discovery) or self._add(discovery, problems)
             if recording is None:
                 continue
-            for folder in one.takes:
+            for folder in discovery.takes:
                 try:
                     self.library.add_take(recording, folder)
                 except (OSError, ValueError) as error:
@@ -86,9 +82,9 @@ class Session:
 
     def add_upload(self, folder: Path, name: str, file: str) -> str:
         """Take over a folder that holds a sound file, and begin; return the recording's id."""
-        keep(folder, Kept(name, file))
+        write_note(folder, Note(name, file))
         folder = self.home.adopt(folder, name)
-        recording = self.library.add(Found(name, folder / file), folder)
+        recording = self.library.add(name, folder / file, folder)
         self._begin(recording)
         return recording.id
 
@@ -96,15 +92,13 @@ class Session:
         """Unmix the whole of a recording in another way; return the id of the job."""
         recording = self.library.recording(id)
         if recording.file is None:
-            raise Conflict(f"only takes of {recording.name} are here: drop the file itself")
+            raise Refusal(f"only takes of {recording.name} are here: drop the file itself", 409)
         recording.file.check_unchanged()
         if options.n_components != AUTO and options.n_components > MOST_COMPONENTS:
             raise Refusal(f"at most {MOST_COMPONENTS} components can be listened to")
         check_size(options, recording.file.length, recording.file.sample_rate)
-        if carry_from is not None:
-            before = self.library.recording_of(self.library.take(carry_from))
-            if before is not recording:
-                raise Refusal("groups are only carried over between takes of the same recording")
+        if carry_from is not None and self.library.recording_of(carry_from) is not recording:
+            raise Refusal("groups are only carried over between takes of the same recording")
         return self._add_job(recording, recording.file, options, "take", carry_from)
 
     def cancel(self, id: str) -> None:
@@ -131,7 +125,9 @@ class Session:
         with self._writing:
             take = self.library.take(id)
             if not self.home.owns(take.folder):
-                raise Conflict(f"{take.folder} was not written by this studio, and is not removed")
+                raise Refusal(
+                    f"{take.folder} was not written by this studio, and is not removed", 409
+                )
             ownership.check_replaceable(take.folder)
             self.library.replace_take(take, None)
             self.listening.forget(take)
@@ -139,8 +135,8 @@ class Session:
 
     def export(self, id: str, kind: Kind, levels: list[Level] | None) -> Export:
         """Write files to be taken away."""
-        take = self.library.take(id)
-        return self.exports.make(take, self.library.recording_of(take).name, kind, levels)
+        take, recording = self.library.take(id), self.library.recording_of(id)
+        return self.exports.make(take, recording.name, kind, levels)
 
     def close(self) -> None:
         """Cancel what is in progress, remove what is not finished, and draw groups on pages."""
@@ -153,15 +149,16 @@ class Session:
         self.listening.close()
         self.home.close()
 
-    def _add(self, found: Found, problems: list[str]) -> Recording | None:
+    def _add(self, discovery: Discovery, problems: list[str]) -> Recording | None:
         """Open a recording; one whose file cannot be read is shown for its takes only."""
-        inside = found.folder is not None and self.home.holds(found.folder)
-        folder = found.folder if inside else None
+        name, folder = discovery.name, discovery.folder
+        if folder is not None and not self.home.holds(folder):
+            folder = None
         try:
-            return self.library.add(found, folder)
+            return self.library.add(name, discovery.file, folder)
         except (OSError, ValueError) as error:
             problems.append(sentence(error))
-        return self.library.add(replace(found, file=None), folder) if found.takes else None
+        return self.library.add(name, None, folder) if discovery.takes else None
 
     def _begin(self, recording: Recording) -> None:
         """Unmix a new recording: first its middle in haste, if all of it takes long; then all."""
@@ -189,8 +186,8 @@ class Session:
     ) -> str:
         """Let an unmixing wait for its turn."""
         with self.library.lock:
-            there = [] if recording.folder is None else os.listdir(recording.folder)
-            folder = next_take([*there, *(job.folder for job in recording.jobs)], kind)
+            names = [] if recording.folder is None else os.listdir(recording.folder)
+            folder = next_take([*names, *(job.folder for job in recording.jobs)], kind)
             job = Job(
                 self.queue.next_id(), stretch, options, partial(self._place, recording),
                 folder=folder, carry_from=carry_from, urgent=urgent,
@@ -210,7 +207,8 @@ class Session:
             if recording.folder is None:
                 new = finished.parent / "recording"
                 new.mkdir()
-                keep(new, Kept(recording.name, str(job.recording.sound.path.absolute())))
+                path = job.recording.sound.path.absolute()
+                write_note(new, Note(recording.name, str(path)))
                 recording.folder = self.home.adopt(new, recording.name)
             rename_new(finished, recording.folder / job.folder)
             self.library.add_take(recording, recording.folder / job.folder)
@@ -222,8 +220,8 @@ class Session:
                 return self.library.take(job.carry_from)
             except NotFound:  # it was removed meanwhile
                 return None
-        previews = [take for take in recording.takes if take.folder.name == PREVIEW]
-        return previews[0] if previews and job.folder == WHOLE else None
+        previews = (take for take in recording.takes.values() if take.folder.name == PREVIEW)
+        return next(previews, None) if job.folder == WHOLE else None
 
 
 def fitting(options: UnmixOptions, recording: Excerpt) -> UnmixOptions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,22 +11,21 @@ from numpy.typing import NDArray
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt, Sound
 from phinmf.studio.home import PREVIEW, WHOLE, title_of
-from phinmf.studio.state import ComponentState, GroupState, TakeState
 from phinmf.unmixing import overview, ownership
 from phinmf.unmixing.clustering import suggestions
 from phinmf.unmixing.mix import COLOURS, Level
 from phinmf.unmixing.null_test import adds_up
 from phinmf.unmixing.record import FolderRecord
 from phinmf.unmixing.saved_mix import stored
-from phinmf.unmixing.sums import component_sounds, side_by_side, total
+from phinmf.unmixing.sums import component_sounds
 
-FRAME = 8192  #: samples in which the strongest frequency of a component is found
+FRAME = 8192  #: samples in which the strongest frequency of a component is looked for
 AUDIBLE = 20.0  #: Hz; lower frequencies are not named
 
 
 @dataclass(frozen=True)
 class Take:
-    """A folder of components, with what was found out about it when it was opened."""
+    """A folder of components, with what was computed from it when it was opened."""
 
     id: str
     folder: Path
@@ -51,90 +50,66 @@ class Take:
         whole = source is None or (self.record.start, self.record.length) == (0, source.length)
         return WHOLE if whole else "part"
 
-    @property
-    def name(self) -> str:
-        """What the page calls it."""
-        return title_of(self.folder.absolute().name)
-
-    def state(self) -> TakeState:
-        """Return what the page is told."""
-        record, mix, rate = self.record, stored(self.record), self.sample_rate
-        options = record.options or {}
-        K = len(record.components)
-        asked = options.get("n_components", K)
-        window, seed = str(options.get("window", record.window)), options.get("seed")
-        facts = [f"{K} component{'s' if K > 1 else ''}"]
-        facts.append(f"{window} samples" if window.isdecimal() else window)
-        facts += [] if seed is None else [f"seed {seed}"]
-        return TakeState(
-            id=self.id,
-            name=self.name,
-            kind=self.kind,
-            about=", ".join(facts),
-            n_components=asked if isinstance(asked, (int, str)) else K,
-            window=window,
-            seed=seed if isinstance(seed, int) else None,
-            start=record.start / rate,
-            seconds=record.length / rate,
-            length=record.length,
-            sample_rate=rate,
-            channels=self.channels,
-            first_sample=record.start,
-            adds_up=adds_up(record),
-            folder=str(self.folder),
-            format=f"{record.format} {record.subtype}",
-            components=[
-                ComponentState(k, one.share, one.rms_db, one.peak_db, hertz)
-                for k, (one, hertz) in enumerate(zip(record.components, self.hertz, strict=True), 1)
-            ],
-            revision=mix.revision,
-            groups=[
-                GroupState(
-                    group.name, i % COLOURS if group.colour is None else group.colour,
-                    group.components,
-                )
+    def mix_state(self) -> dict[str, object]:
+        """Return the groups and levels that are saved, and how often they were."""
+        mix = stored(self.record)
+        return {
+            "revision": mix.revision,
+            "groups": [
+                asdict(group) | {"colour": i % COLOURS if group.colour is None else group.colour}
                 for i, group in enumerate(mix.groups)
             ],
-            levels=mix.levels or [Level()] * K,
-            suggestions=self.suggestions,
-        )  # fmt: skip
+            "levels": [
+                asdict(level) for level in mix.levels or [Level()] * len(self.record.components)
+            ],
+        }
+
+    def state(self) -> dict[str, object]:
+        """Return what the page shows of it; times are in seconds, lengths in samples."""
+        record, rate, options = self.record, self.sample_rate, self.record.options or {}
+        return self.mix_state() | {
+            "id": self.id,
+            "name": title_of(self.folder.absolute().name),
+            "kind": self.kind,
+            "n_components": options.get("n_components", len(record.components)),
+            "window": str(options.get("window", record.window)),
+            "seed": options.get("seed"),
+            "start": record.start / rate,
+            "seconds": record.length / rate,
+            "length": record.length,
+            "sample_rate": rate,
+            "channels": self.channels,
+            "first_sample": record.start,
+            "adds_up": adds_up(record),
+            "folder": str(self.folder),
+            "components": [
+                {"number": k, "share": component.share, "hertz": hertz}
+                for k, (component, hertz) in enumerate(
+                    zip(record.components, self.hertz, strict=True), 1
+                )
+            ],
+            "suggestions": self.suggestions,
+        }
 
 
 def opened(id: str, folder: Path, recording: Excerpt | None) -> Take:
     """Open a folder of components; raise in one sentence if it is damaged."""
     record = ownership.read(folder)
     sounds = component_sounds(folder, record)
-    if sounds[0].length < record.length:
+    if sounds[0].length < record.length or ownership.OVERVIEW not in record.files:
         raise ownership.damaged(folder)
     original = None
-    source = record.source
-    if recording is not None and source is not None and recording.sound.is_like(source):
+    if recording is not None and record.source and recording.sound.is_like(record.source):
         original = replace(recording, first=record.start, length=record.length)
-    peaks = overview_of(folder, record, sounds)
+    peaks = overview.load(folder, len(sounds), record.length)
     return Take(
         id, folder, record, original,
-        hertz=[strongest(one, row) for one, row in zip(sounds, peaks[1:], strict=True)],
+        hertz=[strongest(sound, row) for sound, row in zip(sounds, peaks[1:], strict=True)],
         suggestions=suggestions(np.array(record.similarity)),
         overview=peaks,
         sample_rate=sounds[0].sample_rate,
         channels=sounds[0].channels,
     )  # fmt: skip
-
-
-def overview_of(folder: Path, record: FolderRecord, sounds: list[Sound]) -> NDArray[np.uint8]:
-    """Return the peaks that are stored in a folder; one that has none is read from end to end."""
-    K = len(sounds)
-    if ownership.OVERVIEW in record.files:
-        return overview.load(folder, K, record.length)
-    made, at = overview.Overview(K, record.length), 0
-    for blocks in side_by_side(sounds):
-        n = min(len(blocks[0]), record.length - at)  # some formats are padded to whole blocks
-        for row, block in enumerate([total(blocks), *blocks]):
-            made.keep(row, at, block[:n])
-        at += n
-        if at == record.length:
-            break
-    return made.bytes()
 
 
 def strongest(sound: Sound, peaks: NDArray[np.uint8]) -> float | None:

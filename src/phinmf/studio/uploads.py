@@ -11,9 +11,8 @@ from starlette.concurrency import run_in_threadpool
 
 from phinmf.audio import files
 from phinmf.errors import sentence
-from phinmf.studio.home import Home, file_name
-from phinmf.studio.names import shown_name
-from phinmf.studio.refusals import DiskFull, NoSound
+from phinmf.studio.home import Home, file_name, shown_name
+from phinmf.studio.requests import Refusal
 from phinmf.studio.scratch import free_bytes
 from phinmf.studio.session import Session
 
@@ -56,15 +55,15 @@ async def in_thread(manager: AbstractContextManager[T]) -> AsyncIterator[T]:
 
 
 def check_room(home: Home, length: int) -> None:
-    """Raise DiskFull if a file of this length does not fit on the disk."""
+    """Refuse if a file of this length does not fit on the disk."""
     if free_bytes(home.path) < length + SPARE:
-        raise DiskFull("the disk is full: free some space, or start the studio with another -o")
+        raise Refusal("the disk is full: free some space, or start the studio with another -o", 507)
 
 
 def check_sound(path: Path, name: str) -> None:
-    """Raise NoSound, in a sentence that names the file as the user does."""
+    """Refuse what is no sound, in a sentence that names the file as the user does."""
     try:
         files.excerpt(path)
     except (OSError, ValueError) as error:
-        said = sentence(error).replace(str(path), name).replace(path.name, name)
-        raise NoSound(said) from None
+        message = sentence(error).replace(str(path), name).replace(path.name, name)
+        raise Refusal(message, 415) from None

@@ -66,7 +66,7 @@ class Fits:
         data = data_of(Y, how, may_merge=False)  # later fits start from the H of all frames
         seed = int(rng.integers(2**63))
         drawn = np.random.default_rng(seed)
-        start = init_of(options.init).start(data.weighted, drawn, np.float64)
+        start = init_of("init", options.init).start(data.weighted, drawn, np.float64)
         Phi, few = strongest(arrays.like(start, data.Y), data.Y, options)
         K = options.likely_components
         return cls(options, data, few, Phi, seed, K, callback, progress)
@@ -118,8 +118,7 @@ class Fits:
 
         watched = self.callback is not None or self.progress is not no_progress
         with early_stops():
-            (result,) = problem.solve([self.seed], [after_iteration if watched else None])
-        return result
+            return problem.fit(self.seed, after_iteration if watched else None)
 
 
 def strongest(Phi: Array, Y: AnyArray, options: UnmixOptions) -> tuple[Array, FewAtoms | None]:

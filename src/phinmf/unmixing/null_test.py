@@ -97,7 +97,7 @@ def measure(
                     overview.keep(k + 1, start, heard)
                 return heard
 
-            workers.in_order(read_block, range(K), partial(np.add, total, out=total))
+            workers.each(read_block, range(K), partial(np.add, total, out=total))
             if overview is not None:
                 overview.keep(0, done, total)
             rest = total - whole

@@ -18,7 +18,7 @@ from numba import njit
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
-from phinmf.arrays.threads import no_fork
+from phinmf.arrays.threads import locks, no_fork
 
 Scalar: TypeAlias = float | np.floating[Any]  #: a number in the precision of the frames, or double
 Kernel: TypeAlias = Callable[..., None]  #: writes to some of its arguments
@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 log = logging.getLogger("phinmf")
 with no_fork:
-    no_fork.locks.append(global_compiler_lock)
+    locks.append(global_compiler_lock)
 
 
 class Announcement(event.Listener):

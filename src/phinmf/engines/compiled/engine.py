@@ -6,7 +6,9 @@ the bits agree, in memory and on disk. H is always in memory, and replaced as a 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -27,9 +29,22 @@ from phinmf.engines.base import (
 )
 from phinmf.engines.compiled.frames import FramesInMemory, FrameStore
 from phinmf.engines.compiled.on_disk import FramesOnDisk, read_frames, shards_needed
-from phinmf.engines.compiled.shard import Factors, Nodes, PowerModel, Shard, shards_of
+from phinmf.engines.compiled.shard import (
+    Factors,
+    Nodes,
+    PowerModel,
+    Shard,
+    contiguous,
+    rows_of,
+    shards_of,
+)
 from phinmf.engines.compiled.summation import blocks_of, total
 from phinmf.linalg.algebra import Algebra
+
+NOT_IN_MEMORY = (
+    "smoothness is set, which needs all frames in memory, but they do not fit: leave it out, or"
+    " raise the limit phinmf.memory of dask's configuration"
+)
 
 
 class CompiledEngine(Engine):
@@ -123,7 +138,8 @@ class CompiledEngine(Engine):
         return np.concatenate([shard.powers(Y) for shard, Y in self.frames.originals()])
 
     def energies(self) -> Array:
-        return np.asarray(self.sum(Shard.energies)[0] / self.shape[0])
+        nodes = [n for shard, X in self.frames.transformed() for n in shard.energies(X)]
+        return np.asarray(total(self.n_blocks, nodes)[0] / self.shape[0])
 
     def activations(self) -> Array:
         return self.H.copy().T
@@ -163,10 +179,7 @@ class CompiledEngine(Engine):
     def _links_in_memory(self) -> Mask:
         """Return whether each frame, and the one after the last, follows the one before it."""
         if len(self.frames.shards) > 1:
-            raise ValueError(
-                "smooth activations need all frames in memory: leave smoothness out, or raise the"
-                " limit phinmf.memory of dask's configuration"
-            )
+            raise ValueError(NOT_IN_MEMORY)  # less memory is free than when the fit began
         return np.append(self.links, False)
 
     def roughness(self) -> float:
@@ -184,20 +197,10 @@ class CompiledEngine(Engine):
         ])  # fmt: skip
 
     def objective(self, W: Array, eps: float) -> Objective:
-        def factors(frames: slice) -> Factors:
-            return Factors(self.H[frames], W)
-
-        return CompiledObjective(self, factors, eps)
+        return CompiledObjective(self, Factors(self.H, contiguous(W.T)), eps)
 
     def objective_of(self, V_hat: Array, eps: float) -> Objective:
-        return CompiledObjective(self, lambda frames: V_hat[:, frames].T, eps)
-
-    def sum(self, of_shard: Callable[[Shard, Array], Nodes]) -> list[Array]:
-        """Add up what a function of a shard and its X returns."""
-        nodes: Nodes = []
-        for shard, X in self.frames.transformed():
-            nodes += of_shard(shard, X)
-        return total(self.n_blocks, nodes)
+        return CompiledObjective(self, V_hat.T, eps)
 
 
 def joined(rows: list[Array]) -> Array:
@@ -205,46 +208,65 @@ def joined(rows: list[Array]) -> Array:
     return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
 
-class CompiledObjective(Objective):
-    """L(TΦ) as a sum over blocks: v̂ is computed block by block and never held as a whole."""
+class ShardsObjective(Objective):
+    """L(TΦ) as a sum of what the shards of an engine return."""
 
-    def __init__(
-        self, engine: CompiledEngine, model: Callable[[slice], PowerModel], eps: float
-    ) -> None:
-        """Use a model of the power, as a function of a slice of frames."""
-        self.engine = engine
+    def __init__(self, engine: Engine, eps: float) -> None:
         self.algebra = engine.algebra
-        self.model = model
+        self.n_channels = engine.shape[0]
         self.eps = eps
         self._bound: Array | None = None  #: what `bound` returns next, computed by `curvature`
 
+    @abstractmethod
+    def sums(self, method: Callable[..., Nodes], *arguments: object) -> list[Any]:
+        """Add up what a method of every shard returns for its X and the model of its power."""
+
+    @abstractmethod
+    def sums_at(self, T: Array | None) -> list[Any]:
+        """Add up what `Shard.evaluate` returns, and remember TX for `move`."""
+
     def evaluate(self, T: Array | None = None) -> Evaluation:
         self.evaluations += 1
-        memory = None if T is None else self.engine.frames.trial_memory()
-        loss, G = self._sum(lambda s, X, model: s.evaluate(X, model, self.eps, T, memory))
-        if T is not None:
-            self.engine.frames.trial = T
-        G /= G.dtype.type(self.engine.shape[0])
+        loss, G = self.sums_at(T)
+        G /= G.dtype.type(self.n_channels)
         return Evaluation(float(loss), G)
 
     def loss(self) -> float:
-        return float(self._sum(lambda s, X, model: s.loss(X, model, self.eps))[0])
+        return float(self.sums(Shard.loss)[0])
 
     def move(self, T: Array) -> None:
         self._bound = None
-        self.engine.frames.move(T)
 
     def bound(self) -> Array:
         bound, self._bound = self._bound, None
-        return self._curvature(exact=False)[0] if bound is None else bound
+        return self.sums(Shard.curvature, False)[0] if bound is None else bound
 
     def curvature(self) -> Array:
-        exact, self._bound = self._curvature(exact=True)  # solvers need both
+        exact, self._bound = self.sums(Shard.curvature, True)  # solvers need both
         return exact
 
-    def _curvature(self, exact: bool) -> list[Array]:
-        return self._sum(lambda s, X, model: s.curvature(X, model, self.eps, exact))
 
-    def _sum(self, of_shard: Callable[[Shard, Array, PowerModel], Nodes]) -> list[Array]:
-        """Add up what a function of a shard, its X and the model of its power returns."""
-        return self.engine.sum(lambda s, X: of_shard(s, X, self.model(s.frames)))
+class CompiledObjective(ShardsObjective):
+    """The model of the power is computed block by block and never held as a whole."""
+
+    def __init__(self, engine: CompiledEngine, model: PowerModel, eps: float) -> None:
+        """Use a model of the power of all frames."""
+        super().__init__(engine, eps)
+        self.engine, self.model = engine, model
+
+    def sums(self, method: Callable[..., Nodes], *arguments: object) -> list[Any]:
+        nodes: Nodes = []
+        for shard, X in self.engine.frames.transformed():
+            nodes += method(shard, X, rows_of(self.model, shard.frames), self.eps, *arguments)
+        return total(self.engine.n_blocks, nodes)
+
+    def sums_at(self, T: Array | None) -> list[Any]:
+        memory = None if T is None else self.engine.frames.trial_memory()
+        sums = self.sums(Shard.evaluate, T, memory)
+        if T is not None:
+            self.engine.frames.trial = T
+        return sums
+
+    def move(self, T: Array) -> None:
+        super().move(T)
+        self.engine.frames.move(T)

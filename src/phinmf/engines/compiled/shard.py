@@ -41,21 +41,23 @@ class Factors(NamedTuple):
     """The model WH of the power."""
 
     H: Array  #: (n, K)
-    W: Array  #: (M, K)
+    Wt: Array  #: (K, M): Wᵀ, contiguous
 
 
 PowerModel: TypeAlias = Factors | Array  #: WH, or any model V̂ (n, M)
 
 
-class Scratch:
-    """Memory for intermediate results of one block, used again for the next one of the thread."""
+def rows_of(model: PowerModel, frames: slice) -> PowerModel:
+    """Return the model of the power of consecutive frames."""
+    return Factors(model.H[frames], model.Wt) if isinstance(model, Factors) else model[frames]
 
-    def __init__(self) -> None:
-        self._of_thread = threading.local()
+
+class Scratch(threading.local):
+    """Memory for intermediate results of one block, used again for the next one of the thread."""
 
     def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         """Return an array of this thread; the next one of the same name overwrites it."""
-        memory, size = self._of_thread.__dict__, math.prod(shape)
+        memory, size = self.__dict__, math.prod(shape)
         if name not in memory or memory[name].size < size or memory[name].dtype != dtype:
             memory[name] = np.empty(size, dtype)
         return np.asarray(memory[name][:size].reshape(shape))
@@ -78,9 +80,10 @@ class Shard:
 
         `equal` says whether the weights of all N frames are equal.
         """
-        self.N, self.n_blocks = N, len(blocks_of(N))
+        all_blocks = blocks_of(N)
+        self.N, self.n_blocks = N, len(all_blocks)
         self.first = blocks.start  #: number of the first block
-        chosen = blocks_of(N)[blocks]
+        chosen = all_blocks[blocks]
         start = chosen[0].start
         self.frames = slice(start, chosen[-1].stop)  #: of the N frames
         self.blocks = [slice(b.start - start, b.stop - start) for b in chosen]  #: of its frames
@@ -201,14 +204,16 @@ class Shard:
 
         TX is written to `out`, an array like X; without it, to scratch memory block by block.
         """
-        model_of, kernel = self._model_of(model), self._loss_kernel(X, eps)
+        kernel, small = kernels("kernels").loss_and_slope_for(self.family), X.dtype.type(eps)
         Tt = None if T is None else T.T.astype(X.dtype, copy=False)
 
         def loss_and_gradient(b: slice) -> tuple[float, Array]:
             x = X[:, b]
             if Tt is not None:
                 x = np.matmul(x, Tt, out=self._scratch_like(x) if out is None else out[:, b])
-            loss, F = kernel(b, x, model_of(b))
+            F = self.scratch.array("F", x.shape, x.dtype)
+            weights, v_hat = self.weights[b], self._power(model, b)
+            loss = float(kernel(x, v_hat, weights, self.equal, small, F))
             G = F[0].T @ x[0]  # (8)
             for c in range(1, len(F)):
                 G += F[c].T @ x[c]
@@ -218,16 +223,22 @@ class Shard:
 
     def loss(self, X: Array, model: PowerModel, eps: float) -> Nodes:
         """Loss at X."""
-        model_of, kernel = self._model_of(model), self._loss_kernel(X, eps)
-        return self._sum(lambda b: kernel(b, X[:, b], model_of(b))[:1])
+        kernel, small = kernels("kernels").loss_and_slope_for(self.family), X.dtype.type(eps)
+
+        def loss(b: slice) -> tuple[float]:
+            x = X[:, b]
+            slopes = self.scratch.array("F", x.shape, x.dtype)
+            weights, v_hat = self.weights[b], self._power(model, b)
+            return (float(kernel(x, v_hat, weights, self.equal, small, slopes)),)
+
+        return self._sum(loss)
 
     def curvature(self, X: Array, model: PowerModel, eps: float, exact: bool) -> Nodes:
         """Σ_n f''(x_in) x_jn² at X if exact, and the same with the bound b of (12) for f''."""
-        model_of, small = self._model_of(model), X.dtype.type(eps)
-        kernel = kernels("kernels").curvatures_for(self.family)
+        kernel, small = kernels("kernels").curvatures_for(self.family), X.dtype.type(eps)
 
         def curvatures(b: slice) -> list[Array]:
-            x, v_hat = X[:, b], model_of(b)
+            x, v_hat = X[:, b], self._power(model, b)
             products: list[Array] = []
             B, V = (self.scratch.array(name, x.shape[1:], X.dtype) for name in ("F", "V"))
             for kind in (True, False) if exact else (False,):
@@ -237,30 +248,12 @@ class Shard:
 
         return self._sum(curvatures)
 
-    def _loss_kernel(
-        self, X: Array, eps: float
-    ) -> Callable[[slice, Array, Array], tuple[float, Array]]:
-        """Return a function of a block, its x and its model: the loss, and f'(x) in scratch."""
-        small = X.dtype.type(eps)
-        kernel = kernels("kernels").loss_and_slope_for(self.family)
-
-        def loss_and_slope(b: slice, x: Array, v_hat: Array) -> tuple[float, Array]:
-            F = self.scratch.array("F", x.shape, x.dtype)
-            return float(kernel(x, v_hat, self.weights[b], self.equal, small, F)), F
-
-        return loss_and_slope
-
-    def _model_of(self, model: PowerModel) -> Callable[[slice], Array]:
-        """Return a function that models the power of a block."""
+    def _power(self, model: PowerModel, b: slice) -> Array:
+        """Return the model of the power of a block (n, M); WH is in scratch memory."""
         if not isinstance(model, Factors):
-            return lambda b: model[b]
-        H, Wt = model.H, contiguous(model.W.T)
-
-        def product(b: slice) -> Array:
-            h = H[b]
-            return np.matmul(h, Wt, out=self.scratch.array("WH", (len(h), Wt.shape[1]), H.dtype))
-
-        return product
+            return model[b]
+        h, Wt = model.H[b], model.Wt
+        return np.matmul(h, Wt, out=self.scratch.array("WH", (len(h), Wt.shape[1]), h.dtype))
 
     def _scratch_like(self, x: Array) -> Array:
         """Return scratch memory for the x of a block, of the same kind to compiled code."""
@@ -276,7 +269,7 @@ class Shard:
             tree.add(Node(number, number + 1, list(sums)))
             number += 1
 
-        self.workers.in_order(of_block, self.blocks, add)
+        self.workers.each(of_block, self.blocks, add)
         return tree.nodes
 
 
@@ -288,10 +281,9 @@ def shards_of(
     They share scratch memory: one after the other may compute.
     """
     N, equal, scratch = len(weights), bool((weights == weights[0]).all()), Scratch()
-    shards = []
-    for blocks in stretches_of(len(blocks_of(N)), n_shards):
-        chosen = blocks_of(N)[blocks]
-        own = weights[chosen[0].start : chosen[-1].stop]
+    all_blocks, shards = blocks_of(N), []
+    for blocks in stretches_of(len(all_blocks), n_shards):
+        own = weights[all_blocks[blocks][0].start : all_blocks[blocks][-1].stop]
         shards.append(Shard(N, blocks, own, equal, divergence, workers, scratch))
     return shards
 

@@ -25,8 +25,7 @@ def blocks_of(N: int) -> list[slice]:
     while number < ENOUGH_BLOCKS and N // (2 * number) >= MIN_FRAMES:
         number *= 2
     number = max(number, -(-N // MAX_FRAMES))
-    edges = [N * i // number for i in range(number + 1)]
-    return [slice(a, b) for a, b in itertools.pairwise(edges)]
+    return [slice(N * i // number, N * (i + 1) // number) for i in range(number)]
 
 
 class Node(NamedTuple):
@@ -70,8 +69,8 @@ class Tree:
             if len(nodes) < 2 or nodes[-2].first != first:
                 break  # another shard holds the left half
             right, left = nodes.pop(), nodes.pop()
-            sums = [plus(a, b) for a, b in zip(left.sums, right.sums, strict=True)]
-            nodes.append(Node(left.first, right.end, sums))
+            sums = map(plus, left.sums, right.sums)
+            nodes.append(Node(left.first, right.end, list(sums)))
 
 
 def plus(a: Any, b: Any) -> Any:

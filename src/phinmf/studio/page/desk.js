@@ -14,19 +14,19 @@ import { clock, sentence } from "./words.js";
 
 /** The take that is shown: rows, timeline, transport, and what is done with them. */
 export class Desk {
-  constructor({ actions, player, current, show }) {
-    Object.assign(this, { actions, player, current });
+  constructor({ player, current, show }) {
+    Object.assign(this, { player, current });
     this.element = find(".desk");
     this.views = new Map(); // by key of the take
     this.grouping = new Grouping(this);
     this.rows = new Rows(find(".rows"), {
-      original: () => actions.toggleOriginal(),
+      original: () => current().toggleOriginal(),
       group: () => this.grouping.group(),
       of: (row) => this.grouping.rowActs(row),
     });
     this.timeline = new Timeline(find(".tracks"), player, () => this.rows.mix && this.rows.draw(this.timeline.view));
     this.takes = new Takes(show);
-    this.suggestions = new Suggestions(actions, (name) => this.rows.editName(name));
+    this.suggestions = new Suggestions(current, (name) => this.rows.editName(name));
     this.updateExports = enableExports(current);
     this.grouping.enableDragging(find(".rows"));
     enableKeys(deskKeys(this));
@@ -37,12 +37,12 @@ export class Desk {
   }
 
   enableButtons() {
-    const { actions, player, timeline } = this;
+    const { player, timeline, current } = this;
     const acts = {
-      play: () => player.toggle(), "listen-original": () => actions.toggleOriginal(), loop: () => this.toggleLoop(),
+      play: () => player.toggle(), "listen-original": () => current().toggleOriginal(), loop: () => this.toggleLoop(),
       "zoom-in": () => timeline.zoom(2), "zoom-out": () => timeline.zoom(0.5), "zoom-all": () => timeline.zoom(0),
-      group: () => this.grouping.group(), undo: () => actions.undo(), redo: () => actions.redo(), reset: () => actions.reset(),
-      "move-selected": (event) => this.grouping.moveMenu(event.currentTarget, [...this.current().selected]),
+      group: () => this.grouping.group(), undo: () => current().undo(), redo: () => current().redo(), reset: () => current().reset(),
+      "move-selected": (event) => this.grouping.moveMenu(event.currentTarget, [...current().selected]),
     };
     for (const [name, act] of Object.entries(acts)) onClick(find(`.tracks [data-action=${name}]`), act);
   }
@@ -57,7 +57,7 @@ export class Desk {
     setText(find(".sum"), `${sentence(take.adds_up)} The files are in ${take.folder}.`);
     this.player.open(take);
     this.rows.open(mix);
-    this.rows.update(this.actions.original);
+    this.rows.update();
     this.grouping.lastPicked = null;
     if (!this.views.has(take.key)) this.views.set(take.key, new View(take.length, take.sample_rate));
     const view = this.views.get(take.key);
@@ -83,7 +83,7 @@ export class Desk {
   /** Groups, levels, solos or the selection changed. */
   update(recording, groupsOf) {
     const mix = this.current();
-    this.rows.update(this.actions.original);
+    this.rows.update();
     const shape = JSON.stringify([mix.groups, [...mix.folded]]);
     if (shape !== this.shape) this.rows.draw(this.timeline.view); // levels change no waveform
     this.shape = shape;
@@ -96,7 +96,7 @@ export class Desk {
     find("[data-action=move-selected]").disabled = !chosen;
     find("[data-action=undo]").disabled = !mix.history.canUndo;
     find("[data-action=redo]").disabled = !mix.history.canRedo;
-    setPressed(find("[data-action=listen-original]"), this.actions.original);
+    setPressed(find("[data-action=listen-original]"), mix.listening.original);
   }
 
   // ---- transport -----------------------------------------------------------------------------
@@ -156,7 +156,7 @@ export class Desk {
   clear() {
     const mix = this.current();
     if (this.player.loop) this.toggleLoop();
-    else if (mix.selected.size) this.actions.clearSelection();
-    else this.actions.soloOnly([]);
+    else if (mix.selected.size) mix.clearSelection();
+    else mix.soloOnly([]);
   }
 }

@@ -18,30 +18,30 @@ export class Grouping {
 
   /** What the controls of a row do. */
   rowActs(row) {
-    const { actions } = this.desk;
-    const members = () => this.desk.current().members(row);
+    const mix = () => this.desk.current();
+    const members = () => mix().members(row);
     const id = JSON.stringify(row);
     return {
-      solo: () => actions.toggleSolo(members()),
-      mute: () => actions.toggleMute(members()),
-      gain: (decibels) => actions.setGain(members(), decibels, `gain ${id}`),
-      pan: (pan) => actions.setPan(members(), pan, `pan ${id}`),
-      ended: () => actions.endGesture(),
+      solo: () => mix().toggleSolo(members()),
+      mute: () => mix().toggleMute(members()),
+      gain: (decibels) => mix().setGain(members(), decibels, `gain ${id}`),
+      pan: (pan) => mix().setPan(members(), pan, `pan ${id}`),
+      ended: () => mix().history.endGesture(),
       menu: (event) => this.moveMenu(event.currentTarget, this.taken(row.component)),
-      select: (wanted, range) => this.pick(row.component, wanted, range),
-      fold: () => actions.toggleFold(row.group),
+      select: (selected, range) => this.pick(row.component, selected, range),
+      fold: () => mix().toggleFold(row.group),
       colour: (event) => this.colourMenu(event.currentTarget, row.group),
-      ungroup: () => actions.ungroup(row.group),
+      ungroup: () => mix().ungroup(row.group),
       rename: (input) => this.rename(row.group, input),
       leaveName: (input) => this.leaveName(row.group, input),
     };
   }
 
   /** Select a component, or with Shift all rows from the one that was selected before. */
-  pick(number, wanted, range) {
+  pick(number, selected, range) {
     const rows = this.desk.rows.all.map((row) => Number(row.dataset.component)).filter(Boolean);
     const [a, b] = [rows.indexOf(this.lastPicked), rows.indexOf(number)].sort((x, y) => x - y);
-    this.desk.actions.select(range && a >= 0 ? rows.slice(a, b + 1) : [number], wanted);
+    this.desk.current().select(range && a >= 0 ? rows.slice(a, b + 1) : [number], selected);
     this.lastPicked = number;
   }
 
@@ -52,21 +52,21 @@ export class Grouping {
   }
 
   group(numbers = [...this.desk.current().selected]) {
-    const name = this.desk.actions.group(numbers);
+    const name = this.desk.current().group(numbers);
     if (name) this.desk.rows.editName(name);
   }
 
   drop(numbers, { group, drop, component }) {
-    if (group !== undefined) this.desk.actions.move(numbers, group);
+    if (group !== undefined) this.desk.current().move(numbers, group);
     else if (drop === "new") this.group(numbers);
-    else if (drop === "rest") this.desk.actions.move(numbers, null);
+    else if (drop === "rest") this.desk.current().move(numbers, null);
     else this.dropOn(numbers, Number(component));
   }
 
   /** On a component of a group: into that group. On another one: a new group of both. */
   dropOn(numbers, component) {
     const group = groupOf(this.desk.current().groups, component);
-    if (group) this.desk.actions.move(numbers, group.name);
+    if (group) this.desk.current().move(numbers, group.name);
     else this.group([...numbers, component]);
   }
 
@@ -75,16 +75,16 @@ export class Grouping {
     const { groups } = this.desk.current();
     const what = numbers.length > 1 ? count(numbers.length, "component") : `component ${numbers[0]}`;
     openMenu(anchor, `Move ${what}`, [
-      ...groups.map(({ name, colour }) => ({ text: name, hue: hue(colour), act: () => this.desk.actions.move(numbers, name) })),
+      ...groups.map(({ name, colour }) => ({ text: name, hue: hue(colour), act: () => this.desk.current().move(numbers, name) })),
       { text: "New group", act: () => this.group(numbers) },
-      ...(groups.length ? [{ text: "No group", act: () => this.desk.actions.move(numbers, null) }] : []),
+      ...(groups.length ? [{ text: "No group", act: () => this.desk.current().move(numbers, null) }] : []),
     ]);
   }
 
   colourMenu(anchor, name) {
     const { colour } = named(this.desk.current().groups, name);
     openMenu(anchor, `Colour of group ${name}`, COLOURS.map((text, i) => (
-      { text, hue: hue(i), current: i === colour, act: () => this.desk.actions.recolour(name, i) }
+      { text, hue: hue(i), current: i === colour, act: () => this.desk.current().recolour(name, i) }
     )));
   }
 
@@ -92,7 +92,7 @@ export class Grouping {
   rename(name, input) {
     if (!named(this.desk.current().groups, name)) return true; // it was renamed or undone meanwhile
     const to = input.value.trim();
-    const problem = this.desk.actions.rename(name, input.value);
+    const problem = this.desk.current().rename(name, input.value);
     input.setCustomValidity(problem);
     if (problem) input.reportValidity();
     else if (to !== name) this.desk.rows.focus(this.desk.rows.groups.get(to));

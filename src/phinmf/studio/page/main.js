@@ -1,4 +1,3 @@
-import { Actions } from "./actions.js";
 import { Desk } from "./desk.js";
 import { find, onClick, reveal, setText } from "./dom.js";
 import { gains } from "./levels.js";
@@ -14,6 +13,7 @@ import { clause } from "./words.js";
 
 const state = { recordings: [], takes: new Map(), home: "", gone: false, shown: null, expected: null };
 const mixes = new Map(); // TakeMix by key of the take
+const listening = { original: false };
 
 const current = () => (state.shown ? mixOf(state.shown) : null);
 
@@ -23,17 +23,16 @@ function mixOf(key) {
       "Another tab changed this take meanwhile; its version is shown. Undo brings yours back.",
       { name: "overruled", kind: "info" },
     );
-    mixes.set(key, new TakeMix(state.takes.get(key), changed, overruled));
+    mixes.set(key, new TakeMix(state.takes.get(key), listening, changed, overruled));
   }
   return mixes.get(key);
 }
 
-const actions = new Actions(current, changed);
 const player = new Player(
-  ({ key }) => { const { levels, solos } = mixOf(key); return gains(levels, solos, actions.original); },
+  ({ key }) => { const { levels, solos } = mixOf(key); return gains(levels, solos, listening.original); },
   () => desk.showTransport(),
 );
-const desk = new Desk({ actions, player, current, show });
+const desk = new Desk({ player, current, show });
 const recordings = new Recordings(find(".recordings"), {
   show,
   open: (id) => show(state.recordings.find((recording) => recording.id === id).takes.at(-1).key),
@@ -183,13 +182,12 @@ window.addEventListener("beforeunload", (event) => {
 
 follow(hear, lost);
 
-/** The state of the page, read-only: for tests. */
+/** The page, for tests. */
 window.phinmfStudio = Object.freeze({
-  state, player, actions, desk, uploads,
+  state, player, desk,
   get mix() { return current(); },
   get position() { return player.position; },
   get playing() { return player.playing; },
   get waiting() { return player.waiting; },
-  get gains() { return current() ? gains(current().levels, current().solos, actions.original) : []; },
-  render: (start, count) => player.render(start, count),
+  get gains() { return current() ? gains(current().levels, current().solos, listening.original) : []; },
 });

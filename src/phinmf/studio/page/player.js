@@ -1,13 +1,12 @@
 import { Ahead, stretchOf } from "./ahead.js";
-import { Deck } from "./deck.js";
-import { Mixing, landing, shifted } from "./mixing.js";
+import { landing, shifted } from "./mixing.js";
 import { sound } from "./server.js";
 
 const REST = 400; // milliseconds of pause after which the sound device is left alone
 const SHORTEST = 0.05; // seconds of a loop
 
 /** What a deck must know of a take. */
-const deckOptions = (take) => ({
+export const deckOptions = (take) => ({
   key: take.key, rate: take.sample_rate, channels: take.channels, length: take.length,
   sources: take.components.length + 1, stretch: stretchOf(take),
 });
@@ -213,28 +212,5 @@ export class Player {
 
   updateGains(take = this.take) {
     if (take) this.post({ act: "gains", key: take.key, gains: this.gains(take) });
-  }
-
-  // ---- for tests -----------------------------------------------------------------------------
-
-  /** Left and right of what would be heard from a sample on, computed instead of played. */
-  async render(start, count) {
-    const { take, loop } = this;
-    const deck = new Deck(deckOptions(take));
-    const mixing = new Mixing(deck);
-    Object.assign(mixing, { position: start, loop, playing: true, envelope: 1 });
-    deck.targets.set(this.gains(take));
-    deck.settle();
-    const ahead = new Ahead(take);
-    const [left, right] = [new Float32Array(count), new Float32Array(count)];
-    for (let at = 0; at < count; at += 128) {
-      for (const from of ahead.next(mixing.position, loop).slice(0, 3)) {
-        if (deck.at(from)) continue;
-        const found = await sound(take.id, from, Math.min(deck.stretch, take.length - from));
-        deck.add(from, found.count, found.samples);
-      }
-      mixing.process(left.subarray(at, at + 128), right.subarray(at, at + 128));
-    }
-    return [left, right];
   }
 }

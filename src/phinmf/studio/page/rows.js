@@ -58,8 +58,9 @@ export class Rows {
 
   // ---- what the mix says ---------------------------------------------------------------------
 
-  update(original) {
+  update() {
     const { mix } = this;
+    const { original } = mix.listening;
     for (const name of this.groups.keys()) {
       if (!mix.groups.some((group) => group.name === name)) this.groups.delete(name);
     }

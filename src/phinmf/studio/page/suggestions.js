@@ -5,15 +5,15 @@ import { list } from "./words.js";
 /** Components that come and go together: one suggestion at a time, to be taken or refused. */
 export class Suggestions {
   /**
-   * @param actions what can be done with a take
-   * @param taken function to call with the name of a group that was made
+   * @param current function that returns the TakeMix that is shown
+   * @param grouped function to call with the name of a group that was made
    */
-  constructor(actions, taken) {
+  constructor(current, grouped) {
     this.element = find(".suggestion");
-    this.actions = actions;
+    this.current = current;
     this.numbers = [];
     onClick(find("[data-action=listen]", this.element), () => this.listen());
-    onClick(find("[data-action=accept-suggestion]", this.element), () => taken(actions.group(this.numbers)));
+    onClick(find("[data-action=accept-suggestion]", this.element), () => grouped(current().group(this.numbers)));
     onClick(find("[data-action=refuse-suggestion]", this.element), () => this.refuse());
   }
 
@@ -36,7 +36,7 @@ export class Suggestions {
 
   /** Hear these components alone, or all again. */
   listen() {
-    this.actions.soloOnly(this.heard(this.actions.current()) ? [] : this.numbers);
+    this.current().soloOnly(this.heard(this.current()) ? [] : this.numbers);
   }
 
   heard({ solos }) {
@@ -44,10 +44,10 @@ export class Suggestions {
   }
 
   refuse() {
-    const mix = this.actions.current();
+    const mix = this.current();
     remember(key(mix.take, this.numbers));
     if (this.heard(mix)) this.listen();
-    else this.actions.changed();
+    else mix.changed();
   }
 }
 

@@ -35,6 +35,18 @@ export function resolved(levels, solos) {
   return levels.map((level, i) => ({ ...level, muted: !sounds(i + 1, levels, solos) }));
 }
 
+/** Solos after a click on the button of some components: all of them, or if all were, none. */
+export function toggledSolos(solos, numbers) {
+  const others = [...solos].filter((number) => !numbers.includes(number));
+  return new Set(numbers.every((number) => solos.has(number)) ? others : [...others, ...numbers]);
+}
+
+/** Levels after a click on the button that mutes some components. */
+export function toggledMutes(levels, numbers) {
+  const muted = !numbers.every((number) => levels[number - 1].muted);
+  return adjusted(levels, numbers, () => ({ muted }));
+}
+
 /** Change the levels of some components. */
 export function adjusted(levels, numbers, change) {
   return levels.map((level, i) => (numbers.includes(i + 1) ? { ...level, ...change(level) } : level));

@@ -1,4 +1,4 @@
-"""The bodies of requests: JSON that is exactly what it should be, or one sentence."""
+"""What a page asks for: JSON that is exactly what it should be, and why a request is refused."""
 
 from __future__ import annotations
 
@@ -6,15 +6,29 @@ import json
 from dataclasses import dataclass
 from typing import TypeVar
 
-from phinmf.studio.refusals import Refusal
 from phinmf.unmixing import typed_json
 from phinmf.unmixing.mix import Group, Level, Mix
 
 T = TypeVar("T")
 
 
+class Refusal(ValueError):
+    """A request that is not carried out: a sentence for the listener, and a status of HTTP."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class NotFound(Refusal):
+    """The request names something that does not exist."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, 404)
+
+
 @dataclass(frozen=True)
-class MixAsked:
+class MixRequest:
     """Groups and levels to be saved, and the revision that they change."""
 
     revision: int
@@ -27,7 +41,7 @@ class MixAsked:
 
 
 @dataclass(frozen=True)
-class TakeAsked:
+class TakeRequest:
     """How to unmix a recording again."""
 
     n_components: int | str
@@ -37,14 +51,14 @@ class TakeAsked:
 
 
 @dataclass(frozen=True)
-class ExportAsked:
-    """What to take away."""
+class ExportRequest:
+    """What to take away; `levels` are those of the page, which may not be saved yet."""
 
     kind: str
     levels: list[Level] | None = None
 
 
-def asked(kind: type[T], body: bytes) -> T:
+def parsed(kind: type[T], body: bytes) -> T:
     """Read JSON as a dataclass; anything else is refused."""
     try:
         return typed_json.parse(kind, json.loads(body))

@@ -1,4 +1,4 @@
-/** The keyboard: which key does what. */
+/** The keyboard: when a key does what. */
 
 const MOVES_ITSELF = /^(Arrow|Home|End|Page)/; // keys that a fader or a list uses
 
@@ -11,16 +11,16 @@ export function enableKeys(acts) {
     const { target } = event;
     const writing = target.closest?.("input[type=text], input[type=number], select, textarea");
     if (writing) return;
-    if (MOVES_ITSELF.test(event.key) && target.closest?.("input[type=range]")) return; // it moves that fader
+    if (MOVES_ITSELF.test(event.key) && target.closest?.("[type=range], [type=radio]")) return; // it moves that
     if ((event.key === " " || event.key === "Enter") && target.closest?.("button, a, summary, [type=checkbox]")) return;
-    const act = find(event, acts);
+    const act = actOf(event, acts);
     if (!act) return;
     event.preventDefault();
     act();
   });
 }
 
-function find({ key, code, ctrlKey, metaKey, shiftKey, repeat }, acts) {
+function actOf({ key, code, ctrlKey, metaKey, shiftKey, repeat }, acts) {
   const letter = key.length === 1 ? key.toLowerCase() : key;
   if (ctrlKey || metaKey) {
     if (letter === "z") return shiftKey ? acts.Z : acts.z;

@@ -1,0 +1,226 @@
+"""Work in the background: unmixings, one at a time, and an urgent one beside it.
+
+Invariants: a job is waiting, running, cancelling, failed or done, and only the worker that took it
+ends it once it runs. Whatever a job does, its worker goes on with the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from phinmf.audio.files import Excerpt
+from phinmf.audio.sources import ArraySource
+from phinmf.errors import explained
+from phinmf.studio.home import title_of
+from phinmf.unmix_file import Request, unmix_file
+from phinmf.unmixing.learn import learn
+from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.progress import CHECKING, LEARNING, SEPARATING
+from phinmf.unmixing.separate import ArraySink, separate
+
+POLITE = 10  #: how much a long job gives way to playing and to the browser
+READS = "Reading the recording"
+FINISHES = "Putting them in their place"
+DOING = {
+    LEARNING: "Learning which sounds it is made of",
+    SEPARATING: "Writing the components",
+    CHECKING: "Checking that they add up",
+}
+
+
+class Cancelled(Exception):
+    """The user has cancelled a job, or the studio ends."""
+
+
+class Job:
+    """One unmixing; it says what it is doing, and can be cancelled at any moment."""
+
+    def __init__(
+        self,
+        id: str,
+        recording: Excerpt,
+        options: UnmixOptions,
+        place: Callable[[Job, Path], object],
+        *,
+        folder: str,
+        carry_from: str | None = None,
+        urgent: bool = False,
+    ) -> None:
+        self.id = id
+        self.recording = recording
+        self.options = options
+        self.place = place  #: moves the finished folder to where it belongs
+        self.folder = folder  #: name of the folder of the take
+        self.carry_from = carry_from  #: take whose groups are carried over
+        self.urgent = urgent  #: whether it comes before those that are not
+        self.status = "waiting"
+        self.doing = READS
+        self.message: str | None = None  #: why it failed
+        self.share = 0.0  #: of what it is doing, that is done
+        self.cancelled = threading.Event()
+
+    def state(self) -> dict[str, object]:
+        """Return what the page shows of it."""
+        return {
+            "id": self.id,
+            "take_name": title_of(self.folder),
+            "doing": self.doing,
+            "share": round(self.share, 4),
+            "state": self.status,
+            "message": self.message,
+        }
+
+    def run(self, workplace: Path) -> None:
+        """Unmix into a folder inside `workplace`, and hand it on."""
+        self.check()
+        folder = workplace / self.folder
+        request = Request(self.recording, Output(folder), self.options, page=False)
+        unmix_file(request, progress=self.show)
+        self.check()
+        self.doing, self.share = FINISHES, 0.0
+        self.place(self, folder)
+
+    def check(self) -> None:
+        """Raise Cancelled if the job is to end."""
+        if self.cancelled.is_set():
+            raise Cancelled
+
+    def show(self, stage: str, share: float) -> None:
+        """Set what is being done, or raise Cancelled."""
+        self.check()
+        self.doing, self.share = DOING[stage], share
+
+
+class Queue:
+    """Does jobs in the order they came.
+
+    Urgent ones, whose user waits for the first sound, do not wait for a long one that runs; no
+    long one begins as long as there are urgent ones.
+    """
+
+    def __init__(
+        self,
+        workplace: Callable[[], AbstractContextManager[Path]],
+        changed: Callable[[], object],
+    ) -> None:
+        self._jobs: dict[str, Job] = {}  #: in the order they came; failed ones until dismissed
+        self._workplace = workplace  #: a new folder for unfinished work, removed afterwards
+        self._changed = changed
+        self._closing = False
+        self._numbers = count(1)
+        self._news = threading.Condition()
+        self._threads: list[threading.Thread] = []
+
+    def start(self, first: Callable[[], object]) -> None:
+        """Begin to work; `first` is done before any urgent job."""
+        for work in ((True, first), (False, yield_to_others)):
+            thread = threading.Thread(target=self._work, args=work, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def next_id(self) -> str:
+        """Return an id that no job had."""
+        return f"j{next(self._numbers)}"
+
+    def add(self, job: Job) -> None:
+        """Let a job wait for its turn."""
+        with self._news:
+            self._jobs[job.id] = job
+            self._news.notify_all()
+        self._changed()
+
+    def cancel(self, id: str) -> bool:
+        """Cancel a job or dismiss a failed one; return whether there is such a job."""
+        with self._news:
+            job = self._jobs.get(id)
+            if job is None:
+                return False
+            job.cancelled.set()
+            if job.status in ("running", "cancelling"):
+                job.status = "cancelling"
+            else:
+                self._end(job, None)
+        self._changed()
+        return True
+
+    def working(self) -> bool:
+        """Whether a job runs, so that the share that is done changes all the time."""
+        with self._news:
+            return any(job.status in ("running", "cancelling") for job in self._jobs.values())
+
+    def close(self) -> None:
+        """Cancel all jobs and wait until those that run have ended."""
+        with self._news:
+            self._closing = True
+            self._news.notify_all()
+            ids = list(self._jobs)
+        for id in ids:
+            self.cancel(id)
+        for thread in self._threads:
+            thread.join()
+
+    def _next(self, urgent: bool) -> Job | None:
+        """Wait for a job; None if the studio ends."""
+        with self._news:
+            while not self._closing:
+                unfinished = [job for job in self._jobs.values() if job.status != "failed"]
+                hold = not urgent and any(job.urgent for job in unfinished)
+                for job in unfinished:
+                    if job.status == "waiting" and job.urgent == urgent and not hold:
+                        job.status = "running"
+                        return job
+                self._news.wait()
+        return None
+
+    def _work(self, urgent: bool, first: Callable[[], object]) -> None:
+        """Do one job after the other."""
+        with suppress(Exception):  # if it is serious, the first job says so
+            first()
+        while (job := self._next(urgent)) is not None:
+            self._changed()
+            failure = self._do(job)
+            with self._news:
+                self._end(job, failure)
+            self._changed()
+
+    def _do(self, job: Job) -> str | None:
+        """Do one job; return why it failed, if it did."""
+        inside = ""
+        try:
+            with self._workplace() as workplace:
+                inside = f"{workplace}{os.sep}"
+                job.run(workplace)
+        except Exception as error:
+            return None if job.cancelled.is_set() else explained(error).replace(inside, "")
+        return None
+
+    def _end(self, job: Job, failure: str | None) -> None:
+        """Forget a job, or keep the reason why it failed; others may begin now."""
+        if failure is None:
+            job.status = "done"
+            del self._jobs[job.id]
+        else:
+            job.status, job.message = "failed", failure
+        self._news.notify_all()
+
+
+def yield_to_others() -> None:
+    """Let this thread, and those it starts, compute only what others leave; only Linux can."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), POLITE)
+
+
+def warm_up() -> None:
+    """Import and compile what unmixing needs: unmix a moment of noise, which takes a second."""
+    noise = np.random.default_rng(0).standard_normal((4000, 2)) / 10
+    source = ArraySource(noise, 8000)
+    model = learn(source, UnmixOptions(n_components=2, window=64, seed=0))
+    separate(source, model, ArraySink(2, source, np.float32), dtype=np.float32)
