@@ -34,7 +34,6 @@ const player = new Player(
 );
 const desk = new Desk({ player, current, show });
 const recordings = new Recordings(find(".recordings"), {
-  show,
   open: (id) => show(state.recordings.find((recording) => recording.id === id).takes.at(-1).key),
   dismiss: (id) => dismissJob(id).catch((error) => notice(error.message, { name: `job ${id}` })),
 });
