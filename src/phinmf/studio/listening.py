@@ -36,8 +36,10 @@ class OpenTake:
         try:
             self.original = self.recording()
             self.components = [
-                self.stack.enter_context(files.opened(ownership.inside(take.folder, one.file)))
-                for one in take.record.components
+                self.stack.enter_context(
+                    files.opened(ownership.inside(take.folder, component.file))
+                )
+                for component in take.record.components
             ]
         except BaseException:
             self.stack.close()
@@ -65,7 +67,7 @@ class OpenTake:
         with self.lock:
             if self.closed:
                 return None
-            for done in [readers.submit(one) for one in work]:
+            for done in [readers.submit(read) for read in work]:
                 done.result()
         if self.original is None:
             out[1:].sum(axis=0, dtype=np.float64, out=out[0])

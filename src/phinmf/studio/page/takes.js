@@ -80,14 +80,14 @@ export class Takes {
 
   async ask() {
     const { how, n_components: number, window: length, seed } = this.form.elements;
-    const wanted = {
+    const options = {
       n_components: how.value === "auto" ? "auto" : Number(number.value),
       window: length.value, seed: Number(seed.value), carry_from: this.shown.id,
     };
     const problem = find(".problem", this.form);
     problem.hidden = true;
     try {
-      await unmixAgain(this.recording.id, wanted);
+      await unmixAgain(this.recording.id, options);
       this.toggleForm(false);
       seed.value = Number(seed.value) + 1;
     } catch (error) {
