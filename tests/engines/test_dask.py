@@ -139,7 +139,7 @@ def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(tmp_path):
     expected = tl_nmf(Y, engine="compiled", **HOW | {"max_iter": 12})
     chunked = da.from_array(Y, chunks=(-1, -1, 777))
     same(tl_nmf(chunked, **how), expected)
-    with pytest.raises(ValueError, match="another run: its frames"):
+    with pytest.raises(ValueError, match="another array of frames"):
         tl_nmf(chunked * 2 + 1, **how)
 
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array
-from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import Method, Options
+from phinmf.algorithm.options import Anneal, Method, Options
 from phinmf.algorithm.subspace import Subspace
 from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of
@@ -96,7 +95,7 @@ class Fits:
             return replace(result, Phi=exactly_orthogonal(result.Phi, np.float64))
         return replace(result, Phi=self.few.in_double(result.Phi))
 
-    def pooled(self, W: Array) -> Array:
+    def pooled(self, W: AnyArray) -> AnyArray:
         """Return W with a common row for the atoms that hold next to nothing."""
         return W if self.few is None else self.few.pooled(W, OWN_ROWS)
 

@@ -6,7 +6,9 @@ the bits agree, in memory and on disk. H is always in memory, and replaced as a 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -16,12 +18,13 @@ from phinmf.arrays import with_separate_channels
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence, Penalty
-from phinmf.engines.activations import Activations, as_array
 from phinmf.engines.base import (
+    Activations,
     DictionarySums,
     Engine,
     Evaluation,
     Objective,
+    as_array,
     links_among,
     links_of,
 )
@@ -88,7 +91,9 @@ class CompiledEngine(Engine):
 
     def _in_memory(self, Y: Array) -> FrameStore:
         """Hold frames (C, N, M), or their products with the atoms."""
-        (shard,) = shards_of(self.weights, self.divergence, self.workers)
+        w, equal = self.weights, bool((self.weights == self.weights[0]).all())
+        blocks = slice(0, self.n_blocks)
+        shard = Shard(self.shape[2], blocks, w, equal, self.divergence, self.workers)
         Y = with_separate_channels(Y)
         if self.atoms is not None:
             Y = shard.rotated(Y, self.atoms)
@@ -206,44 +211,65 @@ def joined(rows: list[Array]) -> Array:
     return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
 
-class CompiledObjective(Objective):
-    """L(TΦ) as a sum over blocks: v̂ is computed block by block and never held as a whole."""
+class ShardsObjective(Objective):
+    """L(TΦ) as a sum of what the shards of an engine return."""
 
-    def __init__(self, engine: CompiledEngine, model: PowerModel, eps: float) -> None:
-        """Use a model of the power of all frames."""
-        self.engine = engine
+    def __init__(self, engine: Engine, eps: float) -> None:
         self.algebra = engine.algebra
-        self.model = model
+        self.n_channels = engine.shape[0]
         self.eps = eps
         self._bound: Array | None = None  #: what `bound` returns next, computed by `curvature`
 
+    @abstractmethod
+    def sums(self, method: Callable[..., Nodes], *arguments: object) -> list[Any]:
+        """Add up what a method of every shard returns for its X and the model of its power."""
+
+    @abstractmethod
+    def sums_at(self, T: Array | None) -> list[Any]:
+        """Add up what `Shard.evaluate` returns, and remember TX for `move`."""
+
     def evaluate(self, T: Array | None = None) -> Evaluation:
         self.evaluations += 1
-        memory = None if T is None else self.engine.frames.trial_memory()
-        loss, G = self._sum(Shard.evaluate, T, memory)
-        if T is not None:
-            self.engine.frames.trial = T
-        G /= G.dtype.type(self.engine.shape[0])
+        loss, G = self.sums_at(T)
+        G /= G.dtype.type(self.n_channels)
         return Evaluation(float(loss), G)
 
     def loss(self) -> float:
-        return float(self._sum(Shard.loss)[0])
+        return float(self.sums(Shard.loss)[0])
 
     def move(self, T: Array) -> None:
         self._bound = None
-        self.engine.frames.move(T)
 
     def bound(self) -> Array:
         bound, self._bound = self._bound, None
-        return self._sum(Shard.curvature, False)[0] if bound is None else bound
+        return self.sums(Shard.curvature, False)[0] if bound is None else bound
 
     def curvature(self) -> Array:
-        exact, self._bound = self._sum(Shard.curvature, True)  # solvers need both
+        exact, self._bound = self.sums(Shard.curvature, True)  # solvers need both
         return exact
 
-    def _sum(self, method: Callable[..., Nodes], *arguments: object) -> list[Array]:
-        """Add up what a method of every shard returns for its X and the model of its power."""
+
+class CompiledObjective(ShardsObjective):
+    """The model of the power is computed block by block and never held as a whole."""
+
+    def __init__(self, engine: CompiledEngine, model: PowerModel, eps: float) -> None:
+        """Use a model of the power of all frames."""
+        super().__init__(engine, eps)
+        self.engine, self.model = engine, model
+
+    def sums(self, method: Callable[..., Nodes], *arguments: object) -> list[Any]:
         nodes: Nodes = []
         for shard, X in self.engine.frames.transformed():
             nodes += method(shard, X, rows_of(self.model, shard.frames), self.eps, *arguments)
         return total(self.engine.n_blocks, nodes)
+
+    def sums_at(self, T: Array | None) -> list[Any]:
+        memory = None if T is None else self.engine.frames.trial_memory()
+        sums = self.sums(Shard.evaluate, T, memory)
+        if T is not None:
+            self.engine.frames.trial = T
+        return sums
+
+    def move(self, T: Array) -> None:
+        super().move(T)
+        self.engine.frames.move(T)

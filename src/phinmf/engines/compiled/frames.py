@@ -14,7 +14,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 from phinmf._types import Array
-from phinmf.engines.compiled.shard import Shard, room_for
+from phinmf.arrays import room_for_frames
+from phinmf.engines.compiled.shard import Shard
 
 
 class FrameStore(ABC):
@@ -88,7 +89,7 @@ class FramesInMemory(FrameStore):
     def trial_memory(self) -> Array:
         self.trial = None
         if self._spare is None:
-            self._spare = room_for(self.Y.shape, self.Y.dtype)
+            self._spare = room_for_frames(self.Y.shape, self.Y.dtype)
         return self._spare
 
     def _replace_X(self, X: Array) -> None:
