@@ -155,15 +155,15 @@ class UnmixModel:
         return replace(model, Phi=exactly_orthogonal(model.Phi, np.float64))  # parts then add up
 
 
-def model_for(given: UnmixModel | str | os.PathLike[str], sample_rate: int) -> UnmixModel:
+def model_for(source: UnmixModel | str | os.PathLike[str], sample_rate: int) -> UnmixModel:
     """Return a model, or the one in a file, for a recording of this sampling rate."""
-    if isinstance(given, UnmixModel):
-        model, name = given, "the model"
-    elif isinstance(given, (str, os.PathLike)):
-        model, name = UnmixModel.load(given), str(given)
+    if isinstance(source, UnmixModel):
+        model, name = source, "the model"
+    elif isinstance(source, (str, os.PathLike)):
+        model, name = UnmixModel.load(source), str(source)
     else:
         raise TypeError(
-            f"model is {type(given).__name__}, but the model of an unmixing or the path of one is"
+            f"model is {type(source).__name__}, but the model of an unmixing or the path of one is"
             ' needed: pass u.model, or a path such as "out/song/model.npz"'
         )
     if model.sample_rate != sample_rate:
