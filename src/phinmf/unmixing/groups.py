@@ -15,10 +15,10 @@ from phinmf._types import Array
 from phinmf.fit.automatic import AUTO
 from phinmf.unmixing import ownership
 from phinmf.unmixing.clustering import divide
+from phinmf.unmixing.folder import check_names, group_files
 from phinmf.unmixing.mix import COLOURS, REST, Group, Mix, check_groups, folded
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.placing import exchange
-from phinmf.unmixing.planning import check_names, group_files
 from phinmf.unmixing.record import FolderRecord, GroupRecord
 from phinmf.unmixing.sums import component_sounds, format_of, write_sums
 
