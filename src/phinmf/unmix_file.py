@@ -47,21 +47,9 @@ class Request:
 def unmix_file(
     request: Request, callback: Callback | None = None, progress: Progress = no_progress
 ) -> FolderRecord:
-    """Unmix a sound file into a folder.
+    """Unmix a sound file into a folder, and return what its result.json says.
 
-    Parameters
-    ----------
-    request : Request
-        What to do.
-    callback : callable, optional
-        Called with a `State` after each outer iteration; stops learning by returning True.
-    progress : callable
-        Called with the stage and the share of it that is done.
-
-    Returns
-    -------
-    FolderRecord
-        What result.json says.
+    The callback gets a `State` after each outer iteration, and stops learning by returning True.
     """
     recording, output, options = request.recording, request.output, request.options
     saved = None

@@ -74,35 +74,16 @@ def write_folder(
 ) -> FolderRecord:
     """Separate a recording into an empty folder.
 
-    The recording is read twice: to separate it, and to compare it with what was written.
-
-    Parameters
-    ----------
-    folder : path
-        The empty folder, which will be called `output.folder`.
-    source : Source
-        The recording.
-    model : UnmixModel
-        What was learned.
-    output : Output
-        Names and format of the files.
-    origin : Origin
-        What the record says about the recording and the model.
-    n_threads : int, optional
-        Number of threads; by default all processors.
-    progress : callable
-        Called with the stage and the share of it that is done.
-
-    Returns
-    -------
-    FolderRecord
-        What result.json says; the strongest component is the first.
+    The recording is read twice: to separate it, and to compare it with what was written. `folder`
+    will be called `output.folder`; the record that is returned names the strongest component first.
     """
     start = time.perf_counter()
     sample_format = format_of(output, source, origin.sample_format)
     names = component_files(output, model.K, sample_format)
     unsorted = [folder / f".{k}{sample_format.suffix}" for k in range(model.K)]
-    stems, H = write_components(unsorted, source, model, output, origin, n_threads, progress)
+    stems, H = write_components(
+        unsorted, sample_format, source, model, output, origin, n_threads, progress
+    )
     written = time.perf_counter()
     overview = Overview(model.K, source.length)
     measured = measure(
@@ -151,6 +132,7 @@ def write_folder(
 
 def write_components(
     paths: list[Path],
+    sample_format: SampleFormat,
     source: Source,
     model: UnmixModel,
     output: Output,
@@ -159,7 +141,6 @@ def write_components(
     progress: Progress,
 ) -> tuple[Stems, Array]:
     """Write the components in the order of the model; return the files, and the activations."""
-    sample_format = format_of(output, source, origin.sample_format)
     fine = sample_format.subtype in ("DOUBLE", "PCM_32")
     stems = Stems(
         paths, sample_format, source.sample_rate, source.channels,
