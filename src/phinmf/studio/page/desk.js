@@ -65,9 +65,9 @@ export class Desk {
     if (before?.recording === take.recording) view.showAs(this.timeline.view, before.first_sample - take.first_sample);
     this.timeline.open(view, take);
     try {
-      const found = await overview(take.id);
+      const peaks = await overview(take.id);
       if (this.rows.mix !== mix) return;
-      this.rows.setOverview(found);
+      this.rows.setOverview(peaks);
       this.rows.draw(this.timeline.view);
     } catch (error) {
       notice(`The waveforms cannot be shown: ${error.message}`, { name: "overview" });

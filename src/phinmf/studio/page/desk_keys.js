@@ -54,7 +54,7 @@ export function deskKeys(desk) {
     }),
     v: withRow((mix, numbers, row) => {
       const anchor = row?.component ? find(`[data-component="${row.component}"] .handle`) : find("[data-action=move-selected]");
-      desk.grouping.moveMenu(anchor, row?.component ? desk.grouping.taken(row.component) : numbers);
+      desk.grouping.moveMenu(anchor, row?.component ? desk.grouping.movedWith(row.component) : numbers);
     }),
     n: withGroup((mix, name) => rows.editName(name)),
     f: withGroup((mix, name) => { mix.toggleFold(name); rows.focus(rows.groups.get(name)); }),
