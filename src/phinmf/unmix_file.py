@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from phinmf.arrays.precision import torch_device
 from phinmf.audio.files import Excerpt
 from phinmf.audio.many_files import lazy_frames
-from phinmf.fit.devices import torch_device
 from phinmf.report.folder import write_report
 from phinmf.result import Callback
 from phinmf.unmixing import groups as groupings

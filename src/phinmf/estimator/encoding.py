@@ -15,12 +15,12 @@ from phinmf._types import AnyArray, Array
 from phinmf.arrays.lazy import dask, is_lazy
 from phinmf.arrays.lazy import rows as lazy_rows
 from phinmf.estimator.parameters import Parameters
-from phinmf.fit.devices import ComputeDevice, check_processor
+from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames, encode
 from phinmf.fit.prediction import Learned, Prediction, predict
 
 #: Options that the activations of new frames depend on.
-ENCODING = ("divergence", "sparsity", "smoothness", "floor", "engine", "n_threads")
+ENCODING = ("divergence", "sparsity", "smoothness", "floor", "engine", "device", "n_threads")
 
 
 def encoded(
@@ -46,6 +46,7 @@ def encoded(
             weights=weights,
             engine=engine,
             n_threads=n_threads or options.n_threads,
+            device=options.device,
         )
         return moved_back(frames, device)
 
@@ -76,7 +77,6 @@ def moved_back(frames: EncodedFrames, device: ComputeDevice) -> EncodedFrames:
 
 def encoded_lazily(estimator: Parameters, X: AnyArray) -> Any:
     """Return the activations of a dask array as a dask array, computed chunk by chunk on demand."""
-    check_processor("X", estimator.device)
     K = estimator.n_components_
     fitted = copy.copy(estimator)  # so that a later fit does not change it
     fitted.callback = None  # it may not be possible to send it to a worker

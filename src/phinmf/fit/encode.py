@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from phinmf import arrays
-from phinmf._types import AnyArray, Array, Mask
+from phinmf._types import AnyArray, Array, Device, Mask
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
@@ -52,6 +52,7 @@ def encode(
     links: Mask | None = None,
     engine: str = "auto",
     n_threads: int | None = None,
+    device: Device = None,
 ) -> EncodedFrames:
     """Compute the activations of frames Y (C, M, N) for a Φ, a W and the scale of their fit.
 
@@ -77,14 +78,21 @@ def encode(
             Y[:, :, loud], Phi, W, scale=scale, penalty=penalty, floor=floor,
             divergence=divergence, weights=None if weights is None else weights[mask],
             links=links_among(mask, np.ones(len(mask), bool) if links is None else links),
-            engine=engine, n_threads=n_threads,
+            engine=engine, n_threads=n_threads, device=device,
         )  # fmt: skip
         H[:, loud] = encoded.H
         return encoded._replace(H=H).times(weight_unit)
     unit = to_unit_power(Y, scale, float(level.largest.max()))
     columns, s = normalise(arrays.cast(W, np.float64))
     with engine_for(
-        engine, unit, divergence, n_threads, weights, links, smoothness=penalty.smoothness
+        engine,
+        unit,
+        divergence,
+        n_threads,
+        weights,
+        links,
+        smoothness=penalty.smoothness,
+        device=device,
     ) as frames:
         frames.rotate(Phi)
         frames.set_activations(flat_activations(frames.powers(), len(W), W.shape[1], penalty))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from phinmf import arrays
-from phinmf._types import AnyArray, Array, Mask
+from phinmf._types import AnyArray, Array, Device, Mask
 from phinmf.arrays.lazy import current_client, is_lazy
 from phinmf.divergences import COMPILED, DIVERGENCES, Divergence
 from phinmf.engines import ENGINES, Engine
 from phinmf.engines.compiled.engine import NOT_IN_MEMORY
 from phinmf.engines.compiled.on_disk import shards_needed
+from phinmf.engines.dask import DaskEngine
 from phinmf.solvers import Solver
 
 
@@ -21,6 +22,7 @@ def engine_for(
     links: Mask | None = None,
     solver: Solver | None = None,
     smoothness: float = 0.0,
+    device: Device = None,
 ) -> Engine:
     """Return the engine of this name on these frames; "auto" is the first that serves them.
 
@@ -65,6 +67,12 @@ def engine_for(
         raise ValueError(
             f"engine {name!r} does not compute this divergence, only {compiled}: use {instead}"
         )
+    if name != "dask" and not arrays.is_tensor(Y) and str(device or "cpu") != "cpu":
+        raise ValueError(
+            f"device is {str(device)!r}, but a dask array is computed on other devices only by the"
+            " workers of a cluster: make a distributed.Client first, leave device out, or pass an"
+            " array of NumPy or a tensor"
+        )
     if smoothness and name == "dask":
         raise ValueError(
             "smoothness is set, which needs all frames in the memory of one process, but they are"
@@ -73,4 +81,6 @@ def engine_for(
         )
     if smoothness and lazy and shards_needed(Y.shape, Y.dtype, None) > 1:
         raise ValueError(NOT_IN_MEMORY)
+    if name == "dask":
+        return DaskEngine(Y, divergence, n_threads, weights, links, device)
     return ENGINES[name](Y, divergence, n_threads, weights, links)

@@ -105,7 +105,7 @@ class Problem:
         seed = None if checkpoint is None else seed_of(random_state)
         with engine_for(
             options.engine, data.Y, options.divergence, options.n_threads, data.weights,
-            data.links, options.solver, options.smoothness,
+            data.links, options.solver, options.smoothness, options.device,
         ) as engine:  # fmt: skip
             model = Model(engine, options.penalty, fixed=self.initial.fixed)
             rng_Phi, rng_W, rng_sample = checks.generators(random_state, 3)

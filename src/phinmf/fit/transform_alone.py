@@ -66,7 +66,12 @@ def learned_transform(
         scaling.check_entries(Phi, Y, learned=True)
     start = Iterate(Phi, arrays.zeros((M, 0), Y), arrays.zeros((0, Y.shape[2]), Y))
     with engine_for(
-        options.engine, Y, options.divergence, options.n_threads, solver=options.solver
+        options.engine,
+        Y,
+        options.divergence,
+        options.n_threads,
+        solver=options.solver,
+        device=options.device,
     ) as engine:
         model = Model(engine, options.penalty, V_hat)
         schedule = data.schedule(options, n_atoms=number)

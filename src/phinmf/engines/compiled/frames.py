@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 from phinmf._types import Array
-from phinmf.engines.compiled.shard import Shard, room_for
+from phinmf.engines.compiled.shard import Shard
 
 
 class FrameStore(ABC):
@@ -88,7 +88,7 @@ class FramesInMemory(FrameStore):
     def trial_memory(self) -> Array:
         self.trial = None
         if self._spare is None:
-            self._spare = room_for(self.Y.shape, self.Y.dtype)
+            self._spare = self.shard.room(self.Y)
         return self._spare
 
     def _replace_X(self, X: Array) -> None:
