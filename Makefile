@@ -36,7 +36,7 @@ format: $(VENV)/.lint  ## Correct what the linter can correct by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test-all  ## Run all benchmarks and print the tables of the documentation (hours)
+bench: $(VENV)/.test-all  ## Run all benchmarks and print the tables of the documentation (40 minutes)
 	set -e; for script in $(MEASURED); do $(BIN)/python $$script; done
 	$(BIN)/python docs/make_demo.py
 

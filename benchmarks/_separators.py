@@ -26,18 +26,11 @@ class Setting(NamedTuple):
 
     window: float = 0.04
     sparsity: float = DEFAULT_SPARSITY
-    start: float = 3e-4  #: first floor of the annealing; 0 does not anneal
+    start: float = 3e-4  #: first floor of the annealing
     length: int = 6
     max_iter: int = 9
-    divergence: str = "itakura-saito"
-    from_dct: bool = True  #: W and H start from the NMF in the DCT, not at random
     learn: bool = True  #: False keeps the DCT
-    n_atoms: float | int | None = None  #: atoms that are learned; None: as is the default
-
-    @property
-    def atoms(self) -> dict[str, Any]:
-        """The option that says how many atoms are learned."""
-        return {} if self.n_atoms is None else {"n_atoms": self.n_atoms}
+    n_atoms: float | int | None = None  #: atoms that `unmix` learns; None: all
 
 
 class Mixture(NamedTuple):
@@ -70,26 +63,19 @@ def even(seconds: float, rate: int) -> int:
 
 def in_the_dct(mixture: Mixture, setting: Setting, seed: int) -> Separation:
     """The same fits and schedules, but the DCT stays."""
-    return learned(mixture, setting._replace(learn=False, n_atoms=None), seed)
+    return learned(mixture, setting._replace(learn=False), seed)
 
 
 def learned(mixture: Mixture, setting: Setting, seed: int) -> Separation:
     """Learning starts from the NMF in the DCT, whose seconds are included."""
     Y, K = mixture.frames, mixture.K
     how: dict[str, Any] = {"sparsity": setting.sparsity, "random_state": seed, "floor": FLOOR}
-    before = 0.0
-    if setting.from_dct:
-        first, before = _fit_in_the_dct(Y, K, setting.sparsity, seed)
-        how |= {"W": first.W, "H": first.H}
+    first, before = _fit_in_the_dct(Y, K, setting.sparsity, seed)
+    how |= {"W": first.W, "H": first.H}
     if not setting.learn:
         how["fixed"] = "Phi"
-    schedule = phinmf.Anneal(start=setting.start, length=setting.length) if setting.start else False
-    learning = {
-        "method": phinmf.Method(anneal=schedule),
-        "max_iter": setting.max_iter,
-        "divergence": setting.divergence,
-    }
-    learning |= setting.atoms
+    schedule = phinmf.Anneal(start=setting.start, length=setting.length)
+    learning = {"method": phinmf.Method(anneal=schedule), "max_iter": setting.max_iter}
     fit, seconds = timed(lambda: phinmf.tl_nmf(Y, K, **learning, **how))
     how |= {
         "solver": None,

@@ -7,6 +7,7 @@ frame's.
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 import warnings
 from pathlib import Path
@@ -72,6 +73,7 @@ def checkpoints(Y: np.ndarray) -> list[dict[str, object]]:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine())
     Y = recording()

@@ -1,245 +1,169 @@
-"""How well are components grouped automatically? Pieces with exact stems, against the oracle.
+"""How well does `unmix --groups` group components? Pieces with exact stems, against the oracle.
 
-The pieces are divided into two halves. The rule was chosen on the first; the second reports.
+Of all pieces every second one is measured: on the others the constants of the rule were chosen.
+A piece is taken apart once; what is kept in a folder are the inner products of its components and
+sources, from which any grouping is scored.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from _common import ROOT, machine, write_csv
-from _components import MEASURES, SIZES, Case, all_pieces, case
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
-from sklearn.cluster import SpectralClustering
+from _modules import modules
+from _pieces import Piece, pieces
+from _separators import even
+from _source_scores import LIMIT, oracle_grouping, oracle_mask, score
+from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 
-from phinmf.unmixing.clustering import divide, suggestions
-from phinmf.unmixing.similarity import RESPECTS, cosines, differences, similarity
+import phinmf
+from phinmf.unmixing.clustering import divide
+from phinmf.unmixing.similarity import similarity, spectra_of
 
-CHOSEN_ON, REPORTED = "chosen on", "reported"  # the halves
-MIXTURE, CHANCE, ORACLE, MASK = "mixture", "chance", "oracle groups", "oracle mask"
-OLD, RULE, TRAINED = "before: loudness over time", "the rule", "trained on the other half"
+SIZES = 8, 24  # numbers of components
+RENDERED = "chorale", "piano", "drums", "example"
+WINDOW = 0.04  # s, of the oracle mask; the default of unmix
+MEASURES = "snr", "si_sdr"
+MIXTURE, CHANCE, RULE, ORACLE, MASK = GROUPS = (
+    "mixture", "chance", "the rule", "oracle groups", "oracle mask",
+)  # fmt: skip
 DRAWS = 20  # groupings by chance, of equal size
-QUICK = 2  # pieces
+QUICK = 1  # pieces
 
 
-class Piece(NamedTuple):
-    """A piece with one number of components."""
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A piece that was taken apart into K components."""
 
-    kind: str
-    name: str
-    half: str
-    case: Case
+    products: np.ndarray  #: (K + J, K + J): inner products of the components and the sources
+    oracle: np.ndarray  #: (K,): the source of each component
+    mask: np.ndarray  #: SNR and SI-SDR of the oracle mask, means over sources
+    labels: np.ndarray  #: (K,): the group of each component by the rule
 
+    @property
+    def K(self) -> int:
+        return len(self.oracle)
 
-Rule = Callable[[Case], np.ndarray]  #: the group of each component
+    @property
+    def J(self) -> int:
+        """Number of sources."""
+        return len(self.products) - self.K
 
+    def scores(self, members: np.ndarray) -> np.ndarray:
+        """SNR and SI-SDR of sums of components, rows of zeros and ones, for each source."""
+        K = self.K
+        own = np.einsum("gk,kl,gl->g", members, self.products[:K, :K], members)[:, None]
+        shared = members @ self.products[:K, K:]
+        source = np.diag(self.products)[K:]
+        target = shared**2 / source
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = source / (own - 2 * shared + source), target / np.maximum(own - target, 0)
+            return np.clip(10 * np.log10(ratios), -LIMIT, LIMIT)
 
-def loudness_over_time(one: Case) -> np.ndarray:
-    """The rule of version 0.1."""
-    loudness = np.sqrt(one.H)
-    S = cosines(loudness - loudness.mean(axis=1, keepdims=True))
-    return linked(S, one.J, "average")
+    def matched(self, labels: np.ndarray) -> np.ndarray:
+        """Mean SNR and SI-SDR over sources, each with the group that suits it."""
+        scores = self.scores((labels == np.arange(self.J)[:, None]).astype(float))
+        return scores[(slice(None), *linear_sum_assignment(-scores[1]))].mean(axis=1)
 
-
-def linked(S: np.ndarray, n: int, method: str) -> np.ndarray:
-    pairs = squareform(np.clip(1 - S, 0, 2) * (1 - np.eye(len(S))), checks=False)
-    return fcluster(linkage(pairs, method), n, "maxclust") - 1
-
-
-def spectral(one: Case) -> np.ndarray:
-    """Normalised cut."""
-    cut = SpectralClustering(one.J, affinity="precomputed", random_state=0)
-    return cut.fit_predict(of(one))
-
-
-def of(one: Case, respects: Iterable[str] = RESPECTS) -> np.ndarray:
-    """The similarity in some respects."""
-    D = differences(one.H, one.spectra, one.channels, int(one.sample_rate))
-    return np.exp(-D[[RESPECTS.index(name) for name in respects]].mean(axis=0))
-
-
-def the_rule(one: Case) -> np.ndarray:
-    """What `--groups` does."""
-    S = similarity(one.H, one.spectra, one.channels, int(one.sample_rate))
-    return divide(S.round(4), one.J, one.shares)
-
-
-def in_respects(respects: Iterable[str]) -> Rule:
-    return lambda one: divide(of(one, respects), one.J, one.shares)
-
-
-RULES: dict[str, Rule] = {
-    OLD: loudness_over_time,
-    RULE: the_rule,
-    **{f"{name} alone": in_respects([name]) for name in RESPECTS},
-    **{f"without {name}": in_respects([r for r in RESPECTS if r != name]) for name in RESPECTS},
-    "without energies": lambda one: divide(of(one), one.J),
-    "average linkage alone": lambda one: linked(of(one), one.J, "average"),
-    "Ward's method": lambda one: linked(of(one), one.J, "ward"),
-    "normalised cut": spectral,
-}
+    def results(self) -> dict[str, np.ndarray]:
+        """Mean SNR and SI-SDR of each kind of groups."""
+        rng = np.random.default_rng(0)
+        draws = [rng.permutation(np.arange(self.K) % self.J) for _ in range(DRAWS)]
+        by_oracle = self.scores((self.oracle == np.arange(self.J)[:, None]).astype(float))
+        return {
+            MIXTURE: self.scores(np.ones((1, self.K)))[:, 0].mean(axis=1),
+            CHANCE: np.mean([self.matched(labels) for labels in draws], axis=0),
+            RULE: self.matched(self.labels),
+            ORACLE: np.diagonal(by_oracle, axis1=1, axis2=2).mean(axis=1),
+            MASK: self.mask,
+        }
 
 
-def trained(some: list[Piece]) -> Rule:
-    """A bound: a logistic regression that learns from true sources which pairs belong together."""
-    X, same, weight = [], [], []
-    for piece in some:
-        one = piece.case
-        first, second = np.triu_indices(one.K, 1)
-        X.append(pairs(one)[first, second])
-        same.append(one.oracle[first] == one.oracle[second])
-        weights = np.sqrt(one.shares[first] * one.shares[second])
-        weight.append(weights / weights.mean())
-    model = LogisticRegression(max_iter=1000)
-    model.fit(np.concatenate(X), np.concatenate(same), np.concatenate(weight))
-
-    def rule(one: Case) -> np.ndarray:
-        known = model.predict_proba(pairs(one).reshape(one.K**2, -1))[:, 1]
-        return divide(known.reshape(one.K, one.K), one.J, one.shares)
-
-    return rule
+def measured_pieces() -> Iterator[Piece]:
+    """Every second of the rendered pieces and arrangements, which have always the same order."""
+    everything = (piece for some in (pieces(RENDERED), modules()) for piece in some)
+    yield from islice(everything, 1, None, 2)
 
 
-def pairs(one: Case) -> np.ndarray:
-    """What is known about each pair: the four differences, and their logarithms."""
-    D = differences(one.H, one.spectra, one.channels, int(one.sample_rate))
-    return np.concatenate([D, np.log(D + 0.1)]).transpose(1, 2, 0)
+def case(folder: Path, piece: Piece, K: int) -> Case:
+    """Take a piece apart, or read what was kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / re.sub(r"[^\w.-]+", "_", f"{piece.kind} {piece.name} {K}.npz")
+    if path.exists():
+        with np.load(path) as arrays:
+            return Case(**arrays)
+    new = taken_apart(piece, K)
+    np.savez(path, **asdict(new))
+    return new
 
 
-def chance(one: Case) -> np.ndarray:
-    """Mean scores of groups of equal size that are drawn by chance."""
-    rng = np.random.default_rng(0)
-    draws = [rng.permutation(np.arange(one.K) % one.J) for _ in range(DRAWS)]
-    return np.mean([one.matched(labels) for labels in draws], axis=0)
-
-
-def measured(pieces: list[Piece]) -> list[dict[str, Any]]:
-    """The scores of each rule on each piece."""
-    bounds = {
-        half: trained([piece for piece in pieces if piece.half != half])
-        for half in (CHOSEN_ON, REPORTED)
-        if any(piece.half != half for piece in pieces)
-    }
-    rows = []
-    for piece in pieces:
-        one = piece.case
-        scores = {MIXTURE: one.mixture(), CHANCE: chance(one)}
-        scores |= {name: one.matched(rule(one)) for name, rule in RULES.items()}
-        if piece.half in bounds:
-            scores[TRAINED] = one.matched(bounds[piece.half](one))
-        scores |= {ORACLE: one.grouped_by_oracle(), MASK: one.mask}
-        what = {"kind": piece.kind, "piece": piece.name, "half": piece.half, "K": one.K,
-                "sources": one.J}  # fmt: skip
-        for name, found in scores.items():
-            decibels = zip(MEASURES, (f"{x:.3f}" for x in found), strict=True)
-            rows.append(what | {"groups": name, **dict(decibels)})
-    return rows
-
-
-def mean(rows: list[dict[str, Any]], groups: str, measure: str) -> float:
-    return float(np.mean([float(row[measure]) for row in rows if row["groups"] == groups]))
-
-
-def share(rows: list[dict[str, Any]], groups: str, measure: str, zero: str) -> float:
-    """What a rule gains over `zero`, as a share of what the oracle gains; of means over pieces."""
-    low, high = mean(rows, zero, measure), mean(rows, ORACLE, measure)
-    return (mean(rows, groups, measure) - low) / (high - low)
-
-
-def summary(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """A row for each rule: the shares on both halves."""
-    told = []
-    for groups in (CHANCE, *RULES, TRAINED, ORACLE):
-        row = {"groups": groups}
-        for half in (CHOSEN_ON, REPORTED):
-            some = [r for r in rows if r["half"] == half]
-            for zero in (MIXTURE, CHANCE):
-                for measure in MEASURES:
-                    value = share(some, groups, measure, zero)
-                    row[f"{half}: {measure} over {zero}"] = f"{value:.2f}"
-        told.append(row)
-    return told
+def taken_apart(piece: Piece, K: int) -> Case:
+    """Use `unmix` and its automatic groups as users do."""
+    stems = np.stack(list(piece.stems.values()))
+    stems = stems.reshape(*stems.shape[:2], -1)
+    u = phinmf.unmix(stems.sum(axis=0), piece.rate, K, seed=0)
+    signals = np.concatenate([u.components, stems]).reshape(K + len(stems), -1)
+    products = signals @ signals.T
+    channels = np.einsum("knc,knd->kcd", u.components, u.components)
+    S = similarity(u.H, spectra_of(u.model), channels, piece.rate).round(4)
+    energies = np.diag(products)[:K]
+    masked = oracle_mask(stems, even(WINDOW, piece.rate))
+    mask = [score(estimate, stems, j) for j, estimate in enumerate(masked)]
+    return Case(
+        products=products,
+        oracle=oracle_grouping(u.components, stems),
+        mask=np.mean([[getattr(s, name) for name in MEASURES] for s in mask], axis=0),
+        labels=divide(S, len(stems), energies / energies.sum()),
+    )
 
 
 def by_kind(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Decibels on the half that was not used to choose, by kind of sound and K."""
-    told = []
-    rows = [r for r in rows if r["half"] == REPORTED]
-    for arranged in (True, False):
-        of_kind = [r for r in rows if (r["kind"] == "arrangement") == arranged]
+    """Mean decibels by kind of sound and number of components."""
+    table = []
+    for sound in ("arrangements", "rendered"):
         for K in SIZES:
-            some = [r for r in of_kind if r["K"] == K]
-            row = {"sound": "arrangements" if arranged else "rendered", "K": str(K),
-                   "pieces": str(len({r["piece"] for r in some}))}  # fmt: skip
-            for groups in (MIXTURE, CHANCE, OLD, RULE, ORACLE, MASK):
+            mine = [r for r in rows if r["K"] == K
+                    and (r["kind"] == "arrangement") == (sound == "arrangements")]  # fmt: skip
+            row = {"sound": sound, "K": str(K), "pieces": str(len({r["piece"] for r in mine}))}
+            for groups in GROUPS:
                 for measure in MEASURES:
-                    row[f"{groups}: {measure}"] = f"{mean(some, groups, measure):.1f}"
-            told.append(row)
-    return told
-
-
-def suggested(pieces: list[Piece]) -> list[dict[str, str]]:
-    """How often the suggestions are right, by the oracle."""
-    told = []
-    for half in (CHOSEN_ON, REPORTED):
-        for arranged in (True, False):
-            some = [
-                p.case for p in pieces if p.half == half and (p.kind == "arrangement") == arranged
-            ]
-            sets = right = total = 0
-            same = []
-            for one in some:
-                S = similarity(one.H, one.spectra, one.channels, int(one.sample_rate)).round(4)
-                agree = one.oracle[:, None] == one.oracle
-                same.append(agree[np.triu_indices(one.K, 1)].mean())
-                for members in suggestions(S):
-                    k = np.array(members) - 1
-                    sets += 1
-                    right += int(np.triu(agree[np.ix_(k, k)], 1).sum())
-                    total += len(k) * (len(k) - 1) // 2
-            told.append({
-                "half": half, "sound": "arrangements" if arranged else "rendered",
-                "sets": f"{sets / max(1, len(some)):.1f}",
-                "pairs of one source": f"{100 * right / max(1, total):.0f} %",
-                "of all pairs": f"{100 * np.mean(same):.0f} %",
-            })  # fmt: skip
-    return told
+                    decibels = [float(r[measure]) for r in mine if r["groups"] == groups]
+                    row[f"{groups}: {measure}"] = f"{np.mean(decibels):.1f}" if decibels else ""
+            table.append(row)
+    return table
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, default=ROOT / "data" / "grouping", metavar="FOLDER",
                         help="where what was computed is kept for the next time")  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="two pieces; writes no results")
+    parser.add_argument("--quick", action="store_true", help="one piece; writes no results")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine())
-    pieces = []
-    for i, piece in enumerate(islice(all_pieces(), QUICK if options.quick else None)):
+    rows = []
+    for piece in islice(measured_pieces(), QUICK if options.quick else None):
         for K in SIZES:
-            half = REPORTED if i % 2 else CHOSEN_ON
-            pieces.append(Piece(piece.kind, piece.name, half, case(options.keep, piece, K)))
+            this = case(options.keep, piece, K)
+            what = {"kind": piece.kind, "piece": piece.name, "K": K, "sources": this.J}
+            for groups, scores in this.results().items():
+                decibels = zip(MEASURES, (f"{x:.3f}" for x in scores), strict=True)
+                rows.append(what | {"groups": groups, **dict(decibels)})
         print(piece.kind, piece.name, flush=True)
-    rows = measured(pieces)
-    results = {"grouping": rows, "grouping_summary": summary(rows)}
+    kinds = by_kind(rows)
+    print(*kinds, sep="\n")
     if not options.quick:
-        kinds = by_kind(rows)
-        results |= {"grouping_kinds": kinds, "grouping_suggestions": suggested(pieces)}
-        results["grouping_arrangements"] = [r for r in kinds if r["sound"] == "arrangements"]
-    for name, table in results.items():
-        if name != "grouping":
-            print(*table, sep="\n")
-        if not options.quick:
-            write_csv(name, table)
+        write_csv("grouping", rows)
+        write_csv("grouping_kinds", kinds)
 
 
 if __name__ == "__main__":

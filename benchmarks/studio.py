@@ -6,6 +6,7 @@ which do not depend on other programs. The load of the machine is in the first l
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import json
 import os
@@ -191,6 +192,7 @@ def many_components(folder: Path, format: str) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     rows, load = [], os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         for part in (

@@ -22,10 +22,8 @@ Y = phinmf.to_frames(notes.sum(axis=0) + 1e-3 * rng.standard_normal(len(t)), 200
 
 # %%
 # NMF with two components in each transform, and the sound of these components:
-fits = {
-    "DCT, not annealed": {"solver": None, "method": phinmf.Method(anneal=False)},
-    "DCT": {"solver": None},
-}
+abrupt = phinmf.Method(anneal=False)
+fits = {"DCT, not annealed": {"solver": None, "method": abrupt}, "DCT": {"solver": None}}
 figure, axes = plt.subplots(1, 3, sharey=True, figsize=(13, 3.5), layout="constrained")
 for ax, (name, how) in zip(axes, (fits | {"learned": {}}).items(), strict=True):
     result = phinmf.tl_nmf(Y, 2, sparsity=0, max_iter=60, tol=0, random_state=0, **how)

@@ -87,6 +87,10 @@ def cases(draw):
         "n_iter_nmf": [0, 1, 3],
         "n_iter_transform": [1, 3],
     }
+    how = {name: draw(st.sampled_from(values)) for name, values in settings.items()}
+    if how["solver"] == "jacobi" and how["engine"] == "compiled":
+        how["engine"] = "array"
+    how["method"] = Method(**{name: draw(st.sampled_from(v)) for name, v in method.items()})
     exponent = draw(st.integers(-12, 12))
     case = Case(
         kind=draw(st.sampled_from(sorted(KINDS))),
@@ -99,11 +103,8 @@ def cases(draw):
         weighted=draw(st.sampled_from(["no", "no", "whole", "fractions"])),
         dead=draw(st.sampled_from(["", "", "W", "H", "WH"])),
         many=draw(st.sampled_from(["one", "some", "all"])),
-        how={name: draw(st.sampled_from(values)) for name, values in settings.items()}
-        | {"method": Method(**{k: draw(st.sampled_from(values)) for k, values in method.items()})},
+        how=how,
     )
-    if case.how["solver"] == "jacobi" and case.how["engine"] == "compiled":
-        case.how["engine"] = "array"
     assume(np.sqrt(np.mean(np.square(case.Y, dtype=np.float64))) > QUIETEST)
     return case
 

@@ -3,8 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import Method
+from phinmf.algorithm.options import Anneal, Method
 from phinmf.api import PAPER, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
 from phinmf.audio.many_files import frames_from_files

@@ -124,8 +124,8 @@ def test_frames_that_do_not_fit_are_refused_by_what_helps(monkeypatch):
     def no_room(*_):
         raise MemoryError
 
-    monkeypatch.setattr("phinmf.engines.compiled.shard.room_for_frames", no_room)
     numbers = Numbers()
+    monkeypatch.setattr(np, "empty", no_room)
     with pytest.raises(MemoryError, match=r"n_atoms.*float32.*partial_fit"):
         numbers.shards()[0].rotated(numbers.X, numbers.T)
 

@@ -1,5 +1,6 @@
 """`TLNMF.partial_fit`: frames as they arrive, any number in a call."""
 
+import os
 import pickle
 import signal
 import subprocess
@@ -66,7 +67,9 @@ found.save({str(tmp_path / "model")!r})
 found.partial_fit(X[{3 * BLOCK + 7}:])
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment)
+    assert ended.returncode == -signal.SIGKILL
     loaded, X = TLNMF.load(tmp_path / "model"), frames(N=8 * BLOCK).T
     same(loaded.partial_fit(X[loaded.n_frames_seen_ :]), model().partial_fit(X))
 

@@ -13,8 +13,7 @@ from phinmf.algorithm.nmf import NONE, FixedFactors, activate, nmf_step
 from phinmf.arrays import cast, copied, dtype_of, frames_contiguous, namespace, take_frames
 from phinmf.divergences import Penalty
 from phinmf.engines import Engine, Objective
-from phinmf.engines.activations import Activations, LazyActivations, as_array
-from phinmf.engines.base import OutOfTime, never
+from phinmf.engines.base import Activations, LazyActivations, OutOfTime, as_array, never
 from phinmf.linalg.manifold import exactly_orthogonal
 
 
@@ -133,11 +132,6 @@ class Model:
             W = nmf_step(self.engine, W, self.penalty, eps, gamma, self.fixed)  # step ⋆
         return W
 
-    @property
-    def fixes_H(self) -> bool:
-        """Whether the activations are not updated; then W carries the scale."""
-        return self.fixed.H is not None
-
     def restore(self, iterate: Iterate, eps: float) -> Iterate:
         """Go to an iterate and make Φ orthogonal; compute activations of frames that have none."""
         dtype, N = self.engine.dtype, self.engine.shape[2]
@@ -145,7 +139,7 @@ class Model:
         W, H = copied(iterate.W, dtype), iterate.activations
         iterate = Iterate(Phi, W, H)
         self.go_to(iterate)
-        if not self.fixes_H:
+        if self.fixed.H is None:
             if H.shape[1] < N:
                 activate(self.engine, W, self.penalty, eps)
             elif not isinstance(H, LazyActivations) and H.shape[1] == N and dtype_of(H) == dtype:

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 
 from phinmf import checks
 from phinmf._types import Device
-from phinmf.algorithm.annealing import Anneal
 from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName, Penalty
 from phinmf.engines import ENGINES, EngineName
 from phinmf.inits import Init, InitName, init_of
@@ -122,6 +121,47 @@ def method_of(name: str, method: Any) -> Method:
 
 
 # options
+
+
+@dataclass(frozen=True)
+class Anneal:
+    """A schedule of floors: start · (knee/start)^(progress^shape), then the target at once.
+
+    Parameters
+    ----------
+    start : float
+        First floor, relative to the mean power.
+    length : int
+        Outer iterations from the start to the knee; compressed when max_iter or max_time is short.
+    shape : float
+        1 is a geometric schedule; if larger, the floor stays high for longer, then falls faster.
+    knee : float
+        Floor from which the schedule jumps to the target, since little changes below it.
+    sample : float
+        Number of frames of the sample, as a multiple of M, while the floor is above `all_frames`;
+        0 always uses all frames.
+    all_frames : float
+        Floor below which all frames are used.
+    coarse : float
+        Only atoms of the Karhunen–Loève transform whose mean power is at least this multiple of
+        the floor are learned, up to the knee; 0 always learns all of them. A run that starts from
+        a given transform, W or H does so anyway.
+    """
+
+    start: float = 0.05
+    length: int = 32
+    shape: float = 2.5
+    knee: float = 1e-6
+    sample: float = 3.0
+    all_frames: float = 2e-3
+    coarse: float = 30.0
+
+    def __post_init__(self) -> None:
+        for name in ("start", "shape", "knee"):
+            checks.number(name, getattr(self, name), 0, strict=True)
+        for name in ("sample", "all_frames", "coarse"):
+            checks.number(name, getattr(self, name), 0)
+        checks.count("length", self.length, 1)
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,9 @@ class Run:
         before = len(self.iterate.Phi)
         if before == P or self.subspace is None:
             return self.iterate
-        iterate = self.subspace.with_atoms(self.iterate, P, keeps_scale=self.whole.fixes_H)
+        iterate = self.subspace.with_atoms(
+            self.iterate, P, keeps_scale=self.whole.fixed.H is not None
+        )
         if solver is not None:
             grows = before < P  # not at the start, nor if a run is resumed with a longer schedule
             self.memory = solver.grown(self.memory, P, iterate.Phi) if grows else None
@@ -230,7 +232,7 @@ class Run:
         """Return the last complete iterate with all M atoms, also after an interrupt."""
         if len(self.iterate.Phi) == self.shape[1] or self.subspace is None:
             return self.iterate
-        iterate = self.subspace.complete(self.iterate, keeps_scale=self.whole.fixes_H)
+        iterate = self.subspace.complete(self.iterate, keeps_scale=self.whole.fixed.H is not None)
         return replace(iterate, Phi=cast(iterate.Phi, self.dtype))
 
     # snapshots, and the end

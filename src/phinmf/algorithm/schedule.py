@@ -1,4 +1,14 @@
-"""The schedule of a run: floor, frames, atoms and precision of each outer iteration."""
+"""The schedule of a run: floor, frames, atoms and precision of each outer iteration.
+
+At a tiny floor the term -log x² makes a barrier around every sign pattern of X, and each has its
+own local minimum. At a high floor the transform can cross these barriers, a few frames are enough
+to find a direction, and so is single precision. Atoms whose power is far below the floor are not
+seen at all. So a run begins with a sample of the frames in float32 and with the strongest atoms of
+their Karhunen–Loève transform, uses all frames and more and more atoms as the floor falls, and ends
+at the target floor with all of them. Its last NMF steps are in the precision of the data, and so is
+what comes before them at the target if a small `tol` asks for it. (Small problems are neither
+sampled nor computed in single precision, nor do they begin with few atoms: it would save no time.)
+"""
 
 from __future__ import annotations
 

@@ -117,10 +117,18 @@ def room_for_frames(shape: tuple[int, ...], dtype: DTypeLike) -> Array:
     """An empty array (C, n, M) whose frames are contiguous, with a gap between channels.
 
     With the gap, to compiled code any block of the frames, even of all, is an array of the same
-    kind, and what is computed from it has the same bits.
+    kind, and what is computed from it has the same bits. If there is no memory, the error says what
+    needs less of it.
     """
     C, n, M = shape
-    return np.empty((C, n + 1, M), dtype)[:, :n]
+    try:
+        return np.empty((C, n + 1, M), dtype)[:, :n]
+    except MemoryError as error:
+        size = C * n * M * np.dtype(dtype).itemsize / 1e9
+        raise MemoryError(
+            f"{size:.3g} GB for frames do not fit into memory: learn few atoms (n_atoms), pass"
+            " frames in float32, or learn block by block with TLNMF.partial_fit"
+        ) from error
 
 
 def with_separate_channels(Y: Array) -> Array:

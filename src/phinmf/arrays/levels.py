@@ -45,8 +45,8 @@ def each(
     By default the stretches are short for arrays in memory, and the chunks for dask arrays.
     """
     if not is_lazy(Y):
-        pieces = stretches or short_stretches(Y.shape[2])
-        return list(parallel_map(lambda s: function(Y[:, :, s]), pieces, threads_for(Y)))
+        pieces = pieces_of(Y) if stretches is None else (Y[:, :, s] for s in stretches)
+        return list(parallel_map(function, pieces, threads_for(Y)))
     if stretches is None:
         ends = np.cumsum(Y.chunks[2])
         stretches = [slice(b - n, b) for n, b in zip(Y.chunks[2], ends.tolist(), strict=True)]
@@ -59,10 +59,10 @@ def of_pieces(function: Callable[[Array], Out], pieces: list[Array]) -> Out:
     return function(pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=2))
 
 
-def short_stretches(N: int) -> Iterator[slice]:
-    """Cut N frames into stretches that a thread can hold in its cache."""
-    for i in range(0, N, FRAMES):
-        yield slice(i, i + FRAMES)
+def pieces_of(Y: Array) -> Iterator[Array]:
+    """Cut frames (C, M, N) into views that a thread can hold in its cache."""
+    for i in range(0, Y.shape[-1], FRAMES):
+        yield Y[..., i : i + FRAMES]
 
 
 def threads_for(Y: AnyArray) -> int | None:

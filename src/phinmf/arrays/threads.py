@@ -197,31 +197,24 @@ def parallel_map(
 ) -> Iterator[Out]:
     """Yield what `work` returns for each item, in the order of the items.
 
-    Threads work on as many items as there are threads while the caller uses a result, each with
-    BLAS on one thread, so the bits do not depend on how many there are. At most n + 1 results wait
-    at a time for n threads, however many items there are. An error in a thread is raised here, when
-    its item is due. With one thread, everything is done by the caller itself.
+    Threads work on as many items as there are threads while the caller uses a result. At most n + 1
+    results wait at a time for n threads, however many items there are. An error in a thread is
+    raised here, when its item is due. With one thread, everything is done by the caller itself.
+    BLAS has one thread from the first item to the last, so the bits do not depend on n.
     """
     n = n_threads or available()
-    if n == 1:
-        for item in items:
-            with single_threaded_blas:  # the caller has his own threads while he uses a result
-                result = work(item)
-            yield result
-        return
-
-    def work_alone(item: In) -> Out:
-        with single_threaded_blas:
-            return work(item)
-
-    waiting: deque[Future[Out]] = deque()
-    pool = ThreadPoolExecutor(n, thread_name_prefix="phinmf")
-    try:
-        for item in items:
-            waiting.append(pool.submit(work_alone, item))
-            if len(waiting) > n:
+    with single_threaded_blas:
+        if n == 1:
+            yield from map(work, items)
+            return
+        waiting: deque[Future[Out]] = deque()
+        pool = ThreadPoolExecutor(n, thread_name_prefix="phinmf")
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > n:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:  # after an error or an interrupt, nothing new is started
-        pool.shutdown(cancel_futures=True)
+        finally:  # after an error or an interrupt, nothing new is started
+            pool.shutdown(cancel_futures=True)

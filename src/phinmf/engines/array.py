@@ -23,12 +23,13 @@ from phinmf.arrays import (
 from phinmf.divergences import Divergence
 from phinmf.divergences.penalty import Penalty, difference, pull
 from phinmf.engines import sums
-from phinmf.engines.activations import Activations, as_array
 from phinmf.engines.base import (
+    Activations,
     DictionarySums,
     Engine,
     Evaluation,
     Objective,
+    as_array,
     links_among,
     links_of,
 )

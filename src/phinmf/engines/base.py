@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import Array, Indices, Mask, Precision
+from phinmf.arrays.cluster import Future
 from phinmf.divergences import Divergence, Penalty, compiled_family
-from phinmf.engines.activations import Activations
 from phinmf.linalg.algebra import Algebra
 
 OutOfTime = Callable[[], bool]  #: whether the time limit is reached
@@ -40,6 +40,30 @@ class DictionarySums(NamedTuple):
     numerator: Array  #: (M, K), PHᵀ
     denominator: Array  #: (M, K), QHᵀ
     activation: Array  #: (K,), H1
+
+
+class LazyActivations:
+    """H (K, N) of one moment that stays on the workers of a cluster until `fetch` reads it."""
+
+    def __init__(
+        self, shape: tuple[int, int], futures: list[Future], gather: Callable[[list[Future]], Array]
+    ) -> None:
+        """Refer to futures of the shards' H, which nothing changes, and to how they are read."""
+        self.shape = shape
+        self.futures = futures
+        self._gather = gather
+
+    def fetch(self) -> Array:
+        """Return the numbers."""
+        return self._gather(self.futures)
+
+
+Activations: TypeAlias = Array | LazyActivations
+
+
+def as_array(H: Activations) -> Array:
+    """Return activations (K, N) as an array."""
+    return H.fetch() if isinstance(H, LazyActivations) else H
 
 
 class Objective(ABC):

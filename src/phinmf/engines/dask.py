@@ -27,8 +27,16 @@ from phinmf.arrays import cast, indices, lazy, room_for_frames, to_numpy
 from phinmf.arrays.cluster import Cluster, Future, check_versions, chunks, versions
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence, Penalty
-from phinmf.engines.activations import Activations, LazyActivations, as_array
-from phinmf.engines.base import DictionarySums, Engine, Objective, links_among, links_of
+from phinmf.engines.base import (
+    Activations,
+    DictionarySums,
+    Engine,
+    LazyActivations,
+    Objective,
+    as_array,
+    links_among,
+    links_of,
+)
 from phinmf.engines.compiled.engine import CompiledEngine, ShardsObjective
 from phinmf.engines.compiled.frames import FramesInMemory
 from phinmf.engines.compiled.shard import (

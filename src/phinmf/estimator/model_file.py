@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from phinmf import storage
-from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import Method, divergence_of
+from phinmf.algorithm.options import Anneal, Method, divergence_of
 from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName
 from phinmf.entries import Entry, Kinds, checked, from_json, in_json, packed
 from phinmf.estimator import saved_learner

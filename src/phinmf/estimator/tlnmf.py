@@ -189,9 +189,15 @@ class TLNMF(
         X : array of shape (n_frames, n_features)
             Frames, any number of them; silent ones are left out.
         y : ignored
+            Not used; it is there for pipelines.
         sample_weight : array of shape (n_frames,), optional
             How often each frame counts; 0 leaves it out. What was learned before fades by
             `forget_factor` whenever the weights of new frames add up to `block_size`.
+
+        Returns
+        -------
+        TLNMF
+            The estimator itself.
         """
         with encoding.all_or_nothing(self):
             partial.learn_more(self, X, sample_weight)

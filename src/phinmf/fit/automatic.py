@@ -30,8 +30,8 @@ from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Gaussian
+from phinmf.engines import engine_for
 from phinmf.fit.data import Data, data_of
-from phinmf.fit.engine import engine_for
 from phinmf.fit.initial_factors import fixed_parts
 from phinmf.inits import KLT, Frames
 from phinmf.result import Status

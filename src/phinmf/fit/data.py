@@ -39,11 +39,6 @@ class Data:
     columns: Indices | slice  #: of Y, for each of those frames
     links: Mask | None  #: (n,): whether each frame of the fit follows the one before; None: all do
 
-    @property
-    def n_used(self) -> int:
-        """Number of the caller's frames that have a weight."""
-        return self.frames.shape[2] if isinstance(self.used, slice) else len(self.used)
-
     @once
     def weighted(self) -> Frames:
         """The frames of the fit and their weights, as an init sees them."""

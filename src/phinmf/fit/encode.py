@@ -12,10 +12,10 @@ from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
 from phinmf.divergences import Divergence, Penalty
+from phinmf.engines import engine_for
 from phinmf.engines.base import links_among
 from phinmf.engines.sums import CHECK_EVERY
 from phinmf.fit import scaling
-from phinmf.fit.engine import engine_for
 from phinmf.fit.weights import in_own_unit
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry, at its power

@@ -25,9 +25,9 @@ from phinmf._types import Array, Components, Indices
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import activate, normalise
 from phinmf.algorithm.options import Options
+from phinmf.engines import engine_for
 from phinmf.fit.automatic import AUTO
 from phinmf.fit.blocks import Block, Queue, Window
-from phinmf.fit.engine import engine_for
 from phinmf.fit.problem import problem_of
 from phinmf.fit.scaling import to_scale
 from phinmf.inits import Continuation

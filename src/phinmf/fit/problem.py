@@ -21,12 +21,12 @@ from phinmf.algorithm.run import Outcome, Run
 from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
 from phinmf.algorithm.subspace import Subspace
 from phinmf.arrays.threads import available, single_threaded_blas
+from phinmf.engines import engine_for
 from phinmf.fit import scaling
 from phinmf.fit.automatic import checked_components, counted
 from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.description import description, seed_of
-from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length, shares
 from phinmf.fit.finalize import (
     in_units_of_data,
@@ -103,9 +103,10 @@ class Problem:
         if callback is not None:
             callback = in_units(callback, data.unit, data.scale)
         seed = None if checkpoint is None else seed_of(random_state)
+        pair_losses = options.solver is not None and options.solver.needs_pair_losses
         with engine_for(
             options.engine, data.Y, options.divergence, options.n_threads, data.weights,
-            data.links, options.solver, options.smoothness, options.device,
+            data.links, pair_losses, options.smoothness, options.device,
         ) as engine:  # fmt: skip
             model = Model(engine, options.penalty, fixed=self.initial.fixed)
             rng_Phi, rng_W, rng_sample = checks.generators(random_state, 3)
@@ -221,7 +222,8 @@ def problem_of(
 ) -> Problem:
     """Return the fit of frames (C, M, N), checked by `checks.frames`; check its other arguments."""
     data = data_of(frames, options, sample_weight=sample_weight, may_merge=H is None)
-    M, n_used = data.Y.shape[1], data.n_used
+    M, used = data.Y.shape[1], data.used
+    n_used = frames.shape[2] if isinstance(used, slice) else len(used)
     if not isinstance(n_components, numbers.Integral):  # "auto"
         checked_components(n_components)
         began = time.perf_counter()

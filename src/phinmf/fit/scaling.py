@@ -10,7 +10,7 @@ from phinmf import arrays
 from phinmf._types import AnyArray, Array, Precision
 from phinmf.arrays import dtype_of, namespace
 from phinmf.arrays.lazy import is_lazy
-from phinmf.arrays.levels import Levels, each, short_stretches, threads_for
+from phinmf.arrays.levels import Levels, each, pieces_of, threads_for
 from phinmf.arrays.threads import parallel_map
 
 QUIETEST = 1e-30  #: power of a frame, relative to the mean, below which it needs a floor
@@ -97,11 +97,12 @@ def to_scale(Y: Array, exponent: int, rms: float, n_threads: int | None = 1) -> 
     C, M, N = Y.shape
     result = arrays.room_for_frames((C, N, M), Y.dtype).transpose(0, 2, 1)
 
-    def scale(frames: slice) -> None:
-        stretch = np.ldexp(Y[:, :, frames], -exponent, out=result[:, :, frames])
-        stretch /= divisor
+    def scale(piece: Array, scaled: Array) -> None:
+        np.ldexp(piece, -exponent, out=scaled)
+        scaled /= divisor
 
-    for _ in parallel_map(scale, short_stretches(N), n_threads):
+    pairs = zip(pieces_of(Y), pieces_of(result), strict=True)
+    for _ in parallel_map(lambda pair: scale(*pair), pairs, n_threads):
         pass
     return result
 

@@ -13,9 +13,9 @@ from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Run
+from phinmf.engines import engine_for
 from phinmf.fit import scaling
 from phinmf.fit.data import Data
-from phinmf.fit.engine import engine_for
 from phinmf.fit.few_atoms import FewAtoms, check_length
 from phinmf.fit.finalize import result_of, warn_unless_converged
 from phinmf.fit.weights import in_units
@@ -65,12 +65,13 @@ def learned_transform(
     if options.floor == 0:
         scaling.check_entries(Phi, Y, learned=True)
     start = Iterate(Phi, arrays.zeros((M, 0), Y), arrays.zeros((0, Y.shape[2]), Y))
+    pair_losses = options.solver is not None and options.solver.needs_pair_losses
     with engine_for(
         options.engine,
         Y,
         options.divergence,
         options.n_threads,
-        solver=options.solver,
+        pair_losses=pair_losses,
         device=options.device,
     ) as engine:
         model = Model(engine, options.penalty, V_hat)

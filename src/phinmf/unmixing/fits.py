@@ -15,8 +15,7 @@ import numpy as np
 
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array
-from phinmf.algorithm.annealing import Anneal
-from phinmf.algorithm.options import Method, Options
+from phinmf.algorithm.options import Anneal, Method, Options
 from phinmf.algorithm.subspace import Subspace
 from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of

@@ -18,12 +18,13 @@ from phinmf.arrays import with_separate_channels
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence, Penalty
-from phinmf.engines.activations import Activations, as_array
 from phinmf.engines.base import (
+    Activations,
     DictionarySums,
     Engine,
     Evaluation,
     Objective,
+    as_array,
     links_among,
     links_of,
 )
@@ -90,7 +91,9 @@ class CompiledEngine(Engine):
 
     def _in_memory(self, Y: Array) -> FrameStore:
         """Hold frames (C, N, M), or their products with the atoms."""
-        (shard,) = shards_of(self.weights, self.divergence, self.workers)
+        w, equal = self.weights, bool((self.weights == self.weights[0]).all())
+        blocks = slice(0, self.n_blocks)
+        shard = Shard(self.shape[2], blocks, w, equal, self.divergence, self.workers)
         Y = with_separate_channels(Y)
         if self.atoms is not None:
             Y = shard.rotated(Y, self.atoms)

@@ -115,14 +115,14 @@ class Shard:
 
     def room(self, Y: Array) -> Array:
         """Return memory for frames of the shape of these."""
-        return room_for(Y.shape, Y.dtype)
+        return room_for_frames(Y.shape, Y.dtype)
 
     # the transform
 
     def rotated(self, Y: Array, T: Array, out: Array | None = None) -> Array:
         """(C, n, P): the products of frames (C, n, M) with the rows of T (P, M)."""
         if out is None:
-            out = room_for((*Y.shape[:2], len(T)), Y.dtype)
+            out = room_for_frames((*Y.shape[:2], len(T)), Y.dtype)
         target, Tt = out, T.T.astype(Y.dtype, copy=False)
         self.workers.each(lambda b: np.matmul(Y[:, b], Tt, out=target[:, b]), self.blocks)
         return out
@@ -312,15 +312,3 @@ def kernels(name: str) -> ModuleType:
 def contiguous(A: Array) -> Array:
     """Return a matrix as compiled code expects it: row by row, aligned and writable."""
     return np.require(A, requirements=["C", "A", "W"])
-
-
-def room_for(shape: tuple[int, int, int], dtype: DTypeLike) -> Array:
-    """Return memory for frames (C, n, M), or say what needs less of it."""
-    try:
-        return room_for_frames(shape, dtype)
-    except MemoryError as error:
-        size = math.prod(shape) * np.dtype(dtype).itemsize / 1e9
-        raise MemoryError(
-            f"{size:.3g} GB for frames do not fit into memory: learn few atoms (n_atoms), pass"
-            " frames in float32, or learn block by block with TLNMF.partial_fit"
-        ) from error
