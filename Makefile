@@ -40,7 +40,7 @@ bench: $(VENV)/.test-all  ## Run all benchmarks and print the tables of the docu
 	set -e; for script in $(MEASURED); do $(BIN)/python $$script; done
 	$(BIN)/python docs/make_demo.py
 
-paper: $(VENV)/.test-all $(VENV)/.music  ## Measure the figures and claims of the paper again (an hour)
+paper: $(VENV)/.test-all $(VENV)/.music  ## Measure the figures and claims of the paper again (an hour at most)
 	$(BIN)/python paper/reproduce.py
 
 paper-quick: $(VENV)/.test-all  ## The same on small problems, written to out/paper

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from music import SAMPLE_RATE
-from page import Claim, Section, verdict
+from printing import print_claims
 from setting import COLOURS, Setting
 from stability import stability
 
 from phinmf.analysis import atom_energies, atom_frequencies, strongest_atoms
 
-TITLE = "The learned atoms"
 NUMBER = 24
 
 
-def run(setting: Setting) -> Section:
+def run(setting: Setting) -> None:
     """Draw the atoms of the longest annealed fit."""
     Y, rate = setting.recording, SAMPLE_RATE
     runs = [
@@ -26,49 +25,37 @@ def run(setting: Setting) -> Section:
     number = min(NUMBER, setting.budget.M // 2)
     atoms = strongest_atoms(runs[0].Phi, Y, number)
     energy = np.sort(atom_energies(runs[0].Phi, Y))[::-1]
-    found = atom_frequencies(atoms, rate)
+    frequencies = atom_frequencies(atoms, rate)
     n = min(50, setting.budget.M // 2)
     again = stability([strongest_atoms(r.Phi, Y, n) for r in runs])
     reliability = again.reliability[again.labels[0][:number]]
     rows = [
         {
             "atom": i + 1,
-            "peak, Hz": round(float(found.peak[i]), 1),
-            "centroid, Hz": round(float(found.centroid[i]), 1),
+            "peak, Hz": round(float(frequencies.peak[i]), 1),
+            "centroid, Hz": round(float(frequencies.centroid[i]), 1),
             "share of the energy, %": round(100 * float(energy[i] / energy.sum()), 2),
             "reliability": round(float(reliability[i]), 3),
             "power within a quarter octave of the peak, %": round(
-                100 * near_peak(atoms[i], rate, float(found.peak[i])), 1
+                100 * near_peak(atoms[i], rate, float(frequencies.peak[i])), 1
             ),
         }
         for i in range(number)
     ]
     tonal = sum(r["power within a quarter octave of the peak, %"] > 50 for r in rows)
     close = sum(
-        bool((np.abs(np.delete(found.peak, i) - f) < 0.03 * f).any())
-        for i, f in enumerate(found.peak)
+        bool((np.abs(np.delete(frequencies.peak, i) - f) < 0.03 * f).any())
+        for i, f in enumerate(frequencies.peak)
     )
-    return Section(
-        TITLE,
-        "The strongest atoms of the annealed fit at sparsity 150, each with its power spectrum."
-        " They are localised in frequency like the atoms of the DCT, but they come at the"
-        " frequencies of the recording, often twice with different phases (a sine and a cosine,"
-        " which a DCT lacks), and with envelopes of their own. The number after the frequency is"
-        " the reliability over the starts.",
-        [
-            Claim(
-                "“similar to those obtained in [Fagot 2018, Wendt 2018]” (not shown)",
-                f"{tonal} of {number} have more than half of their power within a quarter octave of"
-                f" their peak; {close} share their peak (3 %) with another of the {number}",
-                verdict(tonal > number / 2, "tonal, in pairs" if close > number / 2 else "tonal",
-                        "mostly not tonal"),
-            )
-        ],
-        [(draw(setting, atoms, found.peak, reliability), f"The {number} strongest learned atoms"
-          " against milliseconds, and their power spectra up to 3 kHz")],
-        [],
-        [setting.csv("atoms", rows)],
-    )  # fmt: skip
+    print_claims(
+        {
+            "“similar to those obtained in [Fagot 2018, Wendt 2018]” (not shown)": f"{tonal} of"
+            f" {number} have more than half of their power within a quarter octave of their peak;"
+            f" {close} share their peak (3 %) with another of the {number}"
+        }
+    )
+    draw(setting, atoms, frequencies.peak, reliability)
+    setting.csv("atoms", rows)
 
 
 def near_peak(atom: np.ndarray, rate: float, peak: float) -> float:
@@ -79,7 +66,7 @@ def near_peak(atom: np.ndarray, rate: float, peak: float) -> float:
     return float(power[near].sum() / power.sum())
 
 
-def draw(setting: Setting, atoms: np.ndarray, peaks: np.ndarray, reliability: np.ndarray) -> str:
+def draw(setting: Setting, atoms: np.ndarray, peaks: np.ndarray, reliability: np.ndarray) -> None:
     """A grid of atoms, the spectrum under each."""
     rate = SAMPLE_RATE
     columns, lines = 6, -(-len(atoms) // 6)
@@ -111,4 +98,4 @@ def draw(setting: Setting, atoms: np.ndarray, peaks: np.ndarray, reliability: np
             [0, 1000, 2000, 3000], ["0", "1", "2", "3 kHz"] if last else ["", "", "", ""]
         )
         top.set_xticklabels([])
-    return setting.save(figure, "atoms")
+    setting.save(figure, "atoms")

@@ -7,28 +7,26 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from page import Claim, Section, listed, verdict
+from printing import listed, print_claims, print_table
 from reliability import ATOMS, compare
 from setting import COLOURS, Setting, axes_style, median, quietly, timed
 
 import phinmf
 from phinmf.analysis import atoms_for_energy, strongest_atoms
 
-TITLE = "Few atoms: the paper's outlook"
 SHARES = (0.9, 0.95, 0.99)
 ENOUGH = 0.99  #: share of the energy of the number of atoms that the claims are about
 QUARTILES = ("lower quartile", "upper quartile")
-KEPT = 0.02  #: share by which the numbers of atoms for the energy may differ and count as equal
 Row = dict[str, Any]
 
 
 def fit(setting: Setting, **how: Any) -> phinmf.Result:
     """TL-NMF of the recording at the paper's floor, with the default schedule."""
-    asked = {"sparsity": 150.0, "floor": phinmf.PAPER["floor"], "init": "random"} | how
-    return quietly(phinmf.tl_nmf, setting.recording, setting.budget.K, **asked)
+    options = {"sparsity": 150.0, "floor": phinmf.PAPER["floor"], "init": "random"} | how
+    return quietly(phinmf.tl_nmf, setting.recording, setting.budget.K, **options)
 
 
-def run(setting: Setting) -> Section:
+def run(setting: Setting) -> None:
     """Learn P atoms from several random starts, for several P, in turns."""
     Y, M = setting.recording, setting.budget.M
     numbers = [*setting.budget.few_atoms, M]
@@ -46,26 +44,10 @@ def run(setting: Setting) -> Section:
         **counts(fixed.Phi, Y),
     }
     table = [{key: nothing.get(key, "") for key in rows[0]}, *rows]
-    return Section(
-        TITLE,
-        "The seed is Fig. 3a: if a part of the atoms holds nearly all of the energy, the others"
-        " need not be learned. `n_atoms=P` learns P atoms in the span of the P strongest"
-        " eigenvectors of YYᵀ; the other M - P rows of Φ stay eigenvectors"
-        " ([how](../method.md#few-atoms)), so Φ is as orthogonal and as complete as before."
-        f" Sparsity 150, default schedule, medians over {setting.budget.starts} random starts and"
-        " their pairs; times are taken in turns, the eigenvectors included. The objective is that"
-        " of all M rows, the quiet ones counting as much as the loud ones. Of the learned atoms"
-        f" the {ATOMS} strongest are compared, as in Fig. 3b. Two of the numbers are good by"
-        " construction: eigenvectors are the best transform for the energy, so leaving them as they"
-        " are costs none of it; and the smaller the span, the more any two sets of atoms in it"
-        " overlap by chance.",
-        claims(rows, fixed.objective / Y.size),
-        [(draw(setting, rows, fixed.objective / Y.size), "Against the number P of learned atoms:"
-          " objective per entry over all rows, atoms for a share of the energy, atoms that two"
-          " starts share, and time")],
-        [("Medians; the first line learns nothing, the last one all atoms:", table)],
-        [setting.csv("few_atoms", rows)],
-    )  # fmt: skip
+    print_claims(claims(rows, fixed.objective / Y.size))
+    print_table(table)
+    draw(setting, rows, fixed.objective / Y.size)
+    setting.csv("few_atoms", rows)
 
 
 def row_of(
@@ -94,69 +76,33 @@ def row_of(
 
 def counts(Phi: np.ndarray, Y: np.ndarray) -> dict[str, int]:
     """Atoms for the shares of the energy."""
-    found = atoms_for_energy(Phi, Y, SHARES)
-    return {f"{100 * share:g} %": int(n) for share, n in zip(SHARES, found, strict=True)}
+    counted = atoms_for_energy(Phi, Y, SHARES)
+    return {f"{100 * share:g} %": int(n) for share, n in zip(SHARES, counted, strict=True)}
 
 
-def chosen(rows: list[Row]) -> Row:
-    """The smallest number of atoms that holds enough of the energy."""
-    return next(row for row in rows if row["energy, %"] >= 100 * ENOUGH)
-
-
-def of(row: Row) -> str:
-    """Atoms for the shares of the energy, in words."""
-    return listed([row[f"{100 * share:g} %"] for share in SHARES])
-
-
-def claims(rows: list[Row], nothing: float) -> list[Claim]:
-    """The paper's outlook, compared with the counts."""
-    few, most = chosen(rows), rows[-1]
+def claims(rows: list[Row], nothing: float) -> dict[str, str]:
+    """The paper's outlook, and the counts of the fewest atoms that hold enough of the energy."""
+    few, most = next(row for row in rows if row["energy, %"] >= 100 * ENOUGH), rows[-1]
     P, M = few["P"], most["P"]
-    kept = (nothing - few["objective"]) / (nothing - most["objective"])
-    energy = all(few[k] <= (1 + KEPT) * most[k] for k in (f"{100 * s:g} %" for s in SHARES))
-    return [
-        Claim(
-            "(closing remark, in our words) learning only a few atoms should lose little"
-            " information",
-            f"P = {P} of {M}: atoms for 90 / 95 / 99 % of the energy {of(few)}, all atoms"
-            f" {of(most)}",
-            verdict(
-                energy,
-                "holds for the energy, which eigenvectors hold best",
-                "more atoms are needed for the same energy",
-            ),
-        ),
-        Claim(
-            "(the same for the objective)",
-            f"{few['objective']:.3f} per entry over all rows; all atoms {most['objective']:.3f},"
-            f" none learned {nothing:.3f}",
-            f"{100 * kept:.0f} % of what learning all atoms gains",
-        ),
-        Claim(
-            "(closing remark, in our words) and it should cost less, with so few parameters",
-            f"{few['time / all']:.2f} of the time of all atoms, with"
-            f" {P * (P - 1) / (M * (M - 1)):.2f} of the parameters of Φ",
-            verdict(few["time / all"] < 1),
-        ),
-        Claim(
-            "(not in the paper) whether two starts find the same atoms",
-            f"of the {ATOMS} strongest, with |cos| > 0.95: {few['> 0.95']:g}, quartiles of the"
-            f" pairs {listed(few[q] for q in QUARTILES)}; all atoms {most['> 0.95']:g},"
-            f" {listed(most[q] for q in QUARTILES)}",
-            reliability_of(few, most),
-        ),
-    ]
+    gain = (nothing - few["objective"]) / (nothing - most["objective"])
+    keys = [f"{100 * share:g} %" for share in SHARES]
+    return {
+        "(closing remark, in our words) learning only a few atoms should lose little information":
+        f"P = {P} of {M}: atoms for 90 / 95 / 99 % of the energy {listed(few[k] for k in keys)},"
+        f" all atoms {listed(most[k] for k in keys)}",
+        "(the same for the objective)": f"{few['objective']:.3f} per entry over all rows; all atoms"
+        f" {most['objective']:.3f}, none learned {nothing:.3f}: {100 * gain:.0f} % of the gain",
+        "(closing remark, in our words) and it should cost less, with so few parameters":
+        f"{few['time / all']:.2f} of the time of all atoms, with"
+        f" {P * (P - 1) / (M * (M - 1)):.2f} of the parameters of Φ",
+        "(not in the paper) whether two starts find the same atoms": f"of the {ATOMS} strongest,"
+        f" with |cos| > 0.95: {few['> 0.95']:g}, quartiles of the pairs"
+        f" {listed(few[q] for q in QUARTILES)}; all atoms {most['> 0.95']:g},"
+        f" {listed(most[q] for q in QUARTILES)}",
+    }  # fmt: skip
 
 
-def reliability_of(few: Row, most: Row) -> str:
-    """Compare two numbers of atoms that come back, each with the spread of the other."""
-    low, high = QUARTILES
-    if all(a[low] <= b["> 0.95"] <= a[high] for a, b in ((few, most), (most, few))):
-        return "no difference beyond the spread"
-    return verdict(few["> 0.95"] > most["> 0.95"], "more reliable", "less reliable")
-
-
-def draw(setting: Setting, rows: list[Row], nothing: float) -> str:
+def draw(setting: Setting, rows: list[Row], nothing: float) -> None:
     """Four curves against P."""
     figure = Figure(figsize=(10, 6.2), layout="constrained")
     (objective, energy), (alike, times) = figure.subplots(2, 2)
@@ -182,4 +128,4 @@ def draw(setting: Setting, rows: list[Row], nothing: float) -> str:
     axes_style(times, ylabel="time, all atoms = 1", ylim=(0, None))
     for ax in (objective, energy, alike, times):
         ax.set(xlabel="P, learned atoms", xlim=(0, 1.03 * P[-1]))
-    return setting.save(figure, "few_atoms")
+    setting.save(figure, "few_atoms")

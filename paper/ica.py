@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from page import Claim, Section, verdict
 from picard import picard
+from printing import print_claims, print_table
 from setting import Setting, quietly
 
 import phinmf
 from phinmf.analysis import match_atoms
 from phinmf.solvers import LBFGS
-
-TITLE = "Relation (14): independent component analysis"
 
 
 class LogCosh(phinmf.Divergence):
@@ -38,7 +36,7 @@ class LogCosh(phinmf.Divergence):
         return np.ones_like(v)
 
 
-def run(setting: Setting) -> Section:
+def run(setting: Setting) -> None:
     """Unmix Laplacian sources by this package's solver and by Picard-O."""
     sources, samples = (20, 10_000) if setting.budget.excerpt is None else (8, 3_000)
     rng = np.random.default_rng(14)
@@ -59,28 +57,21 @@ def run(setting: Setting) -> Section:
                        divergence=LogCosh(), init=start, tol=1e-9, max_iter=200,
                        method=phinmf.Method(anneal=False, n_iter_transform=5)).Phi  # fmt: skip
 
-    rows, found = [], {}
+    rows, unmixing = [], {}
     for name, work in (("Picard-O", theirs), ("phinmf, lbfgs", ours)):
-        found[name] = work()
-        rows.append(row(name, found[name], white, whitening @ mixing))
-    similarity = match_atoms(found["Picard-O"], found["phinmf, lbfgs"]).similarity
-    return Section(
-        TITLE,
-        f"Under the orthogonal constraint (14) is Σ f(ΦY) with a fixed f. Here f = log cosh on"
-        f" {sources} mixed Laplacian sources, {samples} samples, whitened; the divergence is four"
-        " one-line functions handed to `learn_transform`. Picard-O is the authors' own ICA solver.",
-        [
-            Claim(
-                "“the ICA objective function shares the same dependency in Φ with TL-NMF”",
-                f"the rows of both solutions agree one to one: least |cos| {similarity.min():.8f};"
-                f" the losses differ by"
-                f" {abs(rows[0]['loss per entry'] - rows[1]['loss per entry']):.1e} per entry",
-                verdict(similarity.min() > 1 - 1e-5),
-            )
-        ],
-        tables=[("Both from the identity:", rows)],
-        files=[setting.csv("ica", rows)],
+        unmixing[name] = work()
+        rows.append(row(name, unmixing[name], white, whitening @ mixing))
+    similarity = match_atoms(*unmixing.values()).similarity
+    difference = abs(rows[0]["loss per entry"] - rows[1]["loss per entry"])
+    print_claims(
+        {
+            "“the ICA objective function shares the same dependency in Φ with TL-NMF”": "least"
+            f" |cos| of the rows of both solutions {similarity.min():.8f}; the losses differ by"
+            f" {difference:.1e} per entry"
+        }
     )
+    print_table(rows)
+    setting.csv("ica", rows)
 
 
 def row(name: str, Phi: np.ndarray, white: np.ndarray, mixing: np.ndarray) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from page import Claim, Section, verdict
+from printing import print_claims, print_table
 from setting import Setting, quietly
 from synthetic import problem
 
@@ -16,8 +16,6 @@ from phinmf.engines.array import ArrayEngine
 from phinmf.linalg.manifold import inner, random_orthogonal, skew
 from phinmf.solvers import QuasiNewton
 from phinmf.solvers.base import precondition
-
-TITLE = "The boxed update (13)"
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ def row(case: str, metric: str, solver: Watched, r: phinmf.Result, entries: int)
     }
 
 
-def run(setting: Setting) -> Section:
+def run(setting: Setting) -> None:
     """Compare the two directions on small cases, on Fig. 1's problems and on the recording."""
     number = 2000 if setting.budget.excerpt is None else 300
     small = {M: small_cases(number, M) for M in (3, 5, 10, 20)}
@@ -111,20 +109,6 @@ def run(setting: Setting) -> Section:
         f" corrected method visits, and in the same time ends at {p['objective per entry']:.3f}"
         f" against {c['objective per entry']:.3f}"
     )
-    uphill = max(p for p, _ in small.values()) > 0
-    claims = [
-        Claim(
-            "(13), boxed: Φ ← exp(-η Π_A(H̃⁻¹G))Φ, a descent step for a small η",
-            measured,
-            verdict(not uphill, no="not a descent direction in general"),
-        )
-    ]
-    return Section(
-        TITLE,
-        "-Π_A(G/h) divides before it projects. Over antisymmetric E the quadratic model is"
-        " minimised by E_ij = -(G_ij - G_ji)/(h_ij + h_ji), which always descends; this is what"
-        " `quasi-newton` takes everywhere else on this page.",
-        claims,
-        tables=[("Both directions from the same start, with the same time limit:", rows)],
-        files=[setting.csv("printed_update", rows)],
-    )
+    print_claims({"(13), boxed: Φ ← exp(-η Π_A(H̃⁻¹G))Φ, a descent step for a small η": measured})
+    print_table(rows)
+    setting.csv("printed_update", rows)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import csv
+from functools import partial
 from typing import Any
 
 import numpy as np
 from curves import time_to
 from matplotlib.figure import Figure
-from page import Claim, Section, verdict
+from printing import print_claims, print_table
 from setting import COLOURS, RECORDING, Setting, axes_style, data_folder, quietly, sooner
 
 import phinmf
 from phinmf.solvers import QuasiNewton
 
-TITLE = "Fig. 2: the recording"
 SOLVERS: dict[str, Any] = {
     "quasi-newton": "quasi-newton",
     "projected-gradient": "projected-gradient",
@@ -24,31 +24,21 @@ SOLVERS: dict[str, Any] = {
 L = 5
 
 
-def fixed_model(
-    setting: Setting, n_threads: int | None = None, only: tuple[str, ...] = ()
-) -> dict[str, phinmf.Result]:
+def fixed_model(setting: Setting) -> dict[str, phinmf.Result]:
     """Learn Φ from a random start with V̂ from IS-NMF of the DCT spectrogram."""
     Y = setting.recording
-    if "V_hat" not in setting.fits:
-        setting.fits["V_hat"] = quietly(
-            phinmf.tl_nmf, Y, setting.budget.K, solver=None, init="dct", sparsity=0,
-            method=phinmf.Method(anneal=False), floor=phinmf.PAPER["floor"], tol=0,
-            max_iter=200, random_state=0,
-        )  # fmt: skip
-    given = setting.fits["V_hat"]
-    V_hat = given.W @ given.H
-    shared = {"init": "random", "random_state": 0, "floor": phinmf.PAPER["floor"],
-              "method": phinmf.Method(n_iter_transform=L), "n_threads": n_threads}  # fmt: skip
-    limit = {"max_time": setting.budget.solver_seconds, "max_iter": 100_000, "tol": 0}
-    runs = {
-        name: quietly(phinmf.learn_transform, Y, V_hat, solver=solver, **shared, **limit)
-        for name, solver in SOLVERS.items()
-        if name in (only or SOLVERS)
-    }
-    if not only:
-        limit = {"max_time": setting.budget.solver_seconds}
-        runs["annealed lbfgs"] = quietly(phinmf.learn_transform, Y, V_hat, **shared, **limit)
-    return runs
+    nmf = quietly(
+        phinmf.tl_nmf, Y, setting.budget.K, solver=None, init="dct", sparsity=0,
+        method=phinmf.Method(anneal=False), floor=phinmf.PAPER["floor"], tol=0,
+        max_iter=200, random_state=0,
+    )  # fmt: skip
+    how: dict[str, Any] = {
+        "init": "random", "random_state": 0, "floor": phinmf.PAPER["floor"],
+        "method": phinmf.Method(n_iter_transform=L), "max_time": setting.budget.solver_seconds,
+    }  # fmt: skip
+    learn = partial(quietly, phinmf.learn_transform, Y, nmf.W @ nmf.H, **how)
+    runs = {name: learn(solver=solver, max_iter=100_000, tol=0) for name, solver in SOLVERS.items()}
+    return runs | {"annealed lbfgs": learn()}
 
 
 def full(setting: Setting) -> dict[str, phinmf.Result]:
@@ -62,71 +52,31 @@ def full(setting: Setting) -> dict[str, phinmf.Result]:
     return runs
 
 
-def run(setting: Setting) -> Section:
+def run(setting: Setting) -> None:
     """Both halves of the figure."""
     left, right = fixed_model(setting), full(setting)
     size = setting.recording.size
-    rows = [
-        row(experiment, name, r, size)
-        for experiment, runs in (("V̂ fixed", left), ("full TL-NMF", right))
-        for name, r in runs.items()
-    ]
-    claims = []
-    for what, runs in (("V̂ fixed (left)", left), ("full TL-NMF (right)", right)):
+    halves = {"V̂ fixed": left, "full TL-NMF": right}
+    rows = [row(half, name, r, size) for half, runs in halves.items() for name, r in runs.items()]
+    claims = {}
+    for half, runs in halves.items():
         ends = {name: r.history.target_objective[-1] / size for name, r in runs.items()}
-        rivals = [ends["projected-gradient"], ends["jacobi"]]
-        ratios = {n: lead(runs["quasi-newton"], runs[n]) for n in ("projected-gradient", "jacobi")}
-        claims.append(
-            Claim(
-                f"Fig. 2, {what}: “the superiority of the proposed quasi-Newton algorithm”",
-                f"after {setting.budget.solver_seconds:g} s: quasi-newton"
-                f" {ends['quasi-newton']:.3f}, projected gradient {rivals[0]:.3f}, Jacobi"
-                f" {rivals[1]:.3f} per entry; quasi-newton gets to where they end:"
-                f" projected gradient {sooner(ratios['projected-gradient'])}, Jacobi"
-                f" {sooner(ratios['jacobi'])}",
-                verdict(ends["quasi-newton"] < min(rivals)),
+        quasi, ours = runs["quasi-newton"], runs["annealed lbfgs"]
+        claims[f"Fig. 2, {half}: “the superiority of the proposed quasi-Newton algorithm”"] = (
+            f"after {setting.budget.solver_seconds:g} s: quasi-newton {ends['quasi-newton']:.3f}"
+            + "".join(
+                f", {name} {ends[name]:.3f} per entry (where quasi-newton is"
+                f" {sooner(lead(quasi, runs[name]))})"
+                for name in ("projected-gradient", "jacobi")
             )
         )
-        ours = runs["annealed lbfgs"]
-        claims.append(
-            Claim(
-                f"(not in the paper) annealed lbfgs, {what}",
-                f"{ours.objective / size:.3f} per entry after {ours.history.seconds[-1]:.1f} s,"
-                f" {'cut by the limit' if cut(ours) else 'where it stops by itself'}",
-                verdict(
-                    ours.objective / size < ends["quasi-newton"],
-                    f"{lower(ours.objective / size, ends['quasi-newton'])} than quasi-newton",
-                    "not lower than quasi-newton",
-                ),
-            )
+        claims[f"(not in the paper) annealed lbfgs, {half}"] = (
+            f"{ours.objective / size:.3f} per entry after {ours.history.seconds[-1]:.1f} s"
         )
-    return Section(
-        TITLE,
-        f"M = {setting.budget.M}, N = {setting.recording.shape[1]} (the paper prints 5407 for the"
-        f" whole recording), K = {setting.budget.K}, one random Φ for all, L = {L}. Left: V̂ from"
-        " IS-NMF of the DCT spectrogram, and only Φ learned. Right: all three learned, sparsity"
-        " 150, the default of the authors' code (the paper does not print its λ). On the right"
-        " ours ends by itself; all other runs go on until the time limit. While the floor is"
-        " annealed the factors suit another floor, so the objective at the target floor, which is"
-        " drawn, falls last. “As printed” is the boxed update (13) to the letter.",
-        claims,
-        [(draw(setting, left, right), "Objective per entry against seconds (top) and evaluations of"
-          " the loss (bottom); left: V̂ fixed, right: full TL-NMF")],
-        [("At the end of each run:", rows)],
-        [setting.csv("fig2", rows), setting.csv("fig2_curves", trajectories(left, right, size))],
-    )  # fmt: skip
-
-
-def lower(ours: float, theirs: float) -> str:
-    """By how much, in percent or as a factor."""
-    if theirs > 2 * ours:
-        return f"{theirs / ours:.0f} times lower"
-    return f"{100 * (1 - ours / theirs):.0f} % lower"
-
-
-def cut(r: phinmf.Result) -> bool:
-    """Whether the time limit ended a run."""
-    return r.status is phinmf.Status.MAX_TIME
+    print_claims(claims)
+    print_table(rows)
+    draw(setting, left, right)
+    setting.csv("fig2", rows)
 
 
 def lead(ours: phinmf.Result, theirs: phinmf.Result) -> float:
@@ -150,19 +100,6 @@ def row(experiment: str, name: str, r: phinmf.Result, size: int) -> dict[str, An
     }
 
 
-def trajectories(
-    left: dict[str, phinmf.Result], right: dict[str, phinmf.Result], size: int
-) -> list[dict[str, Any]]:
-    """Rows of every outer iteration, for other plots."""
-    return [
-        {"experiment": experiment, "solver": name, "seconds": round(at.seconds, 4),
-         "evaluations": at.evaluations, "objective_per_entry": round(at.target_objective / size, 6)}
-        for experiment, runs in (("fixed", left), ("full", right))
-        for name, r in runs.items()
-        for at in r.history.rows[:: max(1, r.n_iter // 200)]
-    ]  # fmt: skip
-
-
 def authors(setting: Setting) -> tuple[np.ndarray, np.ndarray] | None:
     """Seconds and objective per entry of the authors' own code, as recorded once."""
     name = "authors_armstrong.csv"
@@ -170,13 +107,13 @@ def authors(setting: Setting) -> tuple[np.ndarray, np.ndarray] | None:
     if folder is None or data_folder(RECORDING) is None or setting.budget.excerpt:
         return None
     with (folder / name).open() as file:
-        seen = list(csv.DictReader(file))
+        rows = list(csv.DictReader(file))
     columns = ("seconds", "objective_per_entry")
-    seconds, objective = (np.array([float(r[c]) for r in seen]) for c in columns)
+    seconds, objective = (np.array([float(r[c]) for r in rows]) for c in columns)
     return seconds, objective
 
 
-def draw(setting: Setting, left: dict[str, phinmf.Result], right: dict[str, phinmf.Result]) -> str:
+def draw(setting: Setting, left: dict[str, phinmf.Result], right: dict[str, phinmf.Result]) -> None:
     """Four axes: two experiments, against seconds and evaluations."""
     figure = Figure(figsize=(11, 6.5), layout="constrained")
     axes = figure.subplots(2, 2, sharey="col")
@@ -203,4 +140,4 @@ def draw(setting: Setting, left: dict[str, phinmf.Result], right: dict[str, phin
         ax.set_ylabel("objective per entry")
     figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=6,
                   frameon=False, fontsize=8)  # fmt: skip
-    return setting.save(figure, "fig2")
+    setting.save(figure, "fig2")

@@ -8,18 +8,15 @@ from typing import Any
 import numpy as np
 from consensus import consensus
 from matplotlib.figure import Figure
-from page import Claim, Section, verdict
 from planes import atom_blocks, block_order, canonical, subspace_overlap
+from printing import print_claims, print_table
 from setting import COLOURS, Setting
 from stability import stability
 
 from phinmf import Result
 from phinmf.analysis import match_atoms, strongest_atoms
 
-TITLE = "Fig. 3b: reliability of the learned transform"
 ATOMS = 50
-PAPER_ALIKE = 6  #: atoms that the paper finds in both of its two runs
-GOAL = {"> 0.95": 30, "> 0.9": 25, "overlap": 0.95}
 CANONICAL = ", canonical planes"  #: after the name of a method
 CONSENSUS = "annealed lbfgs, consensus"
 
@@ -70,70 +67,36 @@ def compare(A: np.ndarray, B: np.ndarray) -> dict[str, float]:
     }
 
 
-def run(setting: Setting) -> Section:
+def run(setting: Setting) -> None:
     """Compare all pairs of starts."""
-    found = strongest(setting)
+    atoms = strongest(setting)
     rows = [
         {"method": name, "starts": f"{i}, {j}"} | compare(sets[i], sets[j])
-        for name, sets in found.items()
+        for name, sets in atoms.items()
         for i, j in combinations(range(len(sets)), 2)
     ]
-    middle = {name: medians(rows, name) for name in found}
-    summary = [{"method": name} | counts for name, counts in middle.items()]
-    for line, sets in zip(summary, found.values(), strict=True):
-        line["reliability > 0.9 over all starts"] = int((stability(sets).reliability > 0.9).sum())
-    best = max(middle, key=lambda name: middle[name]["> 0.95"])
+    middle = {name: medians(rows, name) for name in atoms}
+    reliable = {n: (stability(sets).reliability > 0.9).sum() for n, sets in atoms.items()}
+    quasi, best = middle["quasi-newton"], middle[CONSENSUS + CANONICAL]
     coupled = max(middle, key=lambda name: middle[name]["2-D blocks"])
-    resolved = middle[coupled.removesuffix(CANONICAL) + CANONICAL]
-    quasi, pairs = middle["quasi-newton"], len(list(combinations(range(setting.budget.starts), 2)))
-    scores = {name: goals_met(counts) for name, counts in middle.items()}
-    winner = max(scores, key=lambda name: (scores[name], middle[name]["> 0.95"]))
-    claims = [
-        Claim(
-            "“the first 6 atoms (top left) are the same”",
-            f"quasi-newton, median of {pairs} pair(s) of starts: {quasi['> 0.95']:g} of"
-            f" {len(found['quasi-newton'][0])} atoms with |cos| > 0.95; {best}:"
-            f" {middle[best]['> 0.95']:g}",
-            verdict(
-                quasi["> 0.95"] >= PAPER_ALIKE,
-                no=verdict(middle[best]["> 0.95"] >= PAPER_ALIKE, "not by quasi-newton; holds for"
-                           " the annealed solver", "does not hold"),
-            ),
-        ),
-        Claim(
-            "“some pairwise couplings”: 2-D blocks of equal span",
-            f"pairs with both principal angles' cosines > 0.95: quasi-newton"
-            f" {quasi['2-D blocks']:g}, {coupled} {middle[coupled]['2-D blocks']:g}, where"
-            f" canonical planes leave {resolved['2-D blocks']:g}",
-            verdict(middle[coupled]["2-D blocks"] > 0),
-        ),
-        Claim(
-            f"(not in the paper) goals for the median pair: {GOAL['> 0.95']} with |cos| > 0.95,"
-            f" {GOAL['> 0.9']} with > 0.9, subspace overlap {GOAL['overlap']}",
-            f"{winner}: {middle[winner]['> 0.95']:g}, {middle[winner]['> 0.9']:g},"
-            f" {middle[winner]['overlap']:.3f}",
-            f"{scores[winner]} of {len(GOAL)} met",
-        ),
-    ]  # fmt: skip
-    return Section(
-        TITLE,
-        f"The {ATOMS} strongest atoms from two random starts, sparsity 150, matched one to one by"
-        " |cos|. A 2-D block is a pair of atoms that spans the same plane in both. The overlap is"
-        " ‖Φ₁Φ₂ᵀ‖²_F over the number of atoms. “Canonical planes” turns every plane that is its own"
-        " mirror image in time to an even and an odd atom (`paper/planes.py`); each"
-        " transform is treated alone. Quasi-newton is run in single precision with Cayley steps so"
-        " that more of its iterations fit in the time. “Consensus” learns from"
-        f" {setting.budget.consensus} starts, averages the matched atoms and goes on from there"
-        " (`paper/consensus.py`; with canonical planes, those of the starts);"
-        f" {setting.budget.groups} such transforms, from disjoint sets of starts, are compared."
-        " The last column counts clusters of atoms over all starts"
-        " (`paper/stability.py`).",
-        claims,
-        [(draw(setting, found), "|Φ₁Φ₂ᵀ| of the strongest atoms from two random starts, ordered to"
-          " be as block-diagonal as possible")],
-        [("Medians over all pairs of starts:", summary)],
-        [setting.csv("fig3b", rows)],
-    )  # fmt: skip
+    print_claims(
+        {
+            "“the first 6 atoms (top left) are the same”": "median pair of starts: quasi-newton"
+            f" {quasi['> 0.95']:g} of {len(atoms['quasi-newton'][0])} atoms with |cos| > 0.95;"
+            f" {CONSENSUS + CANONICAL}: {best['> 0.95']:g}",
+            "“some pairwise couplings”: 2-D blocks of equal span": "pairs with both principal"
+            f" angles' cosines > 0.95: quasi-newton {quasi['2-D blocks']:g}, {coupled}"
+            f" {middle[coupled]['2-D blocks']:g}; {CONSENSUS + CANONICAL} {best['2-D blocks']:g}",
+        }
+    )
+    print_table(
+        [
+            {"method": name} | counts | {"reliability > 0.9 over all starts": int(reliable[name])}
+            for name, counts in middle.items()
+        ]
+    )
+    draw(setting, atoms)
+    setting.csv("fig3b", rows)
 
 
 def medians(rows: list[dict[str, Any]], name: str) -> dict[str, float]:
@@ -146,17 +109,12 @@ def medians(rows: list[dict[str, Any]], name: str) -> dict[str, float]:
     }
 
 
-def goals_met(counts: dict[str, float]) -> int:
-    """How many of the goals a method meets."""
-    return sum(counts[key] >= least for key, least in GOAL.items())
-
-
-def draw(setting: Setting, found: dict[str, list[np.ndarray]]) -> str:
+def draw(setting: Setting, atoms: dict[str, list[np.ndarray]]) -> None:
     """One picture for each method, of its first two starts; below it with canonical planes."""
-    wide = len(found) // 2
+    wide = len(atoms) // 2
     figure = Figure(figsize=(3.5 * wide + 0.6, 7.6), layout="constrained")
     axes = figure.subplots(2, wide, squeeze=False)
-    for ax, (name, (A, B, *_)) in zip(axes.flat, found.items(), strict=True):
+    for ax, (name, (A, B, *_)) in zip(axes.flat, atoms.items(), strict=True):
         rows, columns = block_order(A, B)
         image = ax.imshow(np.abs(A[rows] @ B[columns].T), vmin=0, vmax=1, cmap="viridis")
         alike = compare(A, B)["> 0.95"]
@@ -167,4 +125,4 @@ def draw(setting: Setting, found: dict[str, list[np.ndarray]]) -> str:
     for ax in axes[:, 0]:
         ax.set_ylabel("atoms of the first start")
     figure.colorbar(image, ax=list(axes.flat), shrink=0.6, label="|cos|")
-    return setting.save(figure, "fig3b")
+    setting.save(figure, "fig3b")

@@ -111,8 +111,8 @@ class Setting:
     """What an experiment reads, how long it may take and where it writes."""
 
     budget: Budget
-    output: Path = Path()  #: folder of the files of the section that is measured
-    mark: str = ""  #: why these files cannot be compared with the paper
+    output: Path  #: folder of the files
+    mark: str = ""  #: why the next files cannot be compared with the paper
     fits: dict[Any, phinmf.Result] = field(default_factory=dict)
 
     @cached_property
@@ -127,16 +127,16 @@ class Setting:
     ) -> phinmf.Result:
         """TL-NMF from a random start, at the paper's floor; cached for several figures."""
         Y = self.recording if Y is None else Y
-        asked = {
+        options = {
             "floor": phinmf.PAPER["floor"],
             "init": "random",
             "sparsity": 150.0,
             "random_state": 0,
         }
-        asked |= {**how, **more}
-        key = name, repr(sorted(asked.items(), key=lambda item: item[0]))
+        options |= {**how, **more}
+        key = name, repr(sorted(options.items(), key=lambda item: item[0]))
         if key not in self.fits:
-            self.fits[key] = quietly(phinmf.tl_nmf, Y, self.budget.K, **asked)
+            self.fits[key] = quietly(phinmf.tl_nmf, Y, self.budget.K, **options)
         return self.fits[key]
 
     @cached_property
@@ -151,17 +151,15 @@ class Setting:
         limit = {"max_time": self.budget.paper_seconds, "max_iter": 100_000, "tol": 1e-5}
         return {**phinmf.PAPER, "solver": QuasiNewton(retraction="cayley"), **limit}
 
-    def csv(self, name: str, rows: list[dict[str, Any]]) -> str:
-        """Write rows, machine and commit in the first line; returns the name of the file."""
-        return write_csv(name, rows, self.mark, self.output).name
+    def csv(self, name: str, rows: list[dict[str, Any]]) -> None:
+        """Write rows, machine and commit in the first line."""
+        write_csv(name, rows, self.mark, self.output)
 
-    def save(self, figure: Figure, name: str) -> str:
-        """Write a picture; returns the name of the file."""
+    def save(self, figure: Figure, name: str) -> None:
+        """Write a picture."""
         if self.mark:
             figure.suptitle(self.mark, fontsize=8)
-        path = self.output / f"{name}.png"
-        figure.savefig(path, dpi=110)
-        return path.name
+        figure.savefig(self.output / f"{name}.png", dpi=110)
 
 
 def quietly(work: Any, *args: Any, **how: Any) -> Any:

@@ -8,14 +8,13 @@ from typing import Any
 import music
 import numpy as np
 from matplotlib.figure import Figure
-from page import Claim, Section, listed, verdict
+from printing import listed, print_claims, print_table
 from scipy.io import loadmat
 from setting import COLOURS, NOTES, Setting, axes_style, data_folder, quietly
 
 import phinmf
 from phinmf.analysis import atom_frequencies, energy_curve, strongest_atoms
 
-TITLE = "Two notes (Zhang, Soubies and Févotte 2020)"
 M, K, ATOMS = 200, 2, 8
 FREQUENCIES = np.array([440.0, 466.16, 880.0, 932.33])  #: A4 and B♭4, with their octaves, in Hz
 PUBLISHED_SHARE, PUBLISHED_ERROR = 99.896, 0.4  #: % of the energy in 8 atoms; Hz
@@ -76,7 +75,7 @@ def recordings(setting: Setting) -> tuple[np.ndarray, np.ndarray, int]:
     return np.stack([phinmf.to_frames(y, M) for y in sources.sum(axis=1)]), sources, rate
 
 
-def run(setting: Setting) -> Section:
+def run(setting: Setting) -> None:
     """Every realisation by itself, then all of them as channels that share Φ, W and H."""
     Y, sources, rate = recordings(setting)
     n = len(Y)
@@ -106,54 +105,29 @@ def run(setting: Setting) -> Section:
     def gains(one: str, other: str, realisations: str) -> dict[tuple[str, float], float]:
         return {c: scores[*c, one, realisations] - scores[*c, other, realisations] for c in CASES}
 
-    apart = gains("learned", "DCT", "one by one")
-    together = gains("learned", "DCT", "as channels")
-    annealed = gains("DCT", "DCT, not annealed", "one by one")
-    claims = [
-        Claim(
-            f"{PUBLISHED_SHARE} % of the energy in 8 atoms",
-            f"{name_of(top)}: {top['energy in 8 atoms, %']:.3f} % (median)",
-            verdict(top["energy in 8 atoms, %"] >= PUBLISHED_SHARE),
-        ),
-        Claim(
-            f"atoms within {PUBLISHED_ERROR} Hz of 440, 466, 880 and 932 Hz",
-            f"{name_of(near)}: the atom nearest to each note is at most"
+    print_claims(
+        {
+            f"{PUBLISHED_SHARE} % of the energy in 8 atoms": f"{name_of(top)}:"
+            f" {top['energy in 8 atoms, %']:.3f} % (median)",
+            f"atoms within {PUBLISHED_ERROR} Hz of 440, 466, 880 and 932 Hz": f"{name_of(near)}:"
+            " the atom nearest to each note is at most"
             f" {near['nearest atom to each note, Hz off']:.2f} Hz off (median over runs of the"
             f" worst note); {near['atoms within 0.4 Hz of a note']:g} of the 8 atoms are within"
             f" {PUBLISHED_ERROR} Hz",
-            verdict(near["nearest atom to each note, Hz off"] <= PUBLISHED_ERROR),
-        ),
-        Claim(
-            "(SDR of the two notes against NMF in the DCT, annealed alike)",
-            gains_of(apart),
-            verdict(max(apart.values()) > 1, "better in part", "no better"),
-        ),
-        Claim(
-            "(the same with all realisations as channels that share Φ, W and H)",
-            gains_of(together),
-            verdict(max(together.values()) > 1, "better in part", "no better"),
-        ),
-        Claim(
-            "(what the annealed floor adds to the SDR of NMF in the DCT)",
-            gains_of(annealed),
-            verdict(max(annealed.values()) > 1, "better in part", "no better"),
-        ),
-    ]  # fmt: skip
-    picture = first["gaussian", 0.0, "learned"]
-    return Section(
-        TITLE,
-        f"440 + 880 Hz and 466 + 932 Hz, {n} realisations of 3 s at 5 kHz, M = {M}, K = {K}, from"
-        f" the DCT, {setting.budget.note_seeds} seeds of W each. The claims are those of the 2020"
-        " paper, whose objective is the Gaussian likelihood. Learned transform and DCT have the"
-        " same schedule of floors, number of iterations and starts. In a window of 40 ms the notes"
-        " are about one bin apart, so of the two atoms of each lower note, a sine and a cosine,"
-        " orthogonality pushes one a few Hz away from the other note.",
-        claims,
-        [(draw(setting, picture, summary, rate), "Left: spectra of the eight strongest atoms"
-          " (gaussian, first realisation), notes dotted. Right: SDR of the notes")],
-        [("Medians over realisations and seeds:", summary)],
-        [setting.csv("two_notes", rows)],
-    )  # fmt: skip
+            "(SDR of the two notes against NMF in the DCT, annealed alike)": gains_of(
+                gains("learned", "DCT", "one by one")
+            ),
+            "(the same with all realisations as channels that share Φ, W and H)": gains_of(
+                gains("learned", "DCT", "as channels")
+            ),
+            "(what the annealed floor adds to the SDR of NMF in the DCT)": gains_of(
+                gains("DCT", "DCT, not annealed", "one by one")
+            ),
+        }
+    )
+    print_table(summary)
+    draw(setting, first["gaussian", 0.0, "learned"], summary, rate)
+    setting.csv("two_notes", rows)
 
 
 def gains_of(gains: dict[tuple[str, float], float]) -> str:
@@ -170,10 +144,10 @@ def summarise(
     rows: list[dict[str, Any]], divergence: str, sparsity: float, transform: str, channels: bool
 ) -> dict[str, Any]:
     """Medians of one case."""
-    wanted = divergence, sparsity, transform, channels
+    this = divergence, sparsity, transform, channels
     mine = [
         r for r in rows
-        if (r["divergence"], r["sparsity"], r["transform"], r["realisation"][0] == "a") == wanted
+        if (r["divergence"], r["sparsity"], r["transform"], r["realisation"][0] == "a") == this
     ]  # fmt: skip
     keys = ("energy in 8 atoms, %", "nearest atom to each note, Hz off",
             "atoms within 0.4 Hz of a note", "SDR, dB")  # fmt: skip
@@ -187,7 +161,7 @@ def summarise(
 
 def draw(
     setting: Setting, learned: tuple[phinmf.Result, np.ndarray], summary: list[Any], rate: int
-) -> str:
+) -> None:
     """Spectra of the atoms, and SDR as bars."""
     r, Y = learned
     figure = Figure(figsize=(10.5, 3.8), layout="constrained")
@@ -213,4 +187,4 @@ def draw(
     axes_style(right, ylabel="SDR of the notes, dB")
     right.set_ylim(0, 1.25 * right.get_ylim()[1])
     right.legend(frameon=False, ncols=3, loc="upper center")
-    return setting.save(figure, "two_notes")
+    setting.save(figure, "two_notes")

@@ -31,7 +31,7 @@ RENDER = """(async (start, count) => {
   const [left, right] = [new Float32Array(count), new Float32Array(count)];
   for (let at = 0; at < count; at += 128) {
     for (const from of ahead.next(mixing.position, loop).slice(0, 3)) {
-      if (deck.at(from)) continue;
+      if (deck.stretchAt(from)) continue;
       const stretch = await sound(take.id, from, Math.min(deck.stretch, take.length - from));
       deck.add(from, stretch.count, stretch.samples);
     }

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from phinmf.arrays.precision import torch_device
 from phinmf.audio.files import Excerpt
-from phinmf.audio.many_files import lazy_frames
 from phinmf.report.folder import write_report
 from phinmf.result import Callback
 from phinmf.unmixing import groups as groupings
-from phinmf.unmixing.folder import Origin, write_folder
-from phinmf.unmixing.groups import Wanted
+from phinmf.unmixing.folder import Origin, read_folder, write_folder
+from phinmf.unmixing.groups import Grouping
 from phinmf.unmixing.learn import learn
-from phinmf.unmixing.model import UnmixModel, model_for
-from phinmf.unmixing.options import Output, UnmixOptions, window_length
+from phinmf.unmixing.model import model_for
+from phinmf.unmixing.options import Output, UnmixOptions
 from phinmf.unmixing.placing import check_free, new_folder
 from phinmf.unmixing.planning import component_files, format_of
 from phinmf.unmixing.progress import PAGE, Progress, no_progress
@@ -33,9 +30,8 @@ class Request:
     output: Output
     options: UnmixOptions
     model: Path | None = None  #: a model that is used instead of learning one
-    groups: Wanted | None = None  #: groups of components that are written as well
+    groups: Grouping | None = None  #: groups of components that are written as well
     page: bool = True  #: whether a page is written
-    on_cluster: bool = False  #: learn from all frames, on the workers of the current Dask client
 
     @property
     def path(self) -> Path:
@@ -75,7 +71,7 @@ def unmix_file(
     check_request(request, options.likely_components if saved is None else saved.K)
     with new_folder(output.folder, output.overwrite, request.inputs) as new:
         start = time.perf_counter()
-        model = learned(request, callback, progress) if saved is None else saved
+        model = learn(recording, options, callback, progress) if saved is None else saved
         origin = Origin(
             recording.sound.sample_format,
             sound=recording.sound,
@@ -84,15 +80,14 @@ def unmix_file(
             model=None if request.model is None else request.model.name,
             learning=time.perf_counter() - start,
         )
-        unmixed = write_folder(
+        record = write_folder(
             new, recording, model, output, origin, n_threads=options.n_threads, progress=progress
         )
-        record = unmixed.record
         if request.groups is not None:
             record = groupings.regroup(new, request.groups)
         if request.page:
             progress(PAGE, 0.0)
-            record = write_report(replace(unmixed, record=record))
+            record = write_report(read_folder(new))
     return record
 
 
@@ -106,13 +101,3 @@ def check_request(request: Request, K: int) -> None:
         torch_device(options.device)
     component_files(output, K, sample_format, groupings.names(request.groups, K))
     check_free(output.folder, output.overwrite, request.inputs)
-
-
-def learned(request: Request, callback: Callback | None, progress: Progress) -> UnmixModel:
-    """Learn a model of the recording, on the workers of a cluster if that is requested."""
-    recording, options = request.recording, request.options
-    frames = None
-    if request.on_cluster:
-        M = window_length(options.window, recording.sample_rate)
-        frames = lazy_frames(recording, M, np.float32)
-    return learn(recording, options, callback, progress, frames)

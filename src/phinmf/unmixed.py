@@ -94,7 +94,7 @@ class Unmixing:
             Type of the samples, such as "PCM_16", "PCM_24" or "FLOAT" (the default for WAV).
         filename : str
             Template of the file names without the ending, made of ``{track}``, the name of the
-            folder, and ``{number}``, counted from 1.
+            folder, and ``{number}``, from 01.
         gain : float
             Decibels, the same for all components.
         overwrite : bool
@@ -108,7 +108,7 @@ class Unmixing:
         """
         from phinmf.audio.sample_format import SampleFormat
         from phinmf.report.folder import write_report
-        from phinmf.unmixing.folder import Origin, write_folder
+        from phinmf.unmixing.folder import Origin, read_folder, write_folder
         from phinmf.unmixing.placing import new_folder
 
         own = SampleFormat("WAV", "DOUBLE" if self.mixture.dtype == np.float64 else "FLOAT")
@@ -116,8 +116,9 @@ class Unmixing:
             subtype = "FLOAT"
         output = Output(storage.named(folder, "folder"), format, subtype, filename, gain)
         source = ArraySource(columns(self.mixture), self.sample_rate)
-        with new_folder(output.folder, overwrite, (), "pass overwrite=True") as new:
-            write_report(write_folder(new, source, self.model, output, Origin(own)))
+        with new_folder(output.folder, overwrite) as new:
+            write_folder(new, source, self.model, output, Origin(own))
+            write_report(read_folder(new))
         return output.folder
 
     def plot_atoms(self, n: int = 6) -> Figure:

@@ -35,14 +35,14 @@ _stops_early: ContextVar[bool] = ContextVar("stops_early", default=False)
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line that called phinmf."""
-    at = caller()
+    location = caller()
     warnings.warn_explicit(
         message,
         category,
-        at.filename,
-        at.lineno,
-        module=at.globals.get("__name__"),
-        registry=at.globals.setdefault("__warningregistry__", {}),
+        location.filename,
+        location.lineno,
+        module=location.globals.get("__name__"),
+        registry=location.globals.setdefault("__warningregistry__", {}),
     )
 
 
@@ -86,8 +86,8 @@ def caller() -> Location:
     """
     frames = [frame for frame in stack() if package(frame) != "phinmf"]
     outside = next((frame for frame in frames if package(frame) not in WRAPPERS), None)
-    if outside is None and (known := _pinned.get()) is not None:
-        return known
+    if outside is None and (location := _pinned.get()) is not None:
+        return location
     frame = outside or (frames or list(stack()))[0]
     return Location(frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
 

@@ -167,14 +167,8 @@ def test_files_and_folders_that_may_not_be_read(here, capsys, monkeypatch):
     assert folders(here) == {"song"}
 
 
-@pytest.mark.parametrize("name", ["-dash.wav", "-kick.wav", "-only.flac", "--start.wav"])
-def test_names_that_begin_with_a_dash(here, capsys, name):
-    write(here / "song.wav")
-    for arguments in ([name], ["song.wav", name]):
-        with pytest.raises(SystemExit) as stopped:
-            main(["unmix", *arguments])
-        assert stopped.value.code == 2
-        assert f"write ./{name}" in capsys.readouterr().err
+@pytest.mark.parametrize("name", ["-kick.wav", "--start.wav"])
+def test_names_that_begin_with_a_dash(here, name):
     write(here / name)
     assert main(["unmix", f"./{name}", *QUICK]) == 0
     assert main(["unmix", *QUICK, "--overwrite", "--", name]) == 0

@@ -39,7 +39,7 @@ AGAINST_THE_RECORDING = [
     ("-k 400", "-k is 400, but a whole number from 1 to 201"),
     ("--filename ../{number}", "--filename is '../{number}'"),
     ("--filename {number.__class__}", "{number.__class__}"),
-    ("--filename {number:99999}", "{number:99999}"),
+    ("--filename {number:02d}", "{number:02d}"),
     (f"--filename {'x' * 300}{{number}}", "too long"),
     ("--format nonsense", "--format is nonsense"),
     ("--format flac --subtype float", "--subtype is FLOAT"),

@@ -11,7 +11,7 @@ import pytest
 import soundfile
 from clusters import needs_dask
 
-from phinmf.cli.main import parsed
+from phinmf.cli.main import get_parser
 from phinmf.divergences import DIVERGENCES
 from phinmf.engines import ENGINES
 from phinmf.inits import INITS
@@ -76,7 +76,7 @@ def test_the_first_page_shows_the_code_of_the_readme():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_of_pages_can_be_parsed(command):
     with patch("sys.exit", side_effect=AssertionError):
-        assert parsed(shlex.split(command, comments=True)[1:]).command
+        assert get_parser().parse_args(shlex.split(command, comments=True)[1:]).command
 
 
 def test_there_are_commands():

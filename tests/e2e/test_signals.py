@@ -11,7 +11,7 @@ from sound_files import tones, write
 import phinmf
 from phinmf import unmix_file
 from phinmf.cli import main
-from phinmf.unmixing import folder, ownership, placing
+from phinmf.unmixing import folder, interrupts, ownership, placing
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
 QUICK = ["-k", "2", "--window", "64", "--fixed-transform", "--no-report"]
@@ -42,8 +42,9 @@ def after(monkeypatch, owner, name, *signals):
 
 
 def assert_whole(out):
-    owned = ownership.replaceable(out)
-    assert set(owned) == {*ownership.read(out).files, "result.json"}
+    own, foreign = ownership.contents(out, os.listdir(out))
+    assert set(own) == {*ownership.read(out).files, "result.json"}
+    assert not foreign
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -52,12 +53,12 @@ def assert_whole(out):
 )
 def test_a_signal_at_any_time_leaves_nothing(here, monkeypatch, capsys, name, owner, where):
     number = getattr(signal, name)
-    before = {number: signal.getsignal(number) for number in placing.SIGNALS}
+    before = {number: signal.getsignal(number) for number in interrupts.SIGNALS}
     after(monkeypatch, owner, where, *[number] * (2 if name == "SIGINT" else 1))
     assert main(["unmix", "song.wav", *QUICK]) == CODES[name]
     assert "no incomplete files remain" in capsys.readouterr().err
     assert [p.name for p in here.iterdir()] == ["song.wav"]
-    assert {number: signal.getsignal(number) for number in placing.SIGNALS} == before
+    assert {number: signal.getsignal(number) for number in interrupts.SIGNALS} == before
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -95,7 +95,7 @@ def test_what_is_played_is_what_is_computed(browser, server, unmixed, sounds):
         page.click(".play")
         # Sound that is not here yet would be a pause. Reports from before a seek are not believed.
         ahead = f"{STUDIO}.player.decks.values().next().value.ahead"
-        fetched = f"{ahead}.wanted.every((start) => {ahead}.held.has(start))"
+        fetched = f"{ahead}.upcoming.every((start) => {ahead}.stretches.has(start))"
         page.until(f"{STUDIO}.playing && {fetched}")
         page.do(f"{STUDIO}.player.seek(6000)")
         page.until(f"{STUDIO}.position > 6000 && !{STUDIO}.waiting")

@@ -142,5 +142,7 @@ def test_several_files_are_chosen_and_taken_one_after_the_other(page, own, tmp_p
     state = own.until(lambda state: len(state["recordings"]) == before + 3)
     assert [one["name"] for one in state["recordings"]][before:] == names
     own.until(lambda state: not any(one["jobs"] for one in state["recordings"]))
-    page.until("document.querySelectorAll('.recording [data-take]').length >= 3")
+    page.until(
+        "document.querySelectorAll('.recording [data-action=show-recording]:enabled').length >= 3"
+    )
     assert page.errors() == []

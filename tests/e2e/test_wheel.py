@@ -20,7 +20,7 @@ pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/index.md").read_text(encoding="utf-8")
-ASSETS = ["py.typed"] + [f"report/{n}" for n in ("template.html", "playback.js", "style.css")]
+ASSETS = ["py.typed"] + [f"report/{n}" for n in ("template.html", "playback.js", "core/base.css")]
 
 
 def environment(folder=None):

@@ -106,7 +106,7 @@ def test_transposed_frames_are_recognised_by_their_overlaps(M, n, channels, dtyp
 def test_transposed_frames_are_refused_before_anything_is_computed(name, n, M, monkeypatch):
     frames = phinmf.to_frames(recording(n), M)
     assert said(lambda: FITS[name](frames)) == []
-    monkeypatch.setattr(phinmf.fit.problem.Problem, "solve", None)
+    monkeypatch.setattr(phinmf.fit.problem.Problem, "fit", None)
     with pytest.raises(ValueError, match="pass the transpose, or sample_weight=1") as caught:
         FITS[name](frames.T)
     assert f"{M} frames of {frames.shape[1]} samples" in str(caught.value)

@@ -11,7 +11,6 @@ pytestmark = pytest.mark.full
 
 
 def test_the_objective_follows_the_authors(data_folder):
-    """benchmarks/armstrong.py goes on to where it ends, from several starts."""
     with open(data_folder / "authors_armstrong.csv") as file:
         rows = list(csv.DictReader(file))
     authors = {int(row["iteration"]): float(row["objective_per_entry"]) for row in rows}

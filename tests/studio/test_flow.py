@@ -1,12 +1,13 @@
 """From a dropped file to what is heard, again and again."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
 import pytest
 import sound_files
 import soundfile
-from studios import idle, running, unmixed
+from studios import PATIENCE, idle, running, unmixed, waiting
 
 from phinmf.errors import log_path
 from phinmf.studio import session
@@ -154,20 +155,30 @@ def test_a_take_is_removed(studio, home, take):
     assert studio("DELETE", "takes/t1").status == 404
 
 
-@pytest.mark.parametrize("moment", ["before its files are opened", "before they are read"])
-def test_sound_of_a_take_that_is_removed_meanwhile(studio, take, monkeypatch, moment):
-    reader = Listening if moment == "before its files are opened" else OpenTake
-    sound = reader.sound
+def test_sound_of_a_take_that_is_removed_before_its_files_are_opened(studio, take, monkeypatch):
+    sound = Listening.sound
 
     def too_late(*arguments):
         with suppress(NotFound):
             studio.session.remove_take("t1")
         return sound(*arguments)
 
-    monkeypatch.setattr(reader, "sound", too_late)
+    monkeypatch.setattr(Listening, "sound", too_late)
     got = studio("GET", "takes/t1/sound?start=0&count=10")
     assert got.status == 404
     assert "removed" in got.json["error"]
+
+
+def test_a_take_that_is_being_read_is_removed_afterwards(studio, home, take, monkeypatch):
+    with ThreadPoolExecutor() as pool, waiting(monkeypatch, OpenTake, "sound") as reading:
+        heard = pool.submit(studio, "GET", "takes/t1/sound?start=0&count=10")
+        assert reading.wait(PATIENCE)
+        removal = pool.submit(studio, "DELETE", "takes/t1")
+        with pytest.raises(TimeoutError):
+            removal.result(0.2)
+        assert (home / "song/whole").exists()
+    assert (heard.result().status, removal.result().status) == (200, 204)
+    assert not (home / "song/whole").exists()
 
 
 def test_sound_of_a_take_that_somebody_moved_away(studio, home, take):

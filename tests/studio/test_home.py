@@ -339,4 +339,4 @@ def test_the_page_of_a_folder_shows_its_groups_when_the_studio_has_ended(tmp_pat
         assert (folder / "report.html").read_text() == before
     assert "the low ones" not in before
     assert "the low ones" in (folder / "report.html").read_text()
-    ownership.replaceable(folder)
+    ownership.check_replaceable(folder)

@@ -11,8 +11,8 @@ from phinmf.cli import main
 from phinmf.unmixing import ownership
 from phinmf.unmixing.export import export
 from phinmf.unmixing.mix import Group, Level, Mix
-from phinmf.unmixing.mixing import factors, sides
 from phinmf.unmixing.saved_mix import save_mix
+from phinmf.unmixing.sums import factors, sides
 
 GROUPS = [Group("drums", [3, 1])]
 
@@ -98,7 +98,7 @@ def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "dangling").symlink_to("nowhere")
     for name in ("new", "dangling", "song"):
         before = everything(tmp_path)
-        with pytest.raises(FileExistsError, match="choose another folder, or name one"):
+        with pytest.raises(FileExistsError, match="exists already: choose another folder"):
             export(folder, tmp_path / name, "components")
         assert everything(tmp_path) == before
 

@@ -60,7 +60,7 @@ def test_saving_changes_the_listing_alone(folder):
     assert {name for name in after if after[name] != before.get(name)} == {"result.json"}
     assert after.keys() == before.keys()
     assert [path.name for path in folder.parent.iterdir()].count("song") == 1
-    ownership.replaceable(folder)  # it is still a folder of this program
+    ownership.check_replaceable(folder)  # it is still a folder of this program
     with pytest.raises(FileExistsError, match="meanwhile"), exchange(folder, unsaved) as new:
         ownership.write(new, unsaved, add=[])
     assert ownership.read(folder) == record

@@ -48,7 +48,7 @@ def test_unmix_has_the_options_and_their_defaults():
 def test_save_has_the_options_of_an_output():
     parameters = inspect.signature(phinmf.Unmixing.save).parameters
     for field in fields(Output):
-        if field.name not in ("folder", "keep", "how_to_overwrite"):
+        if field.name not in ("folder", "keep"):
             assert parameters[field.name].default == field.default, field.name
 
 

@@ -9,7 +9,7 @@ from sound_files import RATE, tones
 import phinmf
 from phinmf.audio.sources import ArraySource, in_blocks_of
 from phinmf.result.masks import component_frames
-from phinmf.unmixing.learn import learn, some_frames
+from phinmf.unmixing.learn import learn, sampled_frames
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.separate import ArraySink, Separator, separate
 
@@ -90,7 +90,7 @@ def test_a_long_signal_is_learned_on_stretches_of_it(rng):
             asked.append((start, n))
             return super().read(start, n)
 
-    Y = some_frames(Watched(y, RATE), 64, 512, rng)
+    Y = sampled_frames(Watched(y, RATE), 64, 512, rng)
     assert Y.shape[:2] == (1, 64)
     assert 400 <= Y.shape[2] <= 512
     assert sum(n for _, n in asked) < 20_000

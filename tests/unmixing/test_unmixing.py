@@ -101,7 +101,7 @@ def test_part_of_a_file_gain_and_names(tmp_path):
     path = write(tmp_path / "song.wav", subtype="PCM_16")
     output = Output(tmp_path / "o", filename="{track}-{number}", gain=-6.0, format="flac")
     result = unmix_file(path, output, UnmixOptions(2, **QUICK), start=0.25, duration=0.25)
-    assert [c.file for c in result.components] == ["o-1.flac", "o-2.flac"]
+    assert [c.file for c in result.components] == ["o-01.flac", "o-02.flac"]
     whole = sum(integers(tmp_path / "o" / c.file) for c in result.components)
     part = integers(path)[2000:4000] * 10 ** (-6 / 20)
     assert np.array_equal(whole, np.rint(part))
@@ -212,7 +212,7 @@ def test_save_writes_the_same_folder(tmp_path):
     with pytest.raises(FileExistsError):
         u.save(tmp_path / "x")
     u.save(tmp_path / "y", format="flac", subtype="PCM_16", filename="part{number}")
-    assert (tmp_path / "y/part2.flac").exists()
+    assert (tmp_path / "y/part02.flac").exists()
 
 
 BAD = {

@@ -115,9 +115,9 @@ def _hertz(midi: int) -> float:
 
 def _add(voice: Array, start: float, note: Array) -> None:
     """Add a note that begins after `start` seconds."""
-    at = round(start * SAMPLE_RATE)
-    note = note[: len(voice) - at]
-    voice[at : at + len(note)] += note
+    first = round(start * SAMPLE_RATE)
+    note = note[: len(voice) - first]
+    voice[first : first + len(note)] += note
 
 
 def _decay(note: Array, seconds: float) -> Array:

@@ -139,16 +139,16 @@ class Excerpt:
 
     def on_this_machine(self) -> Excerpt:
         """The same excerpt with the numbers that this machine gives the disk and the file."""
-        here = identity(self.sound.path)
-        if here[2:] != self.identity[2:]:
+        local = identity(self.sound.path)
+        if local[2:] != self.identity[2:]:
             self.check_unchanged()
-        return replace(self, identity=here)
+        return replace(self, identity=local)
 
 
 def identity(path: Path) -> Identity:
     """Device, inode, size and time of change: another file, or another content, has others."""
-    seen = path.stat()
-    return seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def excerpt(path: str | os.PathLike[str], salvage: bool = False) -> Excerpt:
@@ -299,11 +299,11 @@ def how_to_convert(path: Path) -> str:
 def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[Array]:
     """Yield samples (n, channels) in double precision, `length` of them or all that exist."""
     left = sound.length - start if length is None else min(length, sound.length - start)
-    at = start
+    position = start
     with opened(sound.path) as file:
         while left > 0:
             try:
-                if at == start > 0:
+                if position == start > 0:
                     go_to(file, start)
                 block = file.read(min(BLOCK, left), dtype="float64", always_2d=True)
             except soundfile.LibsndfileError:
@@ -312,11 +312,12 @@ def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[
                 raise CutShort(sound.path, readable_length(sound), sound.sample_rate)
             if not np.isfinite(block).all():
                 raise ValueError(
-                    f"{sound.path} has NaN or infinite samples near {at / sound.sample_rate:.1f} s:"
+                    f"{sound.path} has NaN or infinite samples near"
+                    f" {position / sound.sample_rate:.1f} s:"
                     " repair it first"
                 )
             yield block
-            at += len(block)
+            position += len(block)
             left -= len(block)
 
 

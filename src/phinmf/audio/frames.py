@@ -115,9 +115,9 @@ def refuse_transpose(frames: Array, length: int) -> None:
         )
 
 
-def whole_signal(name: str, given: ArrayLike) -> Array:
+def whole_signal(name: str, y: ArrayLike) -> Array:
     """Return the signal of a whole recording; raise if it probably lies the other way."""
-    signal = real_signal(name, given)
+    signal = real_signal(name, y)
     refuse_transposed_signal(name, signal)
     return signal
 
@@ -135,12 +135,12 @@ def refuse_transposed_signal(name: str, signal: Array) -> None:
         )
 
 
-def real_signal(name: str, given: ArrayLike) -> Array:
+def real_signal(name: str, y: ArrayLike) -> Array:
     """Return a signal (n,) or (n, channels) of finite numbers, float32 or float64."""
     needed = "the samples of the sound itself are needed, of shape (n,) or (n, channels)"
     advice = "the samples are needed: read them with soundfile.read"
-    checks.refuse_other(name, given, advice, needed)
-    signal = checks.real_array(name, given)
+    checks.refuse_other(name, y, advice, needed)
+    signal = checks.real_array(name, y)
     if signal.ndim not in (1, 2) or signal.size == 0:
         raise ValueError(
             f"{name} has shape {signal.shape}, but (n,) or (n, channels) with n ≥ 1 is needed"

@@ -67,19 +67,21 @@ def frames_from_files(
     first = sounds[0]
     for other in sounds[1:]:
         check_alike(first, other)
-    Y = lazy.dask().array.concatenate([lazy_frames(one, M, kind, chunk) for one in sounds], axis=2)
+    Y = lazy.dask().array.concatenate(
+        [lazy_frames(each, M, kind, chunk) for each in sounds], axis=2
+    )
     return Y[0] if first.channels == 1 else Y
 
 
 def check_alike(first: Excerpt, other: Excerpt) -> None:
     """Raise unless both recordings have the same sampling rate and number of channels."""
-    for here, there, unit in (
+    for value, expected, unit in (
         (other.sample_rate, first.sample_rate, "Hz"),
         (other.channels, first.channels, "channels"),
     ):
-        if here != there:
+        if value != expected:
             raise ValueError(
-                f"{other.sound.path} has {here} {unit} and {first.sound.path} has {there}, but"
+                f"{other.sound.path} has {value} {unit} and {first.sound.path} has {expected}, but"
                 " recordings that are fitted together need the same: convert one of them"
             )
 
@@ -92,12 +94,12 @@ def lazy_frames(recording: Excerpt, M: int, dtype: DTypeLike, chunk: int | None 
         chunk = max(1, CHUNK // (recording.channels * M * kind.itemsize))
     chunk = checks.count("chunk", chunk, 1)
     path = recording.sound.path.absolute()
-    here = replace(recording, sound=replace(recording.sound, path=path))
+    recording = replace(recording, sound=replace(recording.sound, path=path))
     read = dask.delayed(read_frames, pure=True)
     pieces = []
     for a in range(0, N, chunk):
         b = min(a + chunk, N)
-        frames = read(here, M, a, b, kind.name)
+        frames = read(recording, M, a, b, kind.name)
         pieces.append(dask.array.from_delayed(frames, (recording.channels, M, b - a), kind))
     return dask.array.concatenate(pieces, axis=2)
 
@@ -106,8 +108,8 @@ def read_frames(recording: Excerpt, M: int, a: int, b: int, dtype: str) -> Array
     """Return frames a to b of those that `to_frames` makes of an excerpt."""
     from phinmf.audio import files
 
-    path, seen = recording.sound.path, recording.identity
-    if files.identity(path)[2:] != seen[2:]:  # the rest differs from machine to machine
+    path = recording.sound.path
+    if files.identity(path)[2:] != recording.identity[2:]:  # disk and inode differ
         raise ValueError(
             f"{path} has changed since frames_from_files looked at it: call that again"
         )

@@ -65,10 +65,10 @@ def sample_format_for(
     """
     default = own.format if own.lossless and own.format in SUFFIXES else "WAV"
     name = (format or default).upper().lstrip(".")
-    known = {*SUFFIXES, "OPUS"}
-    if name not in known:
+    formats = {*SUFFIXES, "OPUS"}
+    if name not in formats:
         raise ValueError(
-            f"format is {format}, which is not known: choose one of {', '.join(sorted(known))}"
+            f"format is {format}, which is not known: choose one of {', '.join(sorted(formats))}"
         )
     if subtype is None:
         if name in LOSSY:
@@ -80,9 +80,9 @@ def sample_format_for(
     subtype = subtype.upper()
     name = "OGG" if name == "OPUS" else name
     if not soundfile.check_format(name, subtype):
-        there = ", ".join(sorted(soundfile.available_subtypes(name)))
+        subtypes = ", ".join(sorted(soundfile.available_subtypes(name)))
         raise ValueError(
-            f"subtype is {subtype}, which {name} files do not have: choose one of {there}, or"
+            f"subtype is {subtype}, which {name} files do not have: choose one of {subtypes}, or"
             " another format"
         )
     size = samples * {"DOUBLE": 8}.get(subtype, -(-BITS.get(subtype, 32) // 8))

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from phinmf import checks
 from phinmf._types import Array
@@ -19,7 +19,7 @@ Path = str | os.PathLike[str]
 
 
 def stream_frames(
-    source: Path | Iterable[Any], M: int, *, dtype: DTypeLike = np.float32
+    source: Path | Iterable[Path | ArrayLike], M: int, *, dtype: DTypeLike = np.float32
 ) -> Iterator[Array]:
     """Yield the frames of sound as it arrives, those that `to_frames` makes of the whole.
 
@@ -64,7 +64,7 @@ def stream_frames(
     return _frames(iter(source), M, kind)
 
 
-def _frames(source: Iterator[Any], M: int, dtype: Any) -> Iterator[Array]:
+def _frames(source: Iterator[Any], M: int, dtype: DTypeLike) -> Iterator[Array]:
     """Yield frames of files or of pieces, whichever the source begins with."""
     for first in source:
         everything = chain([first], source)
@@ -74,7 +74,7 @@ def _frames(source: Iterator[Any], M: int, dtype: Any) -> Iterator[Array]:
             yield from framed(everything, M, dtype)
 
 
-def _of_files(paths: Iterator[Path], M: int, dtype: Any) -> Iterator[Array]:
+def _of_files(paths: Iterator[Path], M: int, dtype: DTypeLike) -> Iterator[Array]:
     """Yield the frames of one file after the other."""
     from phinmf.audio import files  # libsndfile is loaded when there is something to read
 
@@ -87,7 +87,7 @@ def _of_files(paths: Iterator[Path], M: int, dtype: Any) -> Iterator[Array]:
         yield from framed((b[:, 0] for b in blocks) if first.channels == 1 else blocks, M, dtype)
 
 
-def framed(pieces: Iterable[Any], M: int, dtype: Any) -> Iterator[Array]:
+def framed(pieces: Iterable[ArrayLike], M: int, dtype: DTypeLike) -> Iterator[Array]:
     """Yield the frames of one signal as soon as their samples have arrived."""
     hop, shape = M // 2, None
     waiting: Array = np.zeros((1, 0))  #: (C, n)
@@ -103,8 +103,8 @@ def framed(pieces: Iterable[Any], M: int, dtype: Any) -> Iterator[Array]:
             shape = signal.shape[1:]
             waiting = np.zeros((len(channels), hop), dtype)  # half a frame of zeros comes before
         if signal.shape[1:] != shape:
-            known = "(n,)" if not shape else f"(n, {shape[0]})"
-            raise ValueError(f"{name} has shape {signal.shape}, but those before it have {known}")
+            expected = "(n,)" if not shape else f"(n, {shape[0]})"
+            raise ValueError(f"{name} has shape {signal.shape}, but before it was {expected}")
         waiting = np.concatenate([waiting, channels], axis=1)
         whole = waiting.shape[1] // hop * hop
         if whole >= M:

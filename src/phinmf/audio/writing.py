@@ -9,7 +9,6 @@ import zlib
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 import soundfile
@@ -34,8 +33,8 @@ def quantised(components: Array, signal: Array, bits: int) -> NDArray[np.int32]:
     scaled = components * components.dtype.type(full)
     whole = np.clip(np.rint(scaled, out=scaled), low, high, out=scaled).astype(np.int32)
     far = 2.0**52  # beyond what any number of components can hold, and within what integers can
-    wanted = np.rint(np.clip(signal * full, -far, far)).astype(np.int64)
-    rest = wanted - whole[:-1].sum(axis=0, dtype=np.int64)
+    target = np.rint(np.clip(signal * full, -far, far)).astype(np.int64)
+    rest = target - whole[:-1].sum(axis=0, dtype=np.int64)
     whole[-1] = rest.clip(low, high)
     excess = rest - whole[-1]
     for component in whole[:-1] if excess.any() else ():
@@ -127,7 +126,7 @@ class Stems:
         if self.sample_format.full_scale:
             self.clipped += beyond_full_scale(components)
         bits = self.sample_format.bits
-        out: NDArray[Any]
+        out: NDArray[np.generic]
         if bits is not None:
             out = quantised(components, signal, bits) << (32 - bits)
         elif self.sample_format.lossless:

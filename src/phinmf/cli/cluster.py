@@ -1,51 +1,53 @@
-"""``phinmf unmix --cluster``: files on the workers of a Dask cluster."""
+"""``phinmf unmix --cluster``: each file is one task on a worker of a Dask cluster."""
 
 from __future__ import annotations
 
-import argparse
 import logging
 import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phinmf.cli.grouping import lines
-from phinmf.cli.one_file import unmix_one
 from phinmf.cli.text import shown
 
 if TYPE_CHECKING:
-    from phinmf.arrays.cluster import Cluster
     from phinmf.unmix_file import Request
     from phinmf.unmixing.record import FolderRecord
 
 CONNECT = 10.0  #: maximum number of seconds to wait for a scheduler
 
 
-def tasks(
-    requests: list[Request], typed: argparse.Namespace
-) -> Iterator[tuple[Request, Callable[[], FolderRecord]]]:
-    """Yield a function for each file: all workers share one file, or each unmixes some files."""
+@contextmanager
+def on_cluster(
+    address: str, quiet: bool
+) -> Iterator[Callable[[Request], Callable[[], FolderRecord]]]:
+    """Yield a function that lets a worker unmix a file; its result waits for the record."""
     from phinmf.arrays.cluster import Cluster, versions
 
-    with connected(typed.cluster) as client:
+    with connected(address) as client:
         for name in [*logging.root.manager.loggerDict]:
             if name.startswith(("distributed", "asyncio")):  # our own messages are clearer
                 logging.getLogger(name).setLevel(logging.CRITICAL)
         cluster = Cluster(client)
-        requests = [absolute(request) for request in requests]
-        check_readable(client, [request.path for request in requests])
-        if len(requests) == 1:
-            request = replace(requests[0], on_cluster=True)
-            yield request, partial(unmix_one, request, typed.quiet)
-            return
-        submit = partial(client.submit, on_worker, expected=versions(), pure=False)
-        futures = [submit(request) for request in requests]
-        for request, future in zip(requests, futures, strict=True):
-            yield request, partial(outcome, request, cluster, future, typed.quiet)
+
+        def started(request: Request) -> Callable[[], FolderRecord]:
+            shared = absolute(request)
+            future = client.submit(on_worker, shared, expected=versions(), pure=False)
+
+            def result() -> FolderRecord:
+                record: FolderRecord = cluster.results([future])[0]
+                check_shared(shared)
+                if not quiet:
+                    describe(request, record)
+                return record
+
+            return result
+
+        yield started
 
 
 def connected(address: str) -> Any:
@@ -96,49 +98,35 @@ def on_worker(request: Request, expected: dict[str, str]) -> FolderRecord:
     """Unmix a file on a worker; its files share the processors, and each thread unmixes one."""
     from phinmf.arrays import lazy, threads
     from phinmf.arrays.cluster import check_versions
+    from phinmf.unmix_file import unmix_file
 
     check_versions(expected)
-    files = lazy.distributed().get_worker().state.nthreads
-    n = request.options.n_threads or max(1, threads.available() // files)
-    local = replace(
-        request,
-        recording=request.recording.on_this_machine(),
-        options=replace(request.options, n_threads=n),
-    )
-    return unmix_one(local, quiet=True)
+    worker = lazy.distributed().get_worker()
+    if not request.path.exists():
+        raise FileNotFoundError(
+            f"{request.path} does not exist on worker {worker.address}: put it on a disk that all"
+            " machines share, at the same path"
+        )
+    n = request.options.n_threads or max(1, threads.available() // worker.state.nthreads)
+    recording, options = request.recording.on_this_machine(), replace(request.options, n_threads=n)
+    return unmix_file(replace(request, recording=recording, options=options))
 
 
-def outcome(request: Request, cluster: Cluster, future: Any, quiet: bool) -> FolderRecord:
-    """Wait until a worker has unmixed a file, and return its record."""
-    from phinmf.unmixing.null_test import adds_up
-
-    record: FolderRecord = cluster.results([future])[0]
+def check_shared(request: Request) -> None:
+    """Raise if the folder that a worker has written is not on a disk of this machine."""
     folder = request.output.folder
     if not folder.exists():
         raise RuntimeError(
             f"a worker has written {folder}, which does not exist on this machine: choose an"
             " --output on a disk that all machines share"
         )
-    if not quiet:
-        K = len(record.components)
-        text = f"{request.path.name}: {K} components in {folder}; {adds_up(record)}"
-        print(shown(text), file=sys.stderr)  # standard output is only for results
-        for line in lines(folder, record):
-            print(f"{shown(request.path.name)}: {line}", file=sys.stderr)
-    return record
 
 
-def check_readable(client: Any, paths: list[Path]) -> None:
-    """Raise if a worker cannot find a file that exists on this machine."""
-    paths = [path for path in paths if path.exists()]
-    for address, absent in client.run(missing, paths).items():
-        for path in absent:
-            raise FileNotFoundError(
-                f"{path} does not exist on worker {address}: put it on a disk that all machines"
-                " share, at the same path"
-            )
+def describe(request: Request, record: FolderRecord) -> None:
+    """Print to standard error what a worker has written."""
+    from phinmf.unmixing.null_test import adds_up
 
-
-def missing(paths: list[Path]) -> list[Path]:
-    """Return the files that do not exist."""
-    return [path for path in paths if not path.exists()]
+    folder, name = request.output.folder, shown(request.path.name)
+    first = f"{len(record.components)} components in {shown(folder)}; {adds_up(record)}"
+    for line in (first, *lines(folder, record)):
+        print(f"{name}: {line}", file=sys.stderr)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from phinmf.cli import options as values
+from phinmf.cli import values
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def run(typed: argparse.Namespace) -> int:
     from phinmf.cli.progress import progress_of
     from phinmf.cli.text import plain_console, shown
     from phinmf.report.folder import write_report
-    from phinmf.unmixing.folder import Origin, write_folder
+    from phinmf.unmixing.folder import Origin, read_folder, write_folder
     from phinmf.unmixing.learn import learn
     from phinmf.unmixing.null_test import adds_up
     from phinmf.unmixing.options import Output, UnmixOptions
@@ -54,8 +54,8 @@ def run(typed: argparse.Namespace) -> int:
     ):
         model = learn(source, options, bar.stops, bar)
         origin = Origin(SampleFormat("WAV", "PCM_24"), options=options.plain())
-        unmixed = write_folder(new, source, model, Output(folder), origin, progress=bar)
-        record = write_report(unmixed)
+        write_folder(new, source, model, Output(folder), origin, progress=bar)
+        record = write_report(read_folder(new))
     console.print(f"The null test: the files were read again, and {adds_up(record)}.")
     console.print(f"Listen: {shown(folder / 'report.html')}", soft_wrap=True)
     console.print(

@@ -17,10 +17,6 @@ EXTRAS = {
 }  # fmt: skip
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add no options."""
-
-
 def run(typed: argparse.Namespace) -> int:
     """Print versions, threads and formats."""
     import soundfile

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from phinmf.cli.text import shown
 from phinmf.unmixing.mix import Group
 
 if TYPE_CHECKING:
-    from phinmf.unmixing.groups import Wanted
+    from phinmf.unmixing.groups import Grouping
     from phinmf.unmixing.record import FolderRecord
 
 NUMBER = r"\d{1,5}(?:\s*-\s*\d{1,5})?"
@@ -27,45 +28,49 @@ def parsed(text: str) -> list[Group]:
     A name reaches from the group before it to its "="; groups are separated by spaces, "," or ";".
     """
     groups: list[Group] = []
-    at = 0
-    while at < len(text) or not groups:
-        found = ITEM.match(text, at)
-        if found is None:
+    position = 0
+    while position < len(text) or not groups:
+        item = ITEM.match(text, position)
+        if item is None:
             raise ValueError(
                 f"group is {text!r}, but names with numbers of components are needed, such"
                 f" as {EXAMPLE}"
             )
-        name = found[1].strip()
-        if groups and text[:at].rstrip()[-1] not in ",;" and FORGOTTEN_COMMA.match(name):
+        name = item[1].strip()
+        if groups and text[:position].rstrip()[-1] not in ",;" and FORGOTTEN_COMMA.match(name):
             raise ValueError(
                 f"group is {text!r}, in which {name!r} is the name of a group: write commas between"
                 " numbers, or ; before a name that begins with a number"
             )
-        groups.append(Group(name, numbers(found[2], text)))
-        at = found.end()
+        groups.append(Group(name, numbers(item[2], text)))
+        position = item.end()
     return groups
 
 
 def numbers(listed: str, text: str) -> list[int]:
     """Return the numbers of "1,4-6"."""
-    found: list[int] = []
+    members: list[int] = []
     for item in listed.split(","):
         first, _, last = (part.strip() for part in item.partition("-"))
         if int(last or first) < int(first):
             raise ValueError(f"group is {text!r}, but {item} counts down: write {last}-{first}")
-        found.extend(range(int(first), int(last or first) + 1))
-    return found
+        members.extend(range(int(first), int(last or first) + 1))
+    return members
 
 
-def regrouped(folder: Path, wanted: Wanted, say: Callable[[str], object]) -> FolderRecord:
+def regrouped(folder: Path, grouping: Grouping, quiet: bool) -> FolderRecord:
     """Join the components of a finished folder, write its page again, and say what was done."""
     from phinmf.report.folder import refresh_report
     from phinmf.unmixing import ownership
     from phinmf.unmixing.groups import regroup
     from phinmf.unmixing.saved_mix import stored
 
+    def say(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr)  # standard output is only for results
+
     before = named(stored(ownership.read(folder)).groups)
-    record = regroup(folder, wanted)
+    record = regroup(folder, grouping)
     for line in lines(folder, record):
         say(f"{shown(folder)}: {line}")
     if before and before != named(stored(record).groups):  # they may be the work of hours
@@ -109,10 +114,10 @@ def as_text(groups: dict[str, list[int]]) -> str:
     return "; ".join(f"{name}={ranges(components)}" for name, components in groups.items())
 
 
-def ranges(found: list[int]) -> str:
+def ranges(components: list[int]) -> str:
     """Return numbers as they can be typed: 1,4-6."""
     words: list[str] = []
-    left = sorted(found)
+    left = sorted(components)
     while left:
         n = next((i for i, number in enumerate(left) if number != left[0] + i), len(left))
         words.append(f"{left[0]}-{left[n - 1]}" if n > 2 else ",".join(map(str, left[:n])))

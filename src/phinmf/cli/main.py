@@ -8,21 +8,25 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import phinmf
-from phinmf.cli import demo, env, export, report, studio, unmix
-from phinmf.cli.exit_codes import FAILED, USAGE
-from phinmf.cli.options import dashed
+from phinmf.cli import demo, env, folders, studio, unmix
 from phinmf.cli.signals import Ended, ended_by_signals
 from phinmf.cli.text import print_anything, print_error, shown, written_out
 
-#: name, module, summary, and text below the options
+#: name, summary, function that adds arguments (None: no arguments), function that runs it, and
+#: text below the options
 COMMANDS = (
-    ("unmix", unmix, "take recordings apart into components that add up to them", unmix.EPILOG),
-    ("studio", studio, "open a page to unmix, listen, group and take away", studio.EPILOG),
-    ("export", export, "write groups, components or a mix as numbered files", export.EPILOG),
-    ("demo", demo, "unmix the built-in example and write a page to listen to", None),
-    ("report", report, "write the page of an unmixed folder again", None),
-    ("env", env, "versions, threads, and what is missing", None),
-)
+    ("unmix", "take recordings apart into components that add up to them",
+     unmix.add_arguments, unmix.run, unmix.EPILOG),
+    ("studio", "open a page to unmix, listen, group and take away",
+     studio.add_arguments, studio.run, studio.EPILOG),
+    ("export", "write groups, components or a mix as numbered files",
+     folders.add_export_arguments, folders.export, folders.EXPORT_EPILOG),
+    ("demo", "unmix the built-in example and write a page to listen to",
+     demo.add_arguments, demo.run, None),
+    ("report", "write the page of an unmixed folder again",
+     folders.add_report_arguments, folders.report, None),
+    ("env", "versions, threads, and what is missing", None, env.run, None),
+)  # fmt: skip
 EXAMPLES = """\
 examples:
   phinmf unmix song.flac -k 8 -o out/
@@ -37,7 +41,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print a message and where help is, and exit; the usage of a command is a page long."""
-        self.exit(USAGE, f"{self.prog}: {shown(message)}; see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: {shown(message)}; see {self.prog} --help\n")
 
 
 def get_parser() -> argparse.ArgumentParser:
@@ -50,7 +54,7 @@ def get_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"phinmf {phinmf.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, module, summary, epilog in COMMANDS:
+    for name, summary, add_arguments, run, epilog in COMMANDS:
         own = commands.add_parser(
             name,
             help=summary,
@@ -58,9 +62,10 @@ def get_parser() -> argparse.ArgumentParser:
             epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        module.add_arguments(own)
+        if add_arguments is not None:
+            add_arguments(own)
         own.add_argument("--debug", action="store_true", help="print where a fault of phinmf is")
-        own.set_defaults(run=module.run, parser=own)
+        own.set_defaults(run=run, parser=own)
     return parser
 
 
@@ -80,16 +85,8 @@ def attempt(argv: Sequence[str]) -> int:
     debug = "--debug" in argv
     try:
         with written_out():
-            typed = parsed(argv)
+            typed = get_parser().parse_args(argv)
             return int(typed.run(typed))
     except Exception as error:
         print_error(error, debug)
-        return FAILED
-
-
-def parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse what was typed, or exit with a message."""
-    parser = get_parser()
-    if (name := dashed(argv)) is not None:
-        parser.error(f"{name} looks like an option: if it is a file, write ./{name}")
-    return parser.parse_args(argv)
+        return 1

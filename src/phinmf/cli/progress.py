@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from phinmf.cli.signals import Ended, handled
+from phinmf.cli.signals import Ended
 from phinmf.cli.text import plain_console
+from phinmf.unmixing.interrupts import handled
 from phinmf.unmixing.progress import Lines
 
 if TYPE_CHECKING:

@@ -8,11 +8,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
-ENDING = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
+from phinmf.unmixing.interrupts import SIGNALS, handled
+
 SOON = 0.1  #: seconds to wait until the code whose exceptions Python ignores has ended
 
 
@@ -43,7 +41,7 @@ def ended_by_signals() -> Iterator[None]:
         ended = False
         signal.raise_signal(number)
 
-    with handled(ENDING, end), sent_again(again):
+    with handled(SIGNALS, end), sent_again(again):
         try:
             yield
         finally:
@@ -55,7 +53,7 @@ def sent_again(send: Callable[[int], None]) -> Iterator[None]:
     """Send a signal again if its exception was raised where Python ignores it, as in `__del__`."""
     hook, timers = sys.unraisablehook, []
 
-    def ignored(what: Any) -> None:
+    def ignored(what: sys.UnraisableHookArgs) -> None:
         if isinstance(what.exc_value, Ended):
             timers.append(threading.Timer(SOON, send, [what.exc_value.number]))
             timers[-1].start()
@@ -69,22 +67,3 @@ def sent_again(send: Callable[[int], None]) -> Iterator[None]:
         sys.unraisablehook = hook
         for timer in timers:
             timer.cancel()
-
-
-@contextmanager
-def handled(numbers: list[int], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle signals, except those that the program was started to ignore (nohup)."""
-    before: dict[int, Any] = {}
-    try:
-        for number in numbers:
-            if signal.getsignal(number) not in (signal.SIG_IGN, None):
-                before[number] = signal.signal(number, handler)
-    except ValueError:  # only the main thread can set handlers
-        pass
-    try:
-        yield
-    finally:
-        for number, previous in reversed(
-            before.items()
-        ):  # Ctrl-C last, since its default handler raises
-            signal.signal(number, previous)

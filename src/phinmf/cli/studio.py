@@ -9,8 +9,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phinmf.cli import options as values
-from phinmf.cli.exit_codes import FAILED, OK
+from phinmf.cli import values
 from phinmf.cli.signals import Ended
 from phinmf.cli.text import print_error, shown
 from phinmf.errors import sentence
@@ -41,7 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="sound files, folders of them, or folders that phinmf unmix has written")  # fmt: skip
     add("-o", "--output", type=values.path, default=Path("phinmf-studio"), metavar="DIR",
         help="folder for the results (phinmf-studio)")  # fmt: skip
-    add("--port", type=values.port, default=0, metavar="N", help="port to listen on (a free one)")
+    add(
+        "--port",
+        type=values.whole(0, 65_535),
+        default=0,
+        metavar="N",
+        help="port to listen on (a free one)",
+    )
     add("--no-browser", action="store_true", help="do not open a browser")
 
 
@@ -59,7 +64,7 @@ def run(typed: argparse.Namespace) -> int:
 
     discoveries = readable(typed.inputs)
     if typed.inputs and not discoveries:
-        return FAILED
+        return 1
     if typed.output.exists() and not typed.output.is_dir():
         raise FileExistsError(
             f"{typed.output} is a file, but a folder is needed: choose another -o"
@@ -78,7 +83,7 @@ def run(typed: argparse.Namespace) -> int:
     finally:
         session.close()
     print(f"The studio has ended; what was finished is in {shown(typed.output)}.")
-    return OK
+    return 0
 
 
 def readable(inputs: list[Path]) -> list[Discovery]:

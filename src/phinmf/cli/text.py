@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import io
-import logging
 import os
 import re
 import sys
 import traceback
 import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TextIO
 
-from phinmf.cli.options import as_typed
 from phinmf.errors import explained, is_for_user
 
 if TYPE_CHECKING:
@@ -46,15 +45,35 @@ def about(path: Path, text: str) -> str:
     return text if named else f"{path}: {text}"
 
 
-def print_error(error: Exception, debug: bool = False, path: Path | None = None) -> None:
-    """Print one line about an error, and the input that it is about; where a fault is, if asked."""
+def print_error(
+    error: Exception,
+    debug: bool = False,
+    path: Path | None = None,
+    spelling: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Print one line about an error.
+
+    Parameters
+    ----------
+    error : Exception
+        The error.
+    debug : bool
+        Print the traceback of a fault of phinmf as well.
+    path : path, optional
+        The input that it is about, which the line names.
+    spelling : mapping
+        Parameters of the library, and the options that set them: what a message begins with.
+    """
     if debug and not is_for_user(error):
         traceback.print_exception(error)
-    text = as_typed(explained(error))
+    text = explained(error)
+    parameter = re.match(r"\w+(?= (is|names|has) )", text)
+    if parameter is not None and parameter[0] in spelling:
+        text = spelling[parameter[0]] + text[parameter.end() :]
     print(f"phinmf: {shown(text if path is None else about(path, text))}", file=sys.stderr)
 
 
-def plain_console(file: Any = None) -> Console:
+def plain_console(file: TextIO | None = None) -> Console:
     """Return a console of rich that prints text literally: no markup, no emoji, no colours."""
     from rich.console import Console
 
@@ -88,42 +107,3 @@ def written_out() -> Iterator[None]:
                 os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
             )  # for what is printed later
             raise OSError(f"standard output cannot be written ({error.strerror})") from None
-
-
-@contextmanager
-def only_errors() -> Iterator[None]:
-    """Silence logs and what libraries in C print; errors and warnings remain."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    with own_stderr():
-        try:
-            yield
-        finally:
-            logging.disable(before)
-
-
-@contextmanager
-def own_stderr() -> Iterator[None]:
-    """Give sys.stderr a copy of file descriptor 2, and send the original to the null device."""
-    stream = sys.stderr
-    number = None
-    with suppress(OSError, ValueError, AttributeError):  # captured, closed or missing
-        number = stream.fileno()
-    if number != 2:
-        yield
-        return
-    stream.flush()
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        sys.stderr = open(  # noqa: SIM115
-            kept, "w", 1, encoding=stream.encoding, errors="backslashreplace", closefd=False
-        )
-        yield
-    finally:
-        sys.stderr.flush()
-        os.dup2(kept, 2)
-        sys.stderr = stream
-        os.close(kept)
-        os.close(nowhere)

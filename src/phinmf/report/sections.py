@@ -116,8 +116,8 @@ def _picture(report: Report, title: str, picture: pictures.Picture, caption: str
     """Return a picture with its scales."""
     light, dark = (f"data:image/png;base64,{base64.b64encode(png).decode()}" for png in picture)
     ticks = "".join(
-        f'<span style="bottom:{100 * at:.2f}%">{label}</span>'
-        for label, at in pictures.Scale(report.sample_rate).ticks()
+        f'<span style="bottom:{100 * height:.2f}%">{label}</span>'
+        for label, height in pictures.Scale(report.sample_rate).ticks()
     )
     return (
         f'<figure><figcaption><h3>{title}</h3>{caption}</figcaption><div class="plot">'
@@ -147,7 +147,9 @@ def _components(report: Report, preview: Transformed) -> str:
     scale = pictures.Scale(report.sample_rate)
     spectra = pictures.resampled(report.W[order], scale.place(peaks[order]), 240)
     own = [f"component {k}" for k in range(1, len(report.H) + 1)]
-    same = own == [one.name for one in report.components]  # then the colours are the same, too
+    same = own == [
+        component.name for component in report.components
+    ]  # then the colours are the same, too
     lines = []
     for k, (spectrum, activation) in enumerate(zip(spectra.T, report.H, strict=True), 1):
         colour = _hue(report, k) if same else ""
@@ -212,15 +214,16 @@ def time_ruler(report: Report) -> str:
     """Return labels of the time in the recording, along something as wide as the preview."""
     step = next((step for step in STEPS if report.seconds / step <= 6), STEPS[-1])
     first = max(0.0, np.ceil(report.start / step - 1e-9))
-    at = np.arange(first, first + 8) * step
-    at = at[at < report.start + 0.97 * report.seconds]
+    times = np.arange(first, first + 8) * step
+    times = times[times < report.start + 0.97 * report.seconds]
     digits = max(0, int(np.ceil(-np.log10(step))))
-    return _ruler((clock(float(t), digits), (float(t) - report.start) / report.seconds) for t in at)
+    return _ruler((clock(t, digits), (t - report.start) / report.seconds) for t in times.tolist())
 
 
 def _ruler(ticks: Iterable[tuple[str, float]]) -> str:
     """Return labels at shares of the width; one at the left edge begins there."""
-    return "".join(
-        f'<span{" class=edge" if at < 0.03 else ""} style="left:{100 * at:.4g}%">{label}</span>'
-        for label, at in ticks
-    )
+    labels = []
+    for label, share in ticks:
+        edge = " class=edge" if share < 0.03 else ""
+        labels.append(f'<span{edge} style="left:{100 * share:.4g}%">{label}</span>')
+    return "".join(labels)

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from phinmf.studio.requests import Refusal
+from phinmf.studio.requests import NotFound, Refusal
 
 SMALL = 2**20  #: bytes of a body
 LARGE = 4 * 2**30  #: bytes of a recording
@@ -57,40 +57,39 @@ class Guard:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        page = (scope["method"], rest) == ("GET", "")
-        refused = self.refusal(headers, page)
-        if not secrets.compare_digest(first.encode("utf-8", "replace"), self.secret.encode()):
-            refused = JSONResponse({"error": "this address is not known here"}, 404)
-        if refused is not None:
-            await refused(scope, receive, with_headers)
-            return
-        upload = (scope["method"], rest) == ("POST", "recordings")
-        body = Body(receive, self.longest if upload else SMALL)
-        inner = dict(scope, path=f"/{rest}", raw_path=f"/{rest}".encode("utf-8", "replace"))
+        request = scope["method"], rest
+        body = Body(receive, self.longest if request == ("POST", "recordings") else SMALL)
         try:
+            self.check_secret(first)
+            self.check_origin(headers, page=request == ("GET", ""))
             body.check_announced(headers.get("content-length"))
         except Refusal as error:
             answer = JSONResponse({"error": str(error)}, error.status, {"Connection": "close"})
             await answer(scope, receive, with_headers)
             return
+        inner = dict(scope, path=f"/{rest}", raw_path=f"/{rest}".encode("utf-8", "replace"))
         await self.app(inner, body, with_headers)
 
-    def refusal(self, headers: Headers, page: bool) -> JSONResponse | None:
-        """Return the answer to a request that is not from our page, at our address.
+    def check_secret(self, first: str) -> None:
+        """Refuse a request whose path does not begin with the secret."""
+        if not secrets.compare_digest(first.encode("utf-8", "replace"), self.secret.encode()):
+            raise NotFound("this address is not known here")
+
+    def check_origin(self, headers: Headers, page: bool) -> None:
+        """Refuse a request that is not from our page, at our address.
 
         The page itself may also be opened by a link, as in the file that the browser is started
         with; not in a frame.
         """
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if len(headers.getlist("host")) != 1 or host not in self.hosts:
-            return JSONResponse({"error": "this is the address of another computer"}, 421)
+            raise Refusal("this is the address of another computer", 421)
         elsewhere = origin is not None and origin.lower() != f"http://{host}"
         site = headers.get("sec-fetch-site", "none")
         kind = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
         link = page and kind == ("navigate", "document")
         if elsewhere or not (link or site in ("same-origin", "none")):
-            return JSONResponse({"error": "only the page of the studio may ask for this"}, 403)
-        return None
+            raise Refusal("only the page of the studio may ask for this", 403)
 
 
 class Body:

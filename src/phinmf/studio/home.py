@@ -93,8 +93,8 @@ class Home:
 
     def holds(self, folder: Path) -> bool:
         """Whether this is the folder of a recording here, and not a link to another place."""
-        here = self.path.exists() and folder.absolute().parent.samefile(self.path)
-        return here and not folder.is_symlink() and read_note(folder) is not None
+        inside = self.path.exists() and folder.absolute().parent.samefile(self.path)
+        return inside and not folder.is_symlink() and read_note(folder) is not None
 
     def owns(self, take: Path) -> bool:
         """Whether a take is one that a studio wrote here."""

@@ -1,4 +1,8 @@
-"""The sound of takes, in stretches: files stay open, and several are read at the same time."""
+"""The sound of takes, in stretches: files stay open, and several are read at the same time.
+
+Invariant: files are opened, read and closed under one lock, so none is closed while it is read, and
+no file of a removed take is opened again.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +34,14 @@ class OpenTake:
 
     def __init__(self, take: Take) -> None:
         self.take = take
-        self.lock = threading.Lock()  #: one stretch at a time: a file has one position
-        self.closed = False
         self.stack = ExitStack()
         try:
             self.original = self.recording()
             self.components = [
-                self.stack.enter_context(files.opened(ownership.inside(take.folder, one.file)))
-                for one in take.record.components
+                self.stack.enter_context(
+                    files.opened(ownership.inside(take.folder, component.file))
+                )
+                for component in take.record.components
             ]
         except BaseException:
             self.stack.close()
@@ -54,30 +58,21 @@ class OpenTake:
         except (OSError, ValueError):
             return None
 
-    def sound(self, start: int, count: int, readers: ThreadPoolExecutor) -> Floats | None:
-        """Return samples (1 + K, channels, count), the recording first; None if it was closed."""
+    def sound(self, start: int, count: int, readers: ThreadPoolExecutor) -> Floats:
+        """Return samples (1 + K, channels, count), the recording first."""
         take = self.take
         K = len(self.components)
         out = np.zeros((1 + K, take.channels, count), np.float32)
         work = [partial(fill, out[k + 1], self.components[k], start) for k in range(K)]
         if self.original is not None and take.original is not None:
             work.append(partial(fill, out[0], self.original, take.original.first + start))
-        with self.lock:
-            if self.closed:
-                return None
-            for done in [readers.submit(one) for one in work]:
-                done.result()
+        for done in [readers.submit(read) for read in work]:
+            done.result()
         if self.original is None:
             out[1:].sum(axis=0, dtype=np.float64, out=out[0])
         elif take.record.gain_db:  # as loud as the components
             out[0] *= 10 ** (take.record.gain_db / 20)
         return out
-
-    def close(self) -> None:
-        """Close the files, as soon as nobody reads them."""
-        with self.lock:
-            self.closed = True
-            self.stack.close()
 
 
 def fill(out: Floats, file: soundfile.SoundFile, start: int) -> None:
@@ -110,35 +105,30 @@ class Listening:
                 f" samples, of which at most {most} are sent at a time"
             )
         count = min(count, take.record.length - start)
-        samples = None
-        while samples is None:  # it may be closed for another take before it is read
-            samples = self._opened(take).sound(start, count, self._readers)
-        return samples
+        with self._lock:
+            return self._opened(take).sound(start, count, self._readers)
 
     def forget(self, take: Take) -> None:
         """Close the files of a take that is removed, and never open them again."""
         with self._lock:
             self._removed.add(take.id)
-            opened = self._open.pop(take.id, None)
-        if opened is not None:
-            opened.close()
+            if take.id in self._open:
+                self._open.pop(take.id).stack.close()
 
     def close(self) -> None:
         """Close all files."""
-        self._readers.shutdown()
-        while self._open:
-            self._open.popitem()[1].close()
+        with self._lock:
+            self._readers.shutdown()
+            while self._open:
+                self._open.popitem()[1].stack.close()
 
     def _opened(self, take: Take) -> OpenTake:
         """Return the open files of a take; those of the take used longest ago are closed."""
-        with self._lock:
-            opened = self._open.pop(take.id, None)
-            if opened is None or opened.closed:
-                if take.id in self._removed or not take.folder.is_dir():
-                    raise NotFound("this take was removed")
-                opened = OpenTake(take)
-            self._open[take.id] = opened
-            closed = self._open.popitem(last=False)[1] if len(self._open) > TAKES_OPEN else None
-        if closed is not None:
-            closed.close()
-        return opened
+        if take.id not in self._open:
+            if take.id in self._removed or not take.folder.is_dir():
+                raise NotFound("this take was removed")
+            self._open[take.id] = OpenTake(take)
+        self._open.move_to_end(take.id)
+        if len(self._open) > TAKES_OPEN:
+            self._open.popitem(last=False)[1].stack.close()
+        return self._open[take.id]

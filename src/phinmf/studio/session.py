@@ -128,10 +128,10 @@ class Session:
                 raise Refusal(
                     f"{take.folder} was not written by this studio, and is not removed", 409
                 )
-            owned = ownership.replaceable(take.folder)
+            ownership.check_replaceable(take.folder)
             self.library.replace_take(take, None)
             self.listening.forget(take)
-            ownership.remove(take.folder, owned)
+            ownership.remove(take.folder)
 
     def export(self, id: str, kind: Kind, levels: list[Level] | None) -> Export:
         """Write files to be taken away."""

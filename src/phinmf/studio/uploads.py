@@ -16,7 +16,6 @@ from phinmf.studio.requests import Refusal
 from phinmf.studio.scratch import free_bytes
 from phinmf.studio.session import Session
 
-AT_ONCE = 2**20  #: bytes that are collected before they are written
 SPARE = 2**28  #: bytes of the disk that an upload leaves free
 
 T = TypeVar("T")
@@ -32,14 +31,9 @@ async def upload(
         path = folder / file_name(name)
         await run_in_threadpool(folder.mkdir)
         async with in_thread(await run_in_threadpool(path.open, "xb")) as file:
-            waiting = bytearray()
             async for chunk in chunks:
-                waiting += chunk
-                if len(waiting) >= AT_ONCE:
-                    await run_in_threadpool(check_room, session.home, len(waiting))
-                    await run_in_threadpool(file.write, waiting)
-                    waiting = bytearray()
-            await run_in_threadpool(file.write, waiting)
+                await run_in_threadpool(check_room, session.home, len(chunk))
+                await run_in_threadpool(file.write, chunk)
         await run_in_threadpool(check_sound, path, shown)
         return await run_in_threadpool(session.add_upload, folder, shown, path.name)
 

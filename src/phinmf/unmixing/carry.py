@@ -37,12 +37,12 @@ def carried(old: Path, new: Path) -> list[Group]:
         return []
     alike = likeness(old, before, new, after)
     nearest = alike.argmax(axis=1) + 1
-    heard = alike.max(axis=1) > 0
+    audible = alike.max(axis=1) > 0
     return [
         replace(
             group,
             components=[
-                k for k, i in enumerate(nearest, 1) if heard[k - 1] and i in group.components
+                k for k, i in enumerate(nearest, 1) if audible[k - 1] and i in group.components
             ],
         )
         for group in groups
@@ -51,17 +51,17 @@ def carried(old: Path, new: Path) -> list[Group]:
 
 def likeness(old: Path, before: FolderRecord, new: Path, after: FolderRecord) -> Array:
     """Return the cosine (new, old) of the magnitude spectrograms of components."""
-    heard, found = component_sounds(old, before), component_sounds(new, after)
-    first, n = common_stretch(before, after, heard[0].sample_rate)
-    frame = 2 ** round(np.log2(FRAME * heard[0].sample_rate))
-    inner = np.zeros((len(found), len(heard)))
-    squares = np.zeros(len(found)), np.zeros(len(heard))
+    old_sounds, new_sounds = component_sounds(old, before), component_sounds(new, after)
+    first, n = common_stretch(before, after, old_sounds[0].sample_rate)
+    frame = 2 ** round(np.log2(FRAME * old_sounds[0].sample_rate))
+    inner = np.zeros((len(new_sounds), len(old_sounds)))
+    squares = np.zeros(len(new_sounds)), np.zeros(len(old_sounds))
     for blocks in zip(
-        *(files.blocks(sound, first - after.start, n) for sound in found),
-        *(files.blocks(sound, first - before.start, n) for sound in heard),
+        *(files.blocks(sound, first - after.start, n) for sound in new_sounds),
+        *(files.blocks(sound, first - before.start, n) for sound in old_sounds),
         strict=True,
     ):
-        A, B = np.split(np.stack([magnitudes(block, frame) for block in blocks]), [len(found)])
+        A, B = np.split(np.stack([magnitudes(block, frame) for block in blocks]), [len(new_sounds)])
         inner += A @ B.T
         for total, X in zip(squares, (A, B), strict=True):
             total += np.square(X).sum(axis=1)

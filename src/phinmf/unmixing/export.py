@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,11 @@ from phinmf.audio.sample_format import SampleFormat
 from phinmf.unmixing import ownership
 from phinmf.unmixing.groups import with_rest
 from phinmf.unmixing.mix import Group, Level, Mix, check_groups
-from phinmf.unmixing.mixing import write_mix
 from phinmf.unmixing.null_test import adds_up, sentence
 from phinmf.unmixing.placing import new_folder
 from phinmf.unmixing.record import FolderRecord, NullTest
 from phinmf.unmixing.saved_mix import stored
-from phinmf.unmixing.sums import component_sounds, format_of, write_sums
+from phinmf.unmixing.sums import component_sounds, format_of, write_mix, write_sums
 
 Kind = Literal["groups", "components", "mix"]
 
@@ -59,11 +59,13 @@ def export(
     Exported
         The files, and a message about them.
     """
+    if os.path.lexists(target):
+        raise FileExistsError(f"{target} exists already: choose another folder")
     record = ownership.read(folder)
     chosen = stored(record) if mix is None else mix
     sounds = component_sounds(folder, record)
     sample_format = format_of(record, sounds[0])
-    with new_folder(target, how_to_overwrite="name one that does not exist") as new:
+    with new_folder(target) as new:
         if kind == "mix":
             levels = chosen.levels or [Level()] * len(sounds)
             names = [f"mix{sample_format.suffix}"]

@@ -95,7 +95,7 @@ class Fits:
             return replace(result, Phi=exactly_orthogonal(result.Phi, np.float64))
         return replace(result, Phi=self.few.in_double(result.Phi))
 
-    def pooled(self, W: Array) -> Array:
+    def pooled(self, W: AnyArray) -> AnyArray:
         """Return W with a common row for the atoms that hold next to nothing."""
         return W if self.few is None else self.few.pooled(W, OWN_ROWS)
 

@@ -24,11 +24,12 @@ from phinmf.unmixing.null_test import Measured, measure
 from phinmf.unmixing.options import Output, Plain
 from phinmf.unmixing.overview import Overview
 from phinmf.unmixing.planning import component_files, format_of
-from phinmf.unmixing.preview import Preview, PreviewKeeper, preview_of
+from phinmf.unmixing.preview import Preview, preview_of
 from phinmf.unmixing.progress import CHECKING, Progress, no_progress
 from phinmf.unmixing.record import ComponentRecord, FolderRecord
 from phinmf.unmixing.separate import separate
 from phinmf.unmixing.similarity import similarity, spectra_of
+from phinmf.unmixing.sums import component_sounds
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def write_folder(
     *,
     n_threads: int | None = None,
     progress: Progress = no_progress,
-) -> UnmixedFolder:
+) -> FolderRecord:
     """Separate a recording into an empty folder.
 
     The recording is read twice: to separate it, and to compare it with what was written.
@@ -91,8 +92,8 @@ def write_folder(
 
     Returns
     -------
-    UnmixedFolder
-        The folder with its files, the strongest component first.
+    FolderRecord
+        What result.json says; the strongest component is the first.
     """
     start = time.perf_counter()
     sample_format = format_of(output, source, origin.sample_format)
@@ -100,10 +101,9 @@ def write_folder(
     unsorted = [folder / f".{k}{sample_format.suffix}" for k in range(model.K)]
     stems, H = write_components(unsorted, source, model, output, origin, n_threads, progress)
     written = time.perf_counter()
-    keeper = PreviewKeeper(model.K, source.channels, source.length, source.sample_rate)
     overview = Overview(model.K, source.length)
     measured = measure(
-        stems, source.blocks(), lambda share: progress(CHECKING, share), keeper, n_threads, overview
+        stems, source.blocks(), lambda share: progress(CHECKING, share), n_threads, overview
     )
     source.check_unchanged()
     order = np.argsort(-measured.energies, kind="stable")
@@ -143,8 +143,7 @@ def write_folder(
         seconds=seconds,
         versions=versions(),
     )
-    record = ownership.write(folder, record, add=[*names, ownership.MODEL, ownership.OVERVIEW])
-    return UnmixedFolder(folder, record, model, keeper.preview.in_order(order))
+    return ownership.write(folder, record, add=[*names, ownership.MODEL, ownership.OVERVIEW])
 
 
 def write_components(
@@ -209,7 +208,7 @@ def clipped(stems: Stems, measured: Measured) -> int | None:
 def read_folder(path: Path) -> UnmixedFolder:
     """Read a folder that was written before, at most the preview of each component."""
     record = ownership.read(path)
-    sounds = [files.probe(ownership.inside(path, one.file)) for one in record.components]
+    sounds = component_sounds(path, record)
     if record.length > min(sound.length for sound in sounds):
         raise ownership.damaged(path)
     rate = sounds[0].sample_rate

@@ -25,22 +25,22 @@ from phinmf.unmixing.sums import component_sounds, format_of, write_sums
 Groups = dict[str, list[int]]  #: names, and numbers of components counted from 1
 AUTOMATIC = "part_{}"  #: names of groups that have none
 SAVED: Final = "saved"  #: the groups that a listener chose, in the studio or before
-Wanted = list[Group] | int | Literal["saved"]  #: groups by name, how many, or those that are saved
+Grouping = list[Group] | int | Literal["saved"]  #: by name, how many, or the saved ones
 
 
 def clusters(S: Array, n: int, shares: Sequence[float] | None = None) -> Groups:
     """Join components into n groups by their similarity (K, K) and shares of the energy."""
     check_count(n, len(S))
     labels = divide(S, n, None if shares is None else np.array(shares))
-    found = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
-    return {AUTOMATIC.format(i): members.tolist() for i, members in enumerate(found, 1)}
+    clustered = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
+    return {AUTOMATIC.format(i): members.tolist() for i, members in enumerate(clustered, 1)}
 
 
 def automatic(record: FolderRecord, n: int) -> list[Group]:
     """Join the components of a folder into n groups."""
     shares = [component.share for component in record.components]
-    found = clusters(np.array(record.similarity), n, shares)
-    return [Group(name, members) for name, members in found.items()]
+    clustered = clusters(np.array(record.similarity), n, shares)
+    return [Group(name, members) for name, members in clustered.items()]
 
 
 def check_count(n: int, K: int) -> None:
@@ -49,29 +49,29 @@ def check_count(n: int, K: int) -> None:
         raise ValueError(f"groups is {n}, but {K} components make 1 to {K} groups")
 
 
-def check_known(wanted: Wanted | None, options: UnmixOptions) -> None:
+def check_known(grouping: Grouping | None, options: UnmixOptions) -> None:
     """Refuse to group components that are still to be counted."""
-    if wanted is not None and options.n_components == AUTO:
+    if grouping is not None and options.n_components == AUTO:
         raise ValueError(
             "n_components is 'auto', so that the components to group are not known yet: unmix"
             " first, then group the components in the folder that is written"
         )
 
 
-def names(wanted: Wanted | None, K: int) -> list[str]:
+def names(grouping: Grouping | None, K: int) -> list[str]:
     """Return the names of the groups that K components will be joined to; raise if they cannot."""
-    if wanted is None:
+    if grouping is None:
         return []
-    if wanted == SAVED:
+    if grouping == SAVED:
         raise ValueError(
             f"groups is {SAVED!r}, which is for a folder of components in which groups were chosen:"
             " unmix the recording first"
         )
-    if isinstance(wanted, int):
-        check_count(wanted, K)
-        return [AUTOMATIC.format(i + 1) for i in range(wanted)]
-    check_groups(wanted, K)
-    return [group.name for group in with_rest(wanted, K)]
+    if isinstance(grouping, int):
+        check_count(grouping, K)
+        return [AUTOMATIC.format(i + 1) for i in range(grouping)]
+    check_groups(grouping, K)
+    return [group.name for group in with_rest(grouping, K)]
 
 
 def with_rest(groups: list[Group], K: int) -> list[Group]:
@@ -81,7 +81,7 @@ def with_rest(groups: list[Group], K: int) -> list[Group]:
     return [group for group in groups if group.components] + [Group(REST, rest)] * bool(rest)
 
 
-def regroup(folder: Path, wanted: Wanted) -> FolderRecord:
+def regroup(folder: Path, grouping: Grouping) -> FolderRecord:
     """Add up the components of a finished folder into groups; nothing is learned again.
 
     The files of the grouping before, if they are as they were written, are replaced. The groups
@@ -89,7 +89,7 @@ def regroup(folder: Path, wanted: Wanted) -> FolderRecord:
     """
     record = ownership.read(folder)
     components = [component.file for component in record.components]
-    chosen = chosen_groups(folder, record, wanted)
+    chosen = chosen_groups(folder, record, grouping)
     groups = with_rest(chosen, len(components))
     sounds = component_sounds(folder, record)
     sample_format = format_of(record, sounds[0])
@@ -113,17 +113,17 @@ def regroup(folder: Path, wanted: Wanted) -> FolderRecord:
         return ownership.write(new, grouped, add=targets, drop=before)
 
 
-def chosen_groups(folder: Path, record: FolderRecord, wanted: Wanted) -> list[Group]:
+def chosen_groups(folder: Path, record: FolderRecord, grouping: Grouping) -> list[Group]:
     """Return the groups that are asked for, checked; without those that are the rest."""
     K = len(record.components)
-    if isinstance(wanted, int):
-        return automatic(record, wanted)
-    if wanted == SAVED:
+    if isinstance(grouping, int):
+        return automatic(record, grouping)
+    if grouping == SAVED:
         if not groups_of(record):
             raise ValueError(f"{folder} has no saved groups: name them, or say how many there are")
-        wanted = record.mix.groups if record.mix else []
-    check_groups(wanted, K)
-    return wanted
+        grouping = record.mix.groups if record.mix else []
+    check_groups(grouping, K)
+    return grouping
 
 
 def groups_of(record: FolderRecord) -> list[Group]:
@@ -135,14 +135,15 @@ def groups_of(record: FolderRecord) -> list[Group]:
 
 def coloured(groups: list[Group], before: list[Group]) -> list[Group]:
     """Give every group a colour: the one that its name had before, or else the first free one."""
-    known = {folded(group.name): group.colour for group in before}
-    kept = [
-        known.get(folded(group.name)) if group.colour is None else group.colour for group in groups
+    earlier = {folded(group.name): group.colour for group in before}
+    colours = [
+        earlier.get(folded(group.name)) if group.colour is None else group.colour
+        for group in groups
     ]
-    free = (colour for colour in count() if colour % COLOURS not in kept or colour >= COLOURS)
+    free = (colour for colour in count() if colour % COLOURS not in colours or colour >= COLOURS)
     return [
         replace(group, colour=next(free) % COLOURS if colour is None else colour)
-        for group, colour in zip(groups, kept, strict=True)
+        for group, colour in zip(groups, colours, strict=True)
     ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Indices
+from phinmf._types import Array, Indices
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.audio.sources import Source
 from phinmf.fit.automatic import AUTO
@@ -44,7 +44,6 @@ def learn(
     options: UnmixOptions,
     callback: Callback | None = None,
     progress: Progress = no_progress,
-    frames: AnyArray = None,
 ) -> UnmixModel:
     """Learn a model of a recording.
 
@@ -58,8 +57,6 @@ def learn(
         Called with a `State` after each outer iteration; stops learning by returning True.
     progress : callable
         Called with the stage and the share of it that is done.
-    frames : dask array of shape (channels, M, N), optional
-        All frames of the recording: it learns from all of them, where they are.
 
     Returns
     -------
@@ -74,14 +71,12 @@ def learn(
     n = min(enough_frames(M, source.channels, atoms), frame_count(source.length, M))
     learns = options.solver is not None
     pace = None
-    if options.max_time is not None and frames is None and options.device in (None, "cpu"):
-        few = some_frames(source, M, max(FEWEST, 2 * K + STRETCH), np.random.default_rng(0))
+    if options.max_time is not None and options.device in (None, "cpu"):
+        few = sampled_frames(source, M, max(FEWEST, 2 * K + STRETCH), np.random.default_rng(0))
         trial = Fits.of(few, options, np.random.default_rng(0))
         pace = measured(trial, options.max_time)
         n = max(min(FEWEST, n), pace.affordable_frames(options.max_time, n, learns))
-    Y = frames
-    if Y is None:
-        Y = some_frames(source, M, max(options.learn_on or n, 2 * K + STRETCH), rng)
+    Y = sampled_frames(source, M, max(options.learn_on or n, 2 * K + STRETCH), rng)
     N = Y.shape[2]
     if pace is not None and learns:
         left = limit.left(1 - FIRST) or 0.0
@@ -100,7 +95,6 @@ def learn(
         if learns:
             learned = fits.transform(last, limit.left(1 - LAST, reserved))
             last = fits.nmf(learned, limit.left())
-        assert last.W is not None
         W = fits.pooled(last.W)
     out_of_time = options.solver is not None and not learns
     return UnmixModel(
@@ -126,8 +120,8 @@ def likely_atoms(n_atoms: int | float | None, M: int) -> int:
 
 def enough_frames(M: int, channels: int, atoms: int) -> int:
     """Return the number of frames beyond which learning from more of them gains nothing."""
-    wanted = 4 * M if atoms == M else 8 * atoms
-    return max(wanted // channels, ENOUGH_FRAMES)
+    n = 4 * M if atoms == M else 8 * atoms
+    return max(n // channels, ENOUGH_FRAMES)
 
 
 def single(y: Array) -> Array:
@@ -138,7 +132,7 @@ def single(y: Array) -> Array:
     return y.astype(np.float32)
 
 
-def some_frames(source: Source, M: int, wanted: int, rng: np.random.Generator) -> Array:
+def sampled_frames(source: Source, M: int, n_frames: int, rng: np.random.Generator) -> Array:
     """Return frames (channels, M, N) of the whole recording, or of stretches drawn at random.
 
     If all stretches that are drawn are silent, others are drawn from those that are not. Single
@@ -147,8 +141,8 @@ def some_frames(source: Source, M: int, wanted: int, rng: np.random.Generator) -
     hop = M // 2
     n = STRETCH * hop
     starts = np.arange(0, max(source.length - n, 1), n)
-    number = max(1, wanted // STRETCH)
-    if wanted >= frame_count(source.length, M) or number > len(starts):
+    number = max(1, n_frames // STRETCH)
+    if n_frames >= frame_count(source.length, M) or number > len(starts):
         return audible_frames(to_frames(single(source.read(0, source.length)), M))
 
     def drawn(starts: Indices) -> Array:

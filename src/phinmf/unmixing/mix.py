@@ -101,7 +101,7 @@ def check_name(name: str) -> None:
         problem = "is empty"
     elif refused or hidden:
         problem = f"has {' '.join(refused) or 'characters that cannot be seen'} in it"
-    elif ends := [(at, c) for at, c in edges if c == "." or c.isspace()]:
+    elif ends := [(verb, c) for verb, c in edges if c == "." or c.isspace()]:
         problem = f"{ends[0][0]} with a {'dot' if ends[0][1] == '.' else 'space'}"
     elif len(name) > LONGEST_NAME or len(name.encode()) > MOST_BYTES:
         problem = f"is longer than {LONGEST_NAME} characters, or {MOST_BYTES} bytes"

@@ -11,7 +11,7 @@ from phinmf import storage
 from phinmf._types import Array, Indices
 from phinmf.divergences import ItakuraSaito, Penalty
 from phinmf.entries import Entry, checked, packed
-from phinmf.fit.encode import encode
+from phinmf.fit.encode import Learned, encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History
 
@@ -96,10 +96,11 @@ class UnmixModel:
         array of shape (K, N)
             Activations, in the units of the power of the frames.
         """
-        return encode(
-            Y, self.Phi, self.W, scale=self.scale, penalty=Penalty(self.sparsity),
-            floor=self.floor / self.scale**2, divergence=ItakuraSaito(), n_threads=n_threads,
-        ).H  # fmt: skip
+        learned = Learned(
+            self.Phi, self.W, self.scale, self.floor / self.scale**2, ItakuraSaito(),
+            Penalty(self.sparsity), n_threads=n_threads,
+        )  # fmt: skip
+        return encode(Y, learned).H
 
     def in_order(self, order: Indices) -> UnmixModel:
         """Return the same model with its components in another order.
@@ -154,15 +155,15 @@ class UnmixModel:
         return replace(model, Phi=exactly_orthogonal(model.Phi, np.float64))  # parts then add up
 
 
-def model_for(given: UnmixModel | str | os.PathLike[str], sample_rate: int) -> UnmixModel:
+def model_for(source: UnmixModel | str | os.PathLike[str], sample_rate: int) -> UnmixModel:
     """Return a model, or the one in a file, for a recording of this sampling rate."""
-    if isinstance(given, UnmixModel):
-        model, name = given, "the model"
-    elif isinstance(given, (str, os.PathLike)):
-        model, name = UnmixModel.load(given), str(given)
+    if isinstance(source, UnmixModel):
+        model, name = source, "the model"
+    elif isinstance(source, (str, os.PathLike)):
+        model, name = UnmixModel.load(source), str(source)
     else:
         raise TypeError(
-            f"model is {type(given).__name__}, but the model of an unmixing or the path of one is"
+            f"model is {type(source).__name__}, but the model of an unmixing or the path of one is"
             ' needed: pass u.model, or a path such as "out/song/model.npz"'
         )
     if model.sample_rate != sample_rate:

@@ -24,7 +24,6 @@ from phinmf.audio.sample_format import SampleFormat
 from phinmf.audio.sources import BLOCK, in_blocks_of
 from phinmf.audio.writing import Stems
 from phinmf.unmixing.overview import Overview
-from phinmf.unmixing.preview import PreviewKeeper
 from phinmf.unmixing.record import FolderRecord, NullTest
 
 
@@ -65,7 +64,6 @@ def measure(
     stems: Stems,
     recording: Iterable[Array],
     progress: Callable[[float], object] = lambda share: None,
-    keeper: PreviewKeeper | None = None,
     n_threads: int | None = None,
     overview: Overview | None = None,
 ) -> Measured:
@@ -74,8 +72,8 @@ def measure(
     Threads read the files side by side; they are added up in their order.
 
     Raise OSError if a file is not what was written. Integers of up to 32 bits and sums of them are
-    exact in double precision, so rounding neither hides nor causes a difference. What is read is
-    also given to the keeper of the preview and to the overview.
+    exact in double precision, so rounding neither hides nor causes a difference. The overview gets
+    the peaks of what is read.
     """
     sample_format, K = stems.sample_format, len(stems.paths)
     C = stems.channels
@@ -86,30 +84,28 @@ def measure(
         files = [stack.enter_context(reopened(stems, k)) for k in range(K)]
         workers = stack.enter_context(Workers(n_threads))
         for block in in_blocks_of(BLOCK, recording):
-            wanted, total = stems.gain * block, np.zeros_like(block)
+            whole, total = stems.gain * block, np.zeros_like(block)
 
-            def heard_of(k: int, n: int = len(block), at: int = done) -> Array:
+            def read_block(k: int, n: int = len(block), start: int = done) -> Array:
                 """Read the block of file k and measure it."""
                 written = read(stems, k, files[k], n)
                 checksums[k] = zlib.crc32(written.data, checksums[k])
                 heard = written / 2.0**31 if sample_format.bits else written.astype(np.float64)
                 result.channels[k] += heard.T @ heard
                 result.peaks[k] = max(result.peaks[k], heard.max(), -heard.min())
-                if keeper is not None:
-                    keeper.keep(k, at, heard)
                 if overview is not None:
-                    overview.keep(k + 1, at, heard)
+                    overview.keep(k + 1, start, heard)
                 return heard
 
-            workers.each(heard_of, range(K), partial(np.add, total, out=total))
+            workers.each(read_block, range(K), partial(np.add, total, out=total))
             if overview is not None:
                 overview.keep(0, done, total)
-            rest = total - wanted
-            result.energy += float(np.vdot(wanted, wanted))
+            rest = total - whole
+            result.energy += float(np.vdot(whole, whole))
             result.residual += float(np.vdot(rest, rest))
             result.exact &= not rest.any()
             if sample_format.bits:
-                result.rounded &= np.array_equal(total * full, np.rint(wanted * full))
+                result.rounded &= np.array_equal(total * full, np.rint(whole * full))
             result.samples += block.size
             done += len(block)
             progress(done / max(stems.length, 1))
@@ -128,10 +124,10 @@ def reopened(stems: Stems, k: int) -> soundfile.SoundFile:
         file = soundfile.SoundFile(native(stems.paths[k]))
     except soundfile.LibsndfileError as error:
         raise damaged(stems, k, error.error_string.strip()) from None
-    found = SampleFormat(file.format, file.subtype), file.samplerate, file.channels
-    if found != (stems.sample_format, stems.sample_rate, stems.channels):
+    header = SampleFormat(file.format, file.subtype), file.samplerate, file.channels
+    if header != (stems.sample_format, stems.sample_rate, stems.channels):
         file.close()
-        raise damaged(stems, k, f"it is {' '.join(map(str, found))}")
+        raise damaged(stems, k, f"it is {' '.join(map(str, header))}")
     if file.frames < stems.length:  # some formats are padded to whole blocks
         file.close()
         raise damaged(stems, k, f"it has {file.frames} samples of {stems.length}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from string import Formatter
-from typing import Any
 
 import numpy as np
 
@@ -17,9 +15,8 @@ from phinmf.fit.automatic import AUTO, USUAL, checked_components
 from phinmf.inits import INITS, InitName
 from phinmf.solvers import Solver, SolverName
 
-FIELDS = {"number": 1, "track": "song"}  #: that a template may have, with examples
-TEMPLATE = "component_{number:02d}"  #: default name of a component's file, without the ending
-HOW_TO_OVERWRITE = "add --overwrite"  #: on the command line
+TEMPLATE = "component_{number}"  #: default name of a component's file, without the ending
+FIELD = re.compile(r"{[^{}]*}|[{}]")  #: of a template, or half of one
 MAX_GAIN = 60.0  #: dB
 MAX_WINDOW = 65_535  #: samples
 
@@ -83,59 +80,39 @@ class Output:
 
     def __post_init__(self) -> None:
         """Refuse a gain and file names that cannot be meant."""
-        check_template(self.filename)
+        self.file_name(1, 1)
         if not abs(self.gain) <= MAX_GAIN:
             raise ValueError(
                 f"gain is {self.gain}, but a number from -{MAX_GAIN:g} to {MAX_GAIN:g} of decibels"
                 " is needed"
             )
 
+    def file_name(self, number: int, K: int) -> str:
+        """Return the name of component `number` of K without the ending, as the template says.
 
-def check_template(template: Any) -> None:
-    """Raise ValueError if a template has other fields than FIELDS, or leads to another folder.
-
-    Only names of fields are accepted: `str.format` would also evaluate attributes and items.
-    """
-    if problem := problem_of(template):
-        raise ValueError(
-            f"filename is {template!r}, {problem}: write a name such as {TEMPLATE} or"
-            " {track}-{number}, where {track} is the name of the recording and {number} counts the"
-            " components"
-        )
-
-
-def problem_of(template: Any) -> str | None:
-    """Say what is wrong with a template for file names; None: nothing."""
-    if not isinstance(template, str) or not template:
-        return "but text is needed"
-    try:
-        found = [(name, how) for _, name, how, _ in Formatter().parse(template) if name is not None]
-    except ValueError:
-        return "in which a { or a } has no counterpart"
-    for name, how in found:
-        if name not in FIELDS:
-            return f"which has {{{name}}} in it, but only {{number}} and {{track}} are known"
-        if "{" in (how or ""):
-            return "in which a field is inside another one"
-        if re.search(r"\d{4}", how or ""):
-            return f"in which {{{name}:{how}}} asks for a name that is too long"
-    try:
-        name = template.format(**FIELDS)
-    except (ValueError, TypeError):
-        return "in which the text after a : does not describe how a number or a name is written"
-    if name in ("", ".", "..") or any(c in name for c in "/\\\0"):
-        return "but a name without folders is needed"
-    return None
+        Raise ValueError if the template has other fields than {number} and {track}, or leads to
+        another folder.
+        """
+        digits = max(2, len(str(K)))
+        fields = {"{number}": f"{number:0{digits}d}", "{track}": self.folder.name}
+        name = FIELD.sub(lambda field: fields.get(field[0], "/"), str(self.filename))
+        if name in ("", ".", "..") or any(c in name for c in "/\\\0"):
+            raise ValueError(
+                f"filename is {self.filename!r}, but a name without folders is needed: write"
+                f" {TEMPLATE} or {{track}}-{{number}}, where {{track}} is the name of the recording"
+                " and {number} counts the components"
+            )
+        return name
 
 
 def parsed_window(window: str | float) -> tuple[float, str]:
     """Return a number and its unit ("ms", "s", or "" for samples) from "40ms", "0.04s" or 640."""
-    found = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ms|s|)\s*", str(window))
-    if not found:
+    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ms|s|)\s*", str(window))
+    if not match:
         raise ValueError(
             f"window is {window!r}, but a length such as 40ms, or a number of samples, is needed"
         )
-    return float(found[1]), found[2]
+    return float(match[1]), match[2]
 
 
 def window_length(window: str | float, sample_rate: int) -> int:
@@ -150,7 +127,7 @@ def window_length(window: str | float, sample_rate: int) -> int:
     return max(2, 2 * round(samples / 2))
 
 
-def check_seed(seed: Any) -> None:
+def check_seed(seed: RandomState) -> None:
     """Raise TypeError for what no random generator can start from; a generator stays as it is."""
     if isinstance(seed, np.random.RandomState):
         return  # making a generator from it would draw numbers

@@ -33,15 +33,15 @@ class Overview:
         self.step = step_of(length)
         self.peaks: Array = np.zeros((K + 1, -(-length // self.step)))  #: the sum first
 
-    def keep(self, row: int, at: int, block: Array) -> None:
+    def keep(self, row: int, start: int, block: Array) -> None:
         """Take a block (n, channels) that begins at sample `at`; row 0 is the sum."""
         loudest = np.abs(block).max(axis=1)
-        first = -at % self.step  # where the first stretch begins that begins in this block
+        first = -start % self.step  # where the first stretch begins that begins in this block
         starts = np.arange(first, len(block), self.step)
         starts = np.concatenate([[0], starts]) if first else starts
-        found = np.maximum.reduceat(loudest, starts)
-        bins = (at + starts) // self.step
-        self.peaks[row, bins] = np.maximum(self.peaks[row, bins], found)
+        maxima = np.maximum.reduceat(loudest, starts)
+        bins = (start + starts) // self.step
+        self.peaks[row, bins] = np.maximum(self.peaks[row, bins], maxima)
 
     def in_order(self, order: Indices) -> Overview:
         """Return the same overview with its components in another order."""

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from phinmf.audio.files import Identity, identity
 from phinmf.unmixing.record import MARK, FileRecord, FolderRecord
 
 LISTING, MODEL, PAGE = "result.json", "model.npz", "report.html"
@@ -78,24 +77,22 @@ def ours(folder: Path, name: str) -> bool:
     return name in contents(folder, [name])[0]
 
 
-def contents(folder: Path, names: Iterable[str]) -> tuple[dict[str, Identity], list[str]]:
+def contents(folder: Path, names: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return which of these names in a folder this program wrote, and which it did not."""
     try:
         listed = read(folder).files
     except ValueError:
-        return {}, [*names]
-    owned, foreign = {}, []
+        return [], [*names]
+    own: list[str] = []
+    foreign: list[str] = []
     for name in names:
         try:
             path = inside(folder, name)
-            own = name == LISTING or (name in listed and unchanged(path, listed[name]))
+            same = name == LISTING or (name in listed and unchanged(path, listed[name]))
         except ValueError:
-            own = False
-        if own:
-            owned[name] = identity(path)
-        else:
-            foreign.append(name)
-    return owned, foreign
+            same = False
+        (own if same else foreign).append(name)
+    return own, foreign
 
 
 def unchanged(path: Path, listed: FileRecord) -> bool:
@@ -104,8 +101,8 @@ def unchanged(path: Path, listed: FileRecord) -> bool:
     return current.bytes == listed.bytes and current.modified <= listed.modified
 
 
-def replaceable(folder: Path, keep: Collection[Path] = ()) -> dict[str, Identity]:
-    """Return the files of a folder that may be replaced as a whole; raise if it may not be.
+def check_replaceable(folder: Path, keep: Collection[Path] = ()) -> None:
+    """Raise FileExistsError if a folder may not be replaced as a whole.
 
     `keep` are files that are being read: a folder that holds one of them is not replaced.
     """
@@ -122,14 +119,13 @@ def replaceable(folder: Path, keep: Collection[Path] = ()) -> dict[str, Identity
         problem = f"holds {inputs[0]}, which is being read"
     if problem is not None:
         raise FileExistsError(f"{folder} {problem}, and is not replaced: choose another folder")
-    owned, foreign = contents(folder, sorted(os.listdir(folder)))
+    _, foreign = contents(folder, sorted(os.listdir(folder)))
     if foreign:
         shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" * (len(foreign) > 3))
         raise FileExistsError(
             f"{folder} holds what phinmf did not write or what was changed since ({shown}), and is"
             " not replaced: move that away, or choose another folder"
         )
-    return owned
 
 
 def same_file_in(folder: Path, path: Path) -> str | None:
@@ -142,9 +138,9 @@ def same_file_in(folder: Path, path: Path) -> str | None:
     return None
 
 
-def remove(folder: Path, owned: dict[str, Identity]) -> None:
-    """Remove a folder with the files that were found to be this program's, and no others."""
-    for name, before in owned.items():
-        if os.path.lexists(folder / name) and identity(folder / name) == before:
-            os.unlink(folder / name)
+def remove(folder: Path) -> None:
+    """Remove the files of a folder that are this program's, and the folder, if nothing is left."""
+    own, _ = contents(folder, os.listdir(folder))
+    for name in own:
+        os.unlink(folder / name)
     folder.rmdir()

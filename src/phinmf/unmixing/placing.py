@@ -11,28 +11,19 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
-from phinmf.audio.files import Identity, identity
 from phinmf.unmixing import ownership
-from phinmf.unmixing.options import HOW_TO_OVERWRITE
+from phinmf.unmixing.interrupts import uninterrupted
 from phinmf.unmixing.record import FolderRecord
 
 NEW, BEFORE = "new", "before"  #: subfolders of a workshop: the new files, and the replaced ones
 SPARE = 4  #: files kept open, so that cleaning up can open folders at the limit of open files
-ATTEMPTS = 20  #: to make a folder while other processes make or remove the folders above it
-ONE_AT_A_TIME = threading.Lock()
-SIGNALS = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
+ATTEMPTS = 20  #: to make a folder while other processes remove the folders above it
 #: errors that say that the disk, or the table of open files, is full or broken
 FULL = {
     getattr(errno, name)
@@ -42,12 +33,7 @@ FULL = {
 
 
 @contextmanager
-def new_folder(
-    final: Path,
-    overwrite: bool = False,
-    keep: Collection[Path] = (),
-    how_to_overwrite: str = HOW_TO_OVERWRITE,
-) -> Iterator[Path]:
+def new_folder(final: Path, overwrite: bool = False, keep: Collection[Path] = ()) -> Iterator[Path]:
     """Yield an empty folder, which gets the name `final` and replaces what had it at the end.
 
     Parameters
@@ -58,51 +44,54 @@ def new_folder(
         Replace a folder that exists, if every file in it is this program's.
     keep : collection of paths
         Files that are being read: a folder that holds one of them is not replaced.
-    how_to_overwrite : str
-        What an error advises if the folder exists.
     """
-    check_free(final, overwrite, keep, how_to_overwrite)
+    check_free(final, overwrite, keep)
     with workshop(final) as bench:
-        new = bench / NEW / final.absolute().name
-        with possible(final):
-            new.mkdir()
+        new, before = bench / NEW / final.absolute().name, bench / BEFORE
+        new.mkdir()
         yield new
-        owned = check_free(final, overwrite, keep, how_to_overwrite)
-        before = bench / BEFORE
+        check_free(final, overwrite, keep)
         with uninterrupted():
-            if owned is not None:
+            exists = os.path.lexists(final)
+            if exists:
                 os.rename(final, before)
             try:
                 os.rename(new, final)
             except OSError:
-                if owned is None:
-                    check_free(final, overwrite, keep, how_to_overwrite)  # another was quicker
+                if not exists:
+                    check_free(final)  # another process was quicker
                 elif not os.path.lexists(final):
                     os.rename(before, final)
                 raise
             finally:
-                if owned is not None and before.exists():
+                if before.exists():
                     with added_meanwhile(before, final):
-                        ownership.remove(before, owned)
+                        ownership.remove(before)
 
 
-def check_free(
-    final: Path,
-    overwrite: bool = False,
-    keep: Collection[Path] = (),
-    how_to_overwrite: str = HOW_TO_OVERWRITE,
-) -> dict[str, Identity] | None:
-    """Return the files of a folder that will be replaced, or None if it does not exist; or raise.
+def check_free(final: Path, overwrite: bool = False, keep: Collection[Path] = ()) -> None:
+    """Raise FileExistsError if a folder exists and may not be replaced.
 
     The parameters are those of `new_folder`.
     """
-    if not os.path.lexists(final):
-        return None
-    if not overwrite:
-        raise FileExistsError(
-            f"{final} exists already: choose another folder, or {how_to_overwrite}"
-        )
-    return ownership.replaceable(final, keep)
+    if os.path.lexists(final):
+        if not overwrite:
+            raise FileExistsError(
+                f"{final} exists already: choose another folder, or overwrite it (--overwrite)"
+            )
+        ownership.check_replaceable(final, keep)
+
+
+@contextmanager
+def added_meanwhile(before: Path, final: Path) -> Iterator[None]:
+    """Say where files are that were added to a folder while it was replaced."""
+    try:
+        yield
+    except OSError:
+        raise OSError(
+            f"{final} was replaced, but something was added to it meanwhile, which is now in"
+            f" {before}"
+        ) from None
 
 
 @contextmanager
@@ -125,7 +114,6 @@ def exchange(
     workplace : path, optional
         An existing folder on the same disk for temporary files; by default the one above `folder`.
     """
-    before_change = {name: identity(folder / name) for name in out}
     with workshop(folder if workplace is None else workplace / folder.name) as bench:
         new = bench / NEW
         yield new
@@ -136,8 +124,7 @@ def exchange(
         with open(new / ownership.LISTING, "rb") as file:
             os.fsync(file.fileno())
         with uninterrupted(), alone(folder):
-            same = before_change == {name: identity(folder / name) for name in out}
-            if not same or ownership.read(folder) != record:
+            if ownership.contents(folder, out)[1] or ownership.read(folder) != record:
                 raise FileExistsError(f"{folder} was changed meanwhile: try again")
             renamed: list[tuple[Path, Path]] = []
             try:
@@ -156,36 +143,12 @@ def exchange(
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Delay signals that end a program until a few steps that belong together are done."""
-    waiting: list[int] = []
-    before: dict[int, Any] = {}
-
-    def wait(number: int, frame: FrameType | None) -> None:
-        waiting.append(number)
-
-    try:
-        with suppress(ValueError):  # not the main thread, which is the only one that gets signals
-            for number in SIGNALS:
-                if (handler := signal.getsignal(number)) is not None:
-                    before[number] = handler
-                    signal.signal(number, wait)
-        yield
-    finally:
-        with suppress(ValueError):
-            for number, handler in before.items():
-                signal.signal(number, handler)
-        for number in waiting:
-            signal.raise_signal(number)
-
-
-@contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Wait until nobody else changes the files of a folder, in this process or in another one.
 
-    A folder cannot be locked on Windows, nor on some network disks: only this process waits there.
+    A folder cannot be locked on Windows, nor on some network disks: nobody waits there.
     """
-    with ONE_AT_A_TIME, ExitStack() as stack:
+    with ExitStack() as stack:
         if sys.platform != "win32":
             import fcntl
 
@@ -202,13 +165,15 @@ def workshop(final: Path) -> Iterator[Path]:
 
     Folders above it that were made for it are removed as well, if they are empty.
     """
+    above = final.absolute().parent
     made: list[Path] = []
     spare: list[int] = []
     bench: Path | None = None
     try:
-        with uninterrupted(), possible(final):
+        with uninterrupted():
             spare += [os.open(os.devnull, os.O_RDONLY) for _ in range(SPARE)]
-            bench = folder_in(final.absolute().parent, made)
+            made += [folder for folder in (above, *above.parents) if not folder.exists()]
+            bench = folder_in(above, final)
             (bench / NEW).mkdir()
         yield bench
     except OSError as error:
@@ -220,23 +185,23 @@ def workshop(final: Path) -> Iterator[Path]:
             clean(bench, made, spare)  # a signal may have come before the first call began
 
 
-def folder_in(above: Path, made: list[Path]) -> Path:
-    """Make a temporary folder, and the folders above it, which are added to those `made`.
-
-    Another process may make, or remove, the same folders at the same time.
-    """
+def folder_in(above: Path, final: Path) -> Path:
+    """Make a temporary folder, and the folders above it; say so if `final` cannot be made there."""
     attempts = 0
     while True:
         try:
-            for folder in reversed([above, *above.parents]):
-                if not folder.exists():
-                    folder.mkdir()
-                    made.append(folder)
+            above.mkdir(parents=True, exist_ok=True)
             return Path(tempfile.mkdtemp(prefix=".phinmf-", dir=above))
-        except (FileExistsError, FileNotFoundError):
+        except OSError as error:
             attempts += 1
-            if attempts == ATTEMPTS:
+            removed = isinstance(error, FileNotFoundError)  # by another process: it was empty
+            if removed and attempts < ATTEMPTS:
+                continue
+            if error.errno in FULL:
                 raise
+            raise PermissionError(
+                f"{final} cannot be written ({error.strerror}): choose another folder"
+            ) from None
 
 
 def clean(bench: Path | None, made: list[Path], spare: list[int]) -> None:
@@ -247,34 +212,9 @@ def clean(bench: Path | None, made: list[Path], spare: list[int]) -> None:
         if bench is not None:
             shutil.rmtree(bench / NEW, ignore_errors=True)
         empty = [] if bench is None else [bench / BEFORE, bench]
-        for folder in (*empty, *reversed(made)):
+        for folder in (*empty, *made):
             with suppress(OSError):  # not empty: files that could not be put back are kept
                 folder.rmdir()
-
-
-@contextmanager
-def possible(final: Path) -> Iterator[None]:
-    """Say in one sentence that a folder cannot be made, and why."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in FULL:
-            raise
-        raise PermissionError(
-            f"{final} cannot be written ({error.strerror}): choose another folder"
-        ) from None
-
-
-@contextmanager
-def added_meanwhile(before: Path, final: Path) -> Iterator[None]:
-    """Say where files are that were added to a folder while it was replaced."""
-    try:
-        yield
-    except OSError:
-        raise OSError(
-            f"{final} was replaced, but something was added to it meanwhile, which is now in"
-            f" {before}"
-        ) from None
 
 
 def unwritable(folder: Path, error: OSError) -> OSError:

@@ -37,9 +37,7 @@ def component_files(
     output: Output, K: int, sample_format: SampleFormat, groups: Iterable[str] = ()
 ) -> list[str]:
     """Return the names of the files of K components; those of `groups` must be others."""
-    track, suffix = output.folder.name, sample_format.suffix
-    numbers = range(1, K + 1)
-    names = [output.filename.format(track=track, number=k) + suffix for k in numbers]
+    names = [output.file_name(k, K) + sample_format.suffix for k in range(1, K + 1)]
     if len({folded(name) for name in names}) < len(names):
         raise ValueError(
             f"filename is {output.filename!r}, which gives several components the same name: add"

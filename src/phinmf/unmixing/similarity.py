@@ -78,20 +78,20 @@ def rhythms(H: Array, frame_rate: float) -> Array:
     speeds = np.fft.rfftfreq(H.shape[1], 1 / frame_rate)
     inside = (speeds >= SLOWEST) & (speeds < FASTEST)
     place = np.log(speeds[inside] / SLOWEST) / np.log(FASTEST / SLOWEST)
-    found = np.zeros((len(H), SPEEDS))
+    rows = np.zeros((len(H), SPEEDS))
     for k, activations in enumerate(H):  # one after the other: a recording may last for hours
         spectrum = np.fft.rfft(smoothed(activations, SMOOTH))[inside]
-        found[k] = in_bands(np.square(np.abs(spectrum))[None], place, SPEEDS)
-    return found
+        rows[k] = in_bands(np.square(np.abs(spectrum))[None], place, SPEEDS)
+    return rows
 
 
 def onsets(H: Array) -> Array:
     """Return when and how much the loudness rises, less its mean: (K, N - 1)."""
-    found = np.zeros((len(H), H.shape[1] - 1))
+    rows = np.zeros((len(H), H.shape[1] - 1))
     for k, activations in enumerate(H):
         rises = smoothed(np.maximum(np.diff(np.sqrt(activations)), 0), CLOSE)
-        found[k] = rises - rises.sum() / max(1, len(rises))
-    return found
+        rows[k] = rises - rises.sum() / max(1, len(rises))
+    return rows
 
 
 def mel(n: int, sample_rate: int) -> Array:

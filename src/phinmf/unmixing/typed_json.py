@@ -53,8 +53,8 @@ def _one_of(kinds: tuple[Any, ...], value: Any) -> Any:
 def _dataclass(kind: type[Any], value: dict[str, Any]) -> Any:
     """Return a dataclass from the keys that are its fields."""
     hints = get_type_hints(kind)
-    given = {}
+    arguments = {}
     for field in fields(kind):
         if field.name in value or (field.default is MISSING and field.default_factory is MISSING):
-            given[field.name] = _parse(hints[field.name], value[field.name])
-    return kind(**given)
+            arguments[field.name] = _parse(hints[field.name], value[field.name])
+    return kind(**arguments)

@@ -61,3 +61,17 @@ export function arrange(parent, children) {
   while (parent.children.length > children.length) parent.lastElementChild.remove();
   if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
 }
+
+/**
+ * The element of each item: those that are in the map already stay, with their focus.
+ *
+ * @param elements Map by key; what is no longer needed is removed from it
+ * @param items iterable of [key, item]
+ * @param create function that returns the element of an item
+ */
+export function elementsOf(elements, items, create) {
+  const byKey = new Map(items);
+  for (const key of elements.keys()) if (!byKey.has(key)) elements.delete(key);
+  for (const [key, item] of byKey) if (!elements.has(key)) elements.set(key, create(item));
+  return [...byKey.keys()].map((key) => elements.get(key));
+}

@@ -22,12 +22,12 @@ export function sounds(number, levels, solos) {
 
 /** Left and right factors of the original, then of each component. */
 export function gains(levels, solos, original) {
-  const wanted = [original ? 1 : 0, original ? 1 : 0];
+  const factors = [original ? 1 : 0, original ? 1 : 0];
   levels.forEach((level, i) => {
     const heard = !original && sounds(i + 1, levels, solos);
-    wanted.push(...panned(heard ? factor(level.gain_db) : 0, level.pan));
+    factors.push(...panned(heard ? factor(level.gain_db) : 0, level.pan));
   });
-  return wanted;
+  return factors;
 }
 
 /** The levels with solos as mutes: what is written when the mix is exported. */

@@ -1,6 +1,6 @@
 const SECONDS = 0.5; // of a stretch
 const AHEAD = 8; // seconds that are fetched before they are needed, if they fit
-const BYTES = 192e6; // that are held at most
+const BYTES = 192e6; // maximum
 const AT_ONCE = 2; // requests
 const AGAIN = 1000; // milliseconds until a request that failed is made again
 
@@ -19,21 +19,21 @@ export class Ahead {
     Object.assign(this, { take, fetch, deliver, drop });
     this.stretch = stretchOf(take);
     this.bytes = 4 * this.stretch * take.channels * (take.components.length + 1); // of a stretch
-    this.held = new Map(); // starts, the one that was wanted last at the end
+    this.stretches = new Set(); // starts of those that were delivered, the one that was needed last at the end
     this.loading = new Map(); // starts and how to abort them
-    this.wanted = [];
+    this.upcoming = [];
     this.closed = false;
     this.problem = ""; // why the last request failed
   }
 
   /** Fetch what is heard next from a position on. */
   want(position, loop) {
-    this.wanted = this.next(position, loop);
-    for (const start of this.wanted) {
-      if (this.held.delete(start)) this.held.set(start, true);
+    this.upcoming = this.next(position, loop);
+    for (const start of this.upcoming) {
+      if (this.stretches.delete(start)) this.stretches.add(start);
     }
     for (const [start, abort] of this.loading) {
-      if (!this.wanted.includes(start)) abort.abort();
+      if (!this.upcoming.includes(start)) abort.abort();
     }
     this.load();
   }
@@ -42,22 +42,22 @@ export class Ahead {
   next(position, loop) {
     const room = Math.max(2, Math.floor(BYTES / this.bytes) - AT_ONCE);
     const most = Math.min(room, Math.ceil(AHEAD / SECONDS));
-    const found = [];
-    let at = position;
-    while (found.length < most && at < this.take.length) {
-      const start = at - (at % this.stretch);
-      if (found.includes(start)) break; // once around the loop
-      found.push(start);
-      at = start + this.stretch;
-      if (loop && position < loop.end && at >= loop.end) at = loop.start;
+    const starts = [];
+    let sample = position;
+    while (starts.length < most && sample < this.take.length) {
+      const start = sample - (sample % this.stretch);
+      if (starts.includes(start)) break; // once around the loop
+      starts.push(start);
+      sample = start + this.stretch;
+      if (loop && position < loop.end && sample >= loop.end) sample = loop.start;
     }
-    return found;
+    return starts;
   }
 
   load() {
-    for (const start of this.wanted) {
+    for (const start of this.upcoming) {
       if (this.closed || this.loading.size >= AT_ONCE) return;
-      if (!this.held.has(start) && !this.loading.has(start)) this.get(start);
+      if (!this.stretches.has(start) && !this.loading.has(start)) this.get(start);
     }
   }
 
@@ -66,10 +66,10 @@ export class Ahead {
     this.loading.set(start, abort);
     try {
       const count = Math.min(this.stretch, this.take.length - start);
-      const found = await this.fetch(start, count, abort.signal);
+      const sound = await this.fetch(start, count, abort.signal);
       if (this.closed) return;
-      this.held.set(start, true);
-      this.deliver(start, found.count, found.samples);
+      this.stretches.add(start);
+      this.deliver(start, sound.count, sound.samples);
       this.problem = "";
       this.tidy();
     } catch (error) {
@@ -82,12 +82,12 @@ export class Ahead {
     }
   }
 
-  /** Drop what has not been wanted for the longest time, if there is too much. */
+  /** Drop what has not been needed for the longest time, if there is too much. */
   tidy() {
-    for (const start of this.held.keys()) {
-      if (this.held.size * this.bytes <= BYTES) return;
-      if (this.wanted.includes(start)) continue;
-      this.held.delete(start);
+    for (const start of this.stretches) {
+      if (this.stretches.size * this.bytes <= BYTES) return;
+      if (this.upcoming.includes(start)) continue;
+      this.stretches.delete(start);
       this.drop(start);
     }
   }

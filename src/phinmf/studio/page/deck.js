@@ -30,10 +30,10 @@ export class Deck {
   }
 
   /** The stretch that holds a sample, if it is here. */
-  at(position) {
+  stretchAt(position) {
     const start = position - (position % this.stretch);
-    const found = this.stretches.get(start);
-    return found && position < start + found.count ? found : undefined;
+    const stretch = this.stretches.get(start);
+    return stretch && position < start + stretch.count ? stretch : undefined;
   }
 
   /** Whether the next samples from a position on are here, over the end of the loop if there is one. */
@@ -41,16 +41,16 @@ export class Deck {
     let missing = count;
     let from = position;
     while (missing > 0 && from < this.length) {
-      const found = this.at(from);
-      if (!found) return false;
-      const end = pieceEnd(found, from, loop);
+      const stretch = this.stretchAt(from);
+      if (!stretch) return false;
+      const end = pieceEnd(stretch, from, loop);
       missing -= end - from;
       from = loop && end === loop.end ? loop.start : end;
     }
     return true;
   }
 
-  /** Let the gains be those that are wanted at once: nothing is heard now. */
+  /** Let the gains be their targets at once: nothing is heard now. */
   settle() {
     this.gains.set(this.targets);
   }
@@ -61,9 +61,9 @@ export class Deck {
    * @param stretch where the samples are
    * @param position the first sample, counted from the beginning of the take
    * @param count how many
-   * @param left, right sums, to be added to from index `at` on
+   * @param left, right sums, to be added to from index `offset` on
    */
-  addUp({ start, count: size, samples }, position, count, left, right, at) {
+  addUp({ start, count: size, samples }, position, count, left, right, offset) {
     const { channels, gains, targets, share } = this;
     for (let source = 0; source < this.sources; source++) {
       let toLeft = gains[2 * source];
@@ -82,8 +82,8 @@ export class Deck {
         }
         const l = toLeft * samples[first + i];
         const r = toRight * samples[second + i];
-        left[at + i] += l;
-        right[at + i] += r;
+        left[offset + i] += l;
+        right[offset + i] += r;
         peak = Math.max(peak, l, -l, r, -r);
       }
       this.levels[source] = peak;

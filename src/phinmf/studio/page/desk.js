@@ -1,8 +1,7 @@
 import { find, onClick, setPressed, setText } from "./dom.js";
 import { enableExports } from "./exports.js";
 import { Grouping } from "./grouping.js";
-import { deskKeys } from "./desk_keys.js";
-import { enableKeys } from "./keys.js";
+import { enableDeskKeys } from "./desk_keys.js";
 import { notice } from "./notices.js";
 import { Rows } from "./rows.js";
 import { overview } from "./server.js";
@@ -29,7 +28,7 @@ export class Desk {
     this.suggestions = new Suggestions(current, (name) => this.rows.editName(name));
     this.updateExports = enableExports(current);
     this.grouping.enableDragging(find(".rows"));
-    enableKeys(deskKeys(this));
+    enableDeskKeys(this);
     this.enableButtons();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.timeline.update());
     const frame = () => { this.showFrame(); requestAnimationFrame(frame); };
@@ -65,9 +64,9 @@ export class Desk {
     if (before?.recording === take.recording) view.showAs(this.timeline.view, before.first_sample - take.first_sample);
     this.timeline.open(view, take);
     try {
-      const found = await overview(take.id);
+      const peaks = await overview(take.id);
       if (this.rows.mix !== mix) return;
-      this.rows.setOverview(found);
+      this.rows.setOverview(peaks);
       this.rows.draw(this.timeline.view);
     } catch (error) {
       notice(`The waveforms cannot be shown: ${error.message}`, { name: "overview" });

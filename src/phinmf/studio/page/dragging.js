@@ -8,14 +8,14 @@ const TARGETS = "[data-group], [data-drop], [data-component]";
  * Let components be dragged by their handles to groups, with mouse, pen or finger.
  *
  * @param list the element with the rows
- * @param taken function of a component's number that returns the numbers that move with it
+ * @param movedWith function of a component's number that returns the numbers that move with it
  * @param dropped function of the numbers and the dataset of the row on which they were dropped
  */
-export function enableDragging(list, taken, dropped) {
+export function enableDragging(list, movedWith, dropped) {
   list.addEventListener("pointerdown", (event) => {
     const handle = event.target.closest(".handle");
     if (!handle || event.button !== 0) return;
-    follow(handle, event, taken(Number(handle.closest(".row").dataset.component)), dropped);
+    follow(handle, event, movedWith(Number(handle.closest(".row").dataset.component)), dropped);
   });
 }
 
@@ -32,10 +32,10 @@ function follow(handle, { pointerId, clientX, clientY }, numbers, dropped) {
   };
   const point = (x, y) => {
     const row = document.elementFromPoint(x, y)?.closest?.(".row");
-    const found = row?.matches(TARGETS) && !numbers.includes(Number(row.dataset.component)) ? row : null;
-    if (found === target) return;
+    const next = row?.matches(TARGETS) && !numbers.includes(Number(row.dataset.component)) ? row : null;
+    if (next === target) return;
     target?.classList.remove("over");
-    target = found;
+    target = next;
     target?.classList.add("over");
   };
   const scroll = (x, y) => {

@@ -13,7 +13,7 @@ export class Grouping {
   }
 
   enableDragging(list) {
-    enableDragging(list, (number) => this.taken(number), (numbers, target) => this.drop(numbers, target));
+    enableDragging(list, (number) => this.movedWith(number), (numbers, target) => this.drop(numbers, target));
   }
 
   /** What the controls of a row do. */
@@ -27,7 +27,7 @@ export class Grouping {
       gain: (decibels) => mix().setGain(members(), decibels, `gain ${id}`),
       pan: (pan) => mix().setPan(members(), pan, `pan ${id}`),
       ended: () => mix().history.endGesture(),
-      menu: (event) => this.moveMenu(event.currentTarget, this.taken(row.component)),
+      menu: (event) => this.moveMenu(event.currentTarget, this.movedWith(row.component)),
       select: (selected, range) => this.pick(row.component, selected, range),
       fold: () => mix().toggleFold(row.group),
       colour: (event) => this.colourMenu(event.currentTarget, row.group),
@@ -46,7 +46,7 @@ export class Grouping {
   }
 
   /** The components that move together: those that are selected, if this one is. */
-  taken(number) {
+  movedWith(number) {
     const { selected } = this.desk.current();
     return selected.has(number) ? [...selected] : [number];
   }

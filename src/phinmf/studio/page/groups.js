@@ -42,14 +42,14 @@ export const recoloured = (groups, name, colour) => changed(groups, name, { colo
 
 /** What is wrong with a name, in a sentence; "" if nothing is. */
 export function nameProblem(groups, name, to) {
-  const wanted = to.trim();
-  const same = (group) => group.name !== name && group.name.toLowerCase() === wanted.toLowerCase();
-  if (!wanted) return "A group needs a name.";
-  if ([...wanted].length > MOST) return `A name has at most ${MOST} characters.`;
-  if (wanted.toLowerCase() === RESERVED) return `“${RESERVED}” is the name of what is in no group.`;
-  if (groups.some(same)) return `There is a group “${wanted}” already.`;
-  if (wanted.startsWith(".")) return "A name cannot begin with a full stop.";
-  if (/[/\\:*?"<>|=,;\p{Cc}]/u.test(wanted)) return "A name of a file cannot have / \\ : * ? \" < > | = , ; in it.";
+  const trimmed = to.trim();
+  const same = (group) => group.name !== name && group.name.toLowerCase() === trimmed.toLowerCase();
+  if (!trimmed) return "A group needs a name.";
+  if ([...trimmed].length > MOST) return `A name has at most ${MOST} characters.`;
+  if (trimmed.toLowerCase() === RESERVED) return `“${RESERVED}” is the name of what is in no group.`;
+  if (groups.some(same)) return `There is a group “${trimmed}” already.`;
+  if (trimmed.startsWith(".")) return "A name cannot begin with a full stop.";
+  if (/[/\\:*?"<>|=,;\p{Cc}]/u.test(trimmed)) return "A name of a file cannot have / \\ : * ? \" < > | = , ; in it.";
   return "";
 }
 

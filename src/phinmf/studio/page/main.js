@@ -1,5 +1,5 @@
 import { Desk } from "./desk.js";
-import { find, onClick, reveal, setText } from "./dom.js";
+import { find, reveal, setText } from "./dom.js";
 import { gains } from "./levels.js";
 import { dismiss, notice } from "./notices.js";
 import { Player } from "./player.js";
@@ -34,7 +34,6 @@ const player = new Player(
 );
 const desk = new Desk({ player, current, show });
 const recordings = new Recordings(find(".recordings"), {
-  show,
   open: (id) => show(state.recordings.find((recording) => recording.id === id).takes.at(-1).key),
   dismiss: (id) => dismissJob(id).catch((error) => notice(error.message, { name: `job ${id}` })),
 });
@@ -132,9 +131,9 @@ function choose() {
   const expected = takes.findLast(({ recording }) => recording === state.expected?.id);
   if (expected) { showExpected(expected); return; }
   if (!state.takes.has(state.shown)) {
-    const wanted = takes.find(({ key }) => hashOf(key) === location.hash);
+    const named = takes.find(({ key }) => hashOf(key) === location.hash);
     const again = takes.find(({ recording }) => recording === player.take?.recording);
-    show((wanted ?? again ?? takes.at(-1)).key);
+    show((named ?? again ?? takes.at(-1)).key);
     return;
   }
   offerNew();
@@ -149,15 +148,15 @@ function showExpected({ key, recording }) {
   else offer(`${title} is ready.`, "ready", key);
 }
 
-const seen = new Set(); // keys of takes that were there when their recording was last looked at
+const looked = new Set(); // keys of takes that existed when their recording was last looked at
 
 function look() {
-  for (const { key } of recordingOf(state.shown).takes) seen.add(key);
+  for (const { key } of recordingOf(state.shown).takes) looked.add(key);
 }
 
 /** Another take of the recording is ready: the whole one replaces an untouched preview by itself. */
 function offerNew() {
-  const fresh = recordingOf(state.shown).takes.findLast(({ key }) => !seen.has(key));
+  const fresh = recordingOf(state.shown).takes.findLast(({ key }) => !looked.has(key));
   look();
   if (!fresh) return;
   const preview = state.takes.get(state.shown).kind === "preview" && fresh.kind === "whole";
@@ -171,9 +170,6 @@ function offer(text, name, key) {
 }
 
 // ---- begin -------------------------------------------------------------------------------------
-
-const keysDialog = find("dialog.keys");
-onClick(find("[data-action=keys]"), () => keysDialog.showModal());
 
 window.addEventListener("beforeunload", (event) => {
   const unsaved = [...mixes.values()].some(({ saving }) => saving.status !== "saved");

@@ -14,7 +14,7 @@ export class Mixing {
     this.deck = deck;
     this.position = 0; // the next sample of the take
     this.loop = null; // {start, end} in samples; the end is not played
-    this.playing = false; // what is wanted
+    this.playing = false; // whether sound is to be heard
     this.waiting = false; // whether sound is lacking
     this.ended = false; // whether it played to the end since this was last read
     this.jump = null; // {position} or {deck, shift}: to be done as soon as it is silent
@@ -108,7 +108,7 @@ export class Mixing {
     const { deck, loop } = this;
     let done = 0;
     while (done < count) {
-      const stretch = deck.at(this.position);
+      const stretch = deck.stretchAt(this.position);
       if (!stretch) break;
       const end = Math.min(pieceEnd(stretch, this.position, loop), this.position + count - done);
       deck.addUp(stretch, this.position, end - this.position, this.left, this.right, done);

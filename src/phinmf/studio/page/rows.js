@@ -1,4 +1,4 @@
-import { arrange, find, findAll, setPressed, setText } from "./dom.js";
+import { arrange, elementsOf, find, findAll, setPressed, setText } from "./dom.js";
 import { drawWave, highest, peaksOf } from "./drawing.js";
 import { groupOf, hue } from "./groups.js";
 import { groupGain, QUIETEST, sounds } from "./levels.js";
@@ -61,12 +61,7 @@ export class Rows {
   update() {
     const { mix } = this;
     const { original } = mix.listening;
-    for (const name of this.groups.keys()) {
-      if (!mix.groups.some((group) => group.name === name)) this.groups.delete(name);
-    }
-    for (const { name } of mix.groups) {
-      if (!this.groups.has(name)) this.groups.set(name, groupRow(name, this.acts.of({ group: name })));
-    }
+    elementsOf(this.groups, mix.groups.map(({ name }) => [name, name]), (name) => groupRow(name, this.acts.of({ group: name })));
     arrange(this.element, this.order());
     for (const group of mix.groups) this.updateGroup(group, original);
     mix.take.components.forEach(({ number }) => this.updateComponent(number, original));

@@ -1,4 +1,4 @@
-import { arrange, button, find, make, onClick, setText } from "./dom.js";
+import { arrange, button, elementsOf, find, make, onClick, setText } from "./dom.js";
 import { notice } from "./notices.js";
 import { removeTake, unmixAgain } from "./server.js";
 import { clock, count } from "./words.js";
@@ -35,20 +35,21 @@ export class Takes {
   update(recording, shown, groupsOf) {
     const { takes } = recording;
     Object.assign(this, { recording, shown });
-    for (const key of this.tabs.keys()) if (!takes.some((take) => take.key === key)) this.tabs.delete(key);
-    arrange(this.bar, takes.map((take) => this.tab(take, take.key === shown.key, groupsOf(take))));
+    arrange(this.bar, elementsOf(this.tabs, takes.map((take) => [take.key, take]), (take) => this.createTab(take)));
+    for (const take of takes) this.showTab(take, take.key === shown.key, groupsOf(take));
     this.opener.hidden = !recording.again;
     setText(find(".advice"), advice(recording));
     find(".advice").hidden = !advice(recording);
     find("[data-action=remove-take]").hidden = takes.length < 2;
   }
 
-  tab(take, current, groups) {
-    if (!this.tabs.has(take.key)) {
-      const tab = button("", "take", () => this.show(take.key), { role: "tab", "data-take": take.id, "aria-controls": "tracks" });
-      tab.append(make("b"), make("small"));
-      this.tabs.set(take.key, tab);
-    }
+  createTab({ key }) {
+    const tab = button("", "take", () => this.show(key), { role: "tab", "aria-controls": "tracks" });
+    tab.append(make("b"), make("small"));
+    return tab;
+  }
+
+  showTab(take, current, groups) {
     const tab = this.tabs.get(take.key);
     const part = take.kind === "whole" ? "" : `${clock(take.start, 0)} – ${clock(take.start + take.seconds, 0)}`;
     const parts = [part, count(take.components.length, "component"), groups.length ? count(groups.length, "group") : "",
@@ -57,7 +58,6 @@ export class Takes {
     setText(find("small", tab), parts.filter(Boolean).join(" · "));
     tab.dataset.take = take.id;
     tab.setAttribute("aria-selected", current);
-    return tab;
   }
 
   /** Show the next take: with the keyboard, to compare. */
@@ -80,14 +80,14 @@ export class Takes {
 
   async ask() {
     const { how, n_components: number, window: length, seed } = this.form.elements;
-    const wanted = {
+    const options = {
       n_components: how.value === "auto" ? "auto" : Number(number.value),
       window: length.value, seed: Number(seed.value), carry_from: this.shown.id,
     };
     const problem = find(".problem", this.form);
     problem.hidden = true;
     try {
-      await unmixAgain(this.recording.id, wanted);
+      await unmixAgain(this.recording.id, options);
       this.toggleForm(false);
       seed.value = Number(seed.value) + 1;
     } catch (error) {

@@ -12,7 +12,7 @@ export class Timeline {
    * @param redraw function to call when another part is shown
    */
   constructor(element, player, redraw) {
-    Object.assign(this, { element, player, redraw, view: null, take: null, held: 0 });
+    Object.assign(this, { element, player, redraw, view: null, take: null, followAfter: 0 });
     this.ruler = find(".ruler", element);
     this.bar = find(".scrollbar", element);
     this.thumb = find("i", this.bar);
@@ -60,7 +60,7 @@ export class Timeline {
   showPosition() {
     const { view, player } = this;
     if (!view || player.take?.key !== this.take.key) return; // another take is about to be shown
-    if (player.playing && !this.pointers.size && performance.now() > this.held && view.keepShown(player.position)) {
+    if (player.playing && !this.pointers.size && performance.now() > this.followAfter && view.keepShown(player.position)) {
       this.update();
       return;
     }
@@ -81,7 +81,7 @@ export class Timeline {
 
   scroll(samples) {
     if (!this.view.zoomed) return;
-    this.held = performance.now() + 2000; // leave the playhead alone while someone looks around
+    this.followAfter = performance.now() + 2000; // leave the playhead alone while someone looks around
     this.view.scroll(samples);
     this.update();
   }

@@ -17,7 +17,7 @@ export class Uploads {
 
   acceptDrops() {
     const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
-    const over = (wanted) => document.body.classList.toggle("receiving", wanted);
+    const over = (receiving) => document.body.classList.toggle("receiving", receiving);
     document.addEventListener("dragover", (event) => {
       if (!hasFiles(event)) return;
       event.preventDefault();

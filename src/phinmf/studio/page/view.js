@@ -57,8 +57,8 @@ export class View {
     const seconds = this.span / this.rate;
     const step = STEPS.find((s) => (s / seconds) * width >= APART) ?? STEPS.at(-1) * Math.ceil(seconds / 6000);
     const first = Math.ceil((start + this.from / this.rate) / step - 1e-9) * step;
-    const found = [];
-    for (let i = 0; first + i * step <= start + this.to / this.rate; i++) found.push(first + i * step);
-    return { step, seconds: found };
+    const ticks = [];
+    for (let i = 0; first + i * step <= start + this.to / this.rate; i++) ticks.push(first + i * step);
+    return { step, seconds: ticks };
   }
 }
