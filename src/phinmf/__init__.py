@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from phinmf.algorithm.options import Anneal, Method
 from phinmf.api import PAPER, tl_nmf
 from phinmf.audio.frames import from_frames, to_frames
-from phinmf.audio.many_files import frames_from_files
-from phinmf.audio.streams import stream_frames
+from phinmf.audio.streams import frames_from_files, stream_frames
 from phinmf.divergences import Beta, Divergence
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.fit.checkpoint import Checkpoint

@@ -11,13 +11,12 @@ from phinmf.audio.files import Excerpt
 from phinmf.report.folder import write_report
 from phinmf.result import Callback
 from phinmf.unmixing import groups as groupings
-from phinmf.unmixing.folder import Origin, read_folder, write_folder
+from phinmf.unmixing.folder import Origin, component_files, format_of, read_folder, write_folder
 from phinmf.unmixing.groups import Grouping
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.model import model_for
 from phinmf.unmixing.options import Output, UnmixOptions
 from phinmf.unmixing.placing import check_free, new_folder
-from phinmf.unmixing.planning import component_files, format_of
 from phinmf.unmixing.progress import PAGE, Progress, no_progress
 from phinmf.unmixing.record import FolderRecord
 
@@ -48,21 +47,9 @@ class Request:
 def unmix_file(
     request: Request, callback: Callback | None = None, progress: Progress = no_progress
 ) -> FolderRecord:
-    """Unmix a sound file into a folder.
+    """Unmix a sound file into a folder, and return what its result.json says.
 
-    Parameters
-    ----------
-    request : Request
-        What to do.
-    callback : callable, optional
-        Called with a `State` after each outer iteration; stops learning by returning True.
-    progress : callable
-        Called with the stage and the share of it that is done.
-
-    Returns
-    -------
-    FolderRecord
-        What result.json says.
+    The callback gets a `State` after each outer iteration, and stops learning by returning True.
     """
     recording, output, options = request.recording, request.output, request.options
     saved = None

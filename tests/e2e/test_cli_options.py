@@ -29,7 +29,6 @@ AGAINST_THE_RECORDING = [
     ("--group ../../evil=1", "'../../evil'"),
     ("--group .a=1", "'.a'"),
     ("--group component_01=1", "component_01.wav"),
-    ("--groups saved", "--groups is 'saved'"),
     ("--groups 99", "--groups is 99"),
     ("-k auto --groups 2", "-k is 'auto'"),
     ("--start 10", "--start is 10 s, but the recording is 4 s long"),

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import tarfile
 import urllib.request
 import venv
 import zipfile
@@ -20,13 +19,16 @@ pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/index.md").read_text(encoding="utf-8")
-ASSETS = ["py.typed"] + [f"report/{n}" for n in ("template.html", "playback.js", "core/base.css")]
 
 
 def environment(folder=None):
     """The variables of this process without its Python; the commands in a folder come first."""
-    kept = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
-    return kept | {"BROWSER": "true"} | ({"PATH": f"{folder}:{kept['PATH']}"} if folder else {})
+    variables = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    return (
+        variables
+        | {"BROWSER": "true"}
+        | ({"PATH": f"{folder}:{variables['PATH']}"} if folder else {})
+    )
 
 
 def run(command, cwd, env=None):
@@ -73,11 +75,11 @@ def on_the_page(language):
     return block
 
 
-def test_the_wheel_has_all_files(installed, here):
-    told = run([installed / "python", "-c", "import phinmf; print(phinmf.__file__)"], cwd=here)
-    package = Path(told.strip()).parent
+def test_the_wheel_is_typed_and_has_its_version(installed, here):
+    printed = run([installed / "python", "-c", "import phinmf; print(phinmf.__file__)"], cwd=here)
+    package = Path(printed.strip()).parent
     assert installed.parent in package.parents
-    assert all((package / asset).exists() for asset in ASSETS)
+    assert (package / "py.typed").exists()
     assert run([installed / "phinmf", "--version"], cwd=here).split()[-1] == phinmf.__version__
 
 
@@ -114,12 +116,3 @@ def test_the_commands_of_the_page_run(installed, here):
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=60)
     assert process.returncode == 0
-
-
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is not a clone")
-def test_the_source_archive_has_all_files(dist):
-    (sdist,) = dist.glob("phinmf-*.tar.gz")
-    with tarfile.open(sdist) as archive:
-        packed = {name.partition("/")[2] for name in archive.getnames()}
-    tracked = run(["git", "ls-files", "-z"], cwd=ROOT).split("\0")
-    assert {name for name in tracked if name and (ROOT / name).exists()} <= packed

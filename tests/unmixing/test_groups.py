@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 from kept import everything
-from sound_files import integers, tones, write
+from sound_files import tones, write
 
 from phinmf.cli import main
 from phinmf.cli.grouping import as_text, named, parsed, ranges
@@ -71,28 +71,11 @@ def test_groups_are_saved_with_the_levels_and_colours_of_before(out):
     assert saved.revision == 9
 
 
-def test_groups_that_were_chosen_in_the_studio_are_written(out, capsys):
-    assert main(["unmix", "out/song", "--groups", "saved"]) == 1
-    assert "out/song has no saved groups" in capsys.readouterr().err
-    before = ownership.read(out)
-    chosen = [Group("lead guitar", [2, 3], 4), Group("empty", [], 1)]
-    ownership.write(out, dataclasses.replace(before, mix=Mix(chosen, revision=2)), add=[])
-    assert main(["unmix", "out/song", "--groups", "saved"]) == 0
-    record = ownership.read(out)
-    assert record.mix == Mix(chosen, revision=3)
-    assert {name: group.components for name, group in record.groups.items()} == {
-        "lead guitar": [2, 3], "rest": [1, 4]}  # fmt: skip
-    parts = [integers(out / group.file) for group in record.groups.values()]
-    assert sum(parts).tolist() == integers(out.parent.parent / "song.wav").tolist()
-
-
 def test_groups_that_are_replaced_can_be_typed_again(out, capsys):
     told = 'out/song: the earlier groups were replaced; to get them back: --group "{}"'
     before = ownership.read(out)
     chosen = [Group("2 guitars", [2, 3], 4), Group("bass", [1], 0), Group("empty", [], 1)]
     ownership.write(out, dataclasses.replace(before, mix=Mix(chosen, revision=2)), add=[])
-    assert main(["unmix", "out/song", "--groups", "saved"]) == 0
-    assert "replaced" not in capsys.readouterr().err
     assert main(["unmix", "out/song", "--groups", "2"]) == 0
     typed = "2 guitars=2,3; bass=1"
     assert told.format(typed) in capsys.readouterr().err.splitlines()

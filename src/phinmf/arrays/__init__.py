@@ -14,7 +14,7 @@ import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 from numpy.typing import DTypeLike, NDArray
 
-from phinmf._types import AnyArray, Array, Device, Indices, Precision, Tensor
+from phinmf._types import AnyArray, Array, Device, Indices, Precision
 
 is_tensor = is_torch_array  #: whether an array is a tensor of PyTorch, which need not be installed
 
@@ -52,7 +52,7 @@ def to_numpy(x: AnyArray) -> NDArray[Any]:
     return x.detach().cpu().numpy() if is_tensor(x) else np.asarray(x)
 
 
-def on_device(x: AnyArray, device: Device) -> Tensor:
+def on_device(x: AnyArray, device: Device) -> Array:
     """The same numbers as a tensor; of an array in memory it may share what it can."""
     if isinstance(x, np.ndarray) and (not x.flags.writeable or min(x.strides, default=0) < 0):
         x = x.copy()  # PyTorch needs writable arrays with positive strides

@@ -15,11 +15,11 @@ from phinmf.audio import files
 from phinmf.audio.files import Excerpt
 from phinmf.fit.few_atoms import check_length
 from phinmf.unmix_file import Request, check_request
+from phinmf.unmixing.folder import folder_for
 from phinmf.unmixing.groups import Grouping
 from phinmf.unmixing.learn import check_size
 from phinmf.unmixing.model import model_for
 from phinmf.unmixing.options import Output, UnmixOptions, window_length
-from phinmf.unmixing.planning import folder_for
 
 PREVIEW = 30.0  #: seconds
 

@@ -51,18 +51,10 @@ def print_error(
     path: Path | None = None,
     spelling: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Print one line about an error.
+    """Print one line about an error, and about the input that it is about, if there is one.
 
-    Parameters
-    ----------
-    error : Exception
-        The error.
-    debug : bool
-        Print the traceback of a fault of phinmf as well.
-    path : path, optional
-        The input that it is about, which the line names.
-    spelling : mapping
-        Parameters of the library, and the options that set them: what a message begins with.
+    `debug` prints the traceback of a fault of phinmf as well. A parameter of the library at the
+    beginning of a message is replaced by the option that sets it, as `spelling` says.
     """
     if debug and not is_for_user(error):
         traceback.print_exception(error)

@@ -106,8 +106,8 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
             "help": "folder for the results (out)",
         },
         "--groups": {
-            "type": values.whole(1, word="saved"), "metavar": "N",
-            "help": "also join components into N groups, or 'saved': those chosen in the studio",
+            "type": values.count, "metavar": "N",
+            "help": "also join components into N groups of those that are alike",
         },
         "--group": {
             "action": "append", "metavar": "TEXT",

@@ -37,27 +37,12 @@ def export(
     mix: Mix | None = None,
     progress: Callable[[float], object] = lambda share: None,
 ) -> Exported:
-    """Write groups, components or a mix of a folder into a new folder.
+    """Write groups, components or a mix of an unmixed folder into a new one, or nothing.
 
-    Parameters
-    ----------
-    folder : path
-        A folder that ``phinmf unmix`` has written.
-    target : path
-        The folder to be written, complete or not at all; it must not exist.
-    kind : {"groups", "components", "mix"}
-        A file for each group and one for the rest; a file for each component; or one file with
-        everything at its level. Files are numbered, equally long and in the format of the
-        components; groups and components add up to them bit for bit.
-    mix : Mix, optional
-        Groups and levels; by default those that are saved in the folder.
-    progress : callable
-        Called with the share that is done, 0 to 1; what it raises ends the export.
-
-    Returns
-    -------
-    Exported
-        The files, and a message about them.
+    Groups: a file for each, and one for the rest. Mix: one file with everything at its level.
+    Files are numbered, equally long and in the format of the components; groups and components add
+    up to them bit for bit. Groups and levels are those that are saved in the folder, unless `mix`
+    says others. What `progress` raises ends the export; it is called with the share that is done.
     """
     if os.path.lexists(target):
         raise FileExistsError(f"{target} exists already: choose another folder")

@@ -1,10 +1,11 @@
-"""A folder of components: written into an empty folder, and read again."""
+"""A folder of components: its names, checked before any work; how it is written, and read."""
 
 from __future__ import annotations
 
 import os
 import platform
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,21 +16,23 @@ import phinmf
 from phinmf._types import Array, Indices
 from phinmf.audio import files
 from phinmf.audio.files import Sound
-from phinmf.audio.sample_format import SampleFormat
+from phinmf.audio.sample_format import SampleFormat, check_holds, sample_format_for
 from phinmf.audio.sources import Source
 from phinmf.audio.writing import Stems
 from phinmf.unmixing import ownership
+from phinmf.unmixing.mix import folded
 from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.null_test import Measured, measure
 from phinmf.unmixing.options import Output, Plain
 from phinmf.unmixing.overview import Overview
-from phinmf.unmixing.planning import component_files, format_of
 from phinmf.unmixing.preview import Preview, preview_of
 from phinmf.unmixing.progress import CHECKING, Progress, no_progress
 from phinmf.unmixing.record import ComponentRecord, FolderRecord
 from phinmf.unmixing.separate import separate
 from phinmf.unmixing.similarity import similarity, spectra_of
 from phinmf.unmixing.sums import component_sounds
+
+LONGEST_NAME = 240  #: bytes of a file name
 
 
 @dataclass(frozen=True)
@@ -71,35 +74,16 @@ def write_folder(
 ) -> FolderRecord:
     """Separate a recording into an empty folder.
 
-    The recording is read twice: to separate it, and to compare it with what was written.
-
-    Parameters
-    ----------
-    folder : path
-        The empty folder, which will be called `output.folder`.
-    source : Source
-        The recording.
-    model : UnmixModel
-        What was learned.
-    output : Output
-        Names and format of the files.
-    origin : Origin
-        What the record says about the recording and the model.
-    n_threads : int, optional
-        Number of threads; by default all processors.
-    progress : callable
-        Called with the stage and the share of it that is done.
-
-    Returns
-    -------
-    FolderRecord
-        What result.json says; the strongest component is the first.
+    The recording is read twice: to separate it, and to compare it with what was written. `folder`
+    will be called `output.folder`; the record that is returned names the strongest component first.
     """
     start = time.perf_counter()
     sample_format = format_of(output, source, origin.sample_format)
     names = component_files(output, model.K, sample_format)
     unsorted = [folder / f".{k}{sample_format.suffix}" for k in range(model.K)]
-    stems, H = write_components(unsorted, source, model, output, origin, n_threads, progress)
+    stems, H = write_components(
+        unsorted, sample_format, source, model, output, origin, n_threads, progress
+    )
     written = time.perf_counter()
     overview = Overview(model.K, source.length)
     measured = measure(
@@ -148,6 +132,7 @@ def write_folder(
 
 def write_components(
     paths: list[Path],
+    sample_format: SampleFormat,
     source: Source,
     model: UnmixModel,
     output: Output,
@@ -156,7 +141,6 @@ def write_components(
     progress: Progress,
 ) -> tuple[Stems, Array]:
     """Write the components in the order of the model; return the files, and the activations."""
-    sample_format = format_of(output, source, origin.sample_format)
     fine = sample_format.subtype in ("DOUBLE", "PCM_32")
     stems = Stems(
         paths, sample_format, source.sample_rate, source.channels,
@@ -203,6 +187,58 @@ def clipped(stems: Stems, measured: Measured) -> int | None:
     """
     made_up = stems.gain <= 1 and (measured.exact or measured.rounded)
     return None if made_up else stems.clipped or None
+
+
+def folder_for(above: Path, recording: Path) -> Path:
+    """Return the folder for the components of a recording, which has its name."""
+    if recording.stem.strip(". ") == "":
+        raise ValueError(
+            f"{recording} has no name that a folder can have: rename it, for example to"
+            f" song{recording.suffix or '.wav'}"
+        )
+    return above / recording.stem
+
+
+def format_of(output: Output, source: Source, own: SampleFormat) -> SampleFormat:
+    """Return the format of the files; `own` is that of the recording, which is the default."""
+    samples = source.length * source.channels
+    sample_format = sample_format_for(own, samples, output.format, output.subtype)
+    check_holds(sample_format, source.channels, source.sample_rate)
+    return sample_format
+
+
+def component_files(
+    output: Output, K: int, sample_format: SampleFormat, groups: Iterable[str] = ()
+) -> list[str]:
+    """Return the names of the files of K components; those of `groups` must be others."""
+    names = [output.file_name(k, K) + sample_format.suffix for k in range(1, K + 1)]
+    if len({folded(name) for name in names}) < len(names):
+        raise ValueError(
+            f"filename is {output.filename!r}, which gives several components the same name: add"
+            " {number}"
+        )
+    check_names([*names, *group_files(groups, sample_format)])
+    return names
+
+
+def group_files(groups: Iterable[str], sample_format: SampleFormat) -> list[str]:
+    """Return the names of the files of groups."""
+    return [f"{name}{sample_format.suffix}" for name in groups]
+
+
+def check_names(names: list[str]) -> None:
+    """Raise if two files would have the same name on some disk, or a name is too long."""
+    own = (ownership.LISTING, ownership.MODEL, ownership.PAGE, ownership.OVERVIEW)
+    taken = {folded(name): name for name in own}
+    for name in names:
+        if (other := taken.get(folded(name))) is not None:
+            raise ValueError(
+                f"two files would have the same name, {other} and {name}: choose another name for"
+                " one of them (some disks do not distinguish capital letters)"
+            )
+        if len(os.fsencode(name)) > LONGEST_NAME:
+            raise ValueError(f"the file name {name[:40]}… is too long: choose a shorter one")
+        taken[folded(name)] = name
 
 
 def read_folder(path: Path) -> UnmixedFolder:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Final, Literal
 
 import numpy as np
 
@@ -15,17 +14,16 @@ from phinmf._types import Array
 from phinmf.fit.automatic import AUTO
 from phinmf.unmixing import ownership
 from phinmf.unmixing.clustering import divide
+from phinmf.unmixing.folder import check_names, group_files
 from phinmf.unmixing.mix import COLOURS, REST, Group, Mix, check_groups, folded
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.placing import exchange
-from phinmf.unmixing.planning import check_names, group_files
 from phinmf.unmixing.record import FolderRecord, GroupRecord
 from phinmf.unmixing.sums import component_sounds, format_of, write_sums
 
 Groups = dict[str, list[int]]  #: names, and numbers of components counted from 1
 AUTOMATIC = "part_{}"  #: names of groups that have none
-SAVED: Final = "saved"  #: the groups that a listener chose, in the studio or before
-Grouping = list[Group] | int | Literal["saved"]  #: by name, how many, or the saved ones
+Grouping = list[Group] | int  #: groups by name, or how many
 
 
 def clusters(S: Array, n: int, shares: Sequence[float] | None = None) -> Groups:
@@ -62,11 +60,6 @@ def names(grouping: Grouping | None, K: int) -> list[str]:
     """Return the names of the groups that K components will be joined to; raise if they cannot."""
     if grouping is None:
         return []
-    if grouping == SAVED:
-        raise ValueError(
-            f"groups is {SAVED!r}, which is for a folder of components in which groups were chosen:"
-            " unmix the recording first"
-        )
     if isinstance(grouping, int):
         check_count(grouping, K)
         return [AUTOMATIC.format(i + 1) for i in range(grouping)]
@@ -89,7 +82,8 @@ def regroup(folder: Path, grouping: Grouping) -> FolderRecord:
     """
     record = ownership.read(folder)
     components = [component.file for component in record.components]
-    chosen = chosen_groups(folder, record, grouping)
+    chosen = automatic(record, grouping) if isinstance(grouping, int) else grouping
+    check_groups(chosen, len(components))
     groups = with_rest(chosen, len(components))
     sounds = component_sounds(folder, record)
     sample_format = format_of(record, sounds[0])
@@ -111,19 +105,6 @@ def regroup(folder: Path, grouping: Grouping) -> FolderRecord:
             groups_null_test=measured.null_test,
         )
         return ownership.write(new, grouped, add=targets, drop=before)
-
-
-def chosen_groups(folder: Path, record: FolderRecord, grouping: Grouping) -> list[Group]:
-    """Return the groups that are asked for, checked; without those that are the rest."""
-    K = len(record.components)
-    if isinstance(grouping, int):
-        return automatic(record, grouping)
-    if grouping == SAVED:
-        if not groups_of(record):
-            raise ValueError(f"{folder} has no saved groups: name them, or say how many there are")
-        grouping = record.mix.groups if record.mix else []
-    check_groups(grouping, K)
-    return grouping
 
 
 def groups_of(record: FolderRecord) -> list[Group]:

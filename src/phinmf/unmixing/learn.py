@@ -45,24 +45,7 @@ def learn(
     callback: Callback | None = None,
     progress: Progress = no_progress,
 ) -> UnmixModel:
-    """Learn a model of a recording.
-
-    Parameters
-    ----------
-    source : Source
-        The recording.
-    options : UnmixOptions
-        How to learn.
-    callback : callable, optional
-        Called with a `State` after each outer iteration; stops learning by returning True.
-    progress : callable
-        Called with the stage and the share of it that is done.
-
-    Returns
-    -------
-    UnmixModel
-        What was learned.
-    """
+    """Learn a model of a recording; the callback, if there is one, stops it by returning True."""
     progress(LEARNING, 0.0)
     limit = TimeLimit(options.max_time)
     M = check_size(options, source.length, source.sample_rate)

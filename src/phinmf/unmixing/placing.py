@@ -34,16 +34,10 @@ FULL = {
 
 @contextmanager
 def new_folder(final: Path, overwrite: bool = False, keep: Collection[Path] = ()) -> Iterator[Path]:
-    """Yield an empty folder, which gets the name `final` and replaces what had it at the end.
+    """Yield an empty folder, which gets the name `final` at the end.
 
-    Parameters
-    ----------
-    final : path
-        The folder, which must not exist.
-    overwrite : bool
-        Replace a folder that exists, if every file in it is this program's.
-    keep : collection of paths
-        Files that are being read: a folder that holds one of them is not replaced.
+    If it exists, it is replaced only with `overwrite`, only if every file in it is this program's,
+    and not if it holds one of the files `keep`, which are being read.
     """
     check_free(final, overwrite, keep)
     with workshop(final) as bench:
@@ -100,19 +94,9 @@ def exchange(
 ) -> Iterator[Path]:
     """Yield an empty folder; the files written there replace the files `out` of `folder`.
 
-    A new result.json must be among them. If the one in `folder` no longer says `record`, or
-    anything fails, `folder` is left as it was.
-
-    Parameters
-    ----------
-    folder : path
-        A folder that this program has written.
-    record : FolderRecord
-        What its result.json says.
-    out : collection of str
-        Names of files that this program wrote, and that are removed or replaced.
-    workplace : path, optional
-        An existing folder on the same disk for temporary files; by default the one above `folder`.
+    A new result.json must be among them. If the one in `folder` no longer says `record`, if files
+    `out` are no longer this program's, or if anything fails, `folder` is left as it was. Temporary
+    files are beside it, or in `workplace`, an existing folder on the same disk.
     """
     with workshop(folder if workplace is None else workplace / folder.name) as bench:
         new = bench / NEW

@@ -22,20 +22,9 @@ class MixChanged(ValueError):
 def save_mix(folder: Path, mix: Mix, workplace: Path | None = None) -> FolderRecord:
     """Store groups and levels in result.json, and return what that says now.
 
-    Parameters
-    ----------
-    folder : path
-        A folder that ``phinmf unmix`` has written.
-    mix : Mix
-        The groups and levels; its `revision` must be the one that is stored, which is 0 if nothing
-        was saved yet. It is stored with the next one.
-    workplace : path, optional
-        An existing folder on the same disk for temporary files; by default the one above `folder`.
-
-    Raises
-    ------
-    MixChanged
-        If another revision is stored.
+    The `revision` of the mix must be the one that is stored, which is 0 if nothing was saved yet;
+    otherwise MixChanged is raised. It is stored with the next one. `workplace` is an existing
+    folder on the same disk for temporary files, by default the one above `folder`.
     """
     record = ownership.read(folder)
     if mix.revision != stored(record).revision:

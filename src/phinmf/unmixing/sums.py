@@ -54,20 +54,8 @@ def write_sums(
 ) -> Measured:
     """Add components up into files, read those again, and return how they compare with all.
 
-    Parameters
-    ----------
-    sounds : list of Sound
-        The components.
-    members : list of lists of int
-        For each file the numbers of its components, counted from 1; each is in one of them.
-    paths : list of path
-        The files to be written.
-    sample_format : SampleFormat
-        Their format.
-    where : path
-        The folder that messages name.
-    progress : callable
-        Called with the share that is done, 0 to 1.
+    `members` has for each file the numbers of its components, counted from 1; each component is in
+    one of them. Messages name the folder `where`.
     """
     first = sounds[0]
     with Stems(
