@@ -115,15 +115,15 @@ def true_groups(folder: Path) -> list[dict]:
     """Put each component to the stem of the example that it is most like; none that is faint."""
     sounds = [soundfile.read(path)[0] for path in sorted(folder.glob("component_*.wav"))]
     stems = example().stems
-    found: dict[str, list[int]] = {name: [] for name in stems}
+    groups: dict[str, list[int]] = {name: [] for name in stems}
     for number, y in enumerate(sounds, 1):
         likeness = {name: abs(np.corrcoef(y, stem)[0, 1]) for name, stem in stems.items()}
         name = max(likeness, key=likeness.__getitem__)
         if likeness[name] > 0.2:
-            found[name].append(number)
+            groups[name].append(number)
     return [
         {"name": name, "colour": i, "components": numbers}
-        for i, (name, numbers) in enumerate(found.items())
+        for i, (name, numbers) in enumerate(groups.items())
         if numbers
     ]
 

@@ -1,6 +1,6 @@
 """Types that the whole package shares.
 
-The libraries of tensors and of dask arrays may not be installed: their types are names for `Any`.
+The libraries of tensors and of dask arrays may not be installed, so `AnyArray` is `Any`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,8 @@ Array: TypeAlias = NDArray[np.floating[Any]]  #: float32 or float64, also for te
 Indices: TypeAlias = NDArray[np.intp]
 Mask: TypeAlias = NDArray[np.bool_]
 Precision: TypeAlias = np.dtype[Any]  #: float32 or float64
-Tensor = Any  #: of PyTorch, never an array of NumPy
-AnyArray = Any  #: an array of NumPy, a tensor of PyTorch or a dask array
-Device = Any  #: the name of a device, or one of PyTorch
+AnyArray: TypeAlias = Any  #: an array of NumPy, a tensor of PyTorch or a dask array
+Device: TypeAlias = object  #: the name of a device, one of PyTorch, or None
 RandomState: TypeAlias = int | np.integer[Any] | np.random.RandomState | np.random.Generator | None
 Components: TypeAlias = int | Literal["auto"]
 Fixed: TypeAlias = str | Sequence[str] | Mapping[str, bool | Sequence[int] | Indices] | None

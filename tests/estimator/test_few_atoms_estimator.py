@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from few_atoms import check_few, eigenvectors, sound
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from tensor_problems import host, tensor
 
@@ -63,15 +62,6 @@ def test_a_warm_start_may_change_the_number_of_atoms():
         assert model.n_atoms_ == P
         assert set(model.history_.atoms) == {P}
         assert model.objective_ < model.history_.start * (1 + 1e-9)
-
-
-def test_clone_and_parameters():
-    model = TLNMF(3, n_atoms=0.99)
-    assert model.get_params()["n_atoms"] == 0.99
-    again = clone(model)
-    assert again.n_atoms == 0.99
-    assert not hasattr(again, "n_atoms_")
-    assert "n_atoms=0.99" in repr(model)
 
 
 def test_a_grid_search_over_n_atoms():

@@ -13,8 +13,8 @@ from phinmf._types import AnyArray, Indices, RandomState
 from phinmf.estimator import encoding
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.fit import weights
-from phinmf.fit.encode import encode
-from phinmf.fit.prediction import Learned, predict
+from phinmf.fit.encode import Learned, encode
+from phinmf.fit.prediction import predict
 from phinmf.result import Result
 
 STRETCH = 16  #: consecutive frames that are held out, because neighbours overlap
@@ -103,11 +103,7 @@ def held_out(
         raise ValueError(f"Y has frames of {M} samples, but the model of {len(learned.W)}")
     counts = weights.weights_of(sample_weight, N)
     predicted = predict(frames, learned, checks.generator(random_state), counts)
-    fit = encode(
-        frames, learned.Phi, learned.W, scale=learned.scale, penalty=learned.penalty,
-        floor=learned.floor, divergence=learned.divergence, weights=counts,
-        engine=learned.engine, n_threads=learned.n_threads,
-    )  # fmt: skip
+    fit = encode(frames, learned, counts)
     entries = M * (N if counts is None else float(counts.sum()))
     return HeldOut(
         predicted.nll,

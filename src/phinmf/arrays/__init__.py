@@ -14,17 +14,14 @@ import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 from numpy.typing import DTypeLike, NDArray
 
-from phinmf._types import AnyArray, Array, Device, Indices, Precision, Tensor
+from phinmf._types import AnyArray, Array, Device, Indices, Precision
 
-
-def is_tensor(x: AnyArray) -> bool:
-    """Whether this is a tensor of PyTorch."""
-    return is_torch_array(x)
+is_tensor = is_torch_array  #: whether an array is a tensor of PyTorch, which need not be installed
 
 
 def namespace(x: AnyArray) -> Any:
     """The functions of the array API for an array; those of NumPy for anything but a tensor."""
-    return np if isinstance(x, np.ndarray) or not is_torch_array(x) else array_namespace(x)
+    return np if isinstance(x, np.ndarray) or not is_tensor(x) else array_namespace(x)
 
 
 def dtype_of(x: AnyArray) -> Precision:
@@ -52,10 +49,10 @@ def copied(x: AnyArray, dtype: DTypeLike | None = None) -> Array:
 
 def to_numpy(x: AnyArray) -> NDArray[Any]:
     """The same numbers on the host; an array of NumPy is handed back as it is."""
-    return x.detach().cpu().numpy() if is_torch_array(x) else np.asarray(x)
+    return x.detach().cpu().numpy() if is_tensor(x) else np.asarray(x)
 
 
-def on_device(x: AnyArray, device: Device) -> Tensor:
+def on_device(x: AnyArray, device: Device) -> Array:
     """The same numbers as a tensor; of an array in memory it may share what it can."""
     if isinstance(x, np.ndarray) and (not x.flags.writeable or min(x.strides, default=0) < 0):
         x = x.copy()  # PyTorch needs writable arrays with positive strides
@@ -64,14 +61,14 @@ def on_device(x: AnyArray, device: Device) -> Tensor:
 
 def like(x: AnyArray, other: AnyArray, dtype: DTypeLike | None = None) -> AnyArray:
     """The same numbers as an array of the kind and on the device of another."""
-    copy = on_device(x, other.device) if is_torch_array(other) else to_numpy(x)
+    copy = on_device(x, other.device) if is_tensor(other) else to_numpy(x)
     return copy if dtype is None else cast(copy, dtype)
 
 
 def zeros(shape: tuple[int, ...], other: AnyArray, dtype: DTypeLike | None = None) -> Array:
     """Zeros of the kind, on the device and in the precision of another array."""
     precision = dtype_of(other) if dtype is None else np.dtype(dtype)
-    if not is_torch_array(other):
+    if not is_tensor(other):
         return np.zeros(shape, precision)
     xp = namespace(other)
     return xp.zeros(shape, dtype=getattr(xp, precision.name), device=other.device)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from phinmf._types import AnyArray, Array
 from phinmf.arrays.lazy import dask, is_lazy
 from phinmf.arrays.lazy import rows as lazy_rows
 from phinmf.estimator.parameters import Parameters
-from phinmf.fit.devices import ComputeDevice, check_processor
-from phinmf.fit.encode import EncodedFrames, encode
-from phinmf.fit.prediction import Learned, Prediction, predict
+from phinmf.fit.devices import ComputeDevice
+from phinmf.fit.encode import EncodedFrames, Learned, encode
+from phinmf.fit.prediction import Prediction, predict
 
 #: Options that the activations of new frames depend on.
 ENCODING = ("divergence", "sparsity", "smoothness", "floor", "engine", "n_threads")
@@ -31,33 +32,20 @@ def encoded(
     n_threads: int | None = None,
 ) -> EncodedFrames:
     """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
-    options = estimator._options(ENCODING)
-    engine = engine or options.engine
+    factors = learned(estimator)
+    engine, n_threads = engine or factors.engine, n_threads or factors.n_threads
+    factors = replace(factors, engine=engine, n_threads=n_threads, device=estimator.device)
     device = ComputeDevice("X", X, estimator.device, engine)
     with device.computing():
-        frames = encode(
-            device.take(X).T[None],
-            estimator.transform_matrix_,
-            estimator.components_.T,
-            scale=estimator.scale_,
-            penalty=options.penalty,
-            floor=options.floor,
-            divergence=options.divergence,
-            weights=weights,
-            engine=engine,
-            n_threads=n_threads or options.n_threads,
-        )
-        return moved_back(frames, device)
+        return moved_back(encode(device.take(X).T[None], factors, weights), device)
 
 
 def learned(estimator: Parameters) -> Learned:
     """Return what a fitted TLNMF has learned, and how it computes the activations of new frames."""
     options = estimator._options(ENCODING)
-    lazily = options.engine == "dask"  # a stretch of frames is in memory
     return Learned(
         estimator.transform_matrix_, estimator.components_.T, estimator.scale_, options.floor,
-        options.divergence, options.penalty, "auto" if lazily else options.engine,
-        options.n_threads,
+        options.divergence, options.penalty, options.engine, options.n_threads,
     )  # fmt: skip
 
 
@@ -76,7 +64,6 @@ def moved_back(frames: EncodedFrames, device: ComputeDevice) -> EncodedFrames:
 
 def encoded_lazily(estimator: Parameters, X: AnyArray) -> Any:
     """Return the activations of a dask array as a dask array, computed chunk by chunk on demand."""
-    check_processor("X", estimator.device)
     K = estimator.n_components_
     fitted = copy.copy(estimator)  # so that a later fit does not change it
     fitted.callback = None  # it may not be possible to send it to a worker

@@ -19,7 +19,6 @@ from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
 from phinmf.engines.base import links_among
 from phinmf.fit import scaling
-from phinmf.fit.digest import digest_of_frames
 from phinmf.fit.weights import in_own_unit, weights_of
 from phinmf.inits import Frames
 from phinmf.once import once
@@ -48,11 +47,6 @@ class Data:
         weights = None if weights is None else weights[self.used]
         in_time = Frames(arrays.take_frames(self.Y, self.columns), weights)
         return Frames(self.Y, self.weights, in_time)
-
-    @once
-    def digest(self) -> str:
-        """A text that identifies the frames and the weights of the caller."""
-        return digest_of_frames(self.frames, self.frame_weights)
 
     def schedule(
         self, options: Options, subspace: Subspace | None = None, n_atoms: int | None = None

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from phinmf import checks, inits
-from phinmf._types import Array, RandomState
+from phinmf import arrays, checks, inits
+from phinmf._types import AnyArray, Array, RandomState
 from phinmf.algorithm.options import Method, Options
+from phinmf.arrays.levels import each
+from phinmf.engines.compiled.summation import blocks_of
 from phinmf.fit.data import Data
-from phinmf.fit.digest import digest
 from phinmf.fit.initial_factors import InitialFactors
 from phinmf.inits import Init
 from phinmf.result.terms import divergence_label
 
 #: Options that may change when a run is resumed; the fields of `method` are compared one by one.
-NOT_COMPARED = ("max_iter", "max_time", "tol", "engine", "n_threads", "method")
+NOT_COMPARED = ("max_iter", "max_time", "tol", "engine", "device", "n_threads", "method")
 
 Seed = int | str | None
 
@@ -34,12 +36,12 @@ def seed_of(random_state: RandomState) -> Seed:
 
 
 def description(
-    options: Options, data: Data, initial: InitialFactors, K: int, seed: Seed
+    options: Options, data: Data, frames: str, initial: InitialFactors, K: int, seed: Seed
 ) -> dict[str, Any]:
     """Return what a checkpoint must agree with, in values for JSON.
 
-    Arrays are described as the caller passed them: what is computed from them may differ in the
-    last bit on another machine.
+    `frames` is the digest of the frames. Arrays are described as the caller passed them: what is
+    computed from them may differ in the last bit on another machine.
     """
     columns = initial.fixed.columns
     values = vars(options) | vars(options.method) | {
@@ -52,7 +54,7 @@ def description(
     }  # fmt: skip
     names = [field.name for field in (*fields(Options), *fields(Method))]
     return {name: values[name] for name in names if name not in NOT_COMPARED} | {
-        "frames": f"array {data.digest}",
+        "frames": f"array {frames}",
         "n_components": K,
         "fixed": {
             "W": None if columns is None else columns.tolist(),
@@ -89,3 +91,22 @@ def object_label(name: str, value: object) -> str:
         )
     plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in attributes.items()}
     return f"{kind}({', '.join(f'{k}={v!r}' for k, v in plain.items())})"
+
+
+def digest(*contents: Array | None) -> str:
+    """A short text that identifies the contents of arrays, on any device."""
+    text = hashlib.blake2b(digest_size=12)
+    for array in contents:
+        if array is not None:
+            array = arrays.to_numpy(array)
+            text.update(f"{array.shape} {array.dtype}".encode())
+            text.update(np.ascontiguousarray(array.T).data)
+    return text.hexdigest()
+
+
+def digest_of_frames(Y: AnyArray, weights: Array | None) -> str:
+    """The same for frames (C, M, N), block by block: of any chunks, here or on a cluster."""
+    text = hashlib.blake2b(digest(weights).encode(), digest_size=12)
+    for block in each(digest, Y, blocks_of(Y.shape[2])):
+        text.update(block.encode())
+    return text.hexdigest()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from phinmf import arrays
-from phinmf._types import AnyArray, Array, Mask
+from phinmf._types import AnyArray, Array, Device, Mask
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
@@ -20,6 +21,21 @@ from phinmf.fit.weights import in_own_unit
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry, at its power
 MAX_UPDATES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was learned, and how activations of new frames are found with it."""
+
+    Phi: Array
+    W: Array
+    scale: float  #: root mean square of the frames of the fit
+    floor: float  #: relative to their power
+    divergence: Divergence
+    penalty: Penalty
+    engine: str = "auto"
+    n_threads: int | None = None
+    device: Device = None  #: of the workers of a cluster
 
 
 class EncodedFrames(NamedTuple):
@@ -40,30 +56,19 @@ class EncodedFrames(NamedTuple):
 
 
 def encode(
-    Y: AnyArray,
-    Phi: Array,
-    W: Array,
-    *,
-    scale: float,
-    penalty: Penalty,
-    floor: float,
-    divergence: Divergence,
-    weights: Array | None = None,
-    links: Mask | None = None,
-    engine: str = "auto",
-    n_threads: int | None = None,
+    Y: AnyArray, learned: Learned, weights: Array | None = None, links: Mask | None = None
 ) -> EncodedFrames:
-    """Compute the activations of frames Y (C, M, N) for a Φ, a W and the scale of their fit.
+    """Compute the activations of frames Y (C, M, N) with what was learned from others.
 
     Each frame starts from its own best flat model and stops when it has converged. So its result
     does not depend on the other frames, up to rounding, which depends on the number of columns of
-    a product. Only smooth activations depend on their neighbours; `links` say which. If a
-    device is named, the frames stay where they are, and shards of them compute there.
+    a product. Only smooth activations depend on their neighbours; `links` say which.
     """
+    scale, penalty, floor = learned.scale, learned.penalty, learned.floor
     weights, weight_unit = in_own_unit(weights)
     dtype = arrays.dtype_of(Y)
     scaling.check_range(dtype, sparsity=penalty.sparsity, floor=floor)
-    Phi, W = arrays.like(Phi, Y, dtype), arrays.like(W, Y)
+    Phi, W = arrays.like(learned.Phi, Y, dtype), arrays.like(learned.W, Y)
     level = levels(Y)
     if level.bad:
         raise ValueError(f"the frames have {level.bad} NaN or infinite values: remove them")
@@ -73,19 +78,17 @@ def encode(
         if not loud.any():
             return EncodedFrames(H, 0.0, 0.0, arrays.zeros((len(W),), W, dtype))
         mask = arrays.to_numpy(loud)
-        encoded = encode(
-            Y[:, :, loud], Phi, W, scale=scale, penalty=penalty, floor=floor,
-            divergence=divergence, weights=None if weights is None else weights[mask],
-            links=links_among(mask, np.ones(len(mask), bool) if links is None else links),
-            engine=engine, n_threads=n_threads,
-        )  # fmt: skip
+        links = links_among(mask, np.ones(len(mask), bool) if links is None else links)
+        loud_weights = None if weights is None else weights[mask]
+        encoded = encode(Y[:, :, loud], learned, loud_weights, links)
         H[:, loud] = encoded.H
         return encoded._replace(H=H).times(weight_unit)
     unit = to_unit_power(Y, scale, float(level.largest.max()))
     columns, s = normalise(arrays.cast(W, np.float64))
     with engine_for(
-        engine, unit, divergence, n_threads, weights, links, smoothness=penalty.smoothness
-    ) as frames:
+        learned.engine, unit, learned.divergence, learned.n_threads, weights, links,
+        smoothness=penalty.smoothness, device=learned.device,
+    ) as frames:  # fmt: skip
         frames.rotate(Phi)
         frames.set_activations(flat_activations(frames.powers(), len(W), W.shape[1], penalty))
         frames.converge_activations(columns, penalty, floor, TOLERANCE, MAX_UPDATES)

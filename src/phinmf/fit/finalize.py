@@ -11,7 +11,7 @@ from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Outcome
 from phinmf.engines.base import links_among
 from phinmf.fit.data import Data
-from phinmf.fit.encode import encode
+from phinmf.fit.encode import Learned, encode
 from phinmf.fit.few_atoms import FewAtoms
 from phinmf.fit.weights import weighted
 from phinmf.result import Result, Status, Terms
@@ -75,18 +75,12 @@ def with_left_out_frames(Phi: Array, W: Array, H: Array, data: Data, options: Op
     N = data.frames.shape[2]
     frames = np.arange(N)
     others = np.setdiff1d(frames, frames[data.used])
-    encoded = encode(
-        arrays.take_frames(data.frames, others),
-        Phi,
-        W,
-        scale=data.scale,
-        penalty=options.penalty,
-        floor=options.floor,
-        divergence=options.divergence,
-        links=links_among(others, np.ones(N, bool)),
-        engine=options.engine,
-        n_threads=options.n_threads,
-    )
+    learned = Learned(
+        Phi, W, data.scale, options.floor, options.divergence, options.penalty, options.engine,
+        options.n_threads,
+    )  # fmt: skip
+    links = links_among(others, np.ones(N, bool))
+    encoded = encode(arrays.take_frames(data.frames, others), learned, links=links)
     result = arrays.zeros((len(H), N), H)
     result[:, arrays.indices(frames[data.used], H)] = H
     result[:, arrays.indices(others, H)] = encoded.H

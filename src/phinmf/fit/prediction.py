@@ -31,8 +31,7 @@ from phinmf._types import AnyArray, Array, Indices
 from phinmf.arrays import cluster, lazy
 from phinmf.arrays.levels import levels, of_pieces
 from phinmf.arrays.threads import single_threaded_blas
-from phinmf.divergences import Divergence, Penalty
-from phinmf.fit.encode import encode, to_unit_power
+from phinmf.fit.encode import Learned, encode, to_unit_power
 
 PARTS = 4  #: of the coefficients; each is predicted from the others
 FRAMES = 1024  #: that are predicted at a time: the same for arrays in memory and dask arrays
@@ -41,20 +40,6 @@ NOISE = 10.0 ** np.arange(-8, 1 + STEP / 2, STEP)  #: relative to the power of t
 LEAST_FLOOR = float(NOISE[0])  #: with which activations are found, so that no model is exactly zero
 TINY = 1e-300  #: less than any power
 NONE = 1e-100  #: a model of a frame that is below this, where the power is 1, is zero
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """What was learned, and how activations of new frames are found with it."""
-
-    Phi: Array
-    W: Array
-    scale: float  #: root mean square of the frames of the fit
-    floor: float  #: relative to their power
-    divergence: Divergence
-    penalty: Penalty
-    engine: str = "auto"
-    n_threads: int | None = None
 
 
 class Prediction(NamedTuple):
@@ -116,6 +101,8 @@ def predict(
         return Prediction(0.0, 1.0)
     mean = arrays.to_numpy(level.energies) @ weights / (C * M * weights.sum())
     rms = float(np.ldexp(np.sqrt(mean), level.exponent))
+    if learned.engine == "dask":
+        learned = replace(learned, engine="auto")  # a stretch of frames is in memory
     parts = np.array_split(rng.permutation(M), min(PARTS, M))
     predictor = Predictor(learned, parts, float(level.largest.max()), rms)
     return lowest(total_losses(predictor, Y, weights) / (M * weights.sum()))
@@ -145,10 +132,8 @@ def activations(X: Array, W: Array, learned: Learned) -> Array:
     if len(W) == 0:
         return arrays.zeros((W.shape[1], X.shape[2]), W)
     identity = arrays.identity(len(W), X)
-    encoded = encode(
-        X, identity, W, scale=1.0, penalty=learned.penalty, divergence=learned.divergence,
-        floor=max(learned.floor, LEAST_FLOOR), engine=learned.engine, n_threads=learned.n_threads,
-    )  # fmt: skip
+    floor = max(learned.floor, LEAST_FLOOR)
+    encoded = encode(X, replace(learned, Phi=identity, W=W, scale=1.0, floor=floor))
     return arrays.cast(encoded.H, np.float64)
 
 

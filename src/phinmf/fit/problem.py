@@ -26,7 +26,7 @@ from phinmf.fit import scaling
 from phinmf.fit.automatic import checked_components, counted
 from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.data import Data, data_of
-from phinmf.fit.description import description, seed_of
+from phinmf.fit.description import description, digest_of_frames, seed_of
 from phinmf.fit.few_atoms import FewAtoms, check_length, shares
 from phinmf.fit.finalize import (
     in_units_of_data,
@@ -106,7 +106,7 @@ class Problem:
         pair_losses = options.solver is not None and options.solver.needs_pair_losses
         with engine_for(
             options.engine, data.Y, options.divergence, options.n_threads, data.weights,
-            data.links, pair_losses, options.smoothness,
+            data.links, pair_losses, options.smoothness, options.device,
         ) as engine:  # fmt: skip
             model = Model(engine, options.penalty, fixed=self.initial.fixed)
             rng_Phi, rng_W, rng_sample = checks.generators(random_state, 3)
@@ -114,7 +114,7 @@ class Problem:
             run = Run(model, options, self.schedule, start, rng_sample, self.subspace)
             save = None
             if checkpoint is not None:
-                own = description(options, data, self.initial, self.n_components, seed)
+                own = description(options, data, self.digest, self.initial, self.n_components, seed)
                 save = checkpoint.attach(run, own)
             outcome = alternate(run, callback, save)
         return self.result(outcome)
@@ -156,6 +156,11 @@ class Problem:
     def common_start(self) -> tuple[Array, Array | None]:
         """The start of Φ in all restarts, if nothing is drawn."""
         return self.start_of_Phi(None)
+
+    @once
+    def digest(self) -> str:
+        """A text that identifies the frames and the weights of the caller, for checkpoints."""
+        return digest_of_frames(self.data.frames, self.data.frame_weights)
 
     @once
     def few_atoms(self) -> FewAtoms | None:

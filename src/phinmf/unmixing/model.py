@@ -11,7 +11,7 @@ from phinmf import storage
 from phinmf._types import Array, Indices
 from phinmf.divergences import ItakuraSaito, Penalty
 from phinmf.entries import Entry, checked, packed
-from phinmf.fit.encode import encode
+from phinmf.fit.encode import Learned, encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History
 
@@ -96,10 +96,11 @@ class UnmixModel:
         array of shape (K, N)
             Activations, in the units of the power of the frames.
         """
-        return encode(
-            Y, self.Phi, self.W, scale=self.scale, penalty=Penalty(self.sparsity),
-            floor=self.floor / self.scale**2, divergence=ItakuraSaito(), n_threads=n_threads,
-        ).H  # fmt: skip
+        learned = Learned(
+            self.Phi, self.W, self.scale, self.floor / self.scale**2, ItakuraSaito(),
+            Penalty(self.sparsity), n_threads=n_threads,
+        )  # fmt: skip
+        return encode(Y, learned).H
 
     def in_order(self, order: Indices) -> UnmixModel:
         """Return the same model with its components in another order.

@@ -1,8 +1,7 @@
 import { find, onClick, setPressed, setText } from "./dom.js";
 import { enableExports } from "./exports.js";
 import { Grouping } from "./grouping.js";
-import { deskKeys } from "./desk_keys.js";
-import { enableKeys } from "./keys.js";
+import { enableDeskKeys } from "./desk_keys.js";
 import { notice } from "./notices.js";
 import { Rows } from "./rows.js";
 import { overview } from "./server.js";
@@ -29,7 +28,7 @@ export class Desk {
     this.suggestions = new Suggestions(current, (name) => this.rows.editName(name));
     this.updateExports = enableExports(current);
     this.grouping.enableDragging(find(".rows"));
-    enableKeys(deskKeys(this));
+    enableDeskKeys(this);
     this.enableButtons();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.timeline.update());
     const frame = () => { this.showFrame(); requestAnimationFrame(frame); };

@@ -1,5 +1,5 @@
 import { Desk } from "./desk.js";
-import { find, onClick, reveal, setText } from "./dom.js";
+import { find, reveal, setText } from "./dom.js";
 import { gains } from "./levels.js";
 import { dismiss, notice } from "./notices.js";
 import { Player } from "./player.js";
@@ -170,9 +170,6 @@ function offer(text, name, key) {
 }
 
 // ---- begin -------------------------------------------------------------------------------------
-
-const keysDialog = find("dialog.keys");
-onClick(find("[data-action=keys]"), () => keysDialog.showModal());
 
 window.addEventListener("beforeunload", (event) => {
   const unsaved = [...mixes.values()].some(({ saving }) => saving.status !== "saved");
