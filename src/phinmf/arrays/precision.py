@@ -1,10 +1,12 @@
-"""Products of tensors in single precision without TF32, which has only ten bits."""
+"""Devices that compute in full single precision, without TF32 of ten bits, and in double."""
 
 from __future__ import annotations
 
 import importlib
 import threading
 from typing import Any
+
+from phinmf._types import Device
 
 
 class FullPrecision:
@@ -36,3 +38,23 @@ class FullPrecision:
 
 
 full_precision = FullPrecision()
+
+
+def torch_device(device: Device) -> Any:
+    """Return the device of PyTorch of this name, after it has computed in double precision."""
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError:
+        raise ImportError(
+            f'device is {device!r}, which needs PyTorch: pip install "phinmf[gpu]"'
+        ) from None
+    try:
+        number = torch.zeros(1, dtype=torch.float64, device=device)
+        number.sum().item()
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(
+            f"device is {device!r}, where PyTorch cannot compute in double precision ({reason}):"
+            " use 'cpu', 'cuda' or one of several as 'cuda:1'"
+        ) from error
+    return number.device
