@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import json
 import shutil
@@ -155,6 +156,7 @@ def picture_studio(driver: webdriver.Chrome, folder: Path) -> None:
 
 def main() -> None:
     """Write all pictures."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder, chromium() as driver:
         phinmf(["demo", "-o", folder])
         driver.get((Path(folder) / "example" / "report.html").as_uri())
