@@ -93,7 +93,7 @@ class Studio:
         for recording in next(self.states())["recordings"]:
             for job in recording["jobs"]:
                 self.ask("DELETE", f"jobs/{job['id']}")
-        self.until(lambda state: not any(one["jobs"] for one in state["recordings"]))
+        self.until(lambda state: not any(r["jobs"] for r in state["recordings"]))
 
     def hears(self, take: str) -> tuple[float, float]:
         """Return the median seconds to get two seconds of all components, and processor time."""
@@ -106,7 +106,7 @@ class Studio:
 
 def takes_of(state: Any, id: str) -> Any:
     """Return the takes of a recording."""
-    return next(one["takes"] for one in state["recordings"] if one["id"] == id)
+    return next(r["takes"] for r in state["recordings"] if r["id"] == id)
 
 
 @contextmanager

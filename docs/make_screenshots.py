@@ -39,7 +39,7 @@ class Picture:
     scheme: str = "light"
 
 
-REPORT = [Picture("report", 1200, 1160), Picture("report_phone", 390, 1200)]
+REPORT = [Picture("report", 1200, 1160)]
 GROUPED = [
     Picture("studio", 1280, 790),
     Picture("studio_dark", 1280, 790, "dark"),
@@ -140,8 +140,8 @@ def picture_studio(driver: webdriver.Chrome, folder: Path) -> None:
         running.ask("PUT", f"takes/{whole['id']}/mix", {**mix, "groups": groups})
         again = {"n_components": 32, "window": "40ms", "seed": 1, "carry_from": whole["id"]}
         running.ask("POST", "recordings/r1/takes", again)
-        many = running.takes(2)[-1]
-        for take, pictures in ((whole, GROUPED), (many, MANY)):
+        parts = running.takes(2)[-1]
+        for take, pictures in ((whole, GROUPED), (parts, MANY)):
             driver.get("about:blank")
             driver.get(f"{running.address}#{urllib.parse.quote(take['folder'], safe='')}")
             time.sleep(2)

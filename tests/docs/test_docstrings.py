@@ -47,8 +47,8 @@ def rules(name, kind):
 
 @pytest.mark.parametrize("name", sorted(set(described())))
 def test_docstrings_follow_numpydoc(name):
-    found = validate(name)
-    broken = [rule for rule in found["errors"] if rule[0] in rules(name, found["type"])]
+    report = validate(name)
+    broken = [rule for rule in report["errors"] if rule[0] in rules(name, report["type"])]
     assert not broken
 
 

@@ -29,13 +29,13 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        self.anchors.update(given[name] for name in ("id", "name") if given.get(name))
-        if tag == "a" and "href" in given:
-            self.links.append(given["href"])
-        if given.get(LOADED.get(tag)):
-            self.loaded.append(given[LOADED[tag]])
-        self.loaded += LOADED_BY_STYLES.findall(given.get("style") or "")
+        values = dict(attributes)
+        self.anchors.update(values[name] for name in ("id", "name") if values.get(name))
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        if values.get(LOADED.get(tag)):
+            self.loaded.append(values[LOADED[tag]])
+        self.loaded += LOADED_BY_STYLES.findall(values.get("style") or "")
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +60,13 @@ def broken(pages, page, address):
 
 
 def test_every_link_leads_to_a_page_a_file_or_an_anchor(built, pages):
-    found = [
+    dead = [
         f"{page.relative_to(built)}: {address}"
         for page, contents in pages.items()
         for address in (*contents.links, *contents.loaded)
         if broken(pages, page, address)
     ]
-    assert not found
+    assert not dead
 
 
 def test_nothing_is_loaded_from_other_places(built, pages):
@@ -77,4 +77,4 @@ def test_nothing_is_loaded_from_other_places(built, pages):
         loaded = LOADED_BY_STYLES.findall(styles.read_text(encoding="utf-8"))
         addresses += [(styles.relative_to(built), each) for each in loaded]
     assert len(addresses) > 100
-    assert [found for found in addresses if is_outside(found[1])] == []
+    assert [pair for pair in addresses if is_outside(pair[1])] == []
