@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any, ParamSpec
@@ -13,10 +14,40 @@ from typing import Any, ParamSpec
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Device
 from phinmf.arrays.lazy import is_lazy
-from phinmf.arrays.precision import full_precision
 from phinmf.result import Result, State
 
 P = ParamSpec("P")
+
+
+class FullPrecision:
+    """While a thread is inside this context, PyTorch multiplies float32 in full precision.
+
+    TF32, which is faster, has only ten bits. The setting belongs to the whole process, and full
+    precision is its default. If the caller has allowed less, the last exit restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = ""
+
+    def __enter__(self) -> None:
+        torch: Any = importlib.import_module("torch")
+        with self._lock:
+            if self._inside == 0:
+                self._before = torch.get_float32_matmul_precision()
+                if self._before != "highest":
+                    torch.set_float32_matmul_precision("highest")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0 and self._before != "highest":
+                importlib.import_module("torch").set_float32_matmul_precision(self._before)
+
+
+full_precision = FullPrecision()
 
 
 class ComputeDevice:
