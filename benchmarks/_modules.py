@@ -67,7 +67,7 @@ def piece_of(module: Path, package: str) -> Piece | None:
 def best_stretch(alone: dict[int, tuple[set[int], np.ndarray]]) -> Stretch | None:
     """Find the stretch with the most sources whose weakest is the strongest."""
     for n in SOURCES:
-        found: list[tuple[float, Stretch]] = []
+        stretches: list[tuple[float, Stretch]] = []
         for start in np.arange(0, MINUTE - SECONDS + 1, STEP):
             part = slice(round(start * MODULE_RATE), round((start + SECONDS) * MODULE_RATE))
             energy = {i: float(np.square(y[part]).sum()) for i, (_, y) in alone.items()}
@@ -78,8 +78,8 @@ def best_stretch(alone: dict[int, tuple[set[int], np.ndarray]]) -> Stretch | Non
             rest = loudest[n - 1 :]
             sources["others"] = set.union(*(alone[i][0] for i in rest))
             energies = [*(energy[i] for i in loudest[: n - 1]), sum(energy[i] for i in rest)]
-            found.append((min(energies) / sum(energies), Stretch(float(start), sources)))
-        share, stretch = max(found, key=lambda one: one[0], default=(0.0, None))
+            stretches.append((min(energies) / sum(energies), Stretch(float(start), sources)))
+        share, stretch = max(stretches, key=lambda pair: pair[0], default=(0.0, None))
         if share >= WEAKEST:
             return stretch
     return None
@@ -119,7 +119,7 @@ def instruments(module: Path) -> dict[int, set[int]]:
                 played[i, channel.instrument] += channel.volume * moment.frame_time
             if moment.time > 1000 * MINUTE or moment.loop_count:
                 break
-    found: dict[int, set[int]] = {}
+    channels: dict[int, set[int]] = {}
     for i in np.flatnonzero(played.any(axis=1)):
-        found.setdefault(int(played[i].argmax()), set()).add(int(i) + 1)
-    return found
+        channels.setdefault(int(played[i].argmax()), set()).add(int(i) + 1)
+    return channels

@@ -70,10 +70,10 @@ def run(name: str, packages: list[str], arguments: list[str]) -> None:
 
 def library(package: str, name: str) -> ctypes.CDLL:
     """A shared library of a Debian package."""
-    found = list(debian(package).glob(f"usr/lib/*-linux-gnu/{name}"))
-    if not found:
+    paths = list(debian(package).glob(f"usr/lib/*-linux-gnu/{name}"))
+    if not paths:
         raise Missing(f"{package} has no {name}")
-    return ctypes.CDLL(str(found[0]))
+    return ctypes.CDLL(str(paths[0]))
 
 
 def _call(command: list[str], package: str) -> None:

@@ -207,9 +207,9 @@ def _loop(pattern: str, hits: list[np.ndarray], step: float, rng: np.random.Gene
     for i in range(steps):
         if pattern[i % len(pattern)] == "x":
             hit = hits[rng.integers(len(hits))] * rng.uniform(0.5, 1)
-            at = round((i * step + rng.uniform(0, HUMAN)) * RATE)
-            hit = hit[: len(y) - at]
-            y[at : at + len(hit)] += hit
+            first = round((i * step + rng.uniform(0, HUMAN)) * RATE)
+            hit = hit[: len(y) - first]
+            y[first : first + len(hit)] += hit
     return y
 
 

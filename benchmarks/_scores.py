@@ -39,7 +39,7 @@ def parts(path: Path) -> list[list[Note]]:
 
 
 def _notes(part: ElementTree.Element) -> list[Note]:
-    found: list[Note] = []
+    notes: list[Note] = []
     now, divisions = 0.0, 1
     for element in part.iter():
         if element.tag == "divisions":
@@ -52,12 +52,12 @@ def _notes(part: ElementTree.Element) -> list[Note]:
             number = 12 * (int(pitch.findtext("octave", "4")) + 1)
             number += SEMITONES[pitch.findtext("step", "C")] + int(pitch.findtext("alter", "0"))
             goes_on = any(tie.get("type") == "stop" for tie in element.iter("tie"))
-            if goes_on and found and found[-1].pitch == number:
-                found[-1] = found[-1]._replace(length=found[-1].length + length)
+            if goes_on and notes and notes[-1].pitch == number:
+                notes[-1] = notes[-1]._replace(length=notes[-1].length + length)
             else:
-                found.append(Note(now, length, number))
+                notes.append(Note(now, length, number))
         now += length
-    return found
+    return notes
 
 
 def midi(notes: list[Note], instrument: int, beats_per_minute: float) -> bytes:

@@ -97,9 +97,9 @@ def unmixed(mixture: Mixture, setting: Setting, seed: int) -> Separation:
         "seed": seed,
         "n_atoms": setting.n_atoms,
     }
-    found, seconds = timed(lambda: phinmf.unmix(y, rate, K, **how))
-    atoms = int(atoms_for_energy(found.Phi, mixture.frames)[1])
-    return Separation(found.components, atoms, seconds)
+    u, seconds = timed(lambda: phinmf.unmix(y, rate, K, **how))
+    atoms = int(atoms_for_energy(u.Phi, mixture.frames)[1])
+    return Separation(u.components, atoms, seconds)
 
 
 def unmixed_with(n_atoms: float | int) -> Separator:

@@ -176,7 +176,7 @@ def oracle_mask(references: np.ndarray, M: int) -> np.ndarray:
     """
     truths = np.asarray(references, dtype=float)
     truths = truths.reshape(*truths.shape[:2], -1)
-    powers = [np.square(dct(M) @ phinmf.to_frames(one, M)).mean(axis=0) for one in truths]
+    powers = [np.square(dct(M) @ phinmf.to_frames(truth, M)).mean(axis=0) for truth in truths]
     total = np.sum(powers, axis=0)
     mixture = dct(M) @ phinmf.to_frames(truths.sum(axis=0), M)
     with np.errstate(divide="ignore", invalid="ignore"):

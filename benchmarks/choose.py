@@ -164,15 +164,15 @@ def comparison(groups: dict[str, list[dict[str, str]]], what: str) -> str:
     columns = {what: what, "held": "held out", "is": "IS per entry", "atoms": "atoms for 95 %"}
     columns |= {kind: f"SNR, {kind}" for kind in KINDS} | {"snr": "SNR, mean", "s": "s"}
     table_rows = []
-    for name, some in groups.items():
-        one = {r["kind"]: r for r in some}
+    for name, rows in groups.items():
+        by_kind = {r["kind"]: r for r in rows}
 
-        def mean(key: str, one: dict[str, dict[str, str]] = one) -> float:
-            return float(np.mean([float(r[key]) for r in one.values()]))
+        def mean(key: str, by_kind: dict[str, dict[str, str]] = by_kind) -> float:
+            return float(np.mean([float(r[key]) for r in by_kind.values()]))
 
         row = {what: name, "held": f"{mean('held out'):.2f}", "is": f"{mean('is'):.3g}"}
         row |= {"atoms": f"{mean('atoms_95'):.0f}", "snr": f"{mean('snr'):.2f}"}
-        row |= {kind: f"{float(one[kind]['snr']):.2f}" for kind in KINDS}
+        row |= {kind: f"{float(by_kind[kind]['snr']):.2f}" for kind in KINDS}
         table_rows.append(row | {"s": f"{mean('seconds'):.1f}"})
     return table(table_rows, columns)
 

@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,7 @@ class Case:
 
 def measured_pieces() -> Iterator[Piece]:
     """Every second of the rendered pieces and arrangements, which have always the same order."""
-    everything = (piece for some in (pieces(RENDERED), modules()) for piece in some)
+    everything = chain(pieces(RENDERED), modules())
     yield from islice(everything, 1, None, 2)
 
 

@@ -29,31 +29,31 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=10, help="random starts of the default fit")
     parser.add_argument("--patient-seeds", type=int, default=3)
-    told = "leave out the minutes of the paper's setting; writes no results"
-    parser.add_argument("--without-paper", action="store_true", help=told)
+    without = "leave out the minutes of the paper's setting; writes no results"
+    parser.add_argument("--without-paper", action="store_true", help=without)
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     Y = recording()
     rows = []
 
-    def report(what: str, value: float, unit: str = "", asked: str = "") -> None:
-        rows.append({"what": what, "value": f"{value:.4g}", "unit": unit, "asked": asked})
-        print(f"{what:70s} {value:10.4g} {unit:8s} {asked}", flush=True)
+    def report(what: str, value: float, unit: str = "", goal: str = "") -> None:
+        rows.append({"what": what, "value": f"{value:.4g}", "unit": unit, "goal": goal})
+        print(f"{what:70s} {value:10.4g} {unit:8s} {goal}", flush=True)
 
     def fit(seed: int, frames: np.ndarray = Y, **how: Any) -> phinmf.Result:
         return phinmf.tl_nmf(frames, random_state=seed, **{**FIT, **how})
 
     print(machine())
     for name, most, ratio in (("float64", "<= 8.88", "<= 0.3"), ("float32", "<= 8.88", "<= 0.5")):
-        frames, found = Y.astype(name), []
+        frames, results = Y.astype(name), []
         candidates = {
-            "ours": lambda f=frames, done=found: done.append(fit(len(done), f)),
+            "ours": lambda f=frames, done=results: done.append(fit(len(done), f)),
             "theirs": sklearn_nmf(frames, 10),
         }
         seconds = interleaved(candidates, options.repeats)
-        objective = max(r.objective for r in found) / Y.size
+        objective = max(r.objective for r in results) / Y.size
         report(
-            f"default fit, {name}: worst of {len(found)} random starts", objective, "/entry", most
+            f"default fit, {name}: worst of {len(results)} random starts", objective, "/entry", most
         )
         turns = zip(seconds["ours"], seconds["theirs"], strict=True)
         report(
@@ -86,10 +86,8 @@ def main() -> None:
         code: lambda c=code: subprocess.run([sys.executable, "-c", c], check=True)
         for code in ("import phinmf", "import scipy.linalg, sklearn.base")
     }
-    here, there = interleaved(imports, 9).values()
-    report(
-        "import phinmf / scipy.linalg + sklearn.base", median(here) / median(there), "", "<= 1.3"
-    )
+    package, libraries = (median(s) for s in interleaved(imports, 9).values())
+    report("import phinmf / scipy.linalg + sklearn.base", package / libraries, "", "<= 1.3")
 
     for init in ("random", "dct"):
         seeds = range(options.patient_seeds)

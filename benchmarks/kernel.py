@@ -121,10 +121,10 @@ def main() -> None:
                 rows.append(measure(M, N, dtype, threads, options.repeats if M < 800 else 5))
                 print(rows[-1], flush=True)
     for row in rows:
-        here = row["M"] == 440 and row["threads"] == 2
-        row["nmf_to_sklearn"] = nmf_to_sklearn(np.dtype(row["dtype"]).type) if here else ""
-        row["peak_memory"] = peak_memory(row["dtype"]) if here else ""
-        if here:
+        of_recording = row["M"] == 440 and row["threads"] == 2
+        row["nmf_to_sklearn"] = nmf_to_sklearn(np.dtype(row["dtype"]).type) if of_recording else ""
+        row["peak_memory"] = peak_memory(row["dtype"]) if of_recording else ""
+        if of_recording:
             print(row)
     print(write_csv("kernel", rows))
 

@@ -103,8 +103,8 @@ def main() -> None:
                 model = phinmf.TLNMF(K, random_state=seed, **how, **more)
                 start = time.process_time()
                 if name == "stream":
-                    for at in range(0, len(learn), CALL):
-                        model.partial_fit(learn[at : at + CALL])
+                    for first in range(0, len(learn), CALL):
+                        model.partial_fit(learn[first : first + CALL])
                 else:
                     model.fit(learn)
                 seconds[name], scores[name] = time.process_time() - start, model.score(out)

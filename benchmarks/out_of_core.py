@@ -62,7 +62,7 @@ def main() -> None:
         "frames_gigabytes": round(numbers["bytes"] / 1e9, 2),
         "budget": options.memory,
         "peak_gigabytes": round(numbers["peak"] / 1e9, 2),
-        "asked": "< 3",
+        "goal": "< 3",
         "outer_iterations": options.iterations,
         "evaluations": numbers["evaluations"],
         "seconds": round(numbers["seconds"]),

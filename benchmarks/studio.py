@@ -49,9 +49,10 @@ class Studio:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         assert process.stdout is not None
-        found = re.search(r"http://([^/]+)(/\S+)", process.stdout.readline())
-        assert found is not None
-        self.host, self.path = found[1], found[2]
+        address = re.search(r"http://([^/]+)(/\S+)", process.stdout.readline())
+        if address is None:
+            raise RuntimeError("The studio did not print its address.")
+        self.host, self.path = address[1], address[2]
 
     def processor(self) -> float:
         """Return the seconds of processor time it has taken."""
@@ -109,10 +110,10 @@ def takes_of(state: Any, id: str) -> Any:
 
 
 @contextmanager
-def studio(home: Path, *given: Path) -> Iterator[Studio]:
+def studio(home: Path, *recordings: Path) -> Iterator[Studio]:
     """Run a studio, and end it."""
     command = [sys.executable, "-m", "phinmf", "studio", "--no-browser", "-o", str(home)]
-    process = subprocess.Popen([*command, *map(str, given)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*command, *map(str, recordings)], stdout=subprocess.PIPE, text=True)
     try:
         yield Studio(process)
     finally:
@@ -172,9 +173,9 @@ def a_song(folder: Path) -> Iterator[dict[str, Any]]:
             *measured(opened, lambda: opened.ask("PUT", f"takes/{take}/mix", body)),
         )
         for kind in ("groups", "components", "mix"):
-            asked = json.dumps({"kind": kind}).encode()
+            request = json.dumps({"kind": kind}).encode()
             took = measured(
-                opened, lambda asked=asked: opened.ask("POST", f"takes/{take}/exports", asked)
+                opened, lambda request=request: opened.ask("POST", f"takes/{take}/exports", request)
             )
             yield row(f"export {kind} of {SHORT} s", 8, *took)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ PICTURE = Path(__file__).parent / "images" / "demo.png"
 
 def main() -> None:
     """Fit the example in both transforms, print how they compare, and write the picture."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     console = Console()
 
     sound = example()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import json
 import shutil
@@ -115,15 +116,15 @@ def true_groups(folder: Path) -> list[dict]:
     """Put each component to the stem of the example that it is most like; none that is faint."""
     sounds = [soundfile.read(path)[0] for path in sorted(folder.glob("component_*.wav"))]
     stems = example().stems
-    found: dict[str, list[int]] = {name: [] for name in stems}
+    groups: dict[str, list[int]] = {name: [] for name in stems}
     for number, y in enumerate(sounds, 1):
         likeness = {name: abs(np.corrcoef(y, stem)[0, 1]) for name, stem in stems.items()}
         name = max(likeness, key=likeness.__getitem__)
         if likeness[name] > 0.2:
-            found[name].append(number)
+            groups[name].append(number)
     return [
         {"name": name, "colour": i, "components": numbers}
-        for i, (name, numbers) in enumerate(found.items())
+        for i, (name, numbers) in enumerate(groups.items())
         if numbers
     ]
 
@@ -155,6 +156,7 @@ def picture_studio(driver: webdriver.Chrome, folder: Path) -> None:
 
 def main() -> None:
     """Write all pictures."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder, chromium() as driver:
         phinmf(["demo", "-o", folder])
         driver.get((Path(folder) / "example" / "report.html").as_uri())

@@ -22,10 +22,10 @@ Y = phinmf.to_frames(y, 256)
 
 # %%
 # Both ways in the DCT (``solver=None``), which is fast:
-found = phinmf.tl_nmf(Y, "auto", solver=None, random_state=0).W.shape[1]
+n_components = phinmf.tl_nmf(Y, "auto", solver=None, random_state=0).W.shape[1]
 path = rank_path(Y, [1, 2, 3, 4, 5, 6, 8, 12], solver=None, random_state=0)
 error = dict(zip(path.ranks, path.held_out, strict=True))
-print(f"There are {len(pitches)} notes; n_components='auto' counts {found}.")
+print(f"There are {len(pitches)} notes; n_components='auto' counts {n_components}.")
 print(f"From 1 to 6 components the held-out error falls by {error[1] - error[6]:.3f},")
 print(f"from 6 to 12 only by {error[6] - error[12]:.3f} nats per entry.")
 
@@ -33,7 +33,7 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained
 left.plot(path.ranks, path.fit, marker="o")
 left.set(title="Objective per entry: always lower", xlabel="components")
 right.plot(path.ranks, path.held_out, marker="o")
-right.axvline(found, color="black", ls="dotted", label=f"auto: {found}")
+right.axvline(n_components, color="black", ls="dotted", label=f"auto: {n_components}")
 right.set(title="Held-out error per entry: flat beyond 6", xlabel="components")
 right.legend()
 plt.show()

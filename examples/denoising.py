@@ -25,9 +25,9 @@ Z, Y = (phinmf.to_frames(y, 320) for y in (noise[: 2 * sample_rate], sounds["noi
 # %%
 # Learn the noise, fix what was learned, and add components for the music:
 for name, solver in (("cosines", None), ("learned atoms", "lbfgs")):
-    known = phinmf.tl_nmf(Z, n_components=2, solver=solver, random_state=0)
-    print(f"99 % of the noise is in {atoms_for_energy(known.Phi, Z, 0.99)} {name}.")
-    result = phinmf.tl_nmf(Y, 10, init=known.Phi, W=known.W, fixed=("Phi", "W"), random_state=0)
+    fit = phinmf.tl_nmf(Z, n_components=2, solver=solver, random_state=0)
+    print(f"99 % of the noise is in {atoms_for_energy(fit.Phi, Z, 0.99)} {name}.")
+    result = phinmf.tl_nmf(Y, 10, init=fit.Phi, W=fit.W, fixed=("Phi", "W"), random_state=0)
     parts = result.separate(Y)[2:]  # frames of each component but those of the noise
     sounds[name] = phinmf.from_frames(parts.sum(axis=0), len(music))
 figure, axes = plt.subplots(3, 1, sharex=True, figsize=(9, 6), layout="constrained")

@@ -20,5 +20,5 @@ def loss_curves(
 
 def time_to(seconds: np.ndarray, losses: np.ndarray, level: float) -> float:
     """Seconds until the loss is at the level or below; infinite if it never is."""
-    there = np.flatnonzero(losses <= level * (1 + 1e-9))
-    return float(seconds[there[0]]) if len(there) else float("inf")
+    reached = np.flatnonzero(losses <= level * (1 + 1e-9))
+    return float(seconds[reached[0]]) if len(reached) else float("inf")

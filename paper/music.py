@@ -22,12 +22,12 @@ SAMPLE_RATE = 11_025  #: of the paper's recording, in Hz
 def sound_files() -> list[Path]:
     """Files in $PHINMF_MUSIC, and those in a package that contains music."""
     folder = os.environ.get("PHINMF_MUSIC")
-    found = sorted(p for p in Path(folder).iterdir() if p.suffix in SUFFIXES) if folder else []
+    own = sorted(p for p in Path(folder).iterdir() if p.suffix in SUFFIXES) if folder else []
     try:
         inside = [f for f in files(MUSICAL_PACKAGE) or [] if f.suffix in SUFFIXES]
     except PackageNotFoundError:
         inside = []
-    return found + sorted(Path(str(f.locate())) for f in inside if "music" in f.parts)
+    return own + sorted(Path(str(f.locate())) for f in inside if "music" in f.parts)
 
 
 def guitar(seconds: float = 40.0) -> tuple[np.ndarray, int]:

@@ -93,7 +93,7 @@ def run(setting: Setting) -> None:
         for M, seeds, seconds in setting.budget.synthetic[:2]
         for seed in range(seeds)
     ]
-    rows = [one for both in synthetic for one in both]
+    rows = [run for pair in synthetic for run in pair]
     p, c = on_recording(setting, "printed"), on_recording(setting, "bound")
     rows += [p, c]
     worse = sum(p["objective per entry"] > 1.05 * c["objective per entry"] for p, c in synthetic)

@@ -51,12 +51,12 @@ def run(setting: Setting) -> None:
                 "our NMF in the DCT / NMF": median(own / nmf for *_, nmf, own in turns),
             }
         )
-    one = rows[0]["TL-NMF, the paper's method / NMF"]
+    on_one_core = rows[0]["TL-NMF, the paper's method / NMF"]
     print_claims(
         {
             f"TL-NMF takes {PAPER_RATIO:g} times as long as NMF": f"the paper's method,"
             f" {AUTHORS_STOP} outer iterations, to scikit-learn's NMF, 200 iterations:"
-            f" {one:.1f} on one core",
+            f" {on_one_core:.1f} on one core",
             "(not in the paper) the default fit to the same NMF": ", ".join(
                 f"{r['TL-NMF, default / NMF']:.2f} on {r['cores']} core(s)" for r in rows
             ),

@@ -102,8 +102,8 @@ def run(setting: Setting) -> None:
     scores = {(s["divergence"], s["sparsity"], s["transform"], s["realisations"]): s["SDR, dB"]
               for s in summary}  # fmt: skip
 
-    def gains(one: str, other: str, realisations: str) -> dict[tuple[str, float], float]:
-        return {c: scores[*c, one, realisations] - scores[*c, other, realisations] for c in CASES}
+    def gains(method: str, other: str, how: str) -> dict[tuple[str, float], float]:
+        return {c: scores[*c, method, how] - scores[*c, other, how] for c in CASES}
 
     print_claims(
         {

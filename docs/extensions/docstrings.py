@@ -29,7 +29,7 @@ def borrow_comment(app, what, name, obj, options, lines: list[str]) -> None:
     package, _, attribute = name.rpartition(".")
     if what != "data":
         return
-    for module in sorted(found for found in sys.modules if found.startswith(f"{package}.")):
+    for module in sorted(name for name in sys.modules if name.startswith(f"{package}.")):
         if getattr(sys.modules[module], attribute, None) is obj:
             comments = ModuleAnalyzer.for_module(module).find_attr_docs()
             lines[:] = comments.get(("", attribute), lines)
@@ -38,14 +38,14 @@ def borrow_comment(app, what, name, obj, options, lines: list[str]) -> None:
 def link_class(app, env, node, contnode):
     """Link the name of a class without its module, if only one class of the reference has it."""
     name = node.get("reftarget")
-    found = [
+    entries = [
         (full, entry)
         for full, entry in env.get_domain("py").objects.items()
         if entry.objtype == "class" and not entry.aliased and full.rpartition(".")[2] == name
     ]
-    if node.get("refdomain") != "py" or len(found) != 1:
+    if node.get("refdomain") != "py" or len(entries) != 1:
         return None
-    ((full, entry),) = found
+    ((full, entry),) = entries
     builder, source = app.builder, node["refdoc"]
     return make_refnode(builder, source, entry.docname, entry.node_id, contnode, full)
 

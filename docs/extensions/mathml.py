@@ -19,10 +19,10 @@ def mathml(node: nodes.Element, display: str) -> str:
     A prime is raised by its own shape, a hat is as wide as an accent, and a function is a little
     apart from its argument.
     """
-    found = convert(node.astext(), display=display)
-    found = PRIME.sub(r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>', found)
-    found = found.replace(HAT, ACCENT)
-    return FUNCTION.sub(r'\1<mspace width="0.17em" />', found)
+    math = convert(node.astext(), display=display)
+    math = PRIME.sub(r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>', math)
+    math = math.replace(HAT, ACCENT)
+    return FUNCTION.sub(r'\1<mspace width="0.17em" />', math)
 
 
 def visit_inline(self, node: nodes.math) -> None:

@@ -29,11 +29,11 @@ LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)#\s]+)")
 def relinked(text: str, written_in: Path, shown_in: Path) -> str:
     """Return Markdown with its links changed from the folder of a file to that of a page."""
 
-    def target(found: re.Match[str]) -> str:
-        path = (written_in / found[2]).resolve()
+    def target(link: re.Match[str]) -> str:
+        path = (written_in / link[2]).resolve()
         if path.parent == ROOT and path.name in PAGES:
             path = ROOT / "docs" / PAGES[path.name]
-        return found[1] + Path(os.path.relpath(path, shown_in)).as_posix()
+        return link[1] + Path(os.path.relpath(path, shown_in)).as_posix()
 
     return LINK.sub(target, text)
 

@@ -54,7 +54,7 @@ def tl_nmf(
     verbose: bool = False,
     checkpoint: File | Checkpoint | None = None,
     engine: EngineName = Options.engine,
-    device: Device = None,
+    device: Device = Options.device,
     n_threads: int | None = Options.n_threads,
 ) -> Result:
     """Learn an orthogonal transform Φ together with the factors W and H of the power of ΦY.
@@ -149,8 +149,8 @@ def tl_nmf(
     device : str, optional
         Where to compute: "cuda", "cuda:1" or another device of PyTorch; by default where Y is. Y
         may be a tensor: Φ, W and H are then tensors on its device. An array of NumPy is moved to
-        the device once, and the result is one of NumPy. A dask array is computed on processors.
-        Random starts are drawn on the host: a seed means the same start everywhere.
+        the device once, and the result is one of NumPy. Workers of a cluster compute on devices of
+        their own. Random starts are drawn on the host: a seed means the same start everywhere.
     n_threads : int, optional
         Threads of the compiled engine; all available by default. The result does not depend on it.
 
@@ -171,7 +171,7 @@ def tl_nmf(
     options = Options(
         solver=solver, init=init, divergence=divergence, sparsity=sparsity, smoothness=smoothness,
         n_atoms=n_atoms, floor=floor, method=method, max_iter=max_iter, max_time=max_time, tol=tol,
-        engine=engine, n_threads=n_threads,
+        engine=engine, device=device, n_threads=n_threads,
     )  # fmt: skip
     file = None if checkpoint is None else Checkpoint.of(checkpoint)
     callback = checks.function("callback", callback)

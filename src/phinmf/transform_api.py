@@ -40,7 +40,7 @@ def learn_transform(
     callback: Callback | None = None,
     verbose: bool = False,
     engine: EngineName = Options.engine,
-    device: Device = None,
+    device: Device = Options.device,
     n_threads: int | None = Options.n_threads,
 ) -> Result:
     """Learn Φ alone, so that the power of ΦY fits a given model V̂: the paper's first experiments.
@@ -79,7 +79,7 @@ def learn_transform(
     options = Options(
         solver=solver, init=init, divergence=divergence, sparsity=0.0, n_atoms=n_atoms, floor=floor,
         method=replace(method_of("method", method), n_iter_nmf=0), max_iter=max_iter,
-        max_time=max_time, tol=tol, engine=engine, n_threads=n_threads,
+        max_time=max_time, tol=tol, engine=engine, device=device, n_threads=n_threads,
     )  # fmt: skip
     data = data_of(checks.frames(Y), options, may_merge=False)
     model = model_of_power(V_hat, data, options.floor)

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from phinmf.arrays.precision import torch_device
 from phinmf.audio.files import Excerpt
-from phinmf.fit.devices import torch_device
 from phinmf.report.folder import write_report
 from phinmf.result import Callback
 from phinmf.unmixing import groups as groupings

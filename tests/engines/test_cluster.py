@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from clusters import cluster, growing_noise, needs_dask, same, worker_process
 from problems import Problem
+from tensor_problems import needs_torch
 
 import phinmf
 from phinmf import TLNMF, Checkpoint, Method, tl_nmf
@@ -309,3 +310,47 @@ def test_workers_of_another_version(client, monkeypatch):
     monkeypatch.setattr("phinmf.engines.dask.versions", lambda: {"phinmf": "9.9", "numpy": "9.9"})
     with pytest.raises(ImportError, match="but the client 9.9: install the same version"):
         tl_nmf(frames(), engine="dask", **HOW)
+
+
+UNAMPLIFIED = {"method": Method(anneal=False), "floor": 1e-2}  # rounding stays small
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_workers_compute_with_tensors_if_a_device_is_named(client, dtype):
+    """On the processor: "cpu:0" is its name for tensors. A killed worker changes nothing."""
+    needs_torch()
+    how = HOW | UNAMPLIFIED | {"sample_weight": np.arange(6000) % 3}
+    Y = frames(C=2, dtype=dtype)
+    expected = tl_nmf(Y, engine="compiled", **how)
+    with cluster(3, processes=False):  # parts of two nodes
+        on_tensors = tl_nmf(lazily(Y), device="cpu:0", **how)
+    np.testing.assert_allclose(on_tensors.objective, expected.objective, rtol=1e-6)
+    assert isinstance(on_tensors.H, np.ndarray)
+    assert on_tensors.H.dtype == dtype
+
+    def attack(state):
+        if state.iteration == 3:
+            kill(client, 1)
+
+    Y = frames(C=2, dtype=dtype)
+    results = [tl_nmf(Y, engine="dask", device="cpu:0", callback=c, **how) for c in (None, attack)]
+    same(*results)
+
+
+def test_an_estimator_computes_with_tensors_of_workers(client):
+    needs_torch()
+    X = lazily(frames())[0].T
+    how = {"max_iter": 3, "tol": 0, "random_state": 0} | UNAMPLIFIED
+    model, on_tensors = (TLNMF(3, device=device, **how).fit(X) for device in (None, "cpu:0"))
+    np.testing.assert_allclose(on_tensors.objective_, model.objective_, rtol=1e-6)
+    H, expected = on_tensors.transform(X).compute(), model.transform(X).compute()
+    np.testing.assert_allclose(H.sum(), expected.sum(), rtol=1e-3)
+    V_hat = frames()[0] ** 2 + 1
+    alone, expected = (phinmf.learn_transform(X.T, V_hat, device=d, **how) for d in ("cpu:0", None))
+    np.testing.assert_allclose(alone.objective, expected.objective, rtol=1e-6)
+
+
+def test_a_device_that_workers_do_not_have(client):
+    needs_torch()
+    with pytest.raises(ValueError, match="device is 'cuda:77', where PyTorch cannot compute"):
+        tl_nmf(lazily(frames()), device="cuda:77", **HOW)

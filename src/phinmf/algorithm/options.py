@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar, overload
 from numpy.typing import ArrayLike
 
 from phinmf import checks
+from phinmf._types import Device
 from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName, Penalty
 from phinmf.engines import ENGINES, EngineName
 from phinmf.inits import Init, InitName, init_of
@@ -215,6 +216,9 @@ class Options:
     max_time: Option[float | None, float | None] = Option(None, checks.number, optional=True)
     tol: Option[float, float] = Option(2e-4, checks.number)
     engine: Option[EngineName, EngineName] = Option("auto", engine_name)
+    device: Option[Device, Device] = Option(
+        None, lambda _, device: device
+    )  #: of a cluster's workers
     n_threads: Option[int | None, int | None] = Option(
         None, partial(checks.count, least=1), optional=True
     )

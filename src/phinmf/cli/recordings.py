@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt
+from phinmf.cli.text import Failures
 from phinmf.fit.few_atoms import check_length
 from phinmf.unmix_file import Request, check_request
 from phinmf.unmixing.folder import folder_for
@@ -22,13 +21,6 @@ from phinmf.unmixing.model import model_for
 from phinmf.unmixing.options import Output, UnmixOptions, window_length
 
 PREVIEW = 30.0  #: seconds
-
-
-class Failures(Protocol):
-    """Counts and prints errors, so that what follows is still done."""
-
-    def reported(self, path: Path | None) -> AbstractContextManager[None]:
-        """Print an error of the block, and the input that it is about."""
 
 
 def sorted_inputs(

@@ -65,6 +65,24 @@ def print_error(
     print(f"phinmf: {shown(text if path is None else about(path, text))}", file=sys.stderr)
 
 
+class Failures:
+    """Prints errors and counts them, so that one input that fails does not stop the others."""
+
+    def __init__(self, debug: bool, spelling: Mapping[str, str]) -> None:
+        self.debug = debug
+        self.spelling = spelling  #: as `print_error` takes it
+        self.number = 0
+
+    @contextmanager
+    def reported(self, path: Path | None) -> Iterator[None]:
+        """Print an error of the block, and the input that it is about."""
+        try:
+            yield
+        except Exception as error:
+            print_error(error, self.debug, path, self.spelling)
+            self.number += 1
+
+
 def plain_console(file: TextIO | None = None) -> Console:
     """Return a console of rich that prints text literally: no markup, no emoji, no colours."""
     from rich.console import Console

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from phinmf.cli import values
 from phinmf.cli.grouping import lines, parsed, regrouped
 from phinmf.cli.progress import progress_of
-from phinmf.cli.text import about, print_error, shown
+from phinmf.cli.text import Failures, about, shown
 from phinmf.inits import INITS
 from phinmf.solvers import SOLVERS
 from phinmf.unmixing.options import MAX_GAIN, TEMPLATE, UnmixOptions, parsed_window
@@ -137,35 +137,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             group.add_argument(*flags.split(), **how)
 
 
-class Failures:
-    """Prints errors and counts them, so that one input that fails does not stop the others."""
-
-    def __init__(self, debug: bool) -> None:
-        self.debug = debug
-        self.number = 0
-
-    @contextmanager
-    def reported(self, path: Path | None) -> Iterator[None]:
-        """Print an error of the block, and the input that it is about."""
-        try:
-            yield
-        except Exception as error:
-            spelling = {
-                how.get("dest", flags.lstrip("-")): flags.split()[0]
-                for options in OPTIONS.values()
-                for flags, how in options.items()
-            }
-            print_error(error, self.debug, path, spelling)
-            self.number += 1
-
-
 def run(typed: argparse.Namespace) -> int:
     """Unmix every file; options are checked against all of them before the first one begins."""
     groups = checked_groups(typed)
     from phinmf.cli.cluster import on_cluster
     from phinmf.cli.recordings import checked_request, sorted_inputs, without_namesakes
 
-    failures = Failures(typed.debug)
+    spelling = {
+        how.get("dest", flags.lstrip("-").replace("-", "_")): flags.split()[0]
+        for options in OPTIONS.values()
+        for flags, how in options.items()
+    }
+    failures = Failures(typed.debug, spelling)
     folders, recordings = sorted_inputs(typed.files, groups is not None, failures)
     requests: list[Request] = []
     for path in without_namesakes(recordings, typed.output, failures):
@@ -182,9 +165,10 @@ def run(typed: argparse.Namespace) -> int:
         for folder in folders:
             with failures.reported(folder):
                 finish(folder, folder, regrouped(folder, groups, typed.quiet))
-    local: Callable[[Request], Callable[[], FolderRecord]] = lambda request: partial(  # noqa: E731
-        unmix_one, request, typed.quiet
-    )
+
+    def local(request: Request) -> Callable[[], FolderRecord]:
+        return partial(unmix_one, request, typed.quiet)
+
     remote = typed.cluster is not None and requests
     with on_cluster(typed.cluster, typed.quiet) if remote else nullcontext(local) as start:
         for request, result in [(request, start(request)) for request in requests]:

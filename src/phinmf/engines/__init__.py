@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from phinmf import arrays
-from phinmf._types import AnyArray, Array, Mask
+from phinmf._types import AnyArray, Array, Device, Mask
 from phinmf.arrays.lazy import current_client, is_lazy
 from phinmf.divergences import COMPILED, DIVERGENCES, Divergence
 from phinmf.engines.array import ArrayEngine
@@ -37,11 +37,12 @@ def engine_for(
     links: Mask | None = None,
     pair_losses: bool = False,
     smoothness: float = 0.0,
+    device: Device = None,
 ) -> Engine:
     """Return the engine of this name on these frames; "auto" is the first that serves them.
 
     `pair_losses`: whether the solver needs the losses of pairs of atoms. Raise before any frames
-    are moved if the engine does not compute the fit.
+    are moved if the engine does not compute the fit. `device` is one of the workers of a cluster.
     """
     lazy = is_lazy(Y)
     if lazy and name != "auto" and not ENGINES[name].dask_arrays:
@@ -70,6 +71,12 @@ def engine_for(
         raise ValueError(
             f"engine {name!r} does not compute this divergence, only {compiled}: use {instead}"
         )
+    if name != "dask" and not arrays.is_tensor(Y) and str(device or "cpu") != "cpu":
+        raise ValueError(
+            f"device is {str(device)!r}, but a dask array is computed on other devices only by the"
+            " workers of a cluster: make a distributed.Client first, leave device out, or pass an"
+            " array of NumPy or a tensor"
+        )
     if smoothness and name == "dask":
         raise ValueError(
             "smoothness is set, which needs all frames in the memory of one process, but they are"
@@ -78,6 +85,8 @@ def engine_for(
         )
     if smoothness and lazy and shards_needed(Y.shape, Y.dtype, None) > 1:
         raise ValueError(NOT_IN_MEMORY)
+    if name == "dask":
+        return DaskEngine(Y, divergence, n_threads, weights, links, device)
     return ENGINES[name](Y, divergence, n_threads, weights, links)
 
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import AnyArray, Array, Indices, Mask
-from phinmf.arrays import lazy, room_for_frames
+from phinmf._types import AnyArray, Array, Device, Indices, Mask
+from phinmf.arrays import cast, indices, lazy, room_for_frames, to_numpy
 from phinmf.arrays.cluster import Cluster, Future, check_versions, chunks, versions
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence, Penalty
@@ -48,6 +48,7 @@ from phinmf.engines.compiled.shard import (
     shards_of,
 )
 from phinmf.engines.compiled.summation import total
+from phinmf.engines.tensor_shard import TensorShard
 from phinmf.linalg.algebra import Algebra
 
 Chain = dict[str, Array]  #: Φ, T₁, T₂, … by the keys of their futures
@@ -66,7 +67,9 @@ class DaskEngine(Engine):
         n_threads: int | None = None,
         weights: Array | None = None,
         links: Mask | None = None,
+        device: Device = None,
     ) -> None:
+        """Send frames to the workers, which compute with tensors if a device is named."""
         client = lazy.current_client()
         if client is None:
             raise ValueError(
@@ -89,7 +92,12 @@ class DaskEngine(Engine):
         self.addresses = threads[: len(self.shards)]  #: of the workers that get the frames first
         self.frames = [
             self.cluster.submit(
-                frames_from, self._pieces(Y, shard.frames), shard, versions(), address=address
+                frames_from,
+                self._pieces(Y, shard.frames),
+                shard,
+                versions(),
+                device,
+                address=address,
             )
             for shard, address in zip(self.shards, self.addresses, strict=True)
         ]  #: of each shard
@@ -278,14 +286,14 @@ class FramesOnWorker:
 
     def __init__(self, shard: Shard, Y: Array) -> None:
         """Hold frames (C, n, M)."""
-        self.shard, self.Y = shard, Y
-        self._frames = FramesInMemory(shard, Y)
+        self.shard, self.Y = shard, shard.placed(Y)
+        self._frames = FramesInMemory(shard, self.Y)
         self._names: list[str] = []  #: keys of the matrices whose product with Y is X
         self.trial = ""  #: the key of the T whose TX is the trial point
         self._lock = threading.Lock()  # after Ctrl-C a task may run beside those of the next call
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return received, (self.shard, self.Y)
+        return received, (self.shard, to_numpy(self.Y))
 
     def __sizeof__(self) -> int:
         return 3 * self.Y.nbytes  # Y, X and TX: Dask leaves large results where they are
@@ -293,7 +301,7 @@ class FramesOnWorker:
     @contextmanager
     def transformed(self, matrices: Chain) -> Iterator[FramesInMemory]:
         """Hand out the frames with X of a chain, computed from what is remembered."""
-        with self._lock, self.shard.workers:
+        with self._lock, self.shard.computing():
             names, before = list(matrices), self._names
             self._names = []  # nothing is remembered if this is interrupted
             if not before or names[: len(before)] != before:
@@ -324,9 +332,16 @@ def received(shard: Shard, Y: Array) -> FramesOnWorker:
     return FramesOnWorker(shard, memory)
 
 
-def frames_from(pieces: list[Array], shard: Shard, expected: dict[str, str]) -> FramesOnWorker:
-    """Join pieces (C, M, …) of the frames of a shard."""
+def frames_from(
+    pieces: list[Array], shard: Shard, expected: dict[str, str], device: Device
+) -> FramesOnWorker:
+    """Join pieces (C, M, …) of the frames of a shard, and hold them on a device, if one is named.
+
+    The processor has two names: frames on "cpu" are arrays of NumPy, those on "cpu:0" tensors.
+    """
     check_versions(expected)
+    if device is not None and str(device) != "cpu":
+        shard = TensorShard(device, *shard.__reduce__()[1])
     C, M = pieces[0].shape[:2]
     Y = room_for_frames((C, sum(p.shape[2] for p in pieces), M), pieces[0].dtype)
     np.concatenate([p.transpose(0, 2, 1) for p in pieces], axis=1, out=Y)
@@ -335,8 +350,8 @@ def frames_from(pieces: list[Array], shard: Shard, expected: dict[str, str]) -> 
 
 def converted(frames: FramesOnWorker, dtype: DTypeLike, atoms: Array | None) -> FramesOnWorker:
     """Return the frames in another precision, or their products with atoms (P, M)."""
-    Y = frames.Y.astype(dtype, copy=False)
-    with frames.shard.workers:
+    Y = cast(frames.Y, dtype)
+    with frames.shard.computing():
         if atoms is not None:
             Y = frames.shard.rotated(Y, np.asfortranarray(atoms, dtype))
     return FramesOnWorker(frames.shard, Y)
@@ -344,7 +359,7 @@ def converted(frames: FramesOnWorker, dtype: DTypeLike, atoms: Array | None) -> 
 
 def sample(frames: FramesOnWorker, numbers: Indices, dtype: DTypeLike) -> Array:
     """(C, n, M): frames by their numbers in the shard."""
-    return frames.Y[:, numbers].astype(dtype)
+    return to_numpy(frames.Y[:, indices(numbers, frames.Y)]).astype(dtype)
 
 
 def forget_transform(frames: FramesOnWorker) -> None:
@@ -365,7 +380,7 @@ def scaled(H: Array, s: Array) -> Array:
 
 def activation_sums(frames: FramesOnWorker, H: Array) -> Nodes:
     """(K,): H1."""
-    with frames.shard.workers:
+    with frames.shard.computing():
         return frames.shard.activation_sums(own(H))
 
 
@@ -377,9 +392,9 @@ def model_of_power(_: FramesOnWorker, H: Array, W: Array) -> Factors:
 def call(
     frames: FramesOnWorker, matrices: Chain, method: Callable[..., Any], *arguments: Any
 ) -> Any:
-    """Return what a method of the shard returns for X and other arguments."""
+    """Return what a method of the shard, as its class defines it, returns for X and arguments."""
     with frames.transformed(matrices) as current:
-        return method(frames.shard, current.X, *map(own, arguments))
+        return getattr(frames.shard, method.__name__)(current.X, *map(own, arguments))
 
 
 def evaluate(

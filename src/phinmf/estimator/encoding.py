@@ -16,7 +16,7 @@ from phinmf._types import AnyArray, Array
 from phinmf.arrays.lazy import dask, is_lazy
 from phinmf.arrays.lazy import rows as lazy_rows
 from phinmf.estimator.parameters import Parameters
-from phinmf.fit.devices import ComputeDevice, check_processor
+from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames, Learned, encode
 from phinmf.fit.prediction import Prediction, predict
 
@@ -34,7 +34,7 @@ def encoded(
     """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
     factors = learned(estimator)
     engine, n_threads = engine or factors.engine, n_threads or factors.n_threads
-    factors = replace(factors, engine=engine, n_threads=n_threads)
+    factors = replace(factors, engine=engine, n_threads=n_threads, device=estimator.device)
     device = ComputeDevice("X", X, estimator.device, engine)
     with device.computing():
         return moved_back(encode(device.take(X).T[None], factors, weights), device)
@@ -64,7 +64,6 @@ def moved_back(frames: EncodedFrames, device: ComputeDevice) -> EncodedFrames:
 
 def encoded_lazily(estimator: Parameters, X: AnyArray) -> Any:
     """Return the activations of a dask array as a dask array, computed chunk by chunk on demand."""
-    check_processor("X", estimator.device)
     K = estimator.n_components_
     fitted = copy.copy(estimator)  # so that a later fit does not change it
     fitted.callback = None  # it may not be possible to send it to a worker

@@ -20,7 +20,7 @@ from phinmf.inits import Init
 from phinmf.result.terms import divergence_label
 
 #: Options that may change when a run is resumed; the fields of `method` are compared one by one.
-NOT_COMPARED = ("max_iter", "max_time", "tol", "engine", "n_threads", "method")
+NOT_COMPARED = ("max_iter", "max_time", "tol", "engine", "device", "n_threads", "method")
 
 Seed = int | str | None
 

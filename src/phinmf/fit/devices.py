@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib
 import inspect
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any, ParamSpec
@@ -14,40 +12,10 @@ from typing import Any, ParamSpec
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Device
 from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.precision import full_precision, torch_device
 from phinmf.result import Result, State
 
 P = ParamSpec("P")
-
-
-class FullPrecision:
-    """While a thread is inside this context, PyTorch multiplies float32 in full precision.
-
-    TF32, which is faster, has only ten bits. The setting belongs to the whole process, and full
-    precision is its default. If the caller has allowed less, the last exit restores it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._before = ""
-
-    def __enter__(self) -> None:
-        torch: Any = importlib.import_module("torch")
-        with self._lock:
-            if self._inside == 0:
-                self._before = torch.get_float32_matmul_precision()
-                if self._before != "highest":
-                    torch.set_float32_matmul_precision("highest")
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0 and self._before != "highest":
-                importlib.import_module("torch").set_float32_matmul_precision(self._before)
-
-
-full_precision = FullPrecision()
 
 
 class ComputeDevice:
@@ -59,10 +27,10 @@ class ComputeDevice:
         self.name = name
         self.frames = frames
         self.device: Any = None  #: where the frames are moved to; None: they stay in NumPy's memory
-        if is_lazy(frames) or (engine == "dask" and not arrays.is_tensor(frames)):
-            check_processor(name, device)
-        elif arrays.is_tensor(frames):
+        if arrays.is_tensor(frames):
             self.device = frames.device if device is None else torch_device(device)
+        elif is_lazy(frames) or engine == "dask":
+            self.device = None  # frames are moved by the workers of a cluster
         elif device is not None and str(device) != "cpu":  # for which NumPy needs no PyTorch
             self.device = torch_device(device)
 
@@ -96,41 +64,12 @@ class ComputeDevice:
         except RuntimeError as error:  # PyTorch has its own, of this kind
             if type(error).__name__ != "OutOfMemoryError":
                 raise
+            place = self.device or "the device of a worker"
             raise MemoryError(
-                f"{self.device} has too little memory for {self.name} of shape"
+                f"{place} has too little memory for {self.name} of shape"
                 f" {tuple(self.frames.shape)}: learn fewer atoms (n_atoms), pass float32 rather"
                 " than float64, or compute on the CPU (device='cpu')"
             ) from error
-
-
-def check_processor(name: str, device: Device) -> None:
-    """Raise if another device is named for frames that dask holds."""
-    if device is not None and str(device) != "cpu":
-        raise ValueError(
-            f"device is {str(device)!r}, but with dask {name} is computed with on processors, other"
-            " devices are not supported yet: leave device out, or pass an array of NumPy or a"
-            " tensor with engine='auto'"
-        )
-
-
-def torch_device(device: Device) -> Any:
-    """Return the device of PyTorch of this name, after it has computed in double precision."""
-    try:
-        torch = importlib.import_module("torch")
-    except ImportError:
-        raise ImportError(
-            f'device is {device!r}, which needs PyTorch: pip install "phinmf[gpu]"'
-        ) from None
-    try:
-        number = torch.zeros(1, dtype=torch.float64, device=device)
-        number.sum().item()
-    except Exception as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(
-            f"device is {device!r}, where PyTorch cannot compute in double precision ({reason}):"
-            " use 'cpu', 'cuda' or one of several as 'cuda:1'"
-        ) from error
-    return number.device
 
 
 def check_same_device(name: str, frames: AnyArray, others: Mapping[str, Any]) -> None:
@@ -152,12 +91,14 @@ def computed_on_device(function: Callable[P, Result]) -> Callable[P, Result]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> Result:
         bound = signature.bind(*args, **kwargs)
         arguments = bound.arguments
-        Y, device = arguments["Y"], arguments.pop("device", None)
+        Y, device = arguments["Y"], arguments.get("device")
         if device is None and not any(map(arrays.is_tensor, arguments.values())):
             return function(*args, **kwargs)
         check_same_device("Y", Y, arguments)
         frames = Y if arrays.is_tensor(Y) else checks.frames(Y)
         place = ComputeDevice("Y", frames, device, arguments.get("engine", "auto"))
+        if place.device is not None:
+            arguments["device"] = None
         with place.computing():
             arguments["Y"] = place.take(place.frames)
             callback = checks.function("callback", arguments.get("callback"))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from phinmf import arrays
-from phinmf._types import AnyArray, Array, Mask
+from phinmf._types import AnyArray, Array, Device, Mask
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.arrays.levels import levels
@@ -35,6 +35,7 @@ class Learned:
     penalty: Penalty
     engine: str = "auto"
     n_threads: int | None = None
+    device: Device = None  #: of the workers of a cluster
 
 
 class EncodedFrames(NamedTuple):
@@ -86,7 +87,7 @@ def encode(
     columns, s = normalise(arrays.cast(W, np.float64))
     with engine_for(
         learned.engine, unit, learned.divergence, learned.n_threads, weights, links,
-        smoothness=penalty.smoothness,
+        smoothness=penalty.smoothness, device=learned.device,
     ) as frames:  # fmt: skip
         frames.rotate(Phi)
         frames.set_activations(flat_activations(frames.powers(), len(W), W.shape[1], penalty))

@@ -106,7 +106,7 @@ class Problem:
         pair_losses = options.solver is not None and options.solver.needs_pair_losses
         with engine_for(
             options.engine, data.Y, options.divergence, options.n_threads, data.weights,
-            data.links, pair_losses, options.smoothness,
+            data.links, pair_losses, options.smoothness, options.device,
         ) as engine:  # fmt: skip
             model = Model(engine, options.penalty, fixed=self.initial.fixed)
             rng_Phi, rng_W, rng_sample = checks.generators(random_state, 3)

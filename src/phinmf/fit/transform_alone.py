@@ -67,7 +67,12 @@ def learned_transform(
     start = Iterate(Phi, arrays.zeros((M, 0), Y), arrays.zeros((0, Y.shape[2]), Y))
     pair_losses = options.solver is not None and options.solver.needs_pair_losses
     with engine_for(
-        options.engine, Y, options.divergence, options.n_threads, pair_losses=pair_losses
+        options.engine,
+        Y,
+        options.divergence,
+        options.n_threads,
+        pair_losses=pair_losses,
+        device=options.device,
     ) as engine:
         model = Model(engine, options.penalty, V_hat)
         schedule = data.schedule(options, n_atoms=number)

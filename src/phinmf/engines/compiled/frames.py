@@ -14,7 +14,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 from phinmf._types import Array
-from phinmf.arrays import room_for_frames
 from phinmf.engines.compiled.shard import Shard
 
 
@@ -89,7 +88,7 @@ class FramesInMemory(FrameStore):
     def trial_memory(self) -> Array:
         self.trial = None
         if self._spare is None:
-            self._spare = room_for_frames(self.Y.shape, self.Y.dtype)
+            self._spare = self.shard.room(self.Y)
         return self._spare
 
     def _replace_X(self, X: Array) -> None:

@@ -20,6 +20,7 @@ import importlib
 import math
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -101,6 +102,20 @@ class Shard:
         blocks = slice(self.first, self.first + len(self.blocks))
         workers = Workers(self.workers.n_threads)
         return Shard, (self.N, blocks, self.weights, self.equal, self.divergence, workers)
+
+    # where it computes
+
+    def computing(self) -> AbstractContextManager[object]:
+        """Return the context that all computations are made in."""
+        return self.workers
+
+    def placed(self, Y: Array) -> Array:
+        """Return frames in the memory that is computed with."""
+        return Y
+
+    def room(self, Y: Array) -> Array:
+        """Return memory for frames of the shape of these."""
+        return room_for_frames(Y.shape, Y.dtype)
 
     # the transform
 

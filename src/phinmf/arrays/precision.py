@@ -1,0 +1,60 @@
+"""Devices that compute in full single precision, without TF32 of ten bits, and in double."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from typing import Any
+
+from phinmf._types import Device
+
+
+class FullPrecision:
+    """While a thread is inside this context, PyTorch multiplies float32 in full precision.
+
+    The setting belongs to the whole process, and full precision is its default. If the caller has
+    allowed less, the last exit restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = ""
+
+    def __enter__(self) -> None:
+        torch: Any = importlib.import_module("torch")
+        with self._lock:
+            if self._inside == 0:
+                self._before = torch.get_float32_matmul_precision()
+                if self._before != "highest":
+                    torch.set_float32_matmul_precision("highest")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0 and self._before != "highest":
+                importlib.import_module("torch").set_float32_matmul_precision(self._before)
+
+
+full_precision = FullPrecision()
+
+
+def torch_device(device: Device) -> Any:
+    """Return the device of PyTorch of this name, after it has computed in double precision."""
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError:
+        raise ImportError(
+            f'device is {device!r}, which needs PyTorch: pip install "phinmf[gpu]"'
+        ) from None
+    try:
+        number = torch.zeros(1, dtype=torch.float64, device=device)
+        number.sum().item()
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(
+            f"device is {device!r}, where PyTorch cannot compute in double precision ({reason}):"
+            " use 'cpu', 'cuda' or one of several as 'cuda:1'"
+        ) from error
+    return number.device
