@@ -15,7 +15,7 @@ from phinmf.fit import devices
 from phinmf.fit.advice import advise, refuse_transposed
 from phinmf.fit.checkpoint import Checkpoint, File
 from phinmf.fit.problem import problem_of
-from phinmf.fit.verbose import print_end, printed
+from phinmf.fit.restarts import print_end, printed
 from phinmf.inits import Init, InitName
 from phinmf.result import Callback, Result
 from phinmf.solvers import Solver, SolverName

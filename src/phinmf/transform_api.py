@@ -15,8 +15,8 @@ from phinmf.engines import EngineName
 from phinmf.fit import devices
 from phinmf.fit.advice import advise
 from phinmf.fit.data import data_of
+from phinmf.fit.restarts import print_end, printed
 from phinmf.fit.transform_alone import learned_transform, model_of_power
-from phinmf.fit.verbose import print_end, printed
 from phinmf.inits import Init, InitName
 from phinmf.result import Callback, Result
 from phinmf.solvers import Solver, SolverName

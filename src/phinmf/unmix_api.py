@@ -12,7 +12,6 @@ from phinmf._types import Components, Device, RandomState
 from phinmf.audio.frames import whole_signal
 from phinmf.audio.sources import ArraySource
 from phinmf.fit.automatic import AUTO
-from phinmf.fit.verbose import say
 from phinmf.inits import InitName
 from phinmf.result import Callback
 from phinmf.solvers import Solver, SolverName
@@ -22,6 +21,7 @@ from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.progress import Lines, no_progress
 from phinmf.unmixing.separate import ArraySink, separate
+from phinmf.warn import say
 
 
 def unmix(

@@ -103,3 +103,8 @@ def stack() -> Iterator[FrameType]:
 def package(frame: FrameType) -> str:
     """The top-level package of the code of a frame."""
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def say(text: str) -> None:
+    """Print a line to standard error, where it does not mix with results."""
+    print(text, file=sys.stderr, flush=True)

@@ -20,7 +20,7 @@ from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames
 from phinmf.fit.problem import Problem, problem_of
-from phinmf.fit.verbose import print_end, printed
+from phinmf.fit.restarts import print_end, printed
 from phinmf.inits import ArrayInit
 from phinmf.result import Callback, Result, State
 

@@ -23,9 +23,9 @@ from phinmf.fit.description import label
 from phinmf.fit.devices import ComputeDevice, check_same_device
 from phinmf.fit.initial_factors import fixed_parts
 from phinmf.fit.online import Learner, OnlineFit, continuation, options_of_windows
-from phinmf.fit.verbose import say
 from phinmf.inits import Continuation, Init
 from phinmf.result.terms import divergence_label
+from phinmf.warn import say
 
 BLOCK = 2  #: default size of a block, as a multiple of M
 STOP_REASON = "learned from all blocks so far: partial_fit continues with more frames"

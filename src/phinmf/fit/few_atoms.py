@@ -10,8 +10,7 @@ from phinmf._types import Array
 from phinmf.algorithm.subspace import Subspace, atoms_holding
 from phinmf.arrays import cast, dtype_of, namespace
 from phinmf.fit.data import Data
-from phinmf.inits.covariance import karhunen_loeve
-from phinmf.linalg.eigenvectors import LARGE
+from phinmf.inits.covariance import LARGE, karhunen_loeve
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ class Shard:
         H = H.copy()
         W, Wt, rates = contiguous(W), contiguous(W.T), rates.astype(H.dtype)
         numbers = [H.dtype.type(x) for x in (smoothness, eps, gamma, LEAST)]
-        update = kernels("smooth_kernels").smooth_block_for(self.family)
+        update = kernels("nmf_kernels").smooth_block_for(self.family)
         for parity in (0, 1):
 
             def update_block(b: slice, parity: int = parity) -> None:
@@ -189,7 +189,7 @@ class Shard:
 
     def roughness(self, H: Array, links: Mask) -> Nodes:
         """Σ d(h_{n-1} | h_n) over linked frames; `links` as in `smooth_activations`."""
-        roughness = kernels("smooth_kernels").roughness
+        roughness = kernels("nmf_kernels").roughness
         return self._sum(lambda b: (roughness(H, links, b.start, b.stop),))
 
     def nmf_pass(

@@ -7,8 +7,8 @@ from tensor_problems import host, tensor
 
 from phinmf import tl_nmf
 from phinmf.fit import few_atoms
+from phinmf.inits import covariance as eigenvectors
 from phinmf.inits.covariance import karhunen_loeve
-from phinmf.linalg import eigenvectors
 from phinmf.linalg.manifold import random_orthogonal
 
 KINDS = pytest.mark.parametrize("kind", [np.asarray, tensor])
