@@ -7,6 +7,7 @@
   other as in memory. A worker remembers the last X and the last trial point TX; what it has
   forgotten it computes again.
 * Sums come back as nodes of the tree of `compiled/summation.py`, and are added in its order.
+* A list among the arguments of `DaskEngine.futures` has an item for each shard.
 """
 
 from __future__ import annotations
@@ -92,15 +93,11 @@ class DaskEngine(Engine):
         self.addresses = threads[: len(self.shards)]  #: of the workers that get the frames first
         self.frames = [
             self.cluster.submit(
-                frames_from,
-                self._pieces(Y, shard.frames),
-                shard,
-                versions(),
-                device,
+                frames_from, self._pieces(Y, shard.frames), shard, versions(), device,
                 address=address,
             )
             for shard, address in zip(self.shards, self.addresses, strict=True)
-        ]  #: of each shard
+        ]  #: of each shard  # fmt: skip
 
     def _pieces(self, Y: AnyArray, frames: slice) -> list[Future]:
         """Return futures of frames: chunks (C, M, …) of a dask array, or one of an array in memory.
@@ -128,9 +125,9 @@ class DaskEngine(Engine):
         numbers = np.arange(self.shape[2])[frames]  # in order
         if len(numbers) < self.shape[2]:
             edges = np.searchsorted(numbers, [s.frames.stop for s in self.shards[:-1]])
-            parts = np.split(numbers, edges)
-            own = [part - s.frames.start for part, s in zip(parts, self.shards, strict=True)]
-            Y = np.concatenate(self._results(sample, own, dtype), axis=1).transpose(0, 2, 1)
+            of_shards = zip(np.split(numbers, edges), self.shards, strict=True)
+            places = [part - shard.frames.start for part, shard in of_shards]
+            Y = np.concatenate(self._results(sample, places, dtype), axis=1).transpose(0, 2, 1)
             followed = links_among(frames, self.links)
             return CompiledEngine(Y, self.divergence, None, weights, followed, self.workers, atoms)
         C, M, N = self.shape
