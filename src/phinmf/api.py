@@ -29,6 +29,7 @@ PAPER: dict[str, Any] = {
 }
 
 
+@checks.translates_names
 @devices.computed_on_device
 def tl_nmf(
     Y: AnyArray,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +16,29 @@ from phinmf._types import AnyArray, Array, RandomState
 from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy, lazy_array, unchunked
 
+#: Arguments of scikit-learn's NMF, and what they are called here.
+NAMES_HERE = {
+    "beta_loss": "divergence",
+    "alpha_H": "sparsity",
+    "alpha_W": "sparsity",
+    "n_iter": "max_iter",
+}
+P = ParamSpec("P")
+R = TypeVar("R")
 Function = TypeVar("Function")
 Choice = TypeVar("Choice")
+
+
+def translates_names(function: Callable[P, R]) -> Callable[P, R]:
+    """Let the error about an argument of scikit-learn's NMF say what it is called here."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in NAMES_HERE.keys() & kwargs.keys():
+            raise TypeError(f"{name} is not an argument of phinmf: use {NAMES_HERE[name]} instead")
+        return function(*args, **kwargs)
+
+    return call
 
 
 def real_array(name: str, x: ArrayLike) -> Array:

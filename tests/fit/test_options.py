@@ -1,4 +1,4 @@
-"""The one list of options: signatures, defaults, checks, and the names that they had before."""
+"""The one list of options: signatures, defaults and checks."""
 
 import inspect
 from dataclasses import fields, replace
@@ -79,6 +79,15 @@ def test_bad_checkpoints():
         Checkpoint("run", resume="run")
     with pytest.raises(ValueError, match="every is -1, but a finite number ≥ 0 is needed"):
         Checkpoint("run", every=-1)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"), [("beta_loss", "divergence"), ("alpha_H", "sparsity"), ("n_iter", "max_iter")]
+)
+def test_names_of_scikit_learn_are_answered_with_ours(name, ours):
+    for call in (lambda **how: tl_nmf(notes(), 2, **how), TLNMF):
+        with pytest.raises(TypeError, match=f"{name} is not an argument of phinmf: use {ours}"):
+            call(**{name: 1})
 
 
 def test_the_papers_setting_is_one_method():

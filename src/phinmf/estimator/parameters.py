@@ -50,6 +50,7 @@ class Parameters(BaseEstimator):
     feature_names_in_: NDArray[np.object_]
     _learner: Learner | None = None  #: what the next `partial_fit` continues from
 
+    @checks.translates_names
     def __init__(
         self,
         n_components: Components = 10,

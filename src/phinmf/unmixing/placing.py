@@ -71,7 +71,8 @@ def check_free(final: Path, overwrite: bool = False, keep: Collection[Path] = ()
     if os.path.lexists(final):
         if not overwrite:
             raise FileExistsError(
-                f"{final} exists already: choose another folder, or overwrite it (--overwrite)"
+                f"{final} exists already: choose another folder, or replace it (--overwrite, or"
+                " overwrite=True in Python)"
             )
         ownership.check_replaceable(final, keep)
 
