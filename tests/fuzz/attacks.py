@@ -43,13 +43,13 @@ Attack = Callable[[np.random.Generator], Outcome]
 def attack_many(
     attack: Attack, seed: int, *, attacks: int | None = None, seconds: float = np.inf
 ) -> list[Outcome]:
-    """Return the outcomes of that many attacks, or of as many as the seconds allow.
+    """Return the outcomes of that many attacks, or of as many as the seconds allow: at least ten.
 
     The random numbers of an attack come from (seed, number) alone, so each can be repeated.
     """
     outcomes: list[Outcome] = []
     end = time.monotonic() + seconds
-    while len(outcomes) != attacks and time.monotonic() < end:
+    while len(outcomes) != attacks and (len(outcomes) < 10 or time.monotonic() < end):
         outcomes.append(attack(np.random.default_rng([seed, len(outcomes)])))
     return outcomes
 
