@@ -32,7 +32,9 @@ def alternate(run: Run, callback: Callback | None = None, save: Save | None = No
             W = run.nmf_step()  # step ⋆: W, and the engine's H
             objective = run.objective(W)  # V̂ = WH is fixed from here
             descent = run.update_transform(objective)  # Φ ← A(V̂, Y, Φ, L)
-            if not run.end_iteration(t, W, descent, objective.evaluations):
+            finite = run.end_iteration(t, W, descent, objective.evaluations)
+            del objective  # it refers to the frames in use, which the next iteration may free
+            if not finite:
                 status = Status.NOT_FINITE
                 break
             status = reason_to_stop(run, callback)

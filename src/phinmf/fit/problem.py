@@ -144,12 +144,12 @@ class Problem:
 
         If few atoms are learned, they replace the strongest ones, and W is carried over to these.
         """
-        data, rng = self.data, rng or np.random.default_rng(0)
+        data, rng, few = self.data, rng or np.random.default_rng(0), self.few_atoms
         start = self.options.init.start(data.weighted, rng, self.initial.dtype)
         Phi = arrays.like(start, data.Y)
-        if self.few_atoms is None or self.chosen is not None:
+        if few is None or self.chosen is not None:
             return Phi, None  # a start that was chosen is in terms of its own atoms
-        nearest = self.few_atoms.nearest(Phi)
+        nearest = few.nearest(Phi)
         return nearest, shares(Phi, nearest) if self.initial.W.shape[1] else None
 
     @once

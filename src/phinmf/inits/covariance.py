@@ -148,8 +148,9 @@ def _products(parts: list[AnyArray], weights: Array | None) -> Array:
         Y = Y * like(np.sqrt(weights), Y)
     A = Y[0] @ Y[0].mT  # NumPy computes one half
     for channel in Y[1:]:
-        A = A + channel @ channel.mT
-    return A / len(Y)
+        A += channel @ channel.mT
+    A /= len(Y)
+    return A
 
 
 # eigenvectors: rows of an orthogonal matrix (M, M), where A is, and eigenvalues (M,) on the host
