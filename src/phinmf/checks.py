@@ -16,12 +16,15 @@ from phinmf._types import AnyArray, Array, RandomState
 from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy, lazy_array, unchunked
 
-#: Arguments of scikit-learn's NMF, and what they are called here.
+#: Arguments of scikit-learn's NMF, and fields of `phinmf.Method`: what is passed here instead.
 NAMES_HERE = {
     "beta_loss": "divergence",
     "alpha_H": "sparsity",
     "alpha_W": "sparsity",
     "n_iter": "max_iter",
+} | {
+    name: f"method=phinmf.Method({name}=...)"
+    for name in ("anneal", "n_iter_nmf", "n_iter_transform", "nmf_exponent")
 }
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,7 +33,7 @@ Choice = TypeVar("Choice")
 
 
 def translates_names(function: Callable[P, R]) -> Callable[P, R]:
-    """Let the error about an argument of scikit-learn's NMF say what it is called here."""
+    """Let the error about an argument that we call otherwise name ours."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -95,34 +95,6 @@ def test_few_atoms(place, always_coarse, C, dtype, n_atoms):
     check_few(r, Y, r.n_atoms, {}, weights)
 
 
-@pytest.mark.parametrize(
-    ("C", "M", "N", "dtype", "chunk", "weighted"),
-    [
-        (1, 16, 8191, np.float64, 1000, False),  # one frame below the limit, at it, and above it
-        (1, 16, 8192, np.float64, 1000, False),
-        (1, 16, 8193, np.float64, 1000, False),
-        (2, 16, 300, np.float32, 7, True),
-        (3, 4, 30, np.float32, 1, False),
-        (1, 1, 3, np.float64, 2, False),
-    ],
-)
-def test_small_arrays_have_the_bits_of_numpy(C, M, N, dtype, chunk, weighted):
-    """Equal frames are merged and ordered below the limit, wherever they are."""
-    Y = np.round(frames(C, M, N, dtype=dtype) * 8) / 8
-    Y[:, :, N // 2 :] = Y[:, :, : N - N // 2]
-    how = SMALL | {"n_components": min(M, 2)}
-    if weighted:
-        how |= {"sample_weight": np.random.default_rng(1).integers(0, 3, N)}
-    same(tl_nmf(da.from_array(Y, chunks=(1, -1, chunk)), **how), tl_nmf(Y, **how))
-
-
-def test_small_arrays_with_initial_factors_or_a_floor_of_zero():
-    Y = frames(M=16, N=300)[:, :, 200:]
-    H = np.random.default_rng(2).random((2, 100))
-    for how in ({"H": H}, {"H": H, "fixed": "H"}, {"floor": 0}, {"solver": None}):
-        same(tl_nmf(chunked(Y, 33), **SMALL | how), tl_nmf(Y, **SMALL | how))
-
-
 def test_a_model_of_the_power(place):
     Y = frames(M=34)[0]
     V_hat = np.random.default_rng(1).random(Y.shape)

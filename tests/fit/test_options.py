@@ -82,9 +82,15 @@ def test_bad_checkpoints():
 
 
 @pytest.mark.parametrize(
-    ("name", "ours"), [("beta_loss", "divergence"), ("alpha_H", "sparsity"), ("n_iter", "max_iter")]
+    ("name", "ours"),
+    [
+        ("beta_loss", "divergence"),
+        ("alpha_H", "sparsity"),
+        ("n_iter", "max_iter"),
+        ("anneal", r"method=phinmf.Method\(anneal=...\)"),
+    ],
 )
-def test_names_of_scikit_learn_are_answered_with_ours(name, ours):
+def test_other_names_are_answered_with_ours(name, ours):
     for call in (lambda **how: tl_nmf(notes(), 2, **how), TLNMF):
         with pytest.raises(TypeError, match=f"{name} is not an argument of phinmf: use {ours}"):
             call(**{name: 1})
