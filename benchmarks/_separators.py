@@ -1,157 +1,79 @@
-"""Ways to separate a mixture with the same window, number of components and sparsity."""
+"""Ways to take a mixture apart, and the scores of what comes out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from _common import DEFAULTS, timed
-from _source_scores import component_signals
+from _common import timed
+from _pieces import Piece
+from _source_scores import Scores, component_signals, grouped, oracle_grouping, score
+from scipy.signal import ShortTimeFFT, get_window
 
 import phinmf
-from phinmf.algorithm.options import DEFAULT_SPARSITY
-from phinmf.analysis import atoms_for_energy
-from phinmf.linalg.manifold import dct
-from phinmf.result.masks import component_frames
+from phinmf.unmixing.options import UnmixOptions
 
-FLOOR = DEFAULTS["floor"]
-NMF: dict[str, Any] = {"solver": None, "floor": FLOOR, "max_iter": 200, "tol": 1e-5}
-
-
-class Setting(NamedTuple):
-    """Options shared by the methods, and how a transform is learned."""
-
-    window: float = 0.04
-    sparsity: float = DEFAULT_SPARSITY
-    start: float = 3e-4  #: first floor of the annealing
-    length: int = 6
-    max_iter: int = 9
-    learn: bool = True  #: False keeps the DCT
-    n_atoms: float | int | None = None  #: atoms that `unmix` learns; None: all
-
-
-class Mixture(NamedTuple):
-    """What is separated, and into how many components."""
-
-    y: np.ndarray  #: (n,) or (n, channels)
-    rate: int
-    M: int
-    K: int
-
-    @property
-    def frames(self) -> np.ndarray:
-        return phinmf.to_frames(self.y, self.M)
-
-
-class Separation(NamedTuple):
-    """Components, atoms for 95 % of the energy where there are atoms, seconds of fitting."""
-
-    components: np.ndarray
-    atoms: int | None
-    seconds: float
-
-
-Separator = Callable[[Mixture, Setting, int], Separation]  #: the number is the seed
+#: Numbers of components that are usual for the kinds of pieces.
+COMPONENTS = {"chorale": 24, "piano": 12, "drums": 12, "example": 12, "arrangement": 16}
+STFT, HOP = 2048, 512  # samples, of scikit-learn's spectrogram
 
 
 def even(seconds: float, rate: int) -> int:
     return 2 * round(seconds * rate / 2)
 
 
-def in_the_dct(mixture: Mixture, setting: Setting, seed: int) -> Separation:
-    """The same fits and schedules, but the DCT stays."""
-    return learned(mixture, setting._replace(learn=False), seed)
+@dataclass(frozen=True)
+class Setting:
+    """A fixed transform and the NMF in it; the defaults are those of `unmix`."""
+
+    K: int = 24
+    window: float = 0.093
+    sparsity: float = UnmixOptions.sparsity
+    floor: float = UnmixOptions.floor
+    pairs: bool = True
+    divergence: Any = "itakura-saito"
+    smoothness: float = 0.0
+
+    def components(self, y: np.ndarray, rate: int, seed: int) -> np.ndarray:
+        """The components (K, n) or (K, n, channels) of a mixture."""
+        Y = phinmf.to_frames(y, even(self.window, rate)).astype(np.float32)
+        fit = phinmf.tl_nmf(
+            Y, self.K, solver=None, pairs=self.pairs, sparsity=self.sparsity, floor=self.floor,
+            divergence=self.divergence, smoothness=self.smoothness, max_iter=200, tol=5e-5,
+            random_state=seed,
+        )  # fmt: skip
+        return component_signals(Y, fit, len(y), self.floor)
 
 
-def learned(mixture: Mixture, setting: Setting, seed: int) -> Separation:
-    """Learning starts from the NMF in the DCT, whose seconds are included."""
-    Y, K = mixture.frames, mixture.K
-    how: dict[str, Any] = {"sparsity": setting.sparsity, "random_state": seed, "floor": FLOOR}
-    first, before = _fit_in_the_dct(Y, K, setting.sparsity, seed)
-    how |= {"W": first.W, "H": first.H}
-    if not setting.learn:
-        how["fixed"] = "Phi"
-    schedule = phinmf.Anneal(start=setting.start, length=setting.length)
-    learning = {"method": phinmf.Method(anneal=schedule), "max_iter": setting.max_iter}
-    fit, seconds = timed(lambda: phinmf.tl_nmf(Y, K, **learning, **how))
-    how |= {
-        "solver": None,
-        "method": phinmf.Method(anneal=False),
-        "init": fit.Phi,
-        "W": fit.W,
-        "H": fit.H,
-    }  # the last fit is of the factors alone
-    fit, after = timed(lambda: phinmf.tl_nmf(Y, K, **how))
-    return _separation(Y, fit, len(mixture.y), before + seconds + after)
+def scikit_learn(y: np.ndarray, rate: int, K: int, seed: int) -> np.ndarray:
+    """KL-NMF of the magnitude of an STFT and its masks: what thirty lines of code do."""
+    from sklearn.decomposition import NMF
+
+    stft = ShortTimeFFT(get_window("hann", STFT), HOP, rate)
+    S = np.stack([stft.stft(channel) for channel in y.reshape(len(y), -1).T])
+    model = NMF(
+        K, solver="mu", beta_loss="kullback-leibler", init="random", max_iter=200, random_state=seed
+    )
+    W = model.fit_transform(np.abs(S).mean(axis=0) + 1e-9)
+    parts = np.einsum("fk,kn->kfn", W, model.components_)
+    masks = parts / (parts.sum(axis=0) + 1e-12)
+    return np.stack([stft.istft(mask * S, k1=len(y)).T.reshape(y.shape) for mask in masks])
 
 
-def unmixed(mixture: Mixture, setting: Setting, seed: int) -> Separation:
-    """What users get. The schedule of the setting is not used: `unmix` has its own."""
-    y, rate, M, K = mixture
-    how = {
-        "window": M,
-        "sparsity": setting.sparsity,
-        "seed": seed,
-        "n_atoms": setting.n_atoms,
-    }
-    u, seconds = timed(lambda: phinmf.unmix(y, rate, K, **how))
-    atoms = int(atoms_for_energy(u.Phi, mixture.frames)[1])
-    return Separation(u.components, atoms, seconds)
+def measured(
+    piece: Piece, separate: Callable[[np.ndarray, int], np.ndarray]
+) -> tuple[dict[str, float], float]:
+    """Mean scores over the sources, components grouped by an oracle, and the seconds."""
+    stems = np.stack(list(piece.stems.values()))
+    components, seconds = timed(lambda: separate(stems.sum(axis=0), piece.rate))
+    sums = grouped(components, oracle_grouping(components, stems), len(stems))
+    return mean_scores(sums, stems), seconds
 
 
-def unmixed_with(n_atoms: float | int) -> Separator:
-    """`unmix` with this number of atoms, or atoms for this share of the energy."""
-    return lambda mixture, setting, seed: unmixed(mixture, setting._replace(n_atoms=n_atoms), seed)
-
-
-_fits: dict[Any, tuple[phinmf.Result, float]] = {}  # shared by two methods and many settings
-
-
-def _fit_in_the_dct(
-    Y: np.ndarray, K: int, sparsity: float, seed: int
-) -> tuple[phinmf.Result, float]:
-    key = (hash(Y.tobytes()), K, sparsity, seed)
-    if key not in _fits:
-        how = {"sparsity": sparsity, "random_state": seed, **NMF}
-        fit, seconds = timed(lambda: phinmf.tl_nmf(Y, K, **how))
-        _fits[key] = replace(fit, Phi=_one_dct(Y.shape[-2])), seconds
-    return _fits[key]
-
-
-@cache
-def _one_dct(M: int) -> np.ndarray:
-    """The DCT, kept once: 25 MB at 44.1 kHz."""
-    return dct(M)
-
-
-def in_the_stft(mixture: Mixture, setting: Setting, seed: int) -> Separation:
-    """Real and imaginary parts are channels: they share masks, and their mean is the power."""
-    y, _, M, K = mixture
-    spectrum = np.fft.rfft(phinmf.to_frames(y.reshape(len(y), -1), M), axis=1, norm="ortho")
-    C, F, _ = spectrum.shape
-    Z = np.concatenate([spectrum.real, spectrum.imag])
-    how = {"init": np.eye(F), "sparsity": setting.sparsity, "random_state": seed}
-    fit, seconds = timed(lambda: phinmf.tl_nmf(Z, K, **how, **NMF))
-    parts = component_frames(Z, fit.Phi, fit.W, fit.H, FLOOR * fit.scale**2)
-    components = [
-        phinmf.from_frames(np.fft.irfft(part[:C] + 1j * part[C:], M, axis=1, norm="ortho"), len(y))
-        for part in parts
-    ]
-    return Separation(np.stack(components), None, seconds)
-
-
-def _separation(Y: np.ndarray, fit: phinmf.Result, length: int, seconds: float) -> Separation:
-    components = component_signals(Y, fit, length, FLOOR)
-    return Separation(components, int(atoms_for_energy(fit.Phi, Y)[1]), seconds)
-
-
-LEARNED, DCT, STFT = "TL-NMF", "DCT IS-NMF", "STFT IS-NMF"
-METHODS: dict[str, Separator] = {LEARNED: learned, DCT: in_the_dct, STFT: in_the_stft}
-
-
-def dct_atoms(mixture: Mixture) -> int:
-    """Atoms that the DCT needs for 95 % of the energy."""
-    return int(atoms_for_energy(_one_dct(mixture.M), mixture.frames)[1])
+def mean_scores(estimates: Iterable[np.ndarray], stems: np.ndarray) -> dict[str, float]:
+    """The mean of each score over the sources."""
+    scores = [score(estimate, stems, j) for j, estimate in enumerate(estimates)]
+    means = np.mean(scores, axis=0)
+    return {name: round(float(x), 4) for name, x in zip(Scores._fields, means, strict=True)}

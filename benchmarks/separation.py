@@ -1,139 +1,134 @@
-"""Whether a learned transform separates better, and whether `unmix` loses by few atoms.
+"""Compare transforms, windows, numbers of components, sparsities and floors for `unmix`.
 
-TL-NMF, DCT and STFT IS-NMF on pieces with exact stems; then `unmix` as users call it, with few
-atoms (its default) and with all, on the same pieces and on arrangements at 44.1 kHz.
+Pieces with exact stems, components grouped by an oracle. Every way has the same number of
+components and the same steps; then one choice is changed at a time. Beside them scikit-learn's NMF
+of an STFT, `unmix` as users call it, and masks that know the stems.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
-from _common import machine, save, write_csv
-from _pieces import MAKERS, Piece
-from _runs import (
-    CHOSEN,
-    MASK,
-    MIXTURE,
-    Rows,
-    add_options,
-    by_piece,
-    chosen_pieces,
-    differences,
-    fewer_atoms,
-    interval,
-    kinds_of,
-    mean,
-    paired,
-    runs,
-)
-from _separators import DCT, LEARNED, METHODS, STFT, Separator, unmixed, unmixed_with
-from matplotlib.figure import Figure
+from _common import machine, table, write_csv
+from _pieces import MAKERS, Piece, pieces
+from _separators import Setting, even, mean_scores, measured, scikit_learn
+from _source_scores import oracle_mask
 from sklearn.exceptions import ConvergenceWarning
 
-from phinmf.unmixing.options import UnmixOptions
+import phinmf
 
-LARGE = "arrangement"  # 44.1 kHz and stereo: only for `unmix`
-ALL, FEW = "unmix, all atoms", "unmix, few atoms"
-ATOMS: dict[str, Separator] = {ALL: unmixed, FEW: unmixed_with(UnmixOptions.n_atoms)}
-
-
-def summary(rows: Rows) -> Rows:
-    """A row for each kind of sound: the methods, and TL-NMF less the others."""
-    table = []
-    for kind, mine in kinds_of(rows).items():
-        row: dict[str, Any] = {"kind": kind, "pieces": len({r["piece"] for r in mine})}
-        for method in (MIXTURE, *METHODS, MASK):
-            for measure in ("sdr", "snr"):
-                row[f"{method} {measure}"] = f"{mean(mine, method, measure):.2f}"
-        for measure in ("sdr", "snr"):
-            row[f"to DCT {measure}"] = paired(differences(mine, measure, DCT, LEARNED))
-            row[f"to STFT {measure}"] = paired(differences(mine, measure, STFT, LEARNED))
-            row[f"by piece {measure}"] = by_piece(mine, measure, DCT, LEARNED)
-        row["fewer atoms"] = f"{100 * fewer_atoms(mine, LEARNED):.0f} %"
-        table.append(row)
-    return table
+QUICK = 3.0  # seconds
+CHOSEN = Setting()
+Separate = Callable[[np.ndarray, int, int], np.ndarray]  #: of a mixture, its rate and the seed
 
 
-def summary_of_atoms(rows: Rows) -> Rows:
-    """A row for each kind of sound: few atoms less all."""
-    table = []
-    for kind, mine in kinds_of(rows).items():
-        row: dict[str, Any] = {"kind": kind, "pieces": len({r["piece"] for r in mine})}
-        for measure in ("snr", "sdr"):
-            row[f"all {measure}"] = f"{mean(mine, ALL, measure):.2f}"
-            row[f"few {measure}"] = f"{mean(mine, FEW, measure):.2f}"
-            row[f"paired {measure}"] = paired(differences(mine, measure, ALL, FEW))
-            row[f"by piece {measure}"] = by_piece(mine, measure, ALL, FEW)
-        for name, method in (("all", ALL), ("few", FEW)):
-            row[f"{name} seconds"] = f"{mean(mine, method, 'seconds'):.1f}"
-        table.append(row)
-    return table
+def unmixed(y: np.ndarray, rate: int, seed: int, **how: Any) -> np.ndarray:
+    """What users get."""
+    return phinmf.unmix(y, rate, CHOSEN.K, seed=seed, **how).components
 
 
-def draw(rows: Rows) -> None:
-    """Scores by method, and the effect of learning for every piece and seed."""
-    figure = Figure(figsize=(9, 3.8), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=[1.1, 1])
-    colors = ["#999999", "#d55e00", "#0072b2", "#009e73", "#222222"]
-    parts = kinds_of(rows)
-    for i, (method, color) in enumerate(zip((MIXTURE, *METHODS, MASK), colors, strict=True)):
-        means = [mean(mine, method, "snr") for mine in parts.values()]
-        left.bar(np.arange(len(parts)) + 0.16 * (i - 2), means, 0.15, color=color, label=method)
-    left.set_xticks(range(len(parts)), list(parts))
-    left.set(ylabel="mean SNR, dB", title="components grouped by an oracle")
-    left.axhline(0, color="black", lw=0.6)
-    left.set_ylim(top=22)  # room for the legend
-    left.legend(frameon=False, fontsize=7, ncols=3, loc="upper left")
-    rng = np.random.default_rng(0)
-    for i, mine in enumerate(parts.values()):
-        change = differences(mine, "snr", DCT, LEARNED)
-        right.scatter(i + rng.uniform(-0.22, 0.22, len(change)), change, 9, colors[1], alpha=0.5,
-                      linewidths=0)  # fmt: skip
-        half = interval(change) if len(change) > 1 else 0
-        right.errorbar(i, change.mean(), half, fmt="o", color="black", ms=4, capsize=4)
-    right.axhline(0, color="black", lw=0.6)
-    right.set_xticks(range(len(parts)), list(parts))
-    right.set(ylabel="SNR, dB", title="TL-NMF less DCT IS-NMF: each piece and seed, mean, 95 %")
-    for ax in (left, right):
-        ax.title.set_fontsize(9)
-        ax.spines[["right", "top"]].set_visible(False)
-    save(figure, "separation")
+def ways() -> dict[str, Separate]:
+    """Everything that is compared in fixed transforms, by its name in the table."""
+    settings = {
+        "DFT in pairs": CHOSEN,
+        "DCT": replace(CHOSEN, pairs=False),
+        "DFT in pairs, 40 ms": replace(CHOSEN, window=0.04),
+        "DCT, 40 ms": replace(CHOSEN, window=0.04, pairs=False),
+        "DFT in pairs, 64 ms": replace(CHOSEN, window=0.064),
+        "DFT in pairs, 128 ms": replace(CHOSEN, window=0.128),
+    }
+    settings |= {f"{K} components": replace(CHOSEN, K=K) for K in (8, 16, 32, 48)}
+    settings |= {f"sparsity {s}": replace(CHOSEN, sparsity=s) for s in (0, 10, 150)}
+    settings |= {f"floor {f:g}": replace(CHOSEN, floor=f) for f in (1e-8, 1e-5, 1e-2)}
+    settings |= {
+        "β = ½, sparsity 5": replace(CHOSEN, divergence=phinmf.Beta(0.5), sparsity=5),
+        "smoothness 3": replace(CHOSEN, smoothness=3),
+        "DCT, 40 ms, sparsity 10, floor 1e-8": replace(
+            CHOSEN, pairs=False, window=0.04, sparsity=10, floor=1e-8
+        ),
+    }
+    compared: dict[str, Separate] = {name: s.components for name, s in settings.items()}
+    for K in (8, 24, 48):
+        compared[f"scikit-learn, {K} components"] = partial(_scikit_learn, K=K)
+    return compared
 
 
-def compare(pieces: Iterable[Piece], seeds: int, methods: Mapping[str, Separator]) -> Rows:
-    """Run all methods on all pieces, and print the difference of the first two."""
-    rows: Rows = []
-    first, second = list(methods)[:2]
-    for piece in pieces:
-        new = list(runs(piece, CHOSEN, seeds, methods))
-        change = differences(new, "snr", second, first).mean()
-        print(f"{piece.kind} {piece.name}: {first} less {second}, {change:+.2f} dB", flush=True)
-        rows += new
-    return rows
+def learned_ways() -> dict[str, Separate]:
+    """`unmix` as users call it, and what it does if it learns the transform."""
+    of_1_0 = {"window": "40ms", "sparsity": 10, "floor": 1e-8}
+    return {
+        "unmix": unmixed,
+        "unmix, learned pairs": partial(unmixed, solver="lbfgs"),
+        "unmix, learned single atoms": partial(unmixed, solver="lbfgs", pairs=False),
+        "unmix, defaults of 1.0": partial(unmixed, solver="lbfgs", pairs=False, **of_1_0),
+    }
+
+
+def _scikit_learn(y: np.ndarray, rate: int, seed: int, K: int) -> np.ndarray:
+    return scikit_learn(y, rate, K, seed)
+
+
+def runs(piece: Piece, compared: dict[str, Separate], seeds: int) -> Iterator[dict[str, Any]]:
+    """A row for each way and seed, and for what knows the stems."""
+    stems = np.stack(list(piece.stems.values()))
+    what = {"kind": piece.kind, "piece": piece.name}
+    masks = oracle_mask(stems, even(CHOSEN.window, piece.rate))
+    known = {"mixture": [stems.sum(axis=0)] * len(stems), "oracle mask": masks}
+    for way, estimates in known.items():
+        yield what | {"way": way, "seed": 0, **mean_scores(estimates, stems), "seconds": 0.0}
+    for seed in range(seeds):
+        for way, separate in compared.items():
+            scores, seconds = measured(piece, lambda y, rate: separate(y, rate, seed))  # noqa: B023
+            yield what | {"way": way, "seed": seed, **scores, "seconds": round(seconds, 2)}
+
+
+def summary(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """SNR and SI-SDR of each way by kind of piece, the mean over the kinds, and seconds."""
+    kinds = list(dict.fromkeys(r["kind"] for r in rows))
+    lines = []
+    for way in dict.fromkeys(r["way"] for r in rows):
+        mine = [r for r in rows if r["way"] == way]
+        by_kind = {
+            kind: np.mean([(r["snr"], r["si_sdr"]) for r in mine if r["kind"] == kind], axis=0)
+            for kind in kinds
+            if any(r["kind"] == kind for r in mine)
+        }
+        by_kind["mean"] = np.mean(list(by_kind.values()), axis=0)
+        lines.append(
+            dict.fromkeys(["way", *kinds, "mean"], "–")
+            | {"way": way}
+            | {kind: f"{snr:.2f} / {si_sdr:.2f}" for kind, (snr, si_sdr) in by_kind.items()}
+            | {"s": f"{np.mean([r['seconds'] for r in mine]):.1f}"}
+        )
+    return lines
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    add_options(parser)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--kinds", nargs="+", choices=MAKERS, help="only these; writes no results")
+    parser.add_argument("--learned", action="store_true", help="learn transforms; takes long")
+    parser.add_argument("--quick", action="store_true", help="short pieces; writes no results")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine())
-    kinds = options.kinds or MAKERS
-    seeds = 1 if options.quick else options.seeds
-    small = chosen_pieces([kind for kind in kinds if kind != LARGE], options.quick)
-    rows = compare(small, seeds, METHODS)
-    rows_of_atoms = compare(chosen_pieces(kinds, options.quick), seeds, ATOMS)
-    tables = summary(rows) if rows else [], summary_of_atoms(rows_of_atoms)
-    print(*tables[0], *tables[1], sep="\n")
+    rows: list[dict[str, Any]] = []
+    for kind in options.kinds or MAKERS:
+        for piece in islice(pieces([kind]), 1 if options.quick else None):
+            short = piece.cut(QUICK) if options.quick else piece
+            rows += runs(short, learned_ways() if options.learned else ways(), options.seeds)
+            print(kind, piece.name, flush=True)
+    lines = summary(rows)
+    print(table(lines, {key: key for key in lines[0]}))
     if not (options.kinds or options.quick):
-        write_csv("separation", rows)
-        write_csv("separation_summary", tables[0])
-        write_csv("few_atoms_summary", tables[1])
-        draw(rows)
+        write_csv("separation_learned" if options.learned else "separation", rows)
 
 
 if __name__ == "__main__":

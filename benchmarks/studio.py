@@ -81,12 +81,12 @@ class Studio:
         return next(state for state in self.states() if condition(state))
 
     def drop(self, name: str, content: bytes) -> str:
-        """Send a recording; return its first take when two seconds of that have come."""
+        """Send a recording; return its first version when two seconds of that have come."""
         id = json.loads(self.ask("POST", f"recordings?name={name}", content))["id"]
-        state = self.until(lambda state: takes_of(state, id))
-        take = takes_of(state, id)[0]["id"]
-        self.ask("GET", f"takes/{take}/sound?start=0&count={2 * RATE}")
-        return take
+        state = self.until(lambda state: versions_of(state, id))
+        version = versions_of(state, id)[0]["id"]
+        self.ask("GET", f"versions/{version}/sound?start=0&count={2 * RATE}")
+        return version
 
     def cancel_all(self) -> None:
         """Cancel all work, and wait until it has ended."""
@@ -95,18 +95,18 @@ class Studio:
                 self.ask("DELETE", f"jobs/{job['id']}")
         self.until(lambda state: not any(r["jobs"] for r in state["recordings"]))
 
-    def hears(self, take: str) -> tuple[float, float]:
+    def hears(self, version: str) -> tuple[float, float]:
         """Return the median seconds to get two seconds of all components, and processor time."""
         waits, before = [], self.processor()
         for i in range(REQUESTS):
-            query = f"takes/{take}/sound?start={i * 2 * RATE}&count={2 * RATE}"
+            query = f"versions/{version}/sound?start={i * 2 * RATE}&count={2 * RATE}"
             waits.append(timed(lambda query=query: self.ask("GET", query))[1])
         return median(waits), (self.processor() - before) / REQUESTS
 
 
-def takes_of(state: Any, id: str) -> Any:
-    """Return the takes of a recording."""
-    return next(r["takes"] for r in state["recordings"] if r["id"] == id)
+def versions_of(state: Any, id: str) -> Any:
+    """Return the versions of a recording."""
+    return next(r["versions"] for r in state["recordings"] if r["id"] == id)
 
 
 @contextmanager
@@ -161,21 +161,22 @@ def a_song(folder: Path) -> Iterator[dict[str, Any]]:
             *drops(opened, "song", song),
         )
         yield row(f"drop a sound of {SHORT} s, hear all of it", 8, *drops(opened, "short", short))
-        take = opened.drop("again.wav", song)
-        yield row("2 s of sound while the song is learned", 8, opened.hears(take)[0])
+        version = opened.drop("again.wav", song)
+        yield row("2 s of sound while the song is learned", 8, opened.hears(version)[0])
         opened.cancel_all()
-        yield row("2 s of sound", 8, *opened.hears(take))
+        yield row("2 s of sound", 8, *opened.hears(version))
         groups = [{"name": "a", "components": [1, 2, 3]}]
         body = json.dumps({"revision": 0, "groups": groups, "levels": []}).encode()
         yield row(
             "save groups",
             8,
-            *measured(opened, lambda: opened.ask("PUT", f"takes/{take}/mix", body)),
+            *measured(opened, lambda: opened.ask("PUT", f"versions/{version}/mix", body)),
         )
         for kind in ("groups", "components", "mix"):
             request = json.dumps({"kind": kind}).encode()
             took = measured(
-                opened, lambda request=request: opened.ask("POST", f"takes/{take}/exports", request)
+                opened,
+                lambda request=request: opened.ask("POST", f"versions/{version}/exports", request),
             )
             yield row(f"export {kind} of {SHORT} s", 8, *took)
 

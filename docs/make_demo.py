@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from phinmf._types import Array
-from phinmf.algorithm.options import DEFAULT_SPARSITY
 from phinmf.analysis import atom_energies, atoms_for_energy, energy_curve
 from phinmf.api import tl_nmf
 from phinmf.audio.example import example
 from phinmf.audio.frames import to_frames
+from phinmf.divergences import Divergence
 from phinmf.linalg.manifold import dct
 from phinmf.report import plots
 from phinmf.result import Result
@@ -23,7 +23,7 @@ from phinmf.warn import early_stops
 
 WINDOW = 0.04  # seconds
 COMPONENTS = 8
-SPARSITY = DEFAULT_SPARSITY
+SPARSITY = Divergence.default_sparsity
 PICTURE = Path(__file__).parent / "images" / "demo.png"
 
 

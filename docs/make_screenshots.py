@@ -89,14 +89,14 @@ class Studio:
         request = urllib.request.Request(self.address + path, data, method=method)
         urllib.request.urlopen(request).close()
 
-    def takes(self, n: int) -> list[dict]:
-        """Wait for as many takes; return them."""
+    def versions(self, n: int) -> list[dict]:
+        """Wait for as many versions; return them."""
         with urllib.request.urlopen(self.address + "events") as stream:
             for line in stream:
                 if line.startswith(b"data: "):
                     (recording,) = json.loads(line[6:])["recordings"]
-                    if len(recording["takes"]) == n:
-                        return recording["takes"]
+                    if len(recording["versions"]) == n:
+                        return recording["versions"]
         raise AssertionError("the studio has ended")
 
 
@@ -134,21 +134,21 @@ def picture_studio(driver: webdriver.Chrome, folder: Path) -> None:
     sound = example()
     soundfile.write(folder / "example.wav", sound.mixture, sound.sample_rate)
     with studio(folder, "example.wav") as running:
-        (whole,) = running.takes(1)
+        (whole,) = running.versions(1)
         mix = {key: whole[key] for key in ("revision", "levels")}
         groups = true_groups(folder / whole["folder"])
-        running.ask("PUT", f"takes/{whole['id']}/mix", {**mix, "groups": groups})
-        again = {"n_components": 32, "window": "40ms", "seed": 1, "carry_from": whole["id"]}
-        running.ask("POST", "recordings/r1/takes", again)
-        parts = running.takes(2)[-1]
-        for take, pictures in ((whole, GROUPED), (parts, MANY)):
+        running.ask("PUT", f"versions/{whole['id']}/mix", {**mix, "groups": groups})
+        again = {"n_components": 32, "window": "93ms", "seed": 1, "carry_from": whole["id"]}
+        running.ask("POST", "recordings/r1/versions", again)
+        parts = running.versions(2)[-1]
+        for version, pictures in ((whole, GROUPED), (parts, MANY)):
             driver.get("about:blank")
-            driver.get(f"{running.address}#{urllib.parse.quote(take['folder'], safe='')}")
+            driver.get(f"{running.address}#{urllib.parse.quote(version['folder'], safe='')}")
             time.sleep(2)
             driver.execute_script(
                 f"{STUDIO}.player.setLoop(48_000, 96_000); {STUDIO}.player.seek(62_000);"
                 f"{STUDIO}.mix.toggleSolo({json.dumps(groups[-1]['components'])})"
-                if take is whole
+                if version is whole
                 else ""
             )
             take_pictures(driver, pictures)

@@ -1,10 +1,13 @@
-"""Commands that must leave a folder as it is."""
+"""Folders before and after a command: as they were, or whole."""
 
+import json
 import os
+
+from fuzz.written import check_folder
 
 from phinmf.cli import main
 
-QUICK = ["-k", "2", "--window", "64", "--fixed-transform", "--no-report"]
+QUICK = ["-k", "2", "--window", "64", "--fixed", "--no-report"]
 
 
 def everything(folder):
@@ -32,3 +35,14 @@ def unchanged_by(here, capsys, command, *said):
     assert "%" not in err  # no progress: nothing was learned
     for word in said:
         assert word in refusal[0]
+
+
+def check_whole(folder, recording=None):
+    """A folder has the files that it lists, and its sounds add up as it says."""
+    names = {path.name for path in folder.iterdir()}
+    assert names == {*record_of(folder)["files"], "result.json"}
+    assert check_folder(folder, recording, names) == ""
+
+
+def record_of(folder):
+    return json.loads((folder / "result.json").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from clusters import engines_here
 from tensor_problems import tensor
 
 from phinmf.arrays import namespace
-from phinmf.divergences import DIVERGENCES, Divergence
+from phinmf.divergences import DIVERGENCES, Beta, Divergence
 from phinmf.engines import ENGINES
 from phinmf.linalg.manifold import random_orthogonal, skew
 from phinmf.solvers import SOLVERS
@@ -76,11 +76,12 @@ class LogShare(Divergence):
 #: every registered divergence, and one of a user's own
 OWN = {"half": LogShare(0.5)}
 TESTED = [*DIVERGENCES, *OWN]
+BETAS = {f"beta {b}": Beta(b) for b in (-1, -0.5, 0, 0.3, 0.5, 1, 1.5, 2, 2.5, 3)}
 
 
 def divergence_named(name):
-    """The divergence of a name in `TESTED`."""
-    return OWN[name] if name in OWN else DIVERGENCES[name]
+    """The divergence of a name in `TESTED` or `BETAS`."""
+    return (DIVERGENCES | OWN | BETAS)[name]
 
 
 #: (divergence, engine): every pair of names that works together

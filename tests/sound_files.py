@@ -24,7 +24,7 @@ def write(path, y=None, rate=RATE, **how):
 
 def integers(path):
     """Samples as integers of the file's own width."""
-    from phinmf.audio.sample_format import BITS
+    from phinmf.audio import BITS
 
     bits = BITS[soundfile.info(path).subtype]
     return soundfile.read(path, dtype="int32", always_2d=True)[0].astype(np.int64) >> (32 - bits)

@@ -18,24 +18,23 @@ from studios import PATIENCE, Client, idle
 STUDIO = "window.phinmfStudio"
 #: a function of a sample and a number of samples: what would be heard, computed instead of played
 RENDER = """(async (start, count) => {
-  const names = ["ahead", "deck", "mixing", "player", "server"];
+  const names = ["ahead", "mixing", "player", "server"];
   const modules = await Promise.all(names.map((name) => import(new URL(`${name}.js`, location))));
-  const { Ahead, Deck, Mixing, deckOptions, sound } = Object.assign({}, ...modules);
-  const { take, loop, gains } = window.phinmfStudio.player;
-  const deck = new Deck(deckOptions(take));
-  const mixing = new Mixing(deck);
-  Object.assign(mixing, { position: start, loop, playing: true, envelope: 1 });
-  deck.targets.set(gains(take));
-  deck.settle();
-  const ahead = new Ahead(take);
+  const { Ahead, Deck, Voice, deckOptions, sound } = Object.assign({}, ...modules);
+  const { version, loop, gains } = window.phinmfStudio.player;
+  const ahead = new Ahead(version);
+  const deck = new Deck(deckOptions(ahead));
+  deck.gains.set(gains(version));
+  deck.targets.set(gains(version));
+  const voice = Object.assign(new Voice(deck, start, loop), { envelope: 1 });
   const [left, right] = [new Float32Array(count), new Float32Array(count)];
   for (let at = 0; at < count; at += 128) {
-    for (const from of ahead.next(mixing.position, loop).slice(0, 3)) {
+    for (const from of ahead.next(voice.position, loop).slice(0, 3)) {
       if (deck.stretchAt(from)) continue;
-      const stretch = await sound(take.id, from, Math.min(deck.stretch, take.length - from));
-      deck.add(from, stretch.count, stretch.samples);
+      const length = Math.min(deck.stretch, version.length - from);
+      deck.stretches.set(from, { start: from, ...await sound(version.id, from, length) });
     }
-    mixing.process(left.subarray(at, at + 128), right.subarray(at, at + 128));
+    voice.process(left.subarray(at, at + 128), right.subarray(at, at + 128));
   }
   return [left, right];
 })"""
@@ -87,35 +86,27 @@ class StudioProcess(Client):
         self.said.truncate(0)
         return code, said
 
-    def take(self, folder):
-        """The state of the take in a folder."""
-        takes = [take for one in self.state["recordings"] for take in one["takes"]]
-        (found,) = [take for take in takes if take["folder"] == str(folder)]
-        return found
+    def version(self, folder):
+        """The state of the version in a folder."""
+        versions = [version for each in self.versions() for version in each]
+        return next(version for version in versions if version["folder"] == str(folder))
 
     def ungroup(self, folder):
-        """Forget all groups and levels of a take.
+        """Forget all groups and levels of a version.
 
         What a page sent just before it was closed may still arrive in between, and then it is
         stored first; a page that is closed sends nothing after that.
         """
-        answer = None
         for _ in range(5):
-            take = self.take(folder)
-            levels = [{"gain_db": 0.0, "pan": 0.0, "muted": False}] * len(take["components"])
-            mix = {"revision": take["revision"], "groups": [], "levels": levels}
-            answer = self("PUT", f"takes/{take['id']}/mix", mix)
+            version = self.version(folder)
+            answer = self.save(version["revision"], id=version["id"])
             if answer.status != 409:
                 break
         assert answer.status == 200, answer.body
 
-    def until_idle(self, n_takes):
-        """Wait until the first recording has as many takes and no work is left."""
-        return self.until(
-            lambda state: (
-                idle(state) and [len(one["takes"]) for one in state["recordings"]][:1] == [n_takes]
-            )
-        )
+    def until_idle(self, n_versions):
+        """Wait until the first recording has as many versions and no work is left."""
+        return self.until(lambda state: idle(state) and len(self.versions(state)[0]) == n_versions)
 
 
 @contextlib.contextmanager
@@ -152,19 +143,18 @@ def collected(process):
 
 
 def show(page, process, folder):
-    """Open the page of a studio at a take, and wait until it is drawn."""
+    """Open the page of a studio at a version, and wait until it is drawn."""
     page.visit(f"{process.address}#{quote(str(folder), safe='')}")
     page.until(f"{STUDIO}?.state.shown === {json.dumps(str(folder))}", PATIENCE)
     page.until(f"{STUDIO}.desk.rows.overview")
 
 
 def show_untouched(page, process, folder):
-    """Open a take as if nobody had grouped anything yet."""
+    """Open a version as if nobody had grouped anything yet."""
     page.visit("about:blank")  # whatever is open there saves no more
     process.ungroup(folder)
     page.look(1280, 1400)
     show(page, process, folder)
-    page.do("localStorage.clear()")
     return page
 
 

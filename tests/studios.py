@@ -77,6 +77,22 @@ class Client:
             assert time.monotonic() < end, state
         raise AssertionError("the studio has ended")
 
+    def versions(self, state=None):
+        """The versions of each recording."""
+        return [one["versions"] for one in (state or self.state)["recordings"]]
+
+    def save(self, revision, groups=(), levels=(), id="v1"):
+        mix = {"revision": revision, "groups": list(groups), "levels": list(levels)}
+        return self("PUT", f"versions/{id}/mix", mix)
+
+    def again(self, recording="r1", **how):
+        """Ask for another version of a recording."""
+        wanted = {"n_components": 2, "window": "16ms", "seed": 0} | how
+        return self("POST", f"recordings/{recording}/versions", wanted)
+
+    def sound(self, start, count, id="v1"):
+        return self("GET", f"versions/{id}/sound?start={start}&count={count}")
+
     def upload(self, body, name="song.wav"):
         return self("POST", f"recordings?name={urllib.parse.quote(name)}", body)
 
@@ -93,7 +109,7 @@ def running(home, *discoveries):
     server = Server(session, 0)
     thread = threading.Thread(target=server.serve_until_interrupted)
     try:
-        session.start()
+        session.queue.start()
         problems = [*session.open_home(), *session.open(discoveries)]
         assert problems == []
         thread.start()

@@ -7,6 +7,7 @@ from typing import get_args, get_type_hints
 import numpy as np
 import pytest
 from problems import (
+    BETAS,
     HOLDING,
     OWN,
     SUPPORTED,
@@ -111,7 +112,7 @@ def difference(f, x, step):
     return (f(x - 2 * step) - 8 * f(x - step) + 8 * f(x + step) - f(x + 2 * step)) / (12 * step)
 
 
-@pytest.mark.parametrize("name", TESTED)
+@pytest.mark.parametrize("name", [*TESTED, *BETAS])
 @pytest.mark.parametrize("eps", [1e-4, 1e-1])
 def test_divergence_contract(name, eps):
     d = divergence_named(name)
@@ -135,7 +136,7 @@ def test_divergence_contract(name, eps):
 
 
 @pytest.mark.parametrize("gamma", [0.5, 1.0])
-@pytest.mark.parametrize("divergence", TESTED)
+@pytest.mark.parametrize("divergence", [*TESTED, *BETAS])
 def test_nmf_steps_with_a_penalty_never_raise_the_objective(gamma, divergence):
     p, sparsity = Problem(4, C=2, divergence=divergence), 2.0
     d, W, H, eps = p.divergence, p.W, p.H, p.eps

@@ -35,6 +35,6 @@ def test_examples_in_docstrings(path, tmp_path, monkeypatch):
 
 
 def test_pages_have_no_examples_that_nobody_runs():
-    """The code blocks of the pages run in test_readme.py."""
+    """The code blocks of the pages run in test_pages.py."""
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     assert [page.name for page in pages if ">>>" in page.read_text()] == []

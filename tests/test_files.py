@@ -21,9 +21,7 @@ from phinmf import TLNMF, Anneal, Checkpoint, Method, Result, UnmixModel, storag
 
 Y = notes(M=8, n=600)
 SHORT = {"max_iter": 12, "tol": 0, "random_state": 0, "engine": "array"}  # nothing is compiled
-SAMPLED = Method(
-    anneal=Anneal(length=30, all_frames=1e-5)
-)  # checkpoints hold a sample of the frames
+SAMPLED = Method(anneal=Anneal(length=30, all_frames=1e-5))  # checkpoints hold a sample of frames
 ON_WINDOWS = os.name == "nt"
 
 
@@ -75,6 +73,13 @@ def kind(kinds, request):
     return kinds[request.param]
 
 
+@pytest.fixture
+def path(kind, tmp_path):
+    """A file of this kind."""
+    kind.save(tmp_path / "a")
+    return tmp_path / "a"
+
+
 def outcome(kind, path):
     """Return the arrays of a file, or None if it is refused in one sentence."""
     try:
@@ -88,17 +93,28 @@ def same(one, other):
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def test_a_file_is_read_by_numpy_without_pickle(kind, tmp_path):
-    path = tmp_path / "a.npz"
-    kind.save(path)
+def test_a_file_has_no_objects_and_the_mode_of_any_other(path):
     with np.load(path, allow_pickle=False) as file:
         assert all(file[name].dtype != object for name in file.files)
+    other = path.with_name("b")
+    other.touch()
+    assert path.stat().st_mode == other.stat().st_mode
+
+
+def test_objects_are_neither_written_nor_read(tmp_path):
+    path, objects = tmp_path / "a", np.array([{}])
+    with pytest.raises(ValueError, match="pickled"):
+        storage.write(path, "result", {}, {"W": objects})
+    assert os.listdir(tmp_path) == []
+    storage.write(path, "result", {}, {})
+    forged(path, "result", arrays={"W": objects})
+    with pytest.raises(ValueError, match="damaged"):
+        storage.read(path, "result")
 
 
 def test_a_file_of_another_kind_is_neither_read_nor_replaced(kinds, tmp_path):
     for name, kind in kinds.items():
         kind.save(tmp_path / name)
-        (tmp_path / f"{name}.previous").unlink(missing_ok=True)
     (tmp_path / "song.wav").write_bytes(b"RIFF")
     np.savez(tmp_path / "other.npz", a=np.ones(3))
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -124,20 +140,14 @@ def test_an_empty_file_and_one_of_the_same_kind_are_replaced(kind, tmp_path):
 @pytest.mark.parametrize(
     ("version", "said"), [(1, "version 1, .* make it again"), (3, "version 3, .* update phinmf")]
 )
-def test_another_version_of_the_format_is_named(kind, tmp_path, version, said):
-    path = tmp_path / "a"
-    kind.save(path)
-    storage.previous(path).unlink(missing_ok=True)
+def test_another_version_of_the_format_is_named(kind, path, version, said):
     forged(path, kind.name, {"version": version})
     with pytest.raises(ValueError, match=said):
         kind.load(path)
 
 
-def test_a_damaged_file_is_refused_or_read_as_it_was(kind, tmp_path, rng):
+def test_a_damaged_file_is_refused_or_read_as_it_was(kind, path, rng):
     """A byte that nobody reads may differ, such as a date in the archive."""
-    path = tmp_path / "a"
-    kind.save(path)
-    storage.previous(path).unlink(missing_ok=True)
     good, before = path.read_bytes(), outcome(kind, path)
     for place in rng.integers(len(good), size=25):
         path.write_bytes(good[:place] + bytes([good[place] ^ 0x55]) + good[place + 1 :])
@@ -149,15 +159,14 @@ def test_a_damaged_file_is_refused_or_read_as_it_was(kind, tmp_path, rng):
             kind.load(path)
 
 
-def test_a_lack_of_memory_is_not_damage(kind, tmp_path, monkeypatch):
+def test_a_lack_of_memory_is_not_damage(kind, path, monkeypatch):
     def fail(*args):
         raise MemoryError
 
-    kind.save(tmp_path / "a")
     for part in ("arrays_of", "header_of"):
         monkeypatch.setattr(storage, part, fail)
         with pytest.raises(MemoryError):
-            kind.load(tmp_path / "a")
+            kind.load(path)
 
 
 #: Arrays that a file need not have: without `learner_columns` no column stays.
@@ -166,13 +175,10 @@ OPTIONAL = {"memory_value", "learner_start_W", "learner_columns"}
 IMPOSSIBLE = {"another axis", "empty", "text", "half", "swapped bytes", "unsigned", "nan", "inf"}
 
 
-def test_forged_arrays_are_refused_or_used_without_an_error(kind, tmp_path):
+def test_forged_arrays_are_refused_or_used_without_an_error(kind, path):
     """Nothing of another shape or type reaches compiled code, nor an index out of range."""
-    path = tmp_path / "a"
-    kind.save(path)
     good = path.read_bytes()
     arrays = storage.read(path, kind.name).arrays
-    storage.previous(path).unlink(missing_ok=True)
     for name, array in arrays.items():
         for what, changed in changes(array).items():
             path.write_bytes(good)
@@ -185,16 +191,14 @@ def test_forged_arrays_are_refused_or_used_without_an_error(kind, tmp_path):
         assert outcome(kind, path) is None or name in OPTIONAL, name
 
 
-def test_forged_headers_are_refused_or_used_without_an_error(kind, tmp_path):
-    path = tmp_path / "a"
-    kind.save(path)
+def test_forged_headers_are_refused_or_used_without_an_error(kind, path):
     good = path.read_bytes()
-    storage.previous(path).unlink(missing_ok=True)
     for name in storage.read(path, kind.name).header:
         for junk in JUNK:
             path.write_bytes(good)
             forged(path, kind.name, {name: junk})
-            assert outcome(kind, path) is None or name in ("versions", "terms", "learner"), name
+            usable = ("versions", "terms", "parameters", "seed")
+            assert outcome(kind, path) is None or name in usable, name
 
 
 def test_a_place_where_no_file_can_be_is_refused(kind, tmp_path):
@@ -219,14 +223,12 @@ def test_the_path_that_was_passed_is_named_where_no_file_can_be_written(kinds):
         kinds["result"].save("/proc/x.npz")
 
 
-def test_a_file_that_cannot_be_completed_leaves_the_old_one(kind, tmp_path, monkeypatch):
-    path = tmp_path / "a"
-    kind.save(path)
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+def test_a_file_that_cannot_be_completed_leaves_the_old_one(kind, path, monkeypatch):
+    before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
     monkeypatch.setattr(storage.os, "fsync", lambda file: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         kind.save(path)
-    assert before == {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert before == {file.name: file.read_bytes() for file in path.parent.iterdir()}
 
 
 @pytest.mark.skipif(ON_WINDOWS, reason="links and modes of POSIX")
@@ -241,22 +243,7 @@ def test_a_link_and_the_mode_of_a_file_survive_a_save(kind, tmp_path):
     assert outcome(kind, target) is not None
     assert target.stat().st_mode & 0o777 == 0o600
     assert sorted(os.listdir(tmp_path)) == ["elsewhere", "link"]
-    assert set(os.listdir(target.parent)) <= {"a", "a.previous"}
-
-
-def test_a_new_file_has_the_mode_of_any_other(kinds, tmp_path):
-    kinds["result"].save(tmp_path / "a")
-    (tmp_path / "b").touch()
-    assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
-
-
-def test_the_file_before_is_kept_if_asked(tmp_path):
-    path = tmp_path / "a"
-    for n in range(3):
-        storage.write(path, "result", {"n": n}, {}, keep_previous=n == 2)
-        assert storage.read(path, "result").header["n"] == n
-    assert storage.read(storage.previous(path), "result").header["n"] == 1
-    assert sorted(os.listdir(tmp_path)) == ["a", "a.previous"]
+    assert os.listdir(target.parent) == ["a"]
 
 
 def test_threads_that_write_the_same_file(tmp_path):
@@ -280,30 +267,19 @@ def test_a_killed_write_leaves_a_complete_file(tmp_path, rng):
     code = f"""
 import numpy as np
 from phinmf import storage
+storage.write({str(path)!r}, "result", {{}}, {{"a": np.zeros(300_000)}})
 print(flush=True)
 while True:
-    storage.write({str(path)!r}, "result", {{}}, {{"a": np.zeros(300_000)}}, keep_previous=True)
+    storage.write({str(path)!r}, "result", {{}}, {{"a": np.zeros(300_000)}})
 """
     for _ in range(3):
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
             process.stdout.readline()
             time.sleep(rng.uniform(0.02, 0.1))
             process.kill()
-        newest = path if path.exists() else storage.previous(path)
-        assert storage.read(newest, "result").arrays["a"].shape == (300_000,)
-        others = {file.name for file in tmp_path.iterdir()} - {"a", "a.previous"}
+        assert storage.read(path, "result").arrays["a"].shape == (300_000,)
+        others = {file.name for file in tmp_path.iterdir()} - {"a"}
         assert all(name.startswith(".a.") for name in others)
-
-
-def test_objects_are_neither_written_nor_read(tmp_path):
-    path, objects = tmp_path / "a", np.array([{}])
-    with pytest.raises(ValueError, match="allow_pickle=False"):
-        storage.write(path, "result", {}, {"W": objects})
-    assert os.listdir(tmp_path) == []
-    storage.write(path, "result", {}, {})
-    forged(path, "result", arrays={"W": objects})
-    with pytest.raises(ValueError, match="damaged"):
-        storage.read(path, "result")
 
 
 HUGE = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }"

@@ -2,10 +2,8 @@
 
 import ast
 import importlib
-import re
 import subprocess
 import sys
-import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import get_origin
@@ -18,7 +16,7 @@ import phinmf
 SRC = Path(__file__).parents[1] / "src" / "phinmf"
 #: The packages, and the modules beside them, from the bottom up.
 LAYERS = [
-    {"_types", "errors", "once", "warn"},
+    {"_types", "errors", "warn"},
     {"arrays", "storage"},
     {"linalg"},
     {"checks", "entries"},
@@ -29,13 +27,12 @@ LAYERS = [
     {"inits"},
     {"algorithm"},
     {"fit"},
-    {"api", "transform_api"},
+    {"api"},
     {"estimator"},
     {"analysis"},
     {"unmixing"},
     {"report"},
-    {"unmixed", "unmix_file"},
-    {"unmix_api"},
+    {"unmix_file", "unmix_api"},
     {"studio"},
     {"cli"},
     {"__main__"},
@@ -92,35 +89,24 @@ def test_every_package_has_a_layer():
     assert {package(module) for module in MODULES} == set(RANK)
 
 
-def libraries(tree):
-    """The other packages that a module imports."""
-    return {name.partition(".")[0] for name in imports(tree)} - {"phinmf"}
+FIT = """
+import numpy, phinmf
+X = numpy.random.default_rng(0).standard_normal((40, 8))
+phinmf.tl_nmf(X.T, 2, max_iter=2, tol=0)
+phinmf.TLNMF(2, max_iter=2, tol=0).fit(X).transform(X)
+"""
+SLOW = ["torch", "dask", "distributed", "matplotlib", "soundfile", "phinmf.report"]
 
 
-def test_every_library_that_is_imported_is_declared():
-    project = tomllib.loads((SRC.parents[1] / "pyproject.toml").read_text())["project"]
-    extras = (project["optional-dependencies"][name] for name in ("gpu", "dask", "studio"))
-    texts = [*project["dependencies"], *(text for extra in extras for text in extra)]
-    declared = {re.match(r"[\w-]+", text)[0] for text in texts}
-    other_names = {
-        "sklearn": "scikit-learn", "PIL": "pillow", "array_api_compat": "array-api-compat",
-        "distributed": "dask",
-    }  # fmt: skip
-    used = set().union(*map(libraries, MODULES.values())) | {"dask", "torch"}  # imported late
-    used = {other_names.get(name, name) for name in used - set(sys.stdlib_module_names)}
-    assert used == declared
-
-
-def loaded_after(code, *libraries):
-    """Return which libraries a new process has loaded after running some code."""
-    code = f"import sys\n{code}\nprint([m for m in {libraries} if m in sys.modules])"
+@pytest.mark.parametrize(
+    ("code", "slow"),
+    [("import phinmf; dir(phinmf)", [*SLOW, "numba", "scipy.signal"]), (FIT, SLOW)],
+    ids=["import", "fit"],
+)
+def test_nothing_slow_is_loaded_before_it_is_needed(code, slow):
+    code = f"import sys\n{code}\nprint([m for m in {slow} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def test_importing_phinmf_loads_nothing_slow():
-    slow = ("numba", "matplotlib", "torch", "soundfile", "dask", "scipy.signal", "phinmf.report")
-    assert loaded_after("import phinmf; dir(phinmf)", *slow) == "[]"
+    assert done.stdout == "[]\n"
 
 
 def test_modules_of_the_reference_are_attributes_and_nothing_else_is_completed():
@@ -140,13 +126,3 @@ def test_the_reference_lists_every_public_name():
             value = getattr(importlib.import_module(module), name)
             if name != "__version__" and get_origin(value) is None:  # no alias of types
                 assert id(value) in documented, f"{module}.{name}"
-
-
-def test_fits_of_numpy_arrays_load_neither_torch_nor_dask():
-    code = """
-import numpy, phinmf
-X = numpy.random.default_rng(0).standard_normal((40, 8))
-phinmf.tl_nmf(X.T, 2, max_iter=2, tol=0)
-phinmf.TLNMF(2, max_iter=2, tol=0).fit(X).transform(X)
-"""
-    assert loaded_after(code, "torch", "dask", "distributed", "matplotlib") == "[]"

@@ -16,8 +16,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from phinmf import TLNMF, analysis, frames_from_files, learn_transform, tl_nmf, unmix
-from phinmf.warn import pinned, warn
+from phinmf import TLNMF, analysis, learn_transform, tl_nmf, unmix
+from phinmf.warn import warn
 
 Y = notes(M=8)
 #: Two iterations that do not converge to such a tolerance.
@@ -35,13 +35,6 @@ def locations(call, category=ConvergenceWarning):
     return {(w.filename, w.lineno) for w in seen}, {(__file__, inspect.getsourcelines(call)[1])}
 
 
-def recording_in_a_file(folder):
-    soundfile = pytest.importorskip("soundfile")
-    path = folder / "noise.wav"
-    soundfile.write(path, 0.1 * np.random.default_rng(0).standard_normal(2000), 8000)
-    return path
-
-
 CALLS = {
     "tl_nmf": lambda: tl_nmf(Y, 2, **HOW),
     "learn_transform": lambda: learn_transform(Y, np.ones(Y.shape), **HOW),
@@ -49,13 +42,17 @@ CALLS = {
     "TLNMF.fit_transform": lambda: clone(MODEL).fit_transform(Y.T),
     "restarts": lambda: clone(MODEL).set_params(n_init=3).fit(Y.T),
     "restarts in threads": lambda: clone(MODEL).set_params(n_init=3, n_jobs=2).fit(Y.T),
+    "a dask array": lambda: tl_nmf(pytest.importorskip("dask.array").from_array(Y), 2, **HOW),
     "a pipeline": lambda: make_pipeline(FunctionTransformer(), clone(MODEL)).fit(Y.T),
     "a search": lambda: GridSearchCV(clone(MODEL), {"sparsity": [1, 10]}, cv=2).fit(Y.T),
     "analysis.rank_path": lambda: analysis.rank_path(Y, [1, 2], **HOW),
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.full] if "dask" in name else []) for name in CALLS],
+)
 def test_a_warning_names_the_line_of_the_caller(name):
     found, expected = locations(CALLS[name])
     assert found == expected
@@ -66,14 +63,6 @@ def test_each_restart_in_a_thread_warns_once():
         warnings.simplefilter("always")
         clone(MODEL).set_params(n_init=3, n_jobs=2).fit(Y.T)
     assert len(seen) == 3
-
-
-@pytest.mark.full
-def test_frames_from_files(tmp_path):
-    pytest.importorskip("dask")
-    frames = frames_from_files([recording_in_a_file(tmp_path)], 8)
-    found, expected = locations(lambda: tl_nmf(frames, 2, **HOW))
-    assert found == expected
 
 
 def test_unmix(monkeypatch):
@@ -90,14 +79,6 @@ def test_the_same_line_is_reported_once_by_default():
         warnings.simplefilter("default")
         for _ in range(3):
             warn("once for each line", UserWarning)
-    assert [w.lineno for w in seen] == [inspect.currentframe().f_lineno - 1]
-
-
-def test_a_line_is_pinned_for_threads_only():
-    """Where the caller is on the stack, it is what counts."""
-    with pinned(), warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        warn("here", UserWarning)
     assert [w.lineno for w in seen] == [inspect.currentframe().f_lineno - 1]
 
 

@@ -4,16 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from phinmf.algorithm.options import Anneal, Method
-from phinmf.api import PAPER, tl_nmf
-from phinmf.audio.frames import from_frames, to_frames
-from phinmf.audio.streams import frames_from_files, stream_frames
+from phinmf.api import PAPER, learn_transform, sparsity_from_lambda, tl_nmf
+from phinmf.audio.frames import frames_from_files, from_frames, stream_frames, to_frames
 from phinmf.divergences import Beta, Divergence
 from phinmf.estimator.tlnmf import TLNMF
 from phinmf.fit.checkpoint import Checkpoint
 from phinmf.result import History, Result, State, Status
-from phinmf.transform_api import learn_transform, sparsity_from_lambda
-from phinmf.unmix_api import unmix
-from phinmf.unmixed import Unmixing
+from phinmf.unmix_api import Unmixing, unmix
 from phinmf.unmixing.model import UnmixModel
 
 if TYPE_CHECKING:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import checks
+from phinmf import arrays, checks
 from phinmf._types import AnyArray, Components, Device, Fixed, RandomState
-from phinmf.algorithm.options import Method, Options
+from phinmf.algorithm.options import Method, Options, method_of
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
+from phinmf.errors import InvalidValue
 from phinmf.fit import devices
 from phinmf.fit.advice import advise, refuse_transposed
 from phinmf.fit.checkpoint import Checkpoint, File
-from phinmf.fit.problem import problem_of
+from phinmf.fit.problem import problem_of, transform_problem
 from phinmf.fit.restarts import print_end, printed
 from phinmf.inits import Init, InitName
 from phinmf.result import Callback, Result
@@ -36,11 +39,12 @@ def tl_nmf(
     n_components: Components,
     *,
     solver: SolverName | Solver | None = Options.solver,
-    init: InitName | Init | ArrayLike = Options.init,
+    init: InitName | Init | ArrayLike | None = Options.init,
     divergence: DivergenceName | Divergence = Options.divergence,
     sparsity: float | None = Options.sparsity,
     smoothness: float = Options.smoothness,
     n_atoms: int | float | None = Options.n_atoms,
+    pairs: bool = Options.pairs,
     floor: float = Options.floor,
     method: Method | None = Options.method,
     max_iter: int = Options.max_iter,
@@ -72,19 +76,20 @@ def tl_nmf(
         array, chunked along frames, is fitted where it is; `frames_from_files` makes one.
         `TLNMF.partial_fit` learns from frames that arrive block by block.
     n_components : int or "auto"
-        Number K of components, at most min(M, N) unless W is given. "auto" counts them first: a
-        short fit with many components comes before, and those that the others can replace are
-        removed. They are counted in the DCT or a given transform as it is, or, with another `init`
-        and a solver, in a transform that is learned to count them: up to 32, up to 24 if M > 128.
-        The number is that of spectra of frames, and on recordings often more than that of sounds.
-        The result is that of this number.
+        Number K of components, at most min(M, N) unless W is given; of pairs min(M/2, N). "auto"
+        counts them first: a short fit with many components comes before, and those that the others
+        can replace are removed. They are counted in the DCT, the DFT or a given transform as it is,
+        or, with another `init` and a solver, in a transform that is learned to count them: up to
+        32, up to 24 if M > 128. The number is that of spectra of frames, and on recordings often
+        more than that of sounds. The result is that of this number.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
         How the transform is updated; None keeps it fixed: plain NMF in the given transform.
-    init : {"dct", "random", "klt", "jd"}, Init or array of shape (M, M)
-        Where Φ starts: from cosines, from a random orthogonal matrix, from the Karhunen–Loève
-        transform of the frames (the eigenvectors of their weighted covariance, strongest first),
-        from the joint diagonalisation of the covariances of eight stretches of the recording
-        (frames must be in the order of time), or from a given orthogonal matrix.
+    init : {"dct", "dft", "random", "klt", "jd"}, Init or array of shape (M, M), optional
+        Where Φ starts: from cosines, from cosines and sines, from a random orthogonal matrix, from
+        the Karhunen–Loève transform of the frames (the eigenvectors of their weighted covariance,
+        strongest first), from the joint diagonalisation of the covariances of eight stretches of
+        the recording (frames must be in the order of time), or from a given orthogonal matrix. By
+        default "dct", with `pairs` "dft".
     divergence : {"itakura-saito", "gaussian", "kullback-leibler", "euclidean"} or Divergence
         The measure d of fit; `Beta` is any β-divergence. Those with β = 0, ½, 1 and 2 and the
         Gaussian likelihood are compiled; any other instance of a subclass of `Divergence` is
@@ -104,7 +109,12 @@ def tl_nmf(
         Learn only so many atoms, inside the subspace that holds the most energy (the leading
         eigenvectors of the covariance of the frames); a float such as 0.999 is the share of the
         energy that they must hold. Φ stays an orthogonal M×M matrix: its other rows are the other
-        eigenvectors. The cost grows with the square of the number of atoms. By default all.
+        eigenvectors. The cost grows with the square of the number of atoms. By default all. Of
+        pairs an even number, rounded up.
+    pairs : bool
+        Let the atoms 2p and 2p + 1 share their power, so that the phase of a tone does not matter:
+        W has M/2 rows, and M must be even. ``solver=None, pairs=True`` is NMF of the ordinary power
+        spectrogram. The objective counts a pair twice, so `sparsity` keeps its meaning.
     floor : float
         ε relative to the mean power: ε = floor · mean(Y²). 1e-8 is -80 dB. At least 1.4e-12 in
         float32; 0 only in float64, where nothing may be exactly silent and, if Φ is learned, the
@@ -119,7 +129,7 @@ def tl_nmf(
         single outer iteration.
     tol : float
         Stop when an outer iteration lowers the objective by less than this share of it.
-    W : array of shape (M, K), optional
+    W : array of shape (M, K), or (M/2, K) of pairs, optional
         Where W starts; random if not given, each column anywhere in the simplex. If it has fewer
         columns, the others are random.
     H : array of shape (K, N), optional
@@ -129,10 +139,11 @@ def tl_nmf(
         ``{"W": [0, 1]}`` names columns. Fixed columns keep the scale they are given in, and if H
         is fixed W is not normalised.
     sample_weight : array of shape (N,), optional
-        How often each frame counts; the scale of the recording is weighted, too. Of weights that
-        are not whole numbers only the ratios matter, but for the unit of the objective. Frames of
-        weight 0 are left out of the fit; their activations are computed last. Frames that look
-        transposed are refused unless weights, or 1 for all of them, say which axis they have.
+        How often each frame counts; the scale of the recording is weighted, too. If weights are not
+        whole numbers, only their ratios matter, but for the unit of the objective, and no frames
+        are sampled while the floor is high. Frames of weight 0 are left out of the fit; their
+        activations are computed last. Frames that look transposed are refused unless weights, or 1
+        for all of them, say which axis they have.
     random_state : None, int, RandomState or Generator
         Seed of the random parts of the start.
     callback : callable, optional
@@ -171,8 +182,8 @@ def tl_nmf(
     """
     options = Options(
         solver=solver, init=init, divergence=divergence, sparsity=sparsity, smoothness=smoothness,
-        n_atoms=n_atoms, floor=floor, method=method, max_iter=max_iter, max_time=max_time, tol=tol,
-        engine=engine, device=device, n_threads=n_threads,
+        n_atoms=n_atoms, pairs=pairs, floor=floor, method=method, max_iter=max_iter,
+        max_time=max_time, tol=tol, engine=engine, device=device, n_threads=n_threads,
     )  # fmt: skip
     file = None if checkpoint is None else Checkpoint.of(checkpoint)
     callback = checks.function("callback", callback)
@@ -188,3 +199,107 @@ def tl_nmf(
     if verbose:
         print_end("tl_nmf", result)
     return result
+
+
+@devices.computed_on_device
+def learn_transform(
+    Y: ArrayLike,
+    V_hat: ArrayLike,
+    *,
+    solver: SolverName | Solver = "lbfgs",
+    init: InitName | Init | ArrayLike | None = Options.init,
+    divergence: DivergenceName | Divergence = Options.divergence,
+    n_atoms: int | float | None = Options.n_atoms,
+    pairs: bool = Options.pairs,
+    floor: float = Options.floor,
+    method: Method = Method(n_iter_transform=5),  # noqa: B008 - frozen
+    max_iter: int = 200,
+    max_time: float | None = Options.max_time,
+    tol: float = 1e-6,
+    random_state: RandomState = None,
+    callback: Callback | None = None,
+    verbose: bool = False,
+    engine: EngineName = Options.engine,
+    device: Device = Options.device,
+    n_threads: int | None = Options.n_threads,
+) -> Result:
+    """Learn Φ alone, so that the power of ΦY fits a given model V̂: the paper's first experiments.
+
+    Parameters
+    ----------
+    Y : array of shape (M, N) or (C, M, N)
+        Frames.
+    V_hat : array of shape (M, N)
+        The model of |ΦY|², in the units of Y²; the floor is added to it. (M/2, N) with pairs.
+    solver, init, divergence
+        As in `tl_nmf`; the solver cannot be None.
+    n_atoms : int or float, optional
+        As in `tl_nmf`. The strongest rows of V̂ are fitted by the atoms that are learned, the others
+        by the other eigenvectors, both by falling power.
+    pairs, floor
+        As in `tl_nmf`.
+    method : Method
+        As in `tl_nmf`, but five solver steps in each outer iteration, and no NMF.
+    max_iter : int
+        Maximum number of outer iterations.
+    max_time : float, optional
+        As in `tl_nmf`.
+    tol : float
+        Stop when the gradient or the decrease of an outer iteration, both relative, is below.
+    random_state, callback, verbose, engine, device, n_threads
+        As in `tl_nmf`.
+
+    Returns
+    -------
+    Result
+        With W and H None; the penalty is 0.
+    """
+    if solver is None:
+        raise InvalidValue("solver is None, which leaves Φ alone: name a solver to learn it")
+    options = Options(
+        solver=solver, init=init, divergence=divergence, sparsity=0.0, n_atoms=n_atoms, pairs=pairs,
+        floor=floor, method=replace(method_of("method", method), n_iter_nmf=0), max_iter=max_iter,
+        max_time=max_time, tol=tol, engine=engine, device=device, n_threads=n_threads,
+    )  # fmt: skip
+    problem = transform_problem(checks.frames(Y), V_hat, options)
+    advise(problem.data.frames, options)
+    callback = checks.function("callback", callback)
+    if verbose:
+        callback = printed("learn_transform", callback)
+    result = problem.fit(random_state, callback)
+    if verbose:
+        print_end("learn_transform", result)
+    return result
+
+
+def sparsity_from_lambda(lam: float, Y: ArrayLike, n_components: int) -> float:
+    """Convert the paper's λ to the unit of `sparsity`.
+
+    The paper weighs ‖H‖₁ by λM/K, which changes meaning with the level of the recording;
+    ``sparsity`` is the same weight for a recording of unit power: λ (M/K) mean(Y²).
+
+    Parameters
+    ----------
+    lam : float
+        The paper's λ.
+    Y : array of shape (M, N) or (C, M, N)
+        Frames, not scaled.
+    n_components : int
+        Number K of components.
+
+    Returns
+    -------
+    float
+        The argument `sparsity` of `tl_nmf`.
+
+    Examples
+    --------
+    >>> import numpy as np, phinmf
+    >>> float(np.round(phinmf.sparsity_from_lambda(1.0, np.full((440, 20), 0.1), 10), 6))
+    0.44
+    """
+    frames = checks.frames(Y)
+    M = frames.shape[1]
+    mean_power = float(arrays.namespace(frames).mean(arrays.cast(frames, np.float64) ** 2))
+    K = checks.count("n_components", n_components, 1)
+    return checks.number("lam", lam, 0) * M / K * mean_power

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -15,6 +14,8 @@ from phinmf import arrays
 from phinmf._types import AnyArray, Array, RandomState
 from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy, lazy_array, unchunked
+from phinmf.errors import InvalidType, InvalidValue
+from phinmf.storage import shown
 
 #: Arguments of scikit-learn's NMF, and fields of `phinmf.Method`: what is passed here instead.
 NAMES_HERE = {
@@ -26,6 +27,12 @@ NAMES_HERE = {
     name: f"method=phinmf.Method({name}=...)"
     for name in ("anneal", "n_iter_nmf", "n_iter_transform", "nmf_exponent")
 }
+#: What is needed where something else was passed.
+NUMBERS = "an array of real numbers is needed"
+FRAMES = (
+    "frames of samples are needed: phinmf.to_frames makes them of a sound, phinmf.frames_from_files"
+    " of sound files"
+)
 P = ParamSpec("P")
 R = TypeVar("R")
 Function = TypeVar("Function")
@@ -38,40 +45,41 @@ def translates_names(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in NAMES_HERE.keys() & kwargs.keys():
-            raise TypeError(f"{name} is not an argument of phinmf: use {NAMES_HERE[name]} instead")
+            raise InvalidType(
+                f"{name} is not an argument of phinmf: use {NAMES_HERE[name]} instead"
+            )
         return function(*args, **kwargs)
 
     return call
 
 
-def real_array(name: str, x: ArrayLike) -> Array:
+def real_array(name: str, x: ArrayLike, needed: str = NUMBERS) -> Array:
     """Return a finite real array: float32 and float64 stay, other numbers become float64.
 
-    A tensor stays one, on its device, without its gradient.
+    A tensor stays one, on its device, without its gradient. `needed` says what to pass instead of
+    a value that is no array of real numbers.
     """
-    array = cast(Array, x) if is_plain(x) else dense(name, x)
+    plain = type(x) is np.ndarray and x.dtype in (np.float32, np.float64)
+    array = cast(Array, x) if plain else dense(name, x, needed)
     bad = math.prod(array.shape) - int(namespace(array).sum(namespace(array).isfinite(array)))
     if bad:
-        raise ValueError(f"{name} has {bad} NaN or infinite values: remove or replace them")
+        raise InvalidValue(f"{name} has {bad} NaN or infinite values: remove or replace them")
     return array
 
 
-def is_plain(x: object) -> bool:
-    """Whether x is an array of NumPy in float32 or float64: most are, and need no conversion."""
-    return type(x) is np.ndarray and x.dtype in (np.float32, np.float64)
-
-
-def dense(name: str, x: Any) -> Array:
-    """Return a sparse, masked or nested array, a table or a tensor as real numbers, or raise.
+def dense(name: str, x: Any, needed: str = NUMBERS) -> Array:
+    """Return a masked or nested array, a table or a tensor as real numbers, or raise.
 
     Masked values would be used as if they were not masked, and of a sparse array NumPy makes an
-    array of one object.
+    array of one object, as of the name of a file, a generator or a sound with its rate.
     """
     variable = name.split()[0]  # "piece" for "piece 1 of the sound"
     if hasattr(x, "toarray"):
-        raise TypeError(f"{name} is sparse, but a dense array is needed: pass {variable}.toarray()")
+        raise InvalidType(
+            f"{name} is sparse, but a dense array is needed: pass {variable}.toarray()"
+        )
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
-        raise ValueError(
+        raise InvalidValue(
             f"{name} has {int(np.ma.getmaskarray(x).sum())} masked values, but every value is used:"
             f" pass {variable}.filled(0), and a sample_weight of 0 to leave whole frames out of a"
             " fit"
@@ -79,85 +87,38 @@ def dense(name: str, x: Any) -> Array:
     if arrays.is_tensor(x):
         if x.device.type == "meta" or x.is_sparse:
             what = "sparse" if x.is_sparse else "on the device 'meta'"
-            raise ValueError(
+            raise InvalidValue(
                 f"{name} is {what}, but numbers are needed: pass a dense tensor of them"
             )
         array = x.detach()
     else:
         try:
             array = np.asarray(x)
-        except ValueError as error:
-            if "inhomogeneous" not in str(error):
-                raise
-            raise ValueError(
-                f"{name} holds arrays of different shapes, but one array is needed"
-            ) from None
+        except ValueError:  # arrays of different shapes
+            raise InvalidValue(f"{name} is {shown(x)}, but {needed}") from None
+        if array.dtype.kind not in "fiubc":
+            raise InvalidType(f"{name} is {shown(x)}, but {needed}")
         array = array.astype(array.dtype.newbyteorder("="), copy=False)  # of this machine
     xp = namespace(array)
     if xp.isdtype(array.dtype, "complex floating"):
-        raise ValueError(f"{name} is complex, but real numbers are needed: pass {variable}.real")
-    if isinstance(array, np.ndarray) and array.dtype.kind not in "fiub":
-        raise TypeError(f"{name} has dtype {array.dtype}, but real numbers are needed")
+        raise InvalidValue(f"Complex data not supported: {name} is complex, but {needed}")
     return array if array.dtype in (xp.float32, xp.float64) else arrays.cast(array, np.float64)
-
-
-FRAMES_NEEDED = "frames of samples are needed, as phinmf.to_frames makes them of a sound"
-
-
-def refuse_other(name: str, x: Any, advice: str, needed: str = FRAMES_NEEDED) -> None:
-    """Raise if x is a file, a generator, a sound with its rate, or complex: no real numbers.
-
-    `advice` says what to pass in place of the name of a file, `needed` what is no complex number.
-    """
-    if is_plain(x):
-        return
-    if isinstance(x, Iterator):
-        raise TypeError(
-            f"{name} is a {type(x).__name__}, but one array of frames is needed: learn from blocks"
-            " that arrive one by one with TLNMF.partial_fit"
-        )
-    first = x[0] if isinstance(x, (list, tuple)) and x else x
-    if isinstance(first, (str, os.PathLike)):
-        raise TypeError(f"{name} names the file {os.fspath(first)!r}, but {advice}")
-    parts = x if isinstance(x, tuple) and len(x) == 2 else ()
-    if sum(isinstance(part, np.ndarray) and part.ndim > 0 for part in parts) == 1:
-        raise TypeError(
-            f"{name} is a tuple of a sound and its sampling rate, but the sound alone is needed:"
-            " write y, sample_rate = soundfile.read(...), and pass y"
-        )
-    if is_complex(x):
-        raise ValueError(
-            f"Complex data not supported: {name} is complex, as an STFT is, but {needed}"
-        )
-
-
-def is_complex(x: Any) -> bool:
-    """Whether an array, a tensor, a table or a list holds complex numbers."""
-    if arrays.is_tensor(x):
-        return bool(x.is_complex())
-    if is_lazy(x):
-        return bool(x.dtype.kind == "c")
-    try:
-        return bool(np.iscomplexobj(x if hasattr(x, "dtype") else np.asarray(x)))
-    except ValueError:  # arrays of different shapes, which are refused later
-        return False
 
 
 def frames(Y: AnyArray) -> Any:
     """Return frames of shape (C, M, N); a dask array stays one, its values are looked at later."""
-    refuse_other("Y", Y, "frames are needed: pass those of phinmf.frames_from_files")
-    array = lazy_array("Y", Y) if is_lazy(Y) else real_array("Y", Y)
+    array = lazy_array("Y", Y) if is_lazy(Y) else real_array("Y", Y, FRAMES)
     if array.ndim not in (2, 3):
-        raise ValueError(
+        raise InvalidValue(
             f"Y has {array.ndim} dimensions, but frames of shape (M, N) or (C, M, N) are needed:"
             " phinmf.to_frames makes them from a signal"
         )
     if 0 in array.shape:
-        raise ValueError(f"Y has shape {tuple(array.shape)}, but at least one sample is needed")
+        raise InvalidValue(f"Y has shape {tuple(array.shape)}, but at least one sample is needed")
     if is_lazy(array):
         return unchunked("Y", array, array.ndim - 1)
     if not namespace(array).any(array):
-        raise ValueError("Y is all zero: there is nothing to learn from silence")
+        raise InvalidValue("Y is all zero: there is nothing to learn from silence")
     return array if array.ndim == 3 else array[None]
 
 
@@ -165,11 +126,11 @@ def factor(name: str, x: ArrayLike, shape: tuple[int, int], dtype: Any) -> Array
     """Return a copy of a nonnegative factor of the right shape."""
     array = real_array(name, x)
     if tuple(array.shape) != shape:
-        raise ValueError(f"{name} has shape {tuple(array.shape)}, but {shape} is needed")
+        raise InvalidValue(f"{name} has shape {tuple(array.shape)}, but {shape} is needed")
     xp = namespace(array)
     if xp.any(array < 0):
         least = float(xp.min(array))
-        raise ValueError(
+        raise InvalidValue(
             f"{name} has {int(xp.sum(array < 0))} negative values, the least {least:.3g}:"
             " factors are nonnegative"
         )
@@ -187,7 +148,7 @@ def number(
     enough = value > least if strict else value >= least
     if not (math.isfinite(value) and enough and (most is None or value <= most)):
         also = "" if most is None else f" and ≤ {most:g}"
-        raise ValueError(
+        raise InvalidValue(
             f"{name} is {x!r}, but a finite number {'>' if strict else '≥'} {least:g}{also} is"
             " needed"
         )
@@ -199,17 +160,17 @@ def count(name: str, x: object, least: int = 0, most: int | None = None, why: st
     if isinstance(x, bool) or not (
         isinstance(x, (int, np.integer)) or (isinstance(x, float) and x % 1 == 0)
     ):
-        raise TypeError(f"{name} is {x!r}, but a whole number is needed")
+        raise InvalidType(f"{name} is {x!r}, but a whole number is needed")
     if x < least or (most is not None and x > most):
         needed = f"≥ {least}" if most is None else f"from {least} to {most}{why}"
-        raise ValueError(f"{name} is {x}, but a whole number {needed} is needed")
+        raise InvalidValue(f"{name} is {x}, but a whole number {needed} is needed")
     return int(x)
 
 
 def function(name: str, value: Function) -> Function:
     """Return something to call, or None."""
     if value is not None and not callable(value):
-        raise TypeError(f"{name} is {value!r}, but a function or None is needed")
+        raise InvalidType(f"{name} is {value!r}, but a function or None is needed")
     return value
 
 
@@ -218,7 +179,7 @@ def choice(name: str, value: Any, choices: Iterable[Choice]) -> Choice:
     options = list(choices)
     if np.ndim(value) or value not in options:
         listed = ", ".join(map(repr, options))
-        raise ValueError(f"{name} is {value!r}, which is not known: choose one of {listed}")
+        raise InvalidValue(f"{name} is {value!r}, which is not known: choose one of {listed}")
     return options[options.index(value)]
 
 
@@ -229,7 +190,7 @@ def generator(random_state: RandomState) -> np.random.Generator:
             return np.random.default_rng(random_state.randint(2**31, size=4))
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
-        raise TypeError(
+        raise InvalidType(
             f"random_state is {random_state!r}, but None, a whole number ≥ 0, a RandomState or a"
             " Generator is needed"
         ) from None

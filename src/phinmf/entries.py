@@ -102,12 +102,18 @@ def checked(stored: Mapping[str, Array], table: Table, **sizes: int) -> dict[str
     return values
 
 
+def check_rows(W: Array | None, Phi: Array) -> None:
+    """Raise unless W (P, K) has a row for each atom of Φ (M, M), or for each pair of atoms."""
+    if W is not None and len(Phi) not in (len(W), 2 * len(W)):
+        raise ValueError(f"its W has {len(W)} rows, but {len(Phi)} atoms need as many, or half")
+
+
 def packed(values: Mapping[str, Any], table: Table) -> dict[str, Array]:
-    """Return the arrays of a file from the values of a table; None is left out."""
+    """Return the arrays of a file from the values of a table, but for None and empty arrays."""
     parts = {}
     for name, entry in table.items():
         value = values[name]
-        if value is not None:
+        if value is not None and 0 not in np.shape(value):
             parts[name] = np.asarray(arrays.to_numpy(value), TYPES.get(entry.type))
     return parts
 
@@ -126,15 +132,15 @@ def in_json(value: Any, kinds: Kinds) -> Any:
     """Return a value for JSON, or raise a TypeError."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
-        return value.item()
+    if isinstance(value, (np.generic, np.ndarray)):
+        return in_json(value.tolist(), kinds)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if kinds.get(type(value).__name__) is type(value):
         names = [field.name for field in dataclasses.fields(value)]
         fields = {name: in_json(getattr(value, name), kinds) for name in names}
         return {"type": type(value).__name__, "fields": fields}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, set)):
         return [in_json(v, kinds) for v in value]
     if isinstance(value, dict):
         return {"dict": {str(k): in_json(v, kinds) for k, v in value.items()}}

@@ -1,20 +1,33 @@
-"""Which errors are for the user, and what is said about the others.
+"""Errors of the user, and what is said about all others.
 
-Rule: an error that phinmf raises itself, with ``raise``, is for the user, and so are those of the
-system (no such file, a full disk, no memory left). Every other error is a fault of phinmf: its
-traceback goes to a log, and the user gets an apology that names it.
+What phinmf checks raises a `UserError`; its message is one sentence that says what to do. The
+command line and the studio print this sentence, and what the system says (no such file, a full
+disk, no memory left). Every other error is a fault of phinmf: its traceback goes to a log, and the
+user gets an apology that names the log.
 """
 
 from __future__ import annotations
 
-import dis
 import os
 import time
 import traceback
 from pathlib import Path
-from types import TracebackType
 
-USUAL = (ValueError, TypeError, RuntimeError, ImportError)  #: what phinmf raises for users
+
+class UserError(Exception):
+    """What the user passed cannot be used, as the message says."""
+
+
+class InvalidValue(UserError, ValueError):
+    """An argument, or the contents of a file, cannot have this value."""
+
+
+class InvalidType(UserError, TypeError):
+    """An argument cannot be of this type."""
+
+
+class PackageError(UserError, ImportError):
+    """A package is not installed, or has another version than it needs."""
 
 
 def sentence(error: BaseException) -> str:
@@ -26,26 +39,8 @@ def sentence(error: BaseException) -> str:
 
 
 def is_for_user(error: BaseException) -> bool:
-    """Whether an error is about what the user asked for, or about the machine."""
-    if isinstance(error, (OSError, MemoryError)):
-        return True
-    return isinstance(error, USUAL) and raised_by_phinmf(error.__traceback__)
-
-
-def raised_by_phinmf(trace: TracebackType | None) -> bool:
-    """Whether the last step of a traceback is a ``raise`` in the code of phinmf.
-
-    In CPython the instruction at that step tells; it is another one where Python itself raises.
-    """
-    if trace is None:
-        return True  # it was made to be shown, and never raised
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    frame = trace.tb_frame
-    if str(frame.f_globals.get("__name__", "")).partition(".")[0] != "phinmf":
-        return False
-    steps = dis.get_instructions(frame.f_code)
-    return any(step.offset == trace.tb_lasti and step.opname == "RAISE_VARARGS" for step in steps)
+    """Whether an error is about what the user passed, or about the machine."""
+    return isinstance(error, (UserError, OSError, MemoryError))
 
 
 def explained(error: BaseException) -> str:

@@ -27,6 +27,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from phinmf._types import Array
+from phinmf.errors import InvalidType, InvalidValue
 
 VERSION = 2  #: of the format
 
@@ -43,28 +44,23 @@ def write(
     kind: str,
     header: Mapping[str, Any],
     arrays: Mapping[str, Array],
-    keep_previous: bool = False,
 ) -> None:
-    """Write a file of a kind such as ``"result"``.
-
-    If the previous file is kept, it is renamed to `previous` before the new one gets its name.
-    """
-    check_place(path, kind, keep_previous)
-    path = target(Path(path))
+    """Write a file of a kind such as ``"result"``."""
+    check_place(path, kind)
+    path = Path(os.path.realpath(path))
     versions = {"python": platform.python_version(), "numpy": np.__version__}
     own = {"format": "phinmf", "kind": kind, "version": VERSION, "versions": versions}
-    text = json.dumps(own | dict(header))
+    members: dict[str, Any] = {"header": np.array(json.dumps(own | dict(header))), **arrays}
+    if any(np.asarray(member).dtype.hasobject for member in members.values()):
+        raise ValueError("an array of objects would be pickled, and is not stored")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.phinmf")
     try:
         with new_file(temporary, path) as file:
-            with suppress(FileNotFoundError):  # there is none yet, or another process moves it
+            with suppress(FileNotFoundError):  # there is none yet
                 shutil.copymode(path, temporary)
-            pack(file, {"header": np.array(text), **arrays})
+            np.savez(file, **members)
             file.flush()
             os.fsync(file.fileno())
-        if keep_previous:
-            with suppress(FileNotFoundError):
-                os.replace(path, previous(path))
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -80,35 +76,20 @@ def new_file(temporary: Path, path: Path) -> BinaryIO:
         ) from None
 
 
-def pack(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
-    """Write an .npz file without pickle: np.savez can refuse it only from NumPy 2.2 on."""
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
-
-
-def check_place(path: str | os.PathLike[str], kind: str, keep_previous: bool = False) -> None:
-    """Raise unless a file of this kind can be written to a path, and may be.
-
-    A damaged file may be replaced if the previous one beside it, which is kept, is of this kind.
-    """
+def check_place(path: str | os.PathLike[str], kind: str) -> None:
+    """Raise unless a file of this kind can be written to a path, and may be."""
     path = named(path)
     if not path.name or "\0" in str(path):
-        raise ValueError(f"{str(path)!r} is not a file: name one to write to")
-    if path.is_symlink() and not (path.exists() or previous(path).exists()):
-        raise ValueError(f"{path} is a link to a file that does not exist: name the file itself")
+        raise InvalidValue(f"{str(path)!r} is not a file: name one to write to")
+    if path.is_symlink() and not path.exists():
+        raise InvalidValue(f"{path} is a link to a file that does not exist: name the file itself")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written because its folder does not exist")
-    if keep_previous and kind_of(previous(path)) == kind and path.is_file():
-        return
-    for file in (path, previous(path)) if keep_previous else (path,):
-        empty = file.is_file() and file.stat().st_size == 0
-        if file.exists() and not empty and kind_of(file) != kind:
-            raise ValueError(
-                f"{file} exists and is not a {kind} of phinmf: name another file, or remove this"
-                " one"
-            )
+    empty = path.is_file() and path.stat().st_size == 0
+    if path.exists() and not empty and kind_of(path) != kind:
+        raise InvalidValue(
+            f"{path} exists and is not a {kind} of phinmf: name another file, or remove this one"
+        )
 
 
 def kind_of(path: Path) -> str | None:
@@ -127,18 +108,8 @@ def kind_of(path: Path) -> str | None:
 def named(path: Any, what: str = "file") -> Path:
     """Return a path, or raise if the value is none."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"the path is {path!r}, but the name of a {what} is needed")
+        raise InvalidType(f"the path is {path!r}, but the name of a {what} is needed")
     return Path(path)
-
-
-def target(path: Path) -> Path:
-    """Return the file that a link leads to, or the path itself."""
-    return Path(os.path.realpath(path)) if path.is_symlink() else path
-
-
-def previous(path: str | os.PathLike[str]) -> Path:
-    """Path of the previous version of a file, beside the target of a link."""
-    return Path(f"{target(Path(path))}.previous")
 
 
 def read(path: str | os.PathLike[str], kind: str) -> Stored:
@@ -147,7 +118,7 @@ def read(path: str | os.PathLike[str], kind: str) -> Stored:
     if not path.exists():
         raise FileNotFoundError(f"{str(path)!r} does not exist")
     if not path.is_file():
-        raise ValueError(f"{path} is not a file, but a {kind} of phinmf is needed")
+        raise InvalidValue(f"{path} is not a file, but a {kind} of phinmf is needed")
     damaged = "is damaged or not a file of phinmf"
     with open(path, "rb") as file:
         with refusing(path, damaged, Exception):
@@ -170,7 +141,7 @@ def refusing(path: str | os.PathLike[str], what: str, *errors: type[Exception]) 
         raise
     except errors as error:
         why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{path} {what}: {shortened(why)}") from error
+        raise InvalidValue(f"{path} {what}: {shortened(why)}") from error
 
 
 def usable(path: str | os.PathLike[str], kind: str) -> Any:
@@ -204,12 +175,12 @@ def check_header(path: Path, header: Mapping[str, Any], kind: str) -> None:
     if version != VERSION:
         newer = isinstance(version, int) and version > VERSION
         advice = "update phinmf" if newer else "make it again, or use the phinmf that wrote it"
-        raise ValueError(
+        raise InvalidValue(
             f"{path} has format version {shown(version)}, but this phinmf reads version {VERSION}:"
             f" {advice}"
         )
     if header.get("kind") != kind:
-        raise ValueError(
+        raise InvalidValue(
             f"{path} is a {shortened(str(header.get('kind')))} of phinmf, but a {kind} is needed"
         )
 

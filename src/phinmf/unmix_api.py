@@ -1,27 +1,34 @@
-"""`unmix`: take a recording in memory apart."""
+"""`unmix`: take a recording in memory apart; `Unmixing`: look at the result, hear it, save it."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import arrays, checks
-from phinmf._types import Components, Device, RandomState
-from phinmf.audio.frames import whole_signal
-from phinmf.audio.sources import ArraySource
+from phinmf import arrays, checks, storage
+from phinmf._types import Array, Components, Device, RandomState
+from phinmf.audio import ArraySource
+from phinmf.audio.frames import to_frames, whole_signal
+from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
 from phinmf.inits import InitName
-from phinmf.result import Callback
+from phinmf.linalg.manifold import dct
+from phinmf.result import Callback, History
 from phinmf.solvers import Solver, SolverName
-from phinmf.unmixed import Unmixing, columns
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.model import UnmixModel, model_for
-from phinmf.unmixing.options import UnmixOptions
+from phinmf.unmixing.options import Output, UnmixOptions
 from phinmf.unmixing.progress import Lines, no_progress
 from phinmf.unmixing.separate import ArraySink, separate
 from phinmf.warn import say
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def unmix(
@@ -31,9 +38,11 @@ def unmix(
     *,
     window: str | float = UnmixOptions.window,
     sparsity: float = UnmixOptions.sparsity,
+    floor: float = UnmixOptions.floor,
+    pairs: bool = UnmixOptions.pairs,
     n_atoms: int | float | None = UnmixOptions.n_atoms,
     solver: SolverName | Solver | None = UnmixOptions.solver,
-    init: InitName = UnmixOptions.init,
+    init: InitName | None = UnmixOptions.init,
     seed: RandomState = UnmixOptions.seed,
     max_time: float | None = UnmixOptions.max_time,
     learn_on: int | None = UnmixOptions.learn_on,
@@ -53,21 +62,28 @@ def unmix(
     sample_rate : int
         Samples per second.
     n_components : int or "auto", optional
-        Number of components, by default 8; "auto" counts them first, in the DCT. If a model is
-        given, it is that of the model, and another number is refused.
+        Number of components, by default 24, fewer of a short recording; "auto" counts them first,
+        in the DCT. If a model is given, it is that of the model, and another number is refused.
     window : str or int
-        Length of a frame: "40ms", "0.04s", or a number of samples. The nearest even number of
+        Length of a frame: "93ms", "0.093s", or a number of samples. The nearest even number of
         samples is taken.
     sparsity : float
         Weight of the penalty on activations: how strongly each moment is explained by few
         components. 0 is no penalty.
+    floor : float
+        Power that is part of the model, relative to the mean power of the frames: what is 30 dB
+        below it, by default, hardly counts.
+    pairs : bool
+        Whether two atoms share their power, as the cosine and the sine of a frequency do.
     n_atoms : int, float or None
-        Number of atoms of the start that are learned, the strongest, or the share of the energy
-        that they must hold; the others stay as they are. None learns all, which takes longer.
+        If the transform is learned: number of atoms of the start that are learned, the strongest,
+        or the share of the energy that they must hold; the others stay as they are. None learns
+        all, which takes longer.
     solver : {"lbfgs", "quasi-newton", "projected-gradient", "jacobi"}, Solver or None
-        How the transform is learned, as in `tl_nmf`; None keeps the transform: plain NMF in it.
-    init : {"dct", "random", "klt", "jd"}
-        Transform that learning starts from.
+        How the transform is learned, as in `tl_nmf`; None, the default, keeps it: plain NMF in it.
+        A learned one shows what a recording is made of, but takes music apart no better.
+    init : {"dft", "dct", "random", "klt", "jd"}, optional
+        The transform, or where learning it starts: by default "dft", of single atoms "dct".
     seed : int, RandomState, Generator or None
         Random seed; the same number gives the same result.
     max_time : float, optional
@@ -78,7 +94,7 @@ def unmix(
     n_threads : int, optional
         Number of threads; by default all processors.
     device : str or torch.device, optional
-        Where to learn: "cuda" for a GPU.
+        Where to compute the fits: "cuda" for a GPU.
     model : UnmixModel or path, optional
         The ``model`` of an earlier unmixing, or a file that holds one: nothing is learned, its
         components are found in this recording.
@@ -104,12 +120,14 @@ def unmix(
     >>> again.components.shape
     (3, 144000)
     """
-    signal = whole_signal("y", arrays.to_numpy(y) if arrays.is_tensor(y) else y)
+    signal = whole_signal(arrays.to_numpy(y) if arrays.is_tensor(y) else y)
     rate = checks.count("sample_rate", sample_rate, 1, 2**31 - 1)
     options = UnmixOptions(
-        n_components=UnmixOptions.n_components if n_components is None else n_components,
+        n_components=n_components,
         window=window,
         sparsity=sparsity,
+        floor=floor,
+        pairs=pairs,
         n_atoms=n_atoms,
         solver=solver,
         init=init,
@@ -121,7 +139,7 @@ def unmix(
     )
     saved = None if model is None else model_for(model, rate)
     if saved is not None and n_components not in (None, AUTO, saved.K):
-        raise ValueError(
+        raise InvalidValue(
             f"n_components is {n_components}, but the model has {saved.K} components: leave"
             " n_components out, or leave model out to learn others"
         )
@@ -136,6 +154,177 @@ def unmix(
         components=components[order],
         mixture=signal,
         sample_rate=rate,
-        model=learned.in_order(order),
+        model=replace(learned, W=learned.W[:, order]),
         H=H[order],
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unmixing:
+    """A recording and its components, which add up to it.
+
+    Attributes
+    ----------
+    components : array of shape (K, n) or (K, n, channels)
+        The components, the strongest first.
+    mixture : array of shape (n,) or (n, channels)
+        The recording.
+    sample_rate : int
+        Samples per second.
+    model : UnmixModel
+        What was learned; it can be saved, and used on another recording.
+    H : array of shape (K, N)
+        Activations.
+    """
+
+    components: Array
+    mixture: Array
+    sample_rate: int
+    model: UnmixModel
+    H: Array
+
+    @property
+    def Phi(self) -> Array:
+        """The transform, learned or not; its rows are the atoms."""
+        return self.model.Phi
+
+    @property
+    def W(self) -> Array:
+        """Patterns of the components over the atoms, or over pairs of them."""
+        return self.model.W
+
+    @property
+    def history(self) -> History:
+        """How it was learned, one row for each outer iteration."""
+        return self.model.history
+
+    @property
+    def exact(self) -> bool:
+        """Whether the components add up to the mixture bit for bit."""
+        return np.array_equal(self.components.sum(axis=0), self.mixture)
+
+    @property
+    def null_db(self) -> float:
+        """Level of mixture minus components, relative to the mixture; -inf: no difference."""
+        from phinmf.unmixing.null_test import level
+
+        rest = np.square(self.components.sum(axis=0) - self.mixture).sum()
+        return level(float(rest), float(np.square(self.mixture).sum()))
+
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        subtype: str | None = None,
+        gain: float = 0.0,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write a file for each component, the model and a page to listen to into a new folder.
+
+        Parameters
+        ----------
+        folder : path
+            The folder; it must not exist yet.
+        format : str, optional
+            Format of the files, such as "WAV" (the default), "FLAC" or "MP3".
+        subtype : str, optional
+            Type of the samples, such as "PCM_16", "PCM_24" or "FLOAT" (the default for WAV).
+        gain : float
+            Decibels, the same for all components.
+        overwrite : bool
+            Replace a folder that was written before, if it holds nothing else and its files were
+            not changed since.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
+        from phinmf.report.folder import write_report
+        from phinmf.unmixing.folder import read_folder, write_folder
+        from phinmf.unmixing.placing import new_folder
+
+        output = Output(storage.named(folder, "folder"), format, subtype, gain)
+        source = ArraySource(columns(self.mixture), self.sample_rate)
+        with new_folder(output.folder, overwrite) as new:
+            write_folder(new, source, self.model, output)
+            write_report(read_folder(new))
+        return output.folder
+
+    def plot_atoms(self, n: int = 6) -> Figure:
+        """Draw the atoms that carry the most energy, each beside its spectrum.
+
+        Parameters
+        ----------
+        n : int
+            Number of atoms.
+
+        Returns
+        -------
+        matplotlib Figure
+            The strongest atom first.
+        """
+        from phinmf.analysis import strongest_atoms
+        from phinmf.report import plots
+
+        frames = to_frames(self.mixture, self.model.M)
+        pairs = len(self.W) < len(self.Phi)
+        atoms = strongest_atoms(self.Phi, frames, n, pairs=pairs)
+        return plots.atoms(atoms, self.sample_rate, pairs=pairs)
+
+    def plot_activations(self) -> Figure:
+        """Draw how loud each component is over time.
+
+        Returns
+        -------
+        matplotlib Figure
+            One row for each component.
+        """
+        from phinmf.report import plots
+
+        return plots.activations(self.H, 2 * self.sample_rate / self.model.M)
+
+    def plot_energy(self) -> Figure:
+        """Draw how few atoms carry the energy.
+
+        Returns
+        -------
+        matplotlib Figure
+            The share of the energy in the strongest atoms, of this transform and of the DCT.
+        """
+        from phinmf.analysis import energy_curve
+        from phinmf.report import plots
+
+        M = self.model.M
+        frames = to_frames(self.mixture, M)
+        return plots.energy(energy_curve(self.Phi, frames), energy_curve(dct(M), frames))
+
+    def plot_cost(self) -> Figure:
+        """Draw the best objective so far, in percent of the last, against seconds of learning.
+
+        Returns
+        -------
+        matplotlib Figure
+            A curve that never rises.
+        """
+        from phinmf.report import plots
+
+        return plots.cost(self.history)
+
+    def _repr_html_(self) -> str:
+        """Return the player of the page, for a notebook."""
+        from phinmf.report.folder import report_of_arrays
+        from phinmf.report.page import fragment
+
+        return fragment(report_of_arrays(self.components, self.model))
+
+    def __repr__(self) -> str:
+        K, n = self.components.shape[:2]
+        how = "bit for bit" if self.exact else f"to {self.null_db:.0f} dB"
+        return f"<Unmixing: {K} components of {n / self.sample_rate:.1f} s, which add up {how}>"
+
+
+def columns(signal: Array) -> Array:
+    """Return a signal as (n, channels) in double precision."""
+    return signal.reshape(len(signal), -1).astype(np.float64)

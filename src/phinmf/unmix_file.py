@@ -8,17 +8,19 @@ from pathlib import Path
 
 from phinmf.arrays.precision import torch_device
 from phinmf.audio.files import Excerpt
+from phinmf.errors import InvalidValue
+from phinmf.fit.automatic import AUTO
+from phinmf.fit.problem import check_length
 from phinmf.report.folder import write_report
 from phinmf.result import Callback
-from phinmf.unmixing import groups as groupings
-from phinmf.unmixing.folder import Origin, component_files, format_of, read_folder, write_folder
-from phinmf.unmixing.groups import Grouping
-from phinmf.unmixing.learn import learn
+from phinmf.unmixing.folder import component_files, format_of, read_folder, write_folder
+from phinmf.unmixing.groups import Grouping, group_names, regroup
+from phinmf.unmixing.learn import fitting, learn
+from phinmf.unmixing.listing import FolderRecord
 from phinmf.unmixing.model import model_for
-from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.options import Output, UnmixOptions, window_length
 from phinmf.unmixing.placing import check_free, new_folder
 from phinmf.unmixing.progress import PAGE, Progress, no_progress
-from phinmf.unmixing.record import FolderRecord
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Request:
     model: Path | None = None  #: a model that is used instead of learning one
     groups: Grouping | None = None  #: groups of components that are written as well
     page: bool = True  #: whether a page is written
+    others: tuple[Path, ...] = ()  #: other recordings: a folder that holds one is not replaced
 
     @property
     def path(self) -> Path:
@@ -40,8 +43,8 @@ class Request:
     @property
     def inputs(self) -> tuple[Path, ...]:
         """Files that are read: a folder that holds one of them is not replaced."""
-        own = [self.path] if self.model is None else [self.path, self.model]
-        return (*self.output.keep, *own)
+        own = (self.path,) if self.model is None else (self.path, self.model)
+        return (*self.others, *own)
 
 
 def unmix_file(
@@ -52,39 +55,62 @@ def unmix_file(
     The callback gets a `State` after each outer iteration, and stops learning by returning True.
     """
     recording, output, options = request.recording, request.output, request.options
+    check_request(request)
     saved = None
     if request.model is not None:
         saved = model_for(request.model, recording.sample_rate)
-    check_request(request, options.likely_components if saved is None else saved.K)
     with new_folder(output.folder, output.overwrite, request.inputs) as new:
         start = time.perf_counter()
         model = learn(recording, options, callback, progress) if saved is None else saved
-        origin = Origin(
-            recording.sound.sample_format,
-            sound=recording.sound,
-            start=recording.first,
-            options=options.plain(),
-            model=None if request.model is None else request.model.name,
-            learning=time.perf_counter() - start,
-        )
         record = write_folder(
-            new, recording, model, output, origin, n_threads=options.n_threads, progress=progress
-        )
+            new, recording, model, output,
+            options=options.plain(),
+            model_file=None if request.model is None else request.model.name,
+            learning=time.perf_counter() - start,
+            n_threads=options.n_threads,
+            progress=progress,
+        )  # fmt: skip
         if request.groups is not None:
-            record = groupings.regroup(new, request.groups)
+            record = regroup(new, request.groups)
         if request.page:
             progress(PAGE, 0.0)
             record = write_report(read_folder(new))
     return record
 
 
-def check_request(request: Request, K: int) -> None:
-    """Raise, before any work is done, if K components cannot be written as is requested."""
+def check_request(request: Request) -> int:
+    """Return the number of components; raise, before any work is done, if it cannot be done."""
     recording, output, options = request.recording, request.output, request.options
     if request.model is None:
-        groupings.check_known(request.groups, options)
-    sample_format = format_of(output, recording, recording.sound.sample_format)
+        K = check_options(recording, options)
+    else:
+        K = model_for(request.model, recording.sample_rate).K
+    names: list[str] = []
+    if request.groups is not None:
+        if request.model is None and options.n_components == AUTO:
+            raise InvalidValue(
+                "n_components is 'auto', so that the components to group are not known yet: unmix"
+                " first, then group the components in the folder that is written"
+            )
+        names = group_names(request.groups, K)
     if options.device not in (None, "cpu"):
         torch_device(options.device)
-    component_files(output, K, sample_format, groupings.names(request.groups, K))
+    component_files(K, format_of(output, recording), names)
     check_free(output.folder, output.overwrite, request.inputs)
+    return K
+
+
+def check_options(recording: Excerpt, options: UnmixOptions) -> int:
+    """Return the number of components, or the usual one if they are to be counted.
+
+    Raise if it, the window or the number of atoms does not fit the recording.
+    """
+    rate, length = recording.sample_rate, recording.length
+    M = window_length(options.window, rate)
+    if length < M:
+        raise InvalidValue(
+            f"window is {options.window}, which is {M} samples, but the recording, or the chosen"
+            f" part of it, has {length} ({1000 * length / rate:.3g} ms): choose a shorter one"
+        )
+    check_length(options.n_atoms, M)
+    return fitting(options, length, rate).likely_components

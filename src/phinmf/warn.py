@@ -12,37 +12,25 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from types import FrameType
-from typing import Any
 
 #: Packages that call phinmf on behalf of the caller, or that run its threads.
 WRAPPERS = {"sklearn", "joblib", "concurrent", "threading", "contextlib"}
 
-
-@dataclass(frozen=True, eq=False)
-class Location:
-    """A line of code, and the globals of its module."""
-
-    filename: str
-    lineno: int
-    globals: dict[str, Any]
-
-
-_pinned: ContextVar[Location | None] = ContextVar("pinned", default=None)
+_pinned: ContextVar[FrameType | None] = ContextVar("pinned", default=None)
 _stops_early: ContextVar[bool] = ContextVar("stops_early", default=False)
 
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line that called phinmf."""
-    location = caller()
+    frame = caller()
     warnings.warn_explicit(
         message,
         category,
-        location.filename,
-        location.lineno,
-        module=location.globals.get("__name__"),
-        registry=location.globals.setdefault("__warningregistry__", {}),
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=frame.f_globals.get("__name__"),
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),
     )
 
 
@@ -50,7 +38,8 @@ def warn(message: str, category: type[Warning]) -> None:
 def pinned() -> Iterator[None]:
     """Let warnings from threads point at the line that called phinmf in this thread.
 
-    The threads must run in copies of this context (``contextvars.copy_context().run``).
+    The threads must run in copies of this context (``contextvars.copy_context().run``), while this
+    thread waits for them: its caller is still at the same line.
     """
     token = _pinned.set(caller())
     try:
@@ -78,18 +67,15 @@ def warns_of_early_stops() -> bool:
     return not _stops_early.get()
 
 
-def caller() -> Location:
-    """Return the nearest line outside phinmf and the packages that wrap it.
+def caller() -> FrameType:
+    """Return the nearest frame outside phinmf and the packages that wrap it.
 
-    If there is none on the stack of this thread, return the pinned line, or else the nearest line
+    If there is none on the stack of this thread, return the pinned one, or else the nearest frame
     outside phinmf.
     """
     frames = [frame for frame in stack() if package(frame) != "phinmf"]
     outside = next((frame for frame in frames if package(frame) not in WRAPPERS), None)
-    if outside is None and (location := _pinned.get()) is not None:
-        return location
-    frame = outside or (frames or list(stack()))[0]
-    return Location(frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
+    return outside or _pinned.get() or (frames or list(stack()))[0]
 
 
 def stack() -> Iterator[FrameType]:

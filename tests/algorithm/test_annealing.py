@@ -9,62 +9,49 @@ from phinmf import Anneal, Method, Status
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.schedule import SINGLE_SERVES, Schedule
 
-SHAPE = (1, 100, 5000)
 
-
-def schedule(anneal, floor, shape, max_iter, max_time):
-    options = Options(
-        method=Method(anneal=anneal), floor=floor, max_iter=max_iter, max_time=max_time, tol=0
-    )
-    return Schedule(options, shape, np.dtype(np.float64))
-
-
-def floors(s, n, seconds=0.0):
-    return [s.phase(t, seconds).floor for t in range(n)]
+def phases(n=1, anneal=None, floor=1e-8, shape=(1, 100, 5000), seconds=0.0, **limits):
+    """Phases of the first n outer iterations, each of which takes that many seconds."""
+    limits = {"max_iter": 1000} | limits
+    options = Options(method=Method(anneal=anneal or Anneal()), floor=floor, tol=0, **limits)
+    schedule = Schedule(options, shape, np.dtype(np.float64))
+    return [schedule.phase(t, t * seconds) for t in range(n)]
 
 
 def test_floors_fall_to_the_knee_and_then_to_the_target():
-    s = schedule(Anneal(length=50), 1e-10, SHAPE, 100, None)
-    falling = floors(s, 50)
+    first = phases(60, Anneal(length=50), floor=1e-10, max_iter=100)
+    falling = [phase.floor for phase in first[:50]]
     assert falling[0] == Anneal().start
     assert (np.diff(falling) < 0).all()
     assert Anneal().knee < falling[-1] < 10 * Anneal().knee
-    assert floors(s, 60)[50:] == [1e-10] * 10
-    phases = [s.phase(t, 0.0) for t in range(60)]
-    assert [p.final for p in phases] == [False] * 50 + [True] * 10
-    assert [p.stage.dtype.name for p in phases] == ["float32"] * 50 + ["float64"] * 10
-    assert all(p.high == (p.floor > Anneal().all_frames) for p in phases)
+    assert [phase.floor for phase in first[50:]] == [1e-10] * 10
+    assert [phase.final for phase in first] == [False] * 50 + [True] * 10
+    assert [phase.stage.dtype.name for phase in first] == ["float32"] * 50 + ["float64"] * 10
+    assert all(phase.high == (phase.floor > Anneal().all_frames) for phase in first)
+    for phase in phases(40, Anneal(knee=1e-16), floor=1e-18, max_iter=100):
+        assert (phase.stage.dtype == np.float32) == (phase.floor >= SINGLE_SERVES)
+    assert phases(floor=0.2)[0].final  # a high target is not annealed
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 10, 39])
 def test_a_short_run_compresses_the_schedule(max_iter):
-    s = schedule(Anneal(), 1e-8, SHAPE, max_iter, None)
-    last = s.phase(max_iter - 1, 0.0)
-    assert last.final or max_iter == 1
-    assert s.phase(0, 0.0).floor == Anneal().start
+    first = phases(max_iter, max_iter=max_iter)
+    assert first[0].floor == Anneal().start
+    assert first[-1].final or max_iter == 1
 
 
 def test_a_time_limit_compresses_the_schedule():
-    s = schedule(Anneal(), 1e-8, SHAPE, 1000, 10.0)
-    assert s.phase(0, 0.0).floor == Anneal().start
-    assert s.phase(1, 5.0).floor < s.phase(1, 2.0).floor < Anneal().start
-    assert s.phase(1, 7.01).final
+    slow, fast = (phases(2, max_time=10.0, seconds=s) for s in (5.0, 2.0))
+    assert slow[1].floor < fast[1].floor < slow[0].floor == Anneal().start
+    assert phases(2, max_time=10.0, seconds=7.01)[1].final
 
 
-def test_the_least_time_is_not_spent_on_all_frames():
-    """Without time for a second iteration, the first one sees the sample, as without a limit."""
+def test_early_iterations_learn_from_a_sample_of_many_frames():
+    """Also the first one of a run without time for a second."""
     for seconds in (0.0, 1e-9, 10.0, None):
-        assert schedule(Anneal(), 1e-8, SHAPE, 1000, seconds).phase(0, 1e-6).stage.n_frames == 300
-
-
-def test_small_recordings_are_not_sampled_and_high_targets_not_annealed():
-    sizes = {500: None, 700: 300}
-    for N, size in sizes.items():
-        assert schedule(Anneal(), 1e-8, (1, 100, N), 99, None).sample_size == size
-    assert schedule(Anneal(), 0.2, SHAPE, 99, None).phase(0, 0.0).final
-    exact = schedule(Anneal(knee=1e-16), 1e-18, SHAPE, 100, None)
-    for phase in (exact.phase(t, 0.0) for t in range(40)):
-        assert (phase.stage.dtype == np.float32) == (phase.floor >= SINGLE_SERVES)
+        assert phases(max_time=seconds)[0].stage.n_frames == 300
+    for N, n_frames in ((599, None), (600, 300)):
+        assert phases(shape=(1, 100, N))[0].stage.n_frames == n_frames
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", None, "quasi-newton", "projected-gradient", "jacobi"])
@@ -72,25 +59,6 @@ def test_lbfgs_and_plain_nmf_anneal_by_default(solver):
     floors = phinmf.tl_nmf(notes(), 2, solver=solver, max_iter=5, tol=0).history.floor
     assert floors[0] == (Anneal().start if solver in ("lbfgs", None) else 1e-8)
     assert floors[-1] == 1e-8
-
-
-def test_a_fixed_transform_with_the_same_schedule_parts_two_close_notes_as_well():
-    """One note, then the other, then both; a window of 40 ms does not resolve them."""
-    rng, t = np.random.default_rng(0), np.arange(15_000) / 5000
-    tones = [np.sin(2 * np.pi * f * t) + 0.5 * np.sin(4 * np.pi * f * t) for f in (440.0, 466.16)]
-    sources = np.array([(t < 1) | (t >= 2), t >= 1]) * tones
-    Y = phinmf.to_frames(sources.sum(axis=0) + 1e-3 * rng.standard_normal(len(t)), 200)
-
-    def sdr(**how):
-        r = phinmf.tl_nmf(Y, 2, sparsity=0, random_state=0, max_iter=60, tol=0, **how)
-        parts = np.array([phinmf.from_frames(part, len(t)) for part in r.separate(Y)])
-        errors = [np.square(sources - p).sum(axis=1) for p in (parts, parts[::-1])]
-        return max(np.mean(10 * np.log10(np.square(sources).sum(axis=1) / e)) for e in errors)
-
-    learned = sdr()
-    assert learned > 10
-    assert sdr(solver=None) > learned - 3
-    assert sdr(solver=None, method=Method(anneal=False)) < 6
 
 
 @pytest.mark.parametrize("init", ["dct", "random"])

@@ -16,18 +16,6 @@ HOW = {"sparsity": 5.0, "random_state": 0}
 ANNEALED = pytest.mark.parametrize("anneal", [True, False])
 
 
-def broken(update):
-    """Return an update that is right 29 times, then wrong by 20 percent in every other row."""
-    calls = []
-
-    def multiply(F, *rest):
-        calls.append(1)
-        F = update(F, *rest)
-        return F if len(calls) < 30 else F * (1 + 0.2 * (np.arange(len(F)) % 2))[:, None]
-
-    return multiply
-
-
 @ANNEALED
 def test_a_faulty_nmf_step_returns_the_start(monkeypatch, anneal):
     Y = notes(M=16, n=3000)
@@ -69,19 +57,18 @@ def test_nan_ends_the_run_at_the_last_good_iterate(monkeypatch, good, solver, en
 
 
 def test_an_objective_that_rises_ends_the_run(monkeypatch):
-    Y = notes(M=16, n=3000)
-    monkeypatch.setattr(readable_nmf, "multiply", broken(readable_nmf.multiply))
+    """The update is right 29 times, then wrong by 20 percent in every other row."""
+    update, calls = readable_nmf.multiply, []
+
+    def multiply(F, *rest):
+        calls.append(1)
+        wrong = 0.2 * (len(calls) >= 30) * (np.arange(len(F)) % 2)
+        return update(F, *rest) * (1 + wrong)[:, None]
+
+    monkeypatch.setattr(readable_nmf, "multiply", multiply)
+    how = HOW | {"solver": None, "method": Method(anneal=False), "engine": "array", "tol": 0}
     with pytest.warns(ConvergenceWarning, match="the objective rose"):
-        r = tl_nmf(
-            Y,
-            3,
-            solver=None,
-            method=Method(anneal=False),
-            max_iter=500,
-            tol=0,
-            engine="array",
-            **HOW,
-        )
+        r = tl_nmf(notes(M=16, n=3000), 3, max_iter=500, **how)
     assert r.status is Status.ROSE
     assert 1 < r.n_iter < 40
     assert r.objective < r.history.start
@@ -96,31 +83,21 @@ def test_rounding_is_not_taken_for_a_rise(solver, dtype):
     assert r.status in (Status.MAX_ITER, Status.LINE_SEARCH, Status.SMALL_DECREASE)
 
 
-def slowed(monkeypatch, owner, name, seconds):
-    whole = getattr(owner, name)
-
-    def slow(*args, **how):
-        time.sleep(seconds)
-        return whole(*args, **how)
-
-    monkeypatch.setattr(owner, name, slow)
-
-
-@pytest.mark.parametrize("where", ["nmf_pass", "evaluate"])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(ArrayEngine, "nmf_pass"), (phinmf.engines.array.ArrayObjective, "evaluate")],
+)
 @pytest.mark.parametrize("solver", ["lbfgs", "quasi-newton", "projected-gradient"])
-def test_max_time_ends_an_outer_iteration_of_many_slow_steps(monkeypatch, solver, where):
+def test_max_time_ends_an_outer_iteration_of_many_slow_steps(monkeypatch, solver, kind, name):
     """The time is checked after every step, not only after every outer iteration."""
-    Y = notes(M=16, n=3000)
-    tl_nmf(Y, 3, max_iter=1, tol=0, engine="array", **HOW)  # so that all modules are imported
-    owner = ArrayEngine if where == "nmf_pass" else phinmf.engines.array.ArrayObjective
-    slowed(monkeypatch, owner, where, 0.1)
-    how = HOW | {
-        "method": Method(n_iter_nmf=20, n_iter_transform=20, anneal=False),
-        "engine": "array",
-    }
+    Y, how = notes(M=16, n=3000), HOW | {"solver": solver, "engine": "array"}
+    tl_nmf(Y, 3, max_iter=1, tol=0, **how)  # so that all modules are imported
+    whole = getattr(kind, name)
+    monkeypatch.setattr(kind, name, lambda *args, **how: time.sleep(0.1) or whole(*args, **how))
+    method = Method(n_iter_nmf=20, n_iter_transform=20, anneal=False)
     clock = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        r = tl_nmf(Y, 3, solver=solver, max_time=0.3, **how)
+        r = tl_nmf(Y, 3, max_time=0.3, method=method, **how)
     assert r.status is Status.MAX_TIME
     assert r.n_iter == 1
     assert time.perf_counter() - clock < 1.8  # where all of it would take 2 s and more

@@ -30,24 +30,21 @@ def test_results_come_in_order_and_few_of_them_wait(n):
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_an_error_is_raised_when_its_item_is_due(n):
+    before = set(threading.enumerate())
     results = parallel_map(lambda i: 1 / i, [2, 1, 0, 1], n)
     assert [next(results), next(results)] == [0.5, 1.0]
     with pytest.raises(ZeroDivisionError):
         next(results)
-    assert alive() == []
+    assert not set(threading.enumerate()) - before
 
 
 def test_a_caller_that_leaves_leaves_no_threads_and_no_limit_of_blas():
     def blas():
         return [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
 
-    before = blas()
+    threads, before = set(threading.enumerate()), blas()
     results = parallel_map(lambda i: i, range(100), 3)
     next(results)
     results.close()
-    assert alive() == []
+    assert not set(threading.enumerate()) - threads
     assert blas() == before
-
-
-def alive():
-    return [thread for thread in threading.enumerate() if thread.name.startswith("phinmf")]

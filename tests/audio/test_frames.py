@@ -1,10 +1,18 @@
+"""Signals to frames and back: whole, in files, and as they arrive."""
+
+import itertools
+
 import numpy as np
 import pytest
+import soundfile
+from clusters import needs_dask
 from hypothesis import given
 from hypothesis import strategies as st
+from sound_files import RATE, tones, write
 
-from phinmf import from_frames, to_frames
-from phinmf.audio.frames import window
+import phinmf
+from phinmf import frames_from_files, from_frames, stream_frames, to_frames
+from phinmf.audio import frames
 
 
 @given(n=st.integers(1, 200), half=st.integers(1, 20), channels=st.integers(0, 3))
@@ -18,54 +26,122 @@ def test_round_trip(n, half, channels):
     assert np.abs(back - y).max() <= 1e-12 * np.abs(y).max()
     assert np.array_equal(y, before)
     assert Y.shape[-2:] == (2 * half, -(-n // half) + 1)
+    assert np.isclose((Y**2).sum(), (y**2).sum(), rtol=1e-12)
 
 
 def test_frames_are_contiguous_and_keep_the_dtype(rng):
+    assert to_frames(np.ones(1_191_735), 440).shape == (440, 5418)  # the paper's recording
     Y = to_frames(rng.standard_normal(100).astype(np.float32), 8)
     assert Y.dtype == np.float32
     assert Y.flags.f_contiguous
     assert from_frames(Y, 100).dtype == np.float32
 
 
-def test_the_paper_s_recording_gives_5418_frames():
-    assert to_frames(np.ones(1_191_735), 440).shape == (440, 5418)
+NOISE = np.random.default_rng(0).standard_normal((100, 2))
+COMPONENTS = np.stack([to_frames(NOISE, 8)] * 3)
+#: What is refused, and what the message names.
+REFUSED = [
+    (lambda: to_frames(np.ones(100), 7), "M is 7.*use 8"),
+    (lambda: to_frames(np.ones(10), 0), "M is 0"),
+    (lambda: to_frames(np.array([1.0, np.nan]), 8), "1 NaN or infinite"),
+    (lambda: from_frames(to_frames(np.ones(18), 8), 1000), "1000.*6 frames of 8 .* from 17 to 20"),
+    (lambda: from_frames(to_frames(NOISE, 8).swapaxes(-1, -2), 100), r"pass .*Y\.swapaxes"),
+    (lambda: from_frames(COMPONENTS, 100), r"\(3, 2, 8, 26\).* one component .*Result.to_sound"),
+    (lambda: stream_frames([NOISE], 63), "M is 63, but frames that overlap by half"),
+    (lambda: stream_frames([NOISE], 64, dtype=np.float16), "'float16'.*'float32', 'float64'"),
+    (lambda: list(stream_frames([NOISE, NOISE * np.nan], 64)), "piece 2 of the sound has 200 NaN"),
+    (lambda: list(stream_frames([NOISE[:, 0], NOISE], 64)), r"piece 2 .*\(100, 2\), but .*\(n,\)"),
+]
 
 
-def test_window_squares_sum_to_one():
-    w = window(440)
-    assert np.abs(w[:220] ** 2 + w[220:] ** 2 - 1).max() < 1e-15
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_what_is_no_signal_or_no_frames_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
-def test_frames_preserve_energy(rng):
-    y = rng.standard_normal(1000)
-    assert np.isclose((to_frames(y, 40) ** 2).sum(), (y**2).sum(), rtol=1e-13)
+def joined(pieces):
+    return np.concatenate(list(pieces), axis=-1)
 
 
-def test_bad_signals():
-    with pytest.raises(ValueError, match="M is 7.*use 8"):
-        to_frames(np.ones(100), 7)
-    with pytest.raises(ValueError, match="n ≥ 1"):
-        to_frames(np.ones(0), 8)
-    with pytest.raises(ValueError, match="M is 0"):
-        to_frames(np.ones(10), 0)
-    with pytest.raises(ValueError, match="1 NaN or infinite"):
-        to_frames(np.array([1.0, np.nan]), 8)
-    with pytest.raises(ValueError, match="length is 1000.*from 17 to 20 for 6 frames of 8"):
-        from_frames(to_frames(np.ones(18), 8), 1000)
+@pytest.mark.parametrize("channels", [None, 1, 2])
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 500])
+@pytest.mark.parametrize("size", [1, 7, 32, 64, 1000])
+def test_frames_of_pieces_are_those_of_the_whole(rng, channels, n, size):
+    y = rng.standard_normal(n if channels is None else (n, channels))
+    pieces = (y[i : i + size] for i in range(0, n, size))
+    assert np.array_equal(joined(stream_frames(pieces, 64, dtype="float64")), to_frames(y, 64))
 
 
-@pytest.mark.parametrize(("n", "M"), [(1000, 8), (1003, 16), (40, 32), (5000, 440)])
-@pytest.mark.parametrize("channels", [0, 2])
-def test_transposed_frames_get_advice(n, M, channels, rng):
-    y = rng.standard_normal((n, channels) if channels else n)
-    Y = to_frames(y, M)
-    how = r"Y\.swapaxes\(1, 2\)" if channels else r"Y\.T"
-    with pytest.raises(ValueError, match=f"frames of {M} samples are probably.* transpose, {how}$"):
-        from_frames(Y.swapaxes(-1, -2), n)
-    assert np.allclose(from_frames(Y, n), y)
+def test_frames_come_as_soon_as_their_samples_have_arrived(rng):
+    y = rng.standard_normal(320).astype(np.float32)
+    pieces = iter(y.reshape(10, 32))
+    stream = stream_frames(pieces, 64)
+    assert np.array_equal(next(stream), to_frames(y, 64)[:, :1])
+    assert len(list(pieces)) == 9
+    assert list(stream_frames([], 64)) == []
+    endless = stream_frames(itertools.repeat(y), 64)
+    assert sum(Y.shape[1] for Y in itertools.islice(endless, 100)) == 100 * 10
 
 
-def test_frames_of_components_get_advice(rng):
-    Y = to_frames(rng.standard_normal((100, 2)), 8)
-    with pytest.raises(ValueError, match=r"\(3, 2, 8, 26\).* one component .*Result.to_sound"):
-        from_frames(np.stack([Y] * 3), 100)
+@pytest.mark.full
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("chunk", [1, 7, 100])  # frames
+def test_frames_of_files_are_those_of_their_samples(tmp_path, monkeypatch, channels, dtype, chunk):
+    needs_dask()
+    monkeypatch.setattr(frames, "CHUNK", chunk * channels * 32 * np.dtype(dtype).itemsize)
+    lengths = [1, 15, 16, 17, 32, 250, 256]
+    paths = [write(tmp_path / f"{n}.wav", tones(n, channels, n), subtype="FLOAT") for n in lengths]
+    signals = [soundfile.read(path)[0].astype(dtype) for path in paths]
+    expected = joined(to_frames(y, 32) for y in signals)
+    Y = frames_from_files(paths, 32, dtype=dtype)
+    assert Y.dtype == dtype
+    assert Y.numblocks[-2] == 1
+    assert np.array_equal(Y.compute(scheduler="sync"), expected)
+    assert np.array_equal(joined(stream_frames(iter(paths), 32, dtype=dtype)), expected)
+    last = to_frames(signals[-1], 32)
+    alone = frames_from_files(paths[-1], 32, dtype=dtype)
+    assert np.array_equal(alone.compute(scheduler="sync"), last)
+    assert np.array_equal(joined(stream_frames(paths[-1], 32, dtype=dtype)), last)
+
+
+@pytest.mark.full
+def test_recordings_that_are_fitted_together(tmp_path):
+    needs_dask()
+    paths = [write(tmp_path / f"{i}.wav", tones(90_000, seed=i)) for i in range(2)]
+    Y = frames_from_files(paths, 64).rechunk((64, 500))
+    how = {"n_components": 3, "max_iter": 3, "tol": 0, "random_state": 0}
+    expected = phinmf.tl_nmf(Y.compute(scheduler="sync"), **how)
+    assert np.array_equal(phinmf.tl_nmf(Y, **how).Phi, expected.Phi)
+    assert np.array_equal(phinmf.TLNMF(**how).fit(Y.T).transform_matrix_, expected.Phi)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "framed", [frames_from_files, lambda *how, **also: list(stream_frames(*how, **also))]
+)
+def test_files_that_do_not_fit_together_are_refused(tmp_path, framed):
+    needs_dask()
+    good, fast = write(tmp_path / "good.wav"), write(tmp_path / "fast.wav", rate=9000)
+    wide = write(tmp_path / "wide.wav", tones(100, 2))
+    with pytest.raises(ValueError, match=f"fast.wav is .*9000 Hz.*good.wav is .*{RATE}.*convert"):
+        framed([good, fast], 32)
+    with pytest.raises(ValueError, match="wide.wav is .*stereo.*good.wav is .*mono.*convert"):
+        framed([good, wide], 32)
+    with pytest.raises(FileNotFoundError, match="nothing.wav does not exist"):
+        framed([tmp_path / "nothing.wav"], 32)
+    with pytest.raises(ValueError, match="dtype is 'int16'.*choose one of 'float32', 'float64'"):
+        framed(good, 32, dtype="int16")
+    with pytest.raises(ValueError, match="paths is empty"):
+        frames_from_files([], 32)
+
+
+@pytest.mark.full
+def test_a_file_that_changes_before_its_frames_are_read(tmp_path):
+    needs_dask()
+    path = write(tmp_path / "a.wav", tones(8000))
+    Y = frames_from_files(path, 64)
+    write(path, tones(4000))
+    with pytest.raises(ValueError, match=r"a\.wav was changed"):
+        Y.compute(scheduler="sync")

@@ -9,76 +9,25 @@ from tensor_problems import host, tensor, torch
 
 import phinmf
 from phinmf.algorithm.model import Model
-from phinmf.algorithm.nmf import flat_activations, nmf_step, normalise
-from phinmf.algorithm.options import DEFAULT_SPARSITY
-from phinmf.divergences import Penalty
-from phinmf.divergences.base import multiply
-from phinmf.divergences.penalty import difference, pull
+from phinmf.algorithm.nmf import nmf_step
+from phinmf.divergences import Divergence, Penalty
 from phinmf.engines import ENGINES
 from phinmf.engines.base import links_among, links_of
 
 DIVERGENCES = ["itakura-saito", "gaussian", "kullback-leibler", phinmf.Beta(0.5)]
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.7, 150.0])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", ["array", "array on tensors"])
-def test_the_numbers_are_those_of_the_steps(mu, dtype, name):
-    p, penalty = Problem(0, C=2, dtype=dtype, engine=name), Penalty(mu)
-    W = p.give(p.W)
-    total = mu * float(p.H.astype(float).sum(axis=1) @ p.W.astype(float).sum(axis=0))
-    assert Model(p.engine, penalty).penalty_of(W) == pytest.approx(total, rel=1e-14)
-    powers = p.engine.powers()
-    level = host(penalty.flat_level(powers)) * (p.M / p.K)
-    flat = host(flat_activations(powers, p.M, p.K, penalty))
-    assert np.array_equal(np.tile(level, (p.K, 1)), flat)
-    sums = p.engine.nmf_pass(W, penalty, p.eps, 1.0)
-    pressure = mu * sums.activation
-    by_hand, _ = normalise(multiply(W, sums.numerator, sums.denominator + pressure, 1.0))
-    p.engine.set_activations(p.give(p.H))
-    stepped = nmf_step(p.engine, W, penalty, p.eps, 1.0)
-    assert np.array_equal(host(stepped), host(by_hand))
-
-
-def test_a_penalty_checks_itself():
-    assert repr(Penalty(np.float32(0.5))) == "Penalty(sparsity=0.5, smoothness=0.0)"
-    for bad in (-1, np.nan, np.inf, "much", None):
-        with pytest.raises(ValueError, match="sparsity is .*, but a finite number ≥ 0 is needed"):
-            Penalty(bad)
-        with pytest.raises(ValueError, match="smoothness is .*, but a finite number ≥ 0 is needed"):
-            Penalty(1.0, bad)
-
-
 def roughness(H, links):
-    """Σ d(h_{n-1} | h_n), straight from its definition."""
-    total = 0.0
-    for n in np.flatnonzero(links):
-        ratio = H[:, n - 1] / H[:, n]
-        total += (ratio - np.log(ratio) - 1).sum()
-    return total
+    """Σ d(h_{n-1} | h_n), straight from its definition, over linked frames that are not zero."""
+    before, after = H[:, :-1], H[:, 1:]
+    linked = (before > 0) & (after > 0) & links[1:]
+    ratio = before[linked] / after[linked]
+    return (ratio - np.log(ratio) - 1).sum()
 
 
 def engine(name, Y, divergence="itakura-saito", **how):
     measure = phinmf.divergences.DIVERGENCES.get(divergence, divergence)
     return ENGINES[name](Y, measure, **how)
-
-
-def test_a_pull_is_the_derivative_times_the_activation(rng):
-    """h ∂/∂h of the penalty is the pull on the denominator minus that on the numerator."""
-    H, links = rng.random((3, 9)) + 0.1, np.array([0, 1, 1, 0, 1, 1, 1, 0, 0], bool)
-    before, after = H.copy(), H.copy()
-    before[:, 1:] = np.where(links[1:], H[:, :-1], H[:, 1:])
-    after[:, :-1] = np.where(links[1:], H[:, 1:], H[:, :-1])
-    neighbours = pull(H, before, after, np.ones(9))
-    step = 1e-6
-    for k, n in np.ndindex(H.shape):
-        up, down = H.copy(), H.copy()
-        up[k, n] += step
-        down[k, n] -= step
-        slope = (roughness(up, links) - roughness(down, links)) / (2 * step)
-        expected = (neighbours.denominator - neighbours.numerator)[k, n]
-        assert H[k, n] * slope == pytest.approx(expected, rel=1e-6, abs=1e-7)
-    assert difference(H[:, 1:], H[:, :-1], links[1:]).sum() == pytest.approx(roughness(H, links))
 
 
 def test_the_update_is_the_root_of_fevotte(rng):
@@ -105,8 +54,8 @@ def test_the_update_is_the_root_of_fevotte(rng):
     C=st.integers(1, 2),
     divergence=st.sampled_from(DIVERGENCES),
     gamma=st.sampled_from([0.5, 0.8, 1.0]),
-    smoothness=st.sampled_from([1e-3, 1.0, 300.0]),
-    mu=st.sampled_from([0.0, 5.0]),
+    smoothness=st.sampled_from([0.0, 1e-3, 1.0, 300.0]),
+    mu=st.sampled_from([0.0, 5.0, 1e4]),
     name=st.sampled_from(["array", "compiled", "tensors"] if torch else ["array", "compiled"]),
 )
 def test_nmf_steps_never_raise_the_objective(seed, N, C, divergence, gamma, smoothness, mu, name):
@@ -122,25 +71,19 @@ def test_nmf_steps_never_raise_the_objective(seed, N, C, divergence, gamma, smoo
     frames = engine(kind, give(Y), divergence, weights=weights, links=links)
     H = rng.exponential(size=(3, N)) * (rng.random((3, N)) > 0.1)
     frames.set_activations(give(H))
-    W = give(rng.dirichlet(np.ones(5), 3).T)
+    W = rng.dirichlet(np.ones(5), 3).T
+    W[:, 0] *= rng.random() > 0.2
+    W = give(W)
     model = Model(frames, Penalty(mu, smoothness))
-    before = model.cost(W, 1e-3)
+    before = sum(model.costs(W, 1e-3))
     for _ in range(6):
         W = nmf_step(frames, W, model.penalty, 1e-3, gamma)
-        after = model.cost(W, 1e-3)
+        after = sum(model.costs(W, 1e-3))
         assert after <= before + 1e-10 * (abs(before) + Y.size)
         before = after
     H = host(frames.activations())
-    expected = roughness_without_zeros(H, links_of(weights, links))
+    expected = roughness(H, links_of(weights, links))
     assert frames.roughness() == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-def roughness_without_zeros(H, links):
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = H[:, :-1] / H[:, 1:]
-        costs = ratio - np.log(ratio) - 1
-    linked = (H[:, 1:] > 0) & (H[:, :-1] > 0) & links[1:]
-    return costs[linked].sum()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -216,25 +159,16 @@ def test_new_frames_are_smooth_too():
         again = phinmf.TLNMF(3, **how).fit(X).transform(X)
         links = np.arange(len(X)) > 0
         assert roughness(H.T, links) < roughness(again.T, links) / 2
-        total = model.reconstruction_err_ + DEFAULT_SPARSITY * H.sum() / model.scale_**2
+        total = model.reconstruction_err_ + Divergence.default_sparsity * H.sum() / model.scale_**2
         total += 50.0 * roughness(H.T, links)
         assert model.objective_ == pytest.approx(total, rel=1e-6)
 
 
-def test_what_cannot_be_served_is_said():
-    Y = notes()
-    with pytest.raises(ValueError, match="smoothness is 2, but the updates of Beta"):
-        phinmf.tl_nmf(Y, 2, smoothness=2.0, divergence="euclidean")
-    with pytest.raises(ValueError, match="smoothness is -1, but a finite number ≥ 0"):
-        phinmf.tl_nmf(Y, 2, smoothness=-1)
-
-
-def test_a_run_is_resumed_with_the_same_bits(tmp_path):
-    how = {"smoothness": 5.0, "max_iter": 20, "random_state": 0, "tol": 0}
-    file = phinmf.Checkpoint(tmp_path / "run.npz", every=0, resume=True)
-    whole = phinmf.tl_nmf(notes(), 2, **how)
-    phinmf.tl_nmf(notes(), 2, checkpoint=file, callback=lambda s: s.iteration == 12, **how)
-    again = phinmf.tl_nmf(notes(), 2, checkpoint=file, **how)
-    assert np.array_equal(again.H, whole.H)
-    with pytest.raises(ValueError, match="smoothness is 5.0, here it is 6.0"):
-        phinmf.tl_nmf(notes(), 2, checkpoint=file, **how | {"smoothness": 6.0})
+@pytest.mark.parametrize("engine", ["array", "compiled"])
+def test_smooth_activations_of_frames_that_grow_a_thousandfold_stay_finite(engine):
+    """Tiny activations beside loud ones must not leave the range of single precision."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 40)) * np.geomspace(1e-3, 1, 4000)[:, None]
+    model = phinmf.TLNMF(3, smoothness=20, max_iter=4, tol=0, random_state=0, engine=engine)
+    single = model.fit(X.astype(np.float32)).objective_
+    assert single == pytest.approx(model.fit(X).objective_, rel=0.01)

@@ -1,11 +1,16 @@
 import pytest
-from browser import PLAYER, chromium
-from reports import example_report
+from browser import chromium
 from sound_files import tones, write
 from studio_page import show_untouched, studio
 
-from phinmf import report as reports
 from phinmf.cli import main
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder, in which commands run."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")
@@ -14,32 +19,13 @@ def browser():
         yield started
 
 
-@pytest.fixture(scope="module")
-def report():
-    return example_report()
-
-
-@pytest.fixture(scope="module")
-def file(report, tmp_path_factory):
-    return reports.write(report, tmp_path_factory.mktemp("report") / "report.html")
-
-
-@pytest.fixture
-def page(browser, file):
-    """The page, just opened, its sound decoded."""
-    browser.look(1200, 900)
-    browser.open(file)
-    assert browser.resolved(f"{PLAYER}.ready") is True
-    return browser
-
-
 @pytest.fixture(scope="session")
 def unmixed(tmp_path_factory):
     """Four seconds in stereo, and the folders of 6 and of 32 components that unmix wrote."""
     folder = tmp_path_factory.mktemp("unmixed")
     song = write(folder / "song.wav", tones(32_000, 2))
     for name, number in (("few", 6), ("many", 32)):
-        quick = ["--window", "64", "--fixed-transform", "--no-report", "--quiet"]
+        quick = ["--window", "64", "--fixed", "--no-report", "--quiet"]
         assert main(["unmix", str(song), "-o", str(folder / name), "-k", str(number), *quick]) == 0
     return folder
 

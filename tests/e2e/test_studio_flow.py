@@ -94,7 +94,7 @@ def test_from_the_drop_to_what_is_taken_away(flow, browser, home, recording, dow
     page = browser
 
     # the preview is heard while the whole recording is being unmixed
-    preview = process.take(home / "long song" / "preview")
+    preview = process.version(home / "long song" / "preview")
     assert page.js(f"{STUDIO}.state.shown") == preview["folder"]
     assert preview["kind"] == "preview"
     assert preview["length"] == 30 * RATE
@@ -110,13 +110,13 @@ def test_from_the_drop_to_what_is_taken_away(flow, browser, home, recording, dow
     # groups that are made meanwhile are carried over to the whole
     page.press(DOWN + DOWN + "x" + DOWN + "x" + "g" + "drums" + ENTER)
     until_saved(page)
-    state = process.until_idle(n_takes=2)
-    page.until("document.querySelector('[data-notice=whole]')")
-    page.click("[data-notice=whole] [data-action=accept]")
+    state = process.until_idle(n_versions=2)
+    page.until("document.querySelector('[data-notice=ready]')")
+    page.click("[data-notice=ready] [data-action=accept]")
     whole = home / "long song" / "whole"
     page.until(f"{STUDIO}.state.shown === {json.dumps(str(whole))}")
     (one,) = state["recordings"]
-    assert [take["kind"] for take in one["takes"]] == ["preview", "whole"]
+    assert [version["kind"] for version in one["versions"]] == ["preview", "whole"]
     carried = groups(page)
     assert list(carried) == ["drums"]
 
@@ -151,7 +151,7 @@ def test_from_the_drop_to_what_is_taken_away(flow, browser, home, recording, dow
     with zipfile.ZipFile(file) as bundle:
         bundle.extractall(tmp_path / "components")
     parts = sorted((tmp_path / "components").rglob("*.flac"))
-    assert len(parts) == len(one["takes"][1]["components"])
+    assert len(parts) == len(one["versions"][1]["components"])
     assert np.array_equal(sum(integers(part) for part in parts), integers(recording))
 
     # a mix as it sounds
@@ -230,32 +230,33 @@ def test_another_number_of_components_side_by_side(flow, browser, home):
     browser.do("document.querySelector('[name=n_components]').select()")
     browser.press("5")
     browser.click(".again-form [type=submit]")
-    state = process.until_idle(n_takes=3)
+    state = process.until_idle(n_versions=3)
     (one,) = state["recordings"]
-    last = one["takes"][-1]
+    last = one["versions"][-1]
     assert len(last["components"]) == 5
-    browser.until(f"document.querySelectorAll('.takes [role=tab]').length === {len(one['takes'])}")
-    browser.press("t")
-    browser.until(f"{STUDIO}.state.shown === {json.dumps(last['folder'])}")
+    browser.until(
+        f"document.querySelectorAll('.versions [role=tab]').length === {len(one['versions'])}"
+    )
+    browser.until(f"{STUDIO}.state.shown === {json.dumps(last['folder'])}")  # nobody was busy
     assert list(groups(browser)) == list(before)  # carried over by similarity
     words = browser.js(
-        "[...document.querySelectorAll('.takes [role=tab]')].map(e => e.textContent)"
+        "[...document.querySelectorAll('.versions [role=tab]')].map(e => e.textContent)"
     )
     assert "5 components · 1 group" in words[-1]
     browser.press("t")
-    assert browser.js(f"{STUDIO}.state.shown") == one["takes"][0]["folder"]
+    assert browser.js(f"{STUDIO}.state.shown") == one["versions"][0]["folder"]
 
     # and removed again: what it wrote, and nothing else
     browser.press("tt")
-    kept = {take["folder"] for take in one["takes"][:-1]}
-    browser.click("[data-action=remove-take]")
+    kept = {version["folder"] for version in one["versions"][:-1]}
+    browser.click("[data-action=remove-version]")
     browser.driver.switch_to.alert.dismiss()
     assert Path(last["folder"]).exists()
-    browser.click("[data-action=remove-take]")
+    browser.click("[data-action=remove-version]")
     question = browser.driver.switch_to.alert
     assert last["folder"] in question.text
     question.accept()
-    browser.until("document.querySelectorAll('.takes [role=tab]').length === 2")
+    browser.until("document.querySelectorAll('.versions [role=tab]').length === 2")
     end = time.monotonic() + PATIENCE
     while Path(last["folder"]).exists():  # first it disappears from the page, then from the disk
         assert time.monotonic() < end

@@ -63,15 +63,15 @@ def test_every_text_can_be_read(few, scheme):
     few.press(ESCAPE)
 
 
-@pytest.mark.parametrize("take", ["few", "many"])
+@pytest.mark.parametrize("version", ["few", "many"])
 @pytest.mark.parametrize("width", [320, PHONE, 800, 1280, 1920])
-def test_nothing_sticks_out_of_the_window(browser, server, unmixed, take, width):
-    page = show_untouched(browser, server, unmixed / take / "song")
+def test_nothing_sticks_out_of_the_window(browser, server, unmixed, version, width):
+    page = show_untouched(browser, server, unmixed / version / "song")
     grouped(page)
     page.look(width, 844, "light", mobile=width < 500)
     assert page.js("document.documentElement.scrollWidth") <= width
     assert page.js(TOO_WIDE) == []
-    page.screenshot(SCREENSHOTS / f"studio_{take}_{width}.png")
+    page.screenshot(SCREENSHOTS / f"studio_{version}_{width}.png")
     if width <= PHONE:
         assert page.js(TOO_SMALL) == []
 
@@ -141,9 +141,9 @@ def test_tab_reaches_everything_and_leaves_again(few):
     else:
         raise AssertionError("the focus never leaves the page")
     wanted = {
-        "keys", "choose", "groups", "components", "mix", "play", "listen-original", "loop",
+        "keys", "choose", "groups", "components", "mix", "play", "original", "loop",
         "undo", "reset", "zoom-in", "zoom-out", "zoom-all", "solo", "mute", "gain", "pan",
-        "select", "move", "name", "colour", "fold", "ungroup",
+        "select", "move", "title", "fold", "ungroup",
     }  # fmt: skip
     assert wanted <= reached
     assert len(seen) > 50

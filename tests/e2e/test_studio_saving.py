@@ -84,6 +84,8 @@ def test_it_says_saved_only_when_it_is(few, server, unmixed):
 
 def test_a_killed_studio_loses_nothing_that_was_saved(own):
     page, process, folder = own
+    # without its recording it cannot be unmixed again
+    assert page.js("document.querySelector('[data-action=again]').hidden")
     group_first(page, "kept")
     until_saved(page)
     assert saved_groups(folder) == {"kept": [1]}
@@ -143,7 +145,7 @@ def test_two_tabs_that_save_at_the_same_time_agree(few, server, unmixed):
     assert sorted(overruled for _, overruled in found) == [False, True]
 
 
-def test_reloading_shows_the_same_take_and_groups(few, server, unmixed):
+def test_reloading_shows_the_same_version_and_groups(few, server, unmixed):
     group_first(few, "stays")
     few.press(".")
     until_saved(few)
@@ -153,28 +155,18 @@ def test_reloading_shows_the_same_take_and_groups(few, server, unmixed):
     assert few.js(f"{STUDIO}.state.shown") == str(unmixed / "few" / "song")
     assert groups(few) == {"stays": [1]}
     assert (rendered(few, 0, 1000) == heard).all()
-
-
-def test_an_address_that_names_no_take_shows_one(few):
-    few.js("(location.hash = '#%', 0)")
+    few.js("(location.hash = '#%', 0)")  # an address that names no version shows one
     few.driver.refresh()
     few.until(f"{STUDIO}?.desk.rows.overview")
     assert few.js(f"{STUDIO}.state.shown")
 
 
-def test_a_take_without_its_recording_says_what_to_do(own):
-    page, _, _ = own
-    assert page.js("document.querySelector('[data-action=again]').hidden")
-    said = text(page, ".advice")
-    assert said.startswith("The recording itself is not open: start phinmf studio with its file")
-
-
-def test_switching_takes_while_saving_saves_both(browser, server, unmixed):
+def test_switching_versions_while_saving_saves_both(browser, server, unmixed):
     few, many = (unmixed / name / "song" for name in ("few", "many"))
     server.ungroup(many)
     page = show_untouched(browser, server, few)
     group_first(page, "a")
-    page.do(f"{STUDIO}.desk.takes.show({json.dumps(str(many))})")
+    page.do(f"{STUDIO}.desk.versions.show({json.dumps(str(many))})")
     page.until(f"{STUDIO}.state.shown === {json.dumps(str(many))}")
     group_first(page, "b")
     until_saved(page)

@@ -62,19 +62,16 @@ def row(number):
     return f"[data-component='{number}']"
 
 
-def gains(page):
-    """Left and right factors of the original and of the components."""
-    return np.array(page.js(f"{STUDIO}.gains")).reshape(-1, 2)
-
-
 def test_the_components_add_up_to_the_recording(few, sounds):
     n = sounds.shape[2]
     total = rendered(few, 0, n)
     few.press("o")
+    button = "document.querySelector('.transport [data-action=original]')"
+    assert few.js(f"{button}.ariaPressed") == "true"
     original = rendered(few, 0, n)
     assert np.array_equal(original, sounds[0])
     np.testing.assert_allclose(total, original, rtol=0, atol=1e-6)
-    assert n > 3 * few.js(f"{STUDIO}.player.decks.values().next().value.ahead.stretch")  # seams
+    assert n > 3 * few.js(f"{STUDIO}.player.ahead.stretch")  # seams
 
 
 def test_around_the_loop_no_sample_is_lost_or_repeated(few, sounds):
@@ -94,7 +91,7 @@ def test_what_is_played_is_what_is_computed(browser, server, unmixed, sounds):
         page.do(f"{STUDIO}.player.setLoop(1000, 13_333)")
         page.click(".play")
         # Sound that is not here yet would be a pause. Reports from before a seek are not believed.
-        ahead = f"{STUDIO}.player.decks.values().next().value.ahead"
+        ahead = f"{STUDIO}.player.ahead"
         fetched = f"{ahead}.upcoming.every((start) => {ahead}.stretches.has(start))"
         page.until(f"{STUDIO}.playing && {fetched}")
         page.do(f"{STUDIO}.player.seek(6000)")
@@ -135,7 +132,7 @@ def test_solo_mute_gain_and_pan_are_heard(few, sounds):
     few.click(f"{row(3)} [data-action=gain]", x=0.5)
     decibels = few.js(f"{STUDIO}.mix.levels[2].gain_db")
     assert -40 < decibels < -10
-    assert text(few, f"{row(3)} .decibels") == f"{decibels:g}".replace("-", "−")
+    assert text(few, f"{row(3)} output") == f"{decibels:g}".replace("-", "−")
     few.click(f"{row(3)} [data-action=pan]", x=0.99)
     assert few.js(f"{STUDIO}.mix.levels[2].pan") == 1
     few.press("3")
@@ -143,15 +140,6 @@ def test_solo_mute_gain_and_pan_are_heard(few, sounds):
     np.testing.assert_allclose(
         rendered(few, 0, 9000), [0 * rest[0], loud * sounds[3][1, :9000]], rtol=0, atol=1e-6
     )
-
-
-def test_the_original_is_one_key_away(few):
-    assert gains(few)[:, 0].tolist() == [0, 1, 1, 1, 1, 1, 1]
-    few.press("o")
-    assert gains(few)[:, 0].tolist() == [1, 0, 0, 0, 0, 0, 0]
-    assert few.js("document.querySelector('[data-action=listen-original]').ariaPressed") == "true"
-    few.click("[data-action=listen-original]")
-    assert gains(few)[0, 0] == 0
 
 
 @pytest.mark.parametrize("playing", [False, True])
@@ -169,6 +157,12 @@ def test_seeking_while_it_plays_or_not(few, playing):
         assert text(few, ".now") == "0:02.0"
         few.press("\ue011")  # home
         assert few.js(f"{STUDIO}.position") == 0
+        return
+    few.click(".original .lane", x=0.95)
+    few.until(f"!{STUDIO}.playing")  # to the end, and it stands at the beginning
+    assert few.js(f"{STUDIO}.position") == 0
+    assert few.js("document.querySelector('.play').getAttribute('aria-label')") == "Play"
+    assert few.errors() == []
 
 
 def test_dragging_on_a_waveform_loops_it(few):
@@ -196,35 +190,23 @@ def test_zoom_and_scroll(few):
     assert len(set(shown)) == len(shown)
     few.press("\ue010")  # end
     assert few.js(f"{view}.to") == 32_000
-    few.drag(".scrollbar i", ".scrollbar", to=0.125)
+    few.drag(".scrollbar", ".scrollbar", x=0.9, to=0.125)
     assert few.js(f"{view}.from") == pytest.approx(0, abs=200)
     few.press("a")
     assert few.js(f"{view}.span") == 32_000
 
 
-def test_it_plays_to_the_end_and_stands_at_the_beginning(few):
-    few.click(".original .lane", x=0.95)
-    few.click(".play")
-    few.until(f"{STUDIO}.playing")
-    few.until(f"!{STUDIO}.playing")
-    assert few.js(f"{STUDIO}.position") == 0
-    assert few.js("document.querySelector('.play').getAttribute('aria-label')") == "Play"
-    assert few.errors() == []
-
-
-def test_another_take_is_heard_at_the_same_moment_while_it_plays(few, unmixed):
+def test_another_version_is_heard_at_the_same_moment_while_it_plays(few, unmixed):
     few.click(".play")
     few.until(f"{STUDIO}.playing && {STUDIO}.position > 4000")
     few.press("t")
     assert few.js(f"{STUDIO}.state.shown") == str(unmixed / "many" / "song")
-    few.until(f"{STUDIO}.player.heard === {STUDIO}.state.shown")
+    few.until(f"{STUDIO}.player.heard.version.key === {STUDIO}.state.shown")
     assert few.js(f"{STUDIO}.playing")
-    assert few.js(f"{STUDIO}.player.levels.length") == 33
     few.until(f"{STUDIO}.position > 9000")
     few.press("t")
-    few.until(f"{STUDIO}.player.heard === {STUDIO}.state.shown")
+    few.until(f"{STUDIO}.player.heard.version.key === {STUDIO}.state.shown")
     assert few.js(f"{STUDIO}.playing && {STUDIO}.position") > 9000
-    assert few.js(f"{STUDIO}.player.decks.size") == 1  # the other one is let go
     assert few.errors() == []
 
 
@@ -245,14 +227,13 @@ def test_thirty_two_components_play_without_waiting(many):
     waited, frames = many.js("[waited, frames_]")
     assert waited == 0
     assert np.median(frames) < 100
-    assert len(many.js(f"{STUDIO}.player.levels")) == 33
 
 
 def test_another_recording_is_opened_while_the_player_starts(browser, tmp_path):
     one, other = unmixed_into(tmp_path / "one"), unmixed_into(tmp_path / "other")
     start_and_open = f"""(async () => {{
       const starting = {STUDIO}.player.play();
-      {STUDIO}.desk.takes.show({json.dumps(str(other))});
+      {STUDIO}.desk.versions.show({json.dumps(str(other))});
       await starting;
       return {STUDIO}.player.problem;
     }})()"""

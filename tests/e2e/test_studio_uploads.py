@@ -36,13 +36,6 @@ def files_in(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def test_at_first_it_says_what_to_do(page):
-    assert page.js("document.body.className") == "empty"
-    assert text(page, ".drop h2") == "Drop a recording here"
-    assert page.js("document.querySelector('.desk').hidden")
-    assert page.errors() == []
-
-
 def test_what_is_no_sound_is_answered_in_a_sentence(page, own, tmp_path):
     broken = write(tmp_path / "broken.flac", tones(20_000), format="FLAC")
     broken.write_bytes(b"fLaC" + bytes(200) + broken.read_bytes()[400:])
@@ -57,7 +50,7 @@ def test_what_is_no_sound_is_answered_in_a_sentence(page, own, tmp_path):
         assert str(tmp_path.parent) not in sentence
         assert str(own.home) not in sentence
     for _ in range(3):
-        page.click(".upload [data-action=cancel-upload]")
+        page.click(".upload [data-action=cancel]")
     assert texts(page, ".upload") == []
     assert own.state["recordings"] == []
     assert files_in(own.home) == [] or all("studio-" in name for name in files_in(own.home))
@@ -73,7 +66,7 @@ def test_cancelling_leaves_nothing_behind(page, own, tmp_path, stage):
         page.until(f"{doing}.startsWith('{stage}')", 60)
     page.do("for (const stop of document.querySelectorAll('[data-job] button')) stop.click()")
     page.until("document.querySelectorAll('[data-job]').length === 0", 30)
-    finished = {take["name"].lower() for take in own.state["recordings"][-1]["takes"]}
+    finished = {version["name"].lower() for version in own.state["recordings"][-1]["versions"]}
     left = {path.name for path in (own.home / stage).iterdir()}
     assert left == {"studio.json", f"{stage}.wav", *finished}
     assert [path for path in own.home.glob(".phinmf-studio-*/*") if path.is_dir()] == []
@@ -86,8 +79,8 @@ def test_an_upload_that_is_cancelled_leaves_nothing_behind(page, own, tmp_path):
     try:
         # far more than the system takes from the browser before the server reads it
         drop(page, write(tmp_path / "slow.wav", np.tile(tones(RATE, 2), (900, 1))))
-        page.until("document.querySelector('.upload progress')?.value > 0.05", 30)
-        page.click(".upload [data-action=cancel-upload]")
+        page.until("document.querySelector('.upload .doing')?.textContent === 'Sending'", 30)
+        page.click(".upload [data-action=cancel]")
         assert texts(page, ".upload") == []
     finally:
         fast = {**slow, "latency": 0, "uploadThroughput": -1}
@@ -112,7 +105,7 @@ def test_hostile_names_and_tags_are_shown_and_not_executed(page, own, tmp_path):
     )
     drop(page, path)
     page.until(f"{STUDIO}.state.shown && {STUDIO}.desk.rows.overview", 60)
-    page.until(f"{STUDIO}.mix.take.kind === 'whole'", 60)
+    page.until(f"{STUDIO}.mix.version.kind === 'whole'", 60)
     assert text(page, "#title bdi") == HOSTILE
     assert texts(page, ".recording bdi")[-1] == HOSTILE
     assert page.js("[...document.querySelectorAll('.recording .file')].at(-1).title") == name

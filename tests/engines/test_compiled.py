@@ -1,14 +1,22 @@
 """The fast engine against the readable one, and the same bits whatever the threads."""
 
+import numba
 import numpy as np
 import pytest
+from clusters import engines_here
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import SUPPORTED, Problem, seeds
+from problems import SUPPORTED, Problem, divergence_named, notes, seeds
 
+from phinmf import tl_nmf
 from phinmf.divergences import Penalty
-from phinmf.engines.compiled.summation import MAX_FRAMES, blocks_of
+from phinmf.engines import sums
+from phinmf.engines.compiled.compiling import announcement, compiled
 from phinmf.linalg.manifold import random_orthogonal
+from phinmf.solvers import SOLVERS
+
+#: one of each family that has kernels
+COMPILED = sorted({d for d, engine in SUPPORTED if engine == "compiled"} | {"beta 0.5", "beta 0"})
 
 
 def both(dtype, **how):
@@ -28,15 +36,15 @@ def close(a, b, tolerance):
     C=st.integers(1, 3),
     K=st.integers(1, 5),
     eps=st.sampled_from([1e-8, 1e-3, 1e-1]),
-    divergence=st.sampled_from(sorted(d for d, engine in SUPPORTED if engine == "compiled")),
+    divergence=st.sampled_from(COMPILED),
     dtype=st.sampled_from([np.float32, np.float64]),
 )
 def test_compiled_is_array(dtype, **how):
     tolerance = 1e-10 if dtype == np.float64 else 1e-4
     (slow, a), (fast, b) = both(dtype, **how)
     T = random_orthogonal(how["M"], slow.rng, dtype)
-    for given_T in (None, T):
-        one, other = a.evaluate(given_T), b.evaluate(given_T)
+    for matrix in (None, T):
+        one, other = a.evaluate(matrix), b.evaluate(matrix)
         assert abs(one.loss - other.loss) <= tolerance * (abs(one.loss) + slow.Y[0].size)
         assert close(one.G, other.G, tolerance)
     assert close(a.bound(), b.bound(), tolerance)
@@ -59,35 +67,47 @@ def test_logarithms_are_taken_one_by_one_if_a_product_overflows():
     assert a.evaluations == b.evaluations == 0
 
 
-@pytest.mark.parametrize("N", [1, 2, 255, 256, 511, 512, 5418, 100_000])
-def test_blocks_cover_all_frames_once(N):
-    blocks = blocks_of(N)
-    assert [i for b in blocks for i in (b.start, b.stop)][1:-1:2] == [b.start for b in blocks[1:]]
-    assert (blocks[0].start, blocks[-1].stop) == (0, N)
-    sizes = [b.stop - b.start for b in blocks]
-    assert max(sizes) <= MAX_FRAMES
-    assert max(sizes) - min(sizes) <= 1
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_readable_sums_keep_the_precision_and_losses_are_double(dtype, rng):
+    d, weights, eps = divergence_named("itakura-saito"), rng.random(40), 1e-2
+    X, W, H = (rng.random(s).astype(dtype) for s in ((2, 5, 40), (5, 2), (2, 40)))
+    V, v_hat = sums.power(X), W @ H + eps
+    f_prime = sums.slopes(d, X, V, v_hat, eps, weights)
+    losses = sums.frame_losses(d, V, v_hat, eps), sums.loss(d, V, v_hat, eps, weights)
+    arrays = (
+        V, f_prime, sums.gradient(f_prime, X),
+        sums.curvature(d.bound(V, v_hat, eps), V, weights),
+        sums.updated_activations(d, V, W, H, 0.7, eps, 0.5),
+        *sums.dictionary_sums(d, V, W, H, eps, weights),
+    )  # fmt: skip
+    assert all(a.dtype == np.float64 for a in losses)
+    assert all(a.dtype == dtype for a in arrays)
+
+
+@pytest.mark.parametrize("name", [n for n, kind in SOLVERS.items() if kind.needs_pair_losses])
+def test_a_solver_that_needs_losses_of_pairs_gets_an_engine_that_has_them(name):
+    how = {"n_components": 2, "max_iter": 1, "tol": 0, "random_state": 0, "solver": name}
+    readable = tl_nmf(notes(), engine="array", **how)
+    assert np.array_equal(tl_nmf(notes(), **how).Phi, readable.Phi)
+    for engine in [n for n, kind in engines_here().items() if not kind.pair_losses]:
+        with pytest.raises(ValueError, match="use engine='array'"):
+            tl_nmf(notes(), engine=engine, **how)
 
 
 def test_the_first_compilation_is_announced_once(monkeypatch, caplog, tmp_path):
-    """Not what comes from the disk, nor what the caller compiles."""
-    import numba
-
-    from phinmf.engines.compiled.compiling import announcement, compiled
+    """Not what comes from the disk."""
 
     def fresh():
-        def one(x):
+        def plus_one(x):
             return x + 1
 
-        one.__module__ = "phinmf.one"
-        return compiled(one)
+        plus_one.__module__ = "phinmf.example"
+        return compiled(plus_one)
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(announcement, "silent", False)
-    numba.njit(lambda x: x)(1)
-    assert caplog.messages == []
-    one = fresh()
-    assert (one(1), one(1.0)) == (2, 2.0)
+    function = fresh()
+    assert (function(1), function(1.0)) == (2, 2.0)
     (message,) = caplog.messages
     assert "compiles" in message
     announcement.silent = False

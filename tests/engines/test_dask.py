@@ -38,31 +38,25 @@ def _in_this_process():
 
 
 @pytest.mark.parametrize(
-    ("C", "dtype", "weighted"),
-    [*itertools.product((1, 2), (np.float32, np.float64), (False, True))],
+    ("shape", "chunks", "how"),
+    [
+        *(
+            ({"C": C, "dtype": dtype, "N": 6000}, 333, {"sample_weight": weights})
+            for C, dtype in itertools.product((1, 2), (np.float32, np.float64))
+            for weights in (None, np.arange(6000) % 3)
+        ),
+        *(({"dtype": np.float32}, chunks, {"max_iter": 3}) for chunks in (4000, 1999, 511, 100)),
+        *(
+            ({"M": 36}, 900, {"max_iter": 2, "solver": solver})
+            for solver in ("quasi-newton", "projected-gradient", None)
+        ),
+    ],
 )
-def test_same_bits_as_compiled(C, dtype, weighted):
-    Y = frames(C=C, N=6000, dtype=dtype)
-    weights = np.arange(Y.shape[2]) % 3 if weighted else None
-    expected = tl_nmf(Y, engine="compiled", sample_weight=weights, **HOW)
-    assert expected.history.frames[0] < expected.history.frames[-1]
-    chunked = da.from_array(Y, chunks=(1, -1, 333))
-    same(tl_nmf(chunked, sample_weight=weights, **HOW), expected)
-
-
-@pytest.mark.parametrize("chunks", [4000, 1999, 511, 100])
-def test_any_chunks_give_the_same_bits(chunks):
-    Y = frames(dtype=np.float32)
-    how = HOW | {"max_iter": 3}
-    found = tl_nmf(da.from_array(Y, chunks=(-1, -1, chunks)), **how)
-    same(found, tl_nmf(Y, engine="compiled", **how))
-
-
-@pytest.mark.parametrize("solver", ["quasi-newton", "projected-gradient", None])
-def test_every_solver(solver):
-    Y = frames(M=36)
-    how = HOW | {"max_iter": 2, "solver": solver}
-    same(tl_nmf(da.from_array(Y, chunks=(-1, -1, 900)), **how), tl_nmf(Y, **how))
+def test_any_chunks_give_the_bits_of_frames_in_memory(shape, chunks, how):
+    Y, how = frames(**shape), HOW | how
+    expected = tl_nmf(Y, engine="compiled", **how)
+    assert how["max_iter"] < 8 or expected.history.frames[0] < expected.history.frames[-1]
+    same(tl_nmf(da.from_array(Y, chunks=(1, -1, chunks)), **how), expected)
 
 
 SMALL = {"n_components": 2, "random_state": 0, "max_iter": 4, "tol": 0}
@@ -139,7 +133,7 @@ def test_a_checkpoint_resumes_with_the_same_frames_in_any_chunks(tmp_path):
     expected = tl_nmf(Y, engine="compiled", **HOW | {"max_iter": 12})
     chunked = da.from_array(Y, chunks=(-1, -1, 777))
     same(tl_nmf(chunked, **how), expected)
-    with pytest.raises(ValueError, match="another array of frames"):
+    with pytest.raises(ValueError, match="another run, whose frames"):
         tl_nmf(chunked * 2 + 1, **how)
 
 

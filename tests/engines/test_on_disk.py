@@ -1,11 +1,10 @@
 """Dask arrays without a cluster: the bits of frames in memory, in any chunks, also from disk."""
 
-import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
 from clusters import needs_dask, same
-from few_atoms import check_few, sound
 
 import phinmf
 from phinmf import TLNMF, Method, tl_nmf
@@ -57,42 +56,28 @@ def place(request, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("C", "dtype", "weighted"),
-    [*itertools.product((1, 2), (np.float32, np.float64), (False, True))],
+    ("C", "dtype", "chunk", "how"),
+    [
+        (1, np.float64, 333, {}),
+        (2, np.float32, 333, {}),
+        (1, np.float32, 6000, {"sample_weight": np.arange(6000) % 3}),
+        (2, np.float64, 511, {"sample_weight": np.arange(6000) % 3}),
+        (1, np.float32, 100, {"max_iter": 3}),
+        (1, np.float64, 777, {"n_atoms": 9}),
+        (2, np.float32, 777, {"n_atoms": 0.9, "sample_weight": np.arange(6000) % 5}),
+        *(
+            (1, np.float64, 1999, {"max_iter": 2, "solver": solver})
+            for solver in ("quasi-newton", "projected-gradient", None)
+        ),
+    ],
 )
-def test_same_bits_as_in_memory(place, request, C, dtype, weighted):
+def test_same_bits_as_in_memory(place, request, C, dtype, chunk, how):
     Y = frames(C=C, N=6000, dtype=dtype)
-    weights = np.arange(Y.shape[2]) % 3 if weighted else None
-    expected = tl_nmf(Y, sample_weight=weights, **HOW)
-    assert expected.history.frames[0] < expected.history.frames[-1]
-    same(tl_nmf(da.from_array(Y, chunks=(1, -1, 333)), sample_weight=weights, **HOW), expected)
+    expected = tl_nmf(Y, **HOW | how)
+    same(tl_nmf(da.from_array(Y, chunks=(1, -1, chunk)), **HOW | how), expected)
+    if not how:
+        assert expected.history.frames[0] < expected.history.frames[-1]
     assert "disk" not in request.node.name or max(place) > 1
-
-
-@pytest.mark.parametrize("chunk", [4000, 1999, 511, 100])
-def test_any_chunks_give_the_same_bits(place, chunk):
-    Y = frames(dtype=np.float32)
-    how = HOW | {"max_iter": 3}
-    same(tl_nmf(chunked(Y, chunk), **how), tl_nmf(Y, **how))
-
-
-@pytest.mark.parametrize("solver", ["quasi-newton", "projected-gradient", None])
-def test_every_solver(place, solver):
-    Y = frames(M=36)
-    how = HOW | {"max_iter": 2, "solver": solver}
-    same(tl_nmf(chunked(Y), **how), tl_nmf(Y, **how))
-
-
-@pytest.mark.parametrize(("C", "dtype"), [(1, "float64"), (2, "float32")])
-@pytest.mark.parametrize("n_atoms", [9, 0.99])
-def test_few_atoms(place, always_coarse, C, dtype, n_atoms):
-    Y = sound(M=40, n=100_000, C=C, dtype=dtype)
-    weights = np.arange(Y.shape[2]) % 5
-    how = SMALL | {"n_atoms": n_atoms, "sample_weight": weights, "max_iter": 8}
-    expected = tl_nmf(Y, **how)
-    r = tl_nmf(chunked(Y), **how)
-    same(r, expected)
-    check_few(r, Y, r.n_atoms, {}, weights)
 
 
 def test_a_model_of_the_power(place):
@@ -105,10 +90,14 @@ def test_a_model_of_the_power(place):
     assert learned.objective == expected.objective
 
 
-def test_the_estimator(place):
-    X = frames(dtype=np.float32)[0].T
+@pytest.mark.parametrize(
+    ("place", "smoothness"), [("memory", 0.0), ("disk", 0.0), ("memory", 20.0)], indirect=["place"]
+)
+def test_the_estimator(place, smoothness):
+    dtype = np.float64 if smoothness else np.float32
+    X = frames(dtype=dtype)[0].T
     lazy = da.from_array(X, chunks=(777, -1))
-    how = {"n_components": 3, "max_iter": 4, "tol": 0, "random_state": 0}
+    how = {"n_components": 3, "max_iter": 4, "tol": 0, "random_state": 0, "smoothness": smoothness}
     expected = TLNMF(**how).fit(X)
     model = TLNMF(**how).fit(lazy)
     for name in ("components_", "transform_matrix_", "objective_", "atom_energies_"):
@@ -116,22 +105,13 @@ def test_the_estimator(place):
     assert model.score(lazy) == expected.score(X)
     H = model.transform(lazy)
     assert isinstance(H, da.Array)
-    assert (H.shape, H.chunks[0], H.dtype) == ((4000, 3), lazy.chunks[0], np.float32)
+    assert (H.shape, H.chunks[0], H.dtype) == ((4000, 3), lazy.chunks[0], dtype)
     assert np.allclose(H.compute(), expected.transform(X), rtol=1e-4, atol=1e-9)
     both = TLNMF(**how).fit_transform(lazy)
     assert isinstance(both, da.Array)
     assert np.array_equal(both.compute(), expected.transform(X))
-    assert model.inverse_transform(H[:5].compute()).shape == (5, 40)
     with pytest.raises(ValueError, match="X has 39 features, but TLNMF is expecting 40"):
         model.transform(lazy[:, :39].rechunk({1: -1}))
-
-
-def test_new_frames_of_a_dask_array_have_smooth_activations():
-    X = frames(N=2000)[0].T
-    model = TLNMF(2, smoothness=20.0, max_iter=5, tol=0, random_state=0).fit(X)
-    lazy = model.transform(da.from_array(X, chunks=(500, -1)))
-    assert isinstance(lazy, da.Array)
-    assert np.array_equal(lazy.compute(), model.transform(X))
 
 
 def test_a_lazy_transform_uses_the_model_as_it_was_when_called():
@@ -148,28 +128,58 @@ def test_a_lazy_transform_uses_the_model_as_it_was_when_called():
         assert np.allclose(power.compute(), expected_power)
 
 
-def test_frames_are_read_when_they_are_needed_and_never_held_as_a_whole():
-    lengths = []
+@pytest.fixture
+def reads():
+    """Lengths of the stretches of frames that were made."""
+    return []
+
+
+def made_when_read(C, N, reads):
+    """Lazy frames (C, 40, N) in chunks of 500."""
 
     def make(block_info=None):
-        (first, last) = block_info[None]["array-location"][1]
-        lengths.append(last - first)
-        return np.random.default_rng(first).standard_normal((40, last - first))
+        (first, last) = block_info[None]["array-location"][2]
+        reads.append(last - first)
+        return np.random.default_rng(first).standard_normal((C, 40, last - first))
 
-    lazy = da.map_blocks(make, chunks=((40,), (500,) * 8), dtype=float, meta=np.empty((0, 0)))
-    model = TLNMF(2, max_iter=2, tol=0, method=Method(anneal=False))
-    H = model.fit(da.from_array(lazy.compute().T, chunks=(500, -1))).transform(lazy.T)
-    lengths.clear()
-    assert H.shape == (4000, 2)
-    assert not lengths
+    chunks = ((C,), (40,), (500,) * (N // 500))
+    return da.map_blocks(make, chunks=chunks, dtype=float, meta=np.empty((0, 0, 0)))
+
+
+def test_transform_reads_frames_when_they_are_needed(reads):
+    lazy = made_when_read(1, 4000, reads)[0].T
+    model = TLNMF(2, max_iter=2, tol=0, method=Method(anneal=False)).fit(lazy.compute())
+    reads.clear()
+    assert model.transform(lazy).shape == (4000, 2)
+    assert not reads
+
+
+def test_no_more_than_three_arrays_of_a_shard_are_in_memory(reads, rng):
+    """X, the memory to multiply it in, and what is read ahead; all frames are in files."""
+    lazy = made_when_read(2, 40_000, reads)
+    W, T = rng.random((40, 2)), np.linalg.qr(rng.standard_normal((40, 40)))[0]
     divergence = phinmf.divergences.DIVERGENCES["itakura-saito"]
-    with dask.config.set({"phinmf.memory": "2MB", "scheduler": "sync"}):
-        with compiled_engine.CompiledEngine(lazy[None], divergence) as engine:
-            engine.rotate(np.eye(40))
-            assert not lengths
-            engine.energies()
-            assert max(lengths) == 500
-            assert len(engine.frames.shards) >= 4
-            folder = engine.frames.folder
-            assert sum(path.stat().st_size for path in folder.iterdir()) == 40 * 4000 * 8
-        assert not folder.exists()
+    with (
+        dask.config.set({"phinmf.memory": "40MB", "scheduler": "sync"}),
+        compiled_engine.CompiledEngine(lazy, divergence, 1) as engine,
+    ):
+        engine.set_activations(rng.random((2, 40_000)))
+        engine.rotate(np.eye(40))
+        assert not reads
+        objective = engine.objective(W, 1e-3)
+        objective.evaluate()
+        assert max(reads) == 500
+        folder, shard = engine.frames.folder, lazy.nbytes / len(engine.frames.shards)
+        assert len(engine.frames.shards) >= 4
+        assert sum(path.stat().st_size for path in folder.iterdir()) == lazy.nbytes
+        tracemalloc.start()
+        try:
+            for _ in range(3):
+                objective.move(T)
+                objective.evaluate()
+                objective.curvature()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert not folder.exists()
+    assert peak < 3.5 * shard

@@ -114,7 +114,7 @@ def test_learn_transform_agrees(sound, dtype, rng):
     assert b.W is None
     V_hat[0, 0] = 0
     heard = tensor(sound + 1e-3 * rng.standard_normal(sound.shape))
-    with pytest.raises(ValueError, match="V_hat has 1 zeros"):
+    with pytest.raises(ValueError, match="not finite at the start.* V_hat"):
         learn_transform(heard, tensor(V_hat), floor=0)
 
 

@@ -92,11 +92,3 @@ def test_scikit_learn_passes_weights_on():
     test = found["indices"]["test"][1]
     expected = found["estimator"][1].score(X[test], sample_weight=weights[test])
     assert found["test_score"][1] == expected
-
-
-@pytest.mark.parametrize("engine", ["array", "compiled"])
-def test_every_engine_finds_the_same_score(engine):
-    X = notes().T
-    model = TLNMF(**QUICK).fit(X)
-    score = model.score(X)
-    assert model.set_params(engine=engine).score(X) == pytest.approx(score, rel=1e-6)

@@ -1,5 +1,6 @@
 """What is wrong with a dask array or a cluster, in one sentence."""
 
+import contextlib
 import sys
 
 import numpy as np
@@ -15,85 +16,77 @@ import dask.array as da
 pytestmark = pytest.mark.full
 
 Y = da.random.default_rng(0).standard_normal((32, 5000), chunks=(-1, 1000))
+SHORT = da.from_delayed(dask.delayed(np.ones((32, 50))), shape=(32, 300), dtype="f8")
 DOORS = {
     "tl_nmf": lambda Y: tl_nmf(Y, 2, max_iter=1),
     "fit": lambda Y: TLNMF(2, max_iter=1).fit(Y.T),
 }
 
 
-@pytest.fixture(params=DOORS)
-def door(request):
-    with dask.config.set(scheduler="sync"):
-        yield DOORS[request.param]
-
-
-def test_a_chunked_axis_of_samples(door):
-    with pytest.raises(ValueError) as error:
-        door(Y.rechunk((16, -1)))
-    said = str(error.value)
-    assert "frames of 32 samples are cut into chunks of 16, but a frame must be whole" in said
-    assert "rechunk({0: -1, 1: 'auto'})" in said or "rechunk({1: -1, 0: 'auto'})" in said
-    assert "\n" not in said
-
-
-@pytest.mark.parametrize("memory", ["0B", "-1GB", "lots", None])
-def test_no_memory(memory):
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+@pytest.mark.parametrize(
+    ("frames", "message"),
+    [
+        (Y.rechunk((16, -1)), r"of 32 samples are cut into chunks of 16, .*rechunk\({[01]: -1, "),
+        (Y[:, Y[0] > 0], r"unknown sizes, .* call .\.compute_chunk_sizes\(\) first"),
+        (da.where(da.arange(32, chunks=-1)[:, None] == 3, np.nan, Y), "has 5000 NaN or infinite"),
+        (da.zeros_like(Y), "all zero"),
+        (Y + 1j, "complex"),
+        (Y.astype(str), "dtype <U"),
+        (SHORT, "says that it has 300, but its chunks hold 50"),
+    ],
+)
+def test_frames(frames, message, door):
     with (
-        dask.config.set({"phinmf.memory": memory, "scheduler": "sync"}),
-        pytest.raises(ValueError, match=f"phinmf.memory is {memory!r}, but some memory is needed"),
+        dask.config.set(scheduler="sync"),
+        pytest.raises((TypeError, ValueError), match=message) as error,
+    ):
+        door(frames)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tl_nmf(Y[0], 2), "Y has 1 dimensions"),
+        (lambda: tl_nmf(Y[:, :0], 2), "at least one sample"),
+        (lambda: TLNMF(2).fit(Y.T[None]), r"X has shape \(1, 5000, 32\)"),
+        (lambda: TLNMF(2, max_iter=1, tol=0).fit(Y.T).transform(Y), "X has 5000 features, but TLN"),
+        (lambda: tl_nmf(da.where(da.arange(5000) == 7, 0, Y), 2, floor=0), "1 frames are exactly"),
+        (lambda: tl_nmf(Y, 2, engine="array"), "'array', which does not hold dask arrays"),
+        (lambda: tl_nmf(Y, 2, device="cuda"), "device is 'cuda', but a dask array is computed on"),
+        (lambda: TLNMF(2, device="cuda").fit(Y.T), "device is 'cuda', but a dask array is compute"),
+    ],
+)
+def test_other_arguments(call, message):
+    with dask.config.set(scheduler="sync"), pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("amount", ["0", "-1", "lots", None])
+@pytest.mark.parametrize(
+    ("name", "unit", "what"), [("memory", "GB", "memory"), ("timeout", "s", "time")]
+)
+def test_no_memory_or_time(name, unit, what, amount):
+    value = amount + unit if amount in ("0", "-1") else amount
+    with (
+        cluster(1, processes=False) if name == "timeout" else contextlib.nullcontext(),
+        dask.config.set({f"phinmf.{name}": value}),
+        pytest.raises(ValueError, match=f"phinmf.{name} is {value!r}, but some {what} is needed"),
     ):
         tl_nmf(Y, 2)
 
 
-def test_a_device_without_a_cluster():
-    for door, frames in ((tl_nmf, Y), (lambda X, K, device: TLNMF(K, device=device).fit(X), Y.T)):
-        with pytest.raises(ValueError, match="device is 'cuda', but a dask array is computed on"):
-            door(frames, 2, device="cuda")
-
-
-def test_chunks_of_unknown_size(door):
-    with pytest.raises(
-        ValueError, match=r"unknown sizes, .* call .\.compute_chunk_sizes\(\) first"
-    ):
-        door(Y[:, Y[0] > 0])
-
-
-def test_values_that_are_no_numbers_to_learn_from(door):
-    with pytest.raises(ValueError, match="has 5000 NaN or infinite values"):
-        door(da.where(da.arange(32, chunks=-1)[:, None] == 3, np.nan, Y))
-    with pytest.raises(ValueError, match="all zero"):
-        door(da.zeros_like(Y))
-    with pytest.raises(ValueError, match="complex"):
-        door(Y + 1j)
-    with pytest.raises(TypeError, match="dtype <U"):
-        door(Y.astype(str))
-
-
-def test_shapes():
-    with pytest.raises(ValueError, match="Y has 1 dimensions"):
-        tl_nmf(Y[0], 2)
-    with pytest.raises(ValueError, match="at least one sample"):
-        tl_nmf(Y[:, :0], 2)
-    with pytest.raises(ValueError, match=r"X has shape \(1, 5000, 32\)"):
-        TLNMF(2).fit(Y.T[None])
-
-
-def test_whole_numbers_become_double_precision():
-    with dask.config.set(scheduler="sync"):
-        r = tl_nmf((100 * Y).astype(np.int16), 2, max_iter=1, tol=0)
-    assert r.Phi.dtype == np.float64
-
-
-def test_a_floor_of_zero_and_silence():
-    with dask.config.set(scheduler="sync"):
-        with pytest.raises(ValueError, match="floor is 0 but 1 frames are exactly zero"):
-            tl_nmf(da.where(da.arange(5000, chunks=1000) == 7, 0, Y), 2, floor=0)
-        assert np.isfinite(tl_nmf(Y, 2, floor=0, max_iter=1, tol=0).objective)
-
-
-def test_an_engine_that_holds_no_dask_arrays():
-    with pytest.raises(ValueError, match="'array', which does not hold dask arrays"):
-        tl_nmf(Y, 2, engine="array")
+def test_little_memory(tmp_path):
+    """Frames go through files in a folder that need not exist; smoothness needs them in memory."""
+    folder = tmp_path / "a" / "b"
+    how = {"phinmf.memory": "1MB", "temporary-directory": str(folder), "scheduler": "sync"}
+    with dask.config.set(how):
+        assert tl_nmf(Y, 2, max_iter=1, tol=0).objective > 0
+        with pytest.raises(ValueError, match="needs all frames in memory"):
+            tl_nmf(Y, 2, smoothness=3.0)
+    assert folder.is_dir()
+    assert not list(folder.iterdir())
 
 
 def test_dask_that_is_not_installed(monkeypatch):
@@ -104,49 +97,6 @@ def test_dask_that_is_not_installed(monkeypatch):
 
 def test_a_cluster_without_workers():
     with cluster(0), dask.config.set({"phinmf.timeout": "500ms"}):
-        for what in (Y, np.random.default_rng(0).standard_normal((32, 900))):
-            with pytest.raises(
-                ConnectionError, match="has had no running workers for .* dask worker"
-            ):
-                tl_nmf(what, 2, engine="dask")
-
-
-@pytest.mark.parametrize("timeout", ["0s", "-1s", "soon", None])
-def test_no_time(timeout):
-    with (
-        cluster(1, processes=False),
-        dask.config.set({"phinmf.timeout": timeout}),
-        pytest.raises(ValueError, match=f"phinmf.timeout is {timeout!r}, but some time is needed"),
-    ):
-        tl_nmf(Y, 2)
-
-
-def test_chunks_that_are_not_what_they_say():
-    short = da.from_delayed(dask.delayed(np.ones((32, 50))), shape=(32, 300), dtype="f8")
-    with (
-        dask.config.set(scheduler="sync"),
-        pytest.raises(ValueError, match="says that it has 300, but its chunks hold 50"),
-    ):
-        tl_nmf(short, 2)
-
-
-def test_features_come_before_chunks():
-    with dask.config.set(scheduler="sync"):
-        model = TLNMF(2, max_iter=1, tol=0).fit(Y.T)
-        with pytest.raises(ValueError, match="X has 5000 features, but TLNMF is expecting 32"):
-            model.transform(Y)
-
-
-def test_a_scratch_folder_that_is_not_there_yet(tmp_path):
-    there = tmp_path / "a" / "b"
-    how = {"phinmf.memory": "1MB", "temporary-directory": str(there), "scheduler": "sync"}
-    with dask.config.set(how):
-        assert tl_nmf(Y, 2, max_iter=1, tol=0).objective > 0
-    assert there.is_dir()
-    assert not list(there.iterdir())
-
-
-def test_smooth_activations_of_frames_that_do_not_fit():
-    how = {"phinmf.memory": "1MB", "scheduler": "sync"}
-    with dask.config.set(how), pytest.raises(ValueError, match="needs all frames in memory"):
-        tl_nmf(Y, 2, smoothness=3.0)
+        for frames in (Y, np.random.default_rng(0).standard_normal((32, 900))):
+            with pytest.raises(ConnectionError, match="has had no running workers for .* dask wor"):
+                tl_nmf(frames, 2, engine="dask")

@@ -1,40 +1,53 @@
 """Runs that stop and go on, and files that are not what they should be."""
 
-import shutil
-
 import numpy as np
 import pytest
-from forging import refusal
+from few_atoms import same_bits, sound
+from forging import forged, refusal
+from fuzz.formulas import check_fit
 from problems import notes
+from tensor_problems import tensor
 
 from phinmf import TLNMF, Anneal, Checkpoint, Method, storage, tl_nmf
 from phinmf.divergences import Gaussian, ItakuraSaito
-from phinmf.solvers import QuasiNewton
+from phinmf.solvers import SOLVERS, QuasiNewton
+
+Y = notes(n=6000)
+FEW = sound(M=24, n=6000)
+HOW = {"n_components": 3, "max_iter": 30, "tol": 0, "random_state": 5}
+#: Runs on `FEW` that go through stages of few atoms.
+STAGES = HOW | {"n_components": 2, "max_iter": 24, "method": Method(anneal=Anneal(length=20))}
 
 
 class Stop(Exception):
     pass
 
 
-def stop_at(iteration):
-    def callback(state):
-        if state.iteration == iteration:
+def stopped(path, frames, until, **how):
+    """Return the checkpoint of a run that stops at an iteration."""
+
+    def stop(state):
+        if state.iteration == until:
             raise Stop
 
-    return callback
-
-
-def run(path, until=None, **how):
-    how = {"n_components": 3, "max_iter": 30, "tol": 0, "random_state": 5, **how}
-    if until is None:
-        return tl_nmf(notes(n=6000), **how)
     with pytest.raises(Stop):
-        tl_nmf(notes(n=6000), checkpoint=Checkpoint(path, every=0), callback=stop_at(until), **how)
-    return None
+        tl_nmf(frames, checkpoint=Checkpoint(path, every=0), callback=stop, **how)
+    return storage.read(path, "checkpoint")
 
 
-def resumed(path, **how):
-    return run(None, checkpoint=Checkpoint(path, resume=True), **how)
+def resumed(path, frames=Y, **how):
+    return tl_nmf(frames, checkpoint=Checkpoint(path, resume=True), **how)
+
+
+def check_resumed(path, frames, until, **how):
+    """Assert that a run that stops and goes on ends with the same bits; return the checkpoint."""
+    straight = tl_nmf(frames, **how)
+    checkpoint = stopped(path, frames, min(until, straight.n_iter - 1), **how)
+    again = resumed(path, frames, **how)
+    assert same_bits(again, straight)
+    assert np.array_equal(again.history.objective, straight.history.objective)
+    assert np.array_equal(again.history.atoms, straight.history.atoms)
+    return checkpoint
 
 
 @pytest.mark.parametrize(
@@ -42,36 +55,90 @@ def resumed(path, **how):
     [
         *({"solver": solver} for solver in ("lbfgs", "quasi-newton", "projected-gradient", None)),
         {"solver": "jacobi", "max_iter": 12},
-        {
-            "sample_weight": np.arange(notes(n=6000).shape[1]) % 3,
-            "W": np.ones((32, 1)),
-            "fixed": "W",
-        },
+        {"sample_weight": np.arange(Y.shape[1]) % 3, "W": np.ones((32, 1)), "fixed": "W"},
     ],
     ids=str,
 )
-@pytest.mark.parametrize("until", [7, 23])
-def test_a_resumed_run_ends_with_the_same_bits(tmp_path, how, until):
+def test_a_resumed_run_ends_with_the_same_bits(tmp_path, how):
+    for until in (7, 23):
+        check_resumed(tmp_path / "run.npz", Y, until, **HOW | how)
+
+
+def test_a_sample_that_is_drawn_again_is_the_same_after_resuming(tmp_path):
+    """A sample is drawn afresh when the precision changes: in double precision below 1e-9."""
+    frames, how = notes(n=80_000), HOW | {"floor": 1e-12, "max_iter": 24, "random_state": 0}
+    how["method"] = Method(anneal=Anneal(length=22, shape=1, knee=1e-12, all_frames=1e-13))
+    check_resumed(tmp_path / "run.npz", frames, 11, **how)
+
+
+H = np.random.default_rng(0).random((2, FEW.shape[2]))
+SHORT = {"max_iter": 12, "method": Method(anneal=Anneal(length=10))}
+
+
+@pytest.mark.usefixtures("always_coarse")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"n_atoms": 9},
+        {"n_atoms": 0.999},
+        *(SHORT | {"solver": solver, "engine": "array", "n_atoms": 9} for solver in SOLVERS),
+        SHORT | {"solver": "quasi-newton", "engine": "compiled", "n_atoms": 9},
+        {"method": Method(anneal=Anneal(length=20), n_iter_nmf=0)},
+        {"H": H, "fixed": "H", "n_atoms": 9},
+    ],
+    ids=str,
+)
+def test_every_stage_of_few_atoms_resumes(tmp_path, how, dtype):
+    """What W says about its columns is kept when atoms are added."""
+    for until in (6, 21):
+        check_resumed(tmp_path / "run.npz", FEW.astype(dtype), until, **STAGES | how)
+
+
+@pytest.mark.usefixtures("always_coarse")
+@pytest.mark.full
+def test_every_stage_on_tensors_resumes(tmp_path):
+    for n_atoms in (None, 9):
+        check_resumed(tmp_path / "run.npz", tensor(FEW[0]), 11, **STAGES | {"n_atoms": n_atoms})
+
+
+@pytest.mark.usefixtures("always_coarse")
+@pytest.mark.parametrize("give", [np.asarray, tensor])
+@pytest.mark.parametrize("n_atoms", [None, 9])
+def test_a_longer_schedule_may_go_back_to_fewer_atoms(tmp_path, n_atoms, give):
+    how = {"checkpoint": Checkpoint(tmp_path / "run.npz", every=0, resume=True)}
+    how |= {"n_atoms": n_atoms, "method": Method(anneal=Anneal(length=60))}
+    falls = False
+    for max_iter in (6, 17, 30):
+        r = tl_nmf(give(FEW[0]), **STAGES | how | {"max_iter": max_iter})
+        assert len(r.history) == max_iter
+        check_fit(FEW[0], r, {})
+        falls |= bool((np.diff(r.history.atoms) < 0).any())
+    assert falls
+
+
+@pytest.mark.parametrize("kind", ["default_rng", "RandomState", "SeedSequence", None])
+def test_the_same_call_resumes_whatever_its_random_state(tmp_path, kind):
+    def state():
+        return kind and getattr(np.random, kind)(3)
+
     path = tmp_path / "run.npz"
-    straight = run(path, **how)
-    run(path, min(until, straight.n_iter - 1), **how)
-    again = resumed(path, **how)
-    for name in ("Phi", "W", "H"):
-        assert np.array_equal(getattr(again, name), getattr(straight, name))
-    assert again.objective == straight.objective
-    assert np.array_equal(again.history.objective, straight.history.objective)
+    stored = stopped(path, Y, 9, **HOW | {"random_state": state()})
+    before = [row[0] for row in stored.header["history"]["rows"]]
+    after = resumed(path, **HOW | {"random_state": state()})
+    assert after.n_iter == 30
+    assert before == after.history.objective[: len(before)].tolist()
 
 
-def test_a_damaged_or_missing_checkpoint_is_replaced_by_the_one_before(tmp_path):
-    path, damaged = tmp_path / "run.npz", tmp_path / "damaged.npz"
-    straight = run(path)
-    run(path, 17)
-    shutil.copy(storage.previous(path), storage.previous(damaged))
-    for content in (b"", path.read_bytes()[:-1], None):
-        damaged.unlink(missing_ok=True)
-        if content is not None:
-            damaged.write_bytes(content)
-        assert np.array_equal(resumed(damaged).Phi, straight.Phi)
+# what is compared
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    path = tmp_path_factory.mktemp("checkpoint") / "run.npz"
+    stopped(path, Y, 9, **HOW)
+    return path
 
 
 @pytest.mark.parametrize(
@@ -80,119 +147,21 @@ def test_a_damaged_or_missing_checkpoint_is_replaced_by_the_one_before(tmp_path)
         ({"sparsity": 3}, "sparsity is 10.0, here it is 3.0"),
         (
             {"solver": "quasi-newton", "method": Method(anneal=True)},
-            "solver is .LBFGS.*, here it is .QuasiNewton",
+            "solver is LBFGS.*, here it is QuasiNewton",
         ),
         ({"random_state": 6}, "random_state is 5, here it is 6"),
-        ({"random_state": None}, "random_state is 5, here it is None"),
-        ({"random_state": np.random.default_rng(5)}, "random_state is 5, here .* 'Generator "),
-        ({"init": "random"}, "init is 'dct', here it is 'random'"),
-        ({"init": np.eye(32)}, "init is 'dct', here it is an array"),
-        ({"W": np.ones((32, 3))}, "W is None, here it is an array"),
-        ({"H": np.ones((3, notes(n=6000).shape[1]))}, "H is None, here it is an array"),
-        ({"divergence": "gaussian"}, "divergence is 'itakura-saito', here it is 'gaussian'"),
+        ({"random_state": np.random.default_rng(5)}, "random_state is 5, here it is Generator "),
+        ({"init": np.eye(32)}, "init is DCT.*, here it is ArrayInit.Phi=array"),
+        ({"H": np.ones((3, Y.shape[1]))}, "H is None, here it is array"),
+        ({"divergence": "gaussian"}, "divergence is itakura-saito, here it is gaussian"),
         ({"n_atoms": 9}, "n_atoms is None, here it is 9"),
+        ({"frames": notes(n=6000, seed=1)}, "frames is array .*, here it is array"),
     ],
 )
 def test_another_problem_is_refused(checkpoint, change, message):
     with pytest.raises(ValueError, match=f"belongs to another run, whose {message}") as error:
-        resumed(checkpoint, **change)
+        resumed(checkpoint, **HOW | change)
     refusal(error.value, checkpoint)
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory):
-    path = tmp_path_factory.mktemp("checkpoint") / "run.npz"
-    run(path, 9)
-    return path
-
-
-def test_other_frames_are_refused(checkpoint):
-    with pytest.raises(ValueError, match="a run with another array of frames; resume with the sa"):
-        tl_nmf(
-            notes(n=6000, seed=1), 3, random_state=5, checkpoint=Checkpoint(checkpoint, resume=True)
-        )
-
-
-@pytest.mark.parametrize(
-    "state",
-    [
-        lambda: None,
-        lambda: np.random.default_rng(3),
-        lambda: np.random.RandomState(3),
-        lambda: np.random.SeedSequence(3),
-    ],
-)
-def test_the_same_call_resumes_whatever_its_random_state(tmp_path, state):
-    path = tmp_path / "run.npz"
-    run(path, 9, random_state=state())
-    before = storage.read(path, "checkpoint").header["history"]["rows"]
-    after = resumed(path, random_state=state())
-    assert after.n_iter == 30
-    assert [row[0] for row in before] == after.history.objective[: len(before)].tolist()
-
-
-def test_fewer_iterations_than_were_made_are_refused(tmp_path):
-    path = tmp_path / "run.npz"
-    run(path, 12)
-    with pytest.raises(ValueError, match=r"max_iter is 2, but .* has made 10 .* at least 10$"):
-        resumed(path, max_iter=2)
-    assert resumed(path, max_iter=10).n_iter == 10
-
-
-def test_resume_true_starts_afresh_where_there_is_nothing(tmp_path):
-    path = tmp_path / "run.npz"
-    first = run(path, checkpoint=Checkpoint(path, every=0, resume=True))
-    assert path.exists()
-    assert storage.previous(path).exists()
-    assert not list(tmp_path.glob("*.tmp"))
-    again = run(path, checkpoint=Checkpoint(path, resume=True))
-    assert np.array_equal(first.Phi, again.Phi)
-
-
-def test_restarts_have_checkpoints_of_their_own(tmp_path):
-    how = {"n_components": 2, "n_init": 2, "max_iter": 10, "tol": 0, "random_state": 0}
-    how |= {"checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
-    first = TLNMF(**how).fit(notes().T)
-    assert {p.name for p in tmp_path.iterdir()} >= {"c.0", "c.1"}
-    again = TLNMF(**how).fit(notes().T)
-    assert np.array_equal(first.components_, again.components_)
-
-
-def test_checkpoints_wait_for_their_time(tmp_path):
-    run(tmp_path / "never.npz", checkpoint=Checkpoint(tmp_path / "never.npz", every=1e6))
-    assert not list(tmp_path.iterdir())
-
-
-def test_no_other_file_is_replaced_as_the_one_before(tmp_path):
-    path = tmp_path / "run.npz"
-    thesis = storage.previous(path)
-    thesis.write_text("years of work")
-    with pytest.raises(ValueError, match=f"{thesis.name} exists and is not a checkpoint"):
-        run(path, checkpoint=path)
-    assert thesis.read_text() == "years of work"
-
-
-def test_a_damaged_checkpoint_is_replaced_if_there_is_one_before(tmp_path):
-    path = tmp_path / "run.npz"
-    run(path, checkpoint=Checkpoint(path, every=0))
-    path.write_bytes(path.read_bytes()[:-50])
-    run(path, checkpoint=Checkpoint(path, every=0, resume=True))
-    storage.read(path, "checkpoint")
-
-
-def test_a_sample_that_is_drawn_again_is_the_same_after_resuming(tmp_path):
-    """A sample is drawn afresh when the precision changes: in double precision below 1e-9."""
-    path, Y = tmp_path / "run.npz", notes(n=80_000)
-    how = {"n_components": 3, "floor": 1e-12, "tol": 0, "max_iter": 24, "random_state": 0}
-    how["method"] = Method(anneal=Anneal(length=22, shape=1, knee=1e-12, all_frames=1e-13))
-    straight = tl_nmf(Y, **how)
-    assert straight.history.frames[18] < Y.shape[1]
-    assert straight.history.floor[9] > 1e-9 > straight.history.floor[18]
-    with pytest.raises(Stop):
-        tl_nmf(Y, checkpoint=Checkpoint(path, every=0), callback=stop_at(11), **how)
-    assert np.array_equal(
-        tl_nmf(Y, checkpoint=Checkpoint(path, resume=True), **how).Phi, straight.Phi
-    )
 
 
 class Scaled(QuasiNewton):
@@ -203,44 +172,102 @@ class Scaled(QuasiNewton):
         object.__setattr__(self, "factor", factor)
 
 
-def test_a_solver_of_the_users_own_is_compared_by_its_attributes(tmp_path):
-    path = tmp_path / "run.npz"
-    straight = run(path, solver=Scaled(factor=2.0))
-    run(path, 7, solver=Scaled(factor=2.0))
-    assert np.array_equal(resumed(path, solver=Scaled(factor=np.float64(2))).Phi, straight.Phi)
-    with pytest.raises(ValueError, match=r"whose solver is .*factor=2\.0.*, here .*factor=3\.0"):
-        resumed(path, solver=Scaled(factor=3.0))
+class Mine(Anneal):
+    """A schedule of the user's own."""
 
-
-@pytest.mark.parametrize("value", [lambda x: x, object(), np.zeros(3)])
-def test_what_a_checkpoint_cannot_compare_is_refused_before_the_run(tmp_path, value):
-    solver = Scaled(factor=value)
-    with pytest.raises(ValueError, match="^solver is .*, whose attributes are not all numbers"):
-        run(None, solver=solver, checkpoint=tmp_path / "run.npz")
-    assert not list(tmp_path.iterdir())
-    run(None, solver=solver, max_iter=2)  # without one it is fine
-
-
-def test_a_schedule_of_the_users_own_is_compared_by_its_attributes(tmp_path):
-    path = tmp_path / "run.npz"
-    mine = type("Mine", (Anneal,), {"__repr__": object.__repr__})
-    run(path, 7, method=Method(anneal=mine(length=5)))
-    resumed(path, method=Method(anneal=mine(length=5)))
-    with pytest.raises(ValueError, match="whose anneal is 'Mine.*length=5.*, here .*length=6"):
-        resumed(path, method=Method(anneal=mine(length=6)))
+    __repr__ = object.__repr__
 
 
 def own_divergence(**formulas):
     return type("Own", (Gaussian,), formulas)()
 
 
-def test_a_divergence_of_the_users_own_is_compared_by_all_its_formulas(tmp_path):
+@pytest.mark.parametrize(
+    ("how", "other", "message"),
+    [
+        ({"solver": Scaled(2.0)}, {"solver": Scaled(np.float64(3))}, "solver .*factor=2.*factor=3"),
+        (
+            {"method": Method(anneal=Mine(length=5))},
+            {"method": Method(anneal=Mine(length=6))},
+            "anneal is Mine.*length=5.*, here .*length=6",
+        ),
+        *(
+            (
+                {"divergence": own_divergence()},
+                {"divergence": own_divergence(**{formula: getattr(ItakuraSaito, formula)})},
+                "divergence is Own",
+            )
+            for formula in ("slope", "curvature", "bound")
+        ),
+    ],
+)
+def test_objects_of_the_users_own_are_compared_by_what_they_hold(tmp_path, how, other, message):
     path = tmp_path / "run.npz"
-    straight = run(path, divergence=own_divergence())
-    run(path, 7, divergence=own_divergence())
-    again = resumed(path, divergence=own_divergence())
-    assert np.array_equal(again.Phi, straight.Phi)
-    for formula in ("slope", "curvature", "bound"):
-        other = own_divergence(**{formula: getattr(ItakuraSaito, formula)})
-        with pytest.raises(ValueError, match="belongs to another run, whose divergence is"):
-            resumed(path, divergence=other)
+    check_resumed(path, Y, 7, **HOW | how)
+    with pytest.raises(ValueError, match=f"belongs to another run, whose {message}"):
+        resumed(path, **HOW | other)
+
+
+@pytest.mark.parametrize("value", [lambda x: x, object()])
+def test_what_a_checkpoint_cannot_compare_is_refused_before_the_run(tmp_path, value):
+    how = HOW | {"solver": Scaled(factor=value), "max_iter": 2}
+    with pytest.raises(ValueError, match="^solver has an attribute that is no number"):
+        tl_nmf(Y, checkpoint=tmp_path / "run.npz", **how)
+    assert not list(tmp_path.iterdir())
+    tl_nmf(Y, **how)  # without one it is fine
+
+
+# files
+
+
+def test_fewer_iterations_than_were_made_are_refused(tmp_path):
+    path = tmp_path / "run.npz"
+    stopped(path, Y, 12, **HOW)
+    with pytest.raises(ValueError, match=r"max_iter is 2, but .* has made 10 .* at least 10$"):
+        resumed(path, **HOW | {"max_iter": 2})
+    assert resumed(path, **HOW | {"max_iter": 10}).n_iter == 10
+
+
+def test_where_there_is_no_file_yet_and_when_the_next_is_due(tmp_path):
+    """Restarts have files of their own."""
+    tl_nmf(Y, checkpoint=Checkpoint(tmp_path / "never.npz", every=1e6), **HOW)
+    assert not list(tmp_path.iterdir())
+    how = HOW | {"n_init": 2, "max_iter": 10}
+    how |= {"checkpoint": Checkpoint(tmp_path / "c", every=0, resume=True)}
+    first = TLNMF(**how).fit(Y.T)
+    assert {p.name for p in tmp_path.iterdir()} == {"c.0", "c.1"}
+    assert np.array_equal(first.components_, TLNMF(**how).fit(Y.T).components_)
+
+
+@pytest.mark.usefixtures("always_coarse")
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"n_atoms": np.array(24)},
+        {"n_atoms": None},
+        {"n_atoms": None, "basis": None},
+        {"basis": None},
+        {"basis": 1.5 * np.eye(24)},
+        {"basis": np.eye(9)},
+    ],
+)
+def test_parts_that_do_not_belong_together_are_refused(tmp_path, arrays):
+    path, how = tmp_path / "run.npz", STAGES | {"n_atoms": 9, "method": Method(anneal=False)}
+    assert stopped(path, FEW, 8, **how).arrays["n_atoms"] == 9
+    forged(path, "checkpoint", arrays=arrays)
+    with pytest.raises(ValueError, match="is not a usable checkpoint: ") as error:
+        resumed(path, FEW, **how)
+    refusal(error.value, path)
+
+
+@pytest.mark.usefixtures("always_coarse")
+def test_few_atoms_in_a_run_that_never_learns_few_are_refused(tmp_path):
+    """A file of a consistent stage that this run does not have."""
+    path = tmp_path / "few.npz"
+    stopped(path, FEW, 8, **STAGES)
+    whole = STAGES | {"method": Method(anneal=Anneal(length=20, coarse=0))}
+    all_atoms = stopped(tmp_path / "all.npz", FEW, 8, **whole)
+    forged(path, "checkpoint", {"problem": all_atoms.header["problem"]})
+    with pytest.raises(ValueError, match="not those of a stage of this run") as error:
+        resumed(path, FEW, **whole)
+    refusal(error.value, path)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from problems import SUPPORTED, Problem, notes
 
-from phinmf import TLNMF, Anneal, Method, learn_transform, tl_nmf
+from phinmf import TLNMF, Anneal, Method, tl_nmf
 from phinmf.divergences import Penalty
 
 HOW = {"max_iter": 12, "tol": 0, "random_state": 3}
@@ -60,77 +60,6 @@ def test_weight_two_is_the_frame_twice(anneal, C):
         assert weighted.history.frames[0] < Y.shape[2] / 4
 
 
-def costs(r):
-    h = r.history
-    return np.array([h.start, *h.objective, *h.divergence, *h.penalty, *h.target_objective,
-                     *h.gradient, r.objective, r.divergence, r.penalty])  # fmt: skip
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1500, 80_000])  # frames that are merged, and single precision
-@pytest.mark.parametrize("exponent", [-700, -400, -166, 3, 166, 700])
-def test_weights_of_any_size_give_the_same_bits(dtype, n, exponent):
-    """A common power of two is the unit of what is weighted, and nothing else."""
-    Y = notes(n=n).astype(dtype)
-    w = np.random.default_rng(1).random(Y.shape[1]) + 1e-3
-    how = {"n_components": 3, **HOW, "max_iter": 6}
-    heard = []
-
-    def callback(state):
-        heard.append((state.objective, state.history.objective[-1]))
-
-    a = tl_nmf(Y, sample_weight=w, **how)
-    b = tl_nmf(Y, sample_weight=np.ldexp(w, exponent), callback=callback, **how)
-    assert np.array_equal(a.Phi, b.Phi)
-    assert np.array_equal(a.W, b.W)
-    assert np.array_equal(a.H, b.H)
-    assert np.array_equal(np.ldexp(costs(a), exponent), costs(b))
-    assert heard == [(o, o) for o in b.history.objective]
-    fits = [TLNMF(**how).fit(Y.T, sample_weight=x) for x in (w, np.ldexp(w, exponent))]
-    for name in ("objective_", "reconstruction_err_", "atom_energies_", "objectives_"):
-        one, other = (getattr(model, name) for model in fits)
-        assert np.array_equal(np.ldexp(one, exponent), other)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("weight", [1e-100, 0.37, 1 / 80_000, 2.0**60, 1e200])
-def test_equal_weights_are_none(dtype, weight):
-    """Also in what is drawn from the frames."""
-    Y = notes(n=80_000).astype(dtype)
-    used = np.arange(Y.shape[1]) >= 5
-    how = {"n_components": 3, "method": Method(anneal=SAMPLED), **HOW, "max_iter": 6}
-    a, b = (tl_nmf(Y, sample_weight=w * used, **how) for w in (1.0, weight))
-    assert a.history.frames[0] < Y.shape[1] / 2
-    assert np.array_equal(a.Phi, b.Phi)
-    assert np.allclose(weight * costs(a), costs(b), rtol=1e-14, atol=0)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_whole_weights_beyond_what_can_be_counted(dtype):
-    Y = notes(n=80_000).astype(dtype)
-    few = np.arange(Y.shape[1]) % 3 + 1
-    how = {"n_components": 3, **HOW, "max_iter": 6}
-    a = tl_nmf(Y, sample_weight=few * 0.5, **how)
-    b = tl_nmf(Y, sample_weight=few * 2.0**62, **how)
-    assert np.array_equal(a.Phi, b.Phi)
-    assert b.objective == np.ldexp(a.objective, 63)
-    for ends in ([1.0, 2.0**62], [1e-300, 1.0], [1e-300, 1e200]):
-        w = np.where(np.arange(Y.shape[1]) % 2, *ends)
-        r = tl_nmf(Y, sample_weight=w, **how)
-        assert np.isfinite(costs(r)).all()
-        few_steps = how | {"max_iter": 2, "method": Method(anneal=False)}  # rounding grows tenfold
-        half = tl_nmf(Y[:, w == max(ends)], **few_steps)
-        again = tl_nmf(Y, sample_weight=w, **few_steps)
-        room = 1e-3 if dtype == np.float32 else 1e-10
-        assert again.objective / max(ends) == pytest.approx(half.objective, rel=room)
-
-
-@pytest.mark.parametrize("weight", [1e300, 1e-300, 5e-324])
-def test_weights_that_leave_the_range_are_refused(weight):
-    with pytest.raises(ValueError, match="sample_weight reaches .*divide all weights"):
-        tl_nmf(notes(), 3, sample_weight=weight)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_frame_of_weight_zero_changes_nothing_and_still_gets_activations(dtype):
     Y = notes().astype(dtype)
@@ -173,30 +102,3 @@ def test_fixed_things_stay(solver, anneal):
     assert np.array_equal(everything.W, trained.W)
     still = tl_nmf(Y, 3, init=trained.Phi, fixed="Phi", **how)
     assert np.allclose(still.Phi, trained.Phi, atol=1e-12)
-
-
-def test_objectives_with_fixed_factors_are_those_of_their_definition():
-    Y = notes()
-    scale = (Y**2).mean()
-    first = tl_nmf(Y, 3, sparsity=2, **HOW)
-    W, H = 7 * first.W, 3 * first.H
-    for r in (
-        tl_nmf(Y, 3, sparsity=2, W=W, fixed="W", method=Method(anneal=False), **HOW),
-        tl_nmf(Y, 3, sparsity=2, H=H, fixed="H", method=Method(anneal=False), **HOW),
-    ):
-        v, v_hat = (r.Phi @ Y) ** 2 + r.floor, r.W @ r.H + r.floor
-        ratio = v / v_hat
-        cost = (ratio - np.log(ratio) - 1).sum()
-        cost += 2 / scale * (r.W.sum(axis=0) * r.H.sum(axis=1)).sum()
-        assert r.objective == pytest.approx(cost, rel=1e-9)
-        assert (np.diff(r.history.objective) <= 1e-12 * r.history.start).all()
-
-
-def test_factors_and_settings_out_of_range_are_refused():
-    Y = np.random.default_rng(0).standard_normal((4, 9)).astype(np.float32)
-    big = {"W": np.full((4, 1), 1e30), "fixed": "W"}, {"H": np.full((1, 9), 1e36)}
-    for how in (*big, {"W": np.full((4, 1), 1e-30), "fixed": "W"}, {"sparsity": 1e30}):
-        with pytest.raises(ValueError, match="range of float32|computed with"):
-            tl_nmf(Y, 1, **how)
-    with pytest.raises(ValueError, match="floor"):
-        learn_transform(Y, np.ones((4, 9)), floor=1e30)

@@ -1,147 +1,199 @@
-"""A folder with files of a user, and what a command changed in it."""
+"""A folder with files of a user, the commands that run in it, and what they changed."""
 
-import hashlib
+import contextlib
+import functools
+import io
 import os
+import re
 import shutil
 import stat
+import tempfile
+import traceback
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
+from fuzz import hostile_files, written
+from fuzz.attacks import BROKE, HELD, REFUSED, SECONDS, Hangs, Outcome, alarm, pick
+from fuzz.hostile_files import NAMES
+from phinmf.cli import main
 
-from fuzz.hostile_names import NAMES, one_of
-
-
-class Entry(NamedTuple):
-    """Everything about a file, a link or a folder that must not change."""
-
-    mode: int
-    content: str  # checksum, target of a link, or nothing
-    identity: tuple[int, int]  # inode and time of change, of files
+QUICK = ["-k", "2", "--window", "64", "--max-time", "0.1", "--threads", "1"]
 
 
-def state(top: Path) -> dict[str, Entry]:
-    """Everything below a folder."""
-    found = {}
-    for folder, folders, files in os.walk(top):
-        for name in [*folders, *files]:
-            path = os.path.join(folder, name)
-            seen, content, identity = os.lstat(path), "", (0, 0)
-            if stat.S_ISLNK(seen.st_mode):
-                content = os.readlink(path)
-            elif stat.S_ISREG(seen.st_mode):
-                content = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-                identity = seen.st_ino, seen.st_mtime_ns
-            found[os.path.relpath(path, top)] = Entry(seen.st_mode, content, identity)
-    return found
+@functools.cache
+def finished():
+    """A folder that phinmf has written, with two groups; everything is compiled for it."""
+    top = Path(tempfile.mkdtemp(prefix="fuzz-finished-"))
+    hostile_files.put(top / "song.wav", hostile_files.tones(2000), "WAV", "PCM_16")
+    words = ["unmix", str(top / "song.wav"), "-o", str(top / "out"), "--quiet", *QUICK]
+    assert main([*words, "--group", "drums=1"]) == 0
+    return top / "out" / "song"
 
 
-def furnish(top: Path, rng: np.random.Generator, finished: Path) -> dict[str, str]:
-    """Fill a folder; return the files that phinmf wrote and nobody changed, with checksums."""
-    for _ in range(int(rng.integers(2, 6))):
-        above = one_of(
-            rng, [top, *(p for p in top.rglob("*") if p.is_dir() and not p.is_symlink())]
-        )
-        path = above / one_of(rng, NAMES)
-        if not os.path.lexists(path):
-            foreign(path, rng, top)
-    ours = {}
-    if rng.random() < 0.6:
-        for name in {one_of(rng, ["song", "a song", "[red]x"]), "song"}:
-            folder = top / "out" / name
-            if not os.path.lexists(folder) and not (top / "out").is_symlink():
-                if os.path.lexists(top / "out") and not (top / "out").is_dir():
-                    break
-                ours |= copy(finished, folder, top)
-    return ours
+def run(words, top):
+    """Run a command in a folder; return its exit code, and what is wrong with what it printed."""
+    out, err = io.StringIO(), io.StringIO()
+    here = os.getcwd()
+    os.chdir(top)
+    try:
+        with alarm(SECONDS), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(words)
+    except SystemExit as end:
+        code = end.code or 0
+    except (Exception, Hangs):
+        return 1, traceback.format_exc()
+    finally:
+        os.chdir(here)
+    out, err = out.getvalue(), err.getvalue()
+    for bad in ("Traceback", "is a fault of phinmf", "Warning:"):
+        if bad in out + err:
+            return code, f"{bad} in {err[-1500:]}"
+    if character := re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", out + err):
+        return code, f"{character[0]!r} is printed in {err[-500:]!r}"
+    if code and not re.search(r"^phinmf( \w+)?: .", err, re.M):
+        return code, f"exit code {code}, but no line says why: {err[-500:]!r}"
+    if "--json" in words and code in (0, 1) and not {"--help", "--version"} & set(words):
+        try:
+            written.strict(out)
+        except ValueError as error:
+            return code, f"--json: {error}: {out[:300]!r}"
+    return code, ""
 
 
-def copy(finished: Path, folder: Path, top: Path) -> dict[str, str]:
-    """Put a finished folder somewhere."""
-    folder.mkdir(parents=True)
-    ours = {}
-    for path in finished.iterdir():
-        shutil.copy2(path, folder / path.name)
-        relative = os.path.relpath(folder / path.name, top)
-        ours[relative] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return ours
+def state(top):
+    """Mode, content, and inode and time of change of everything below a folder."""
+    entries = {}
+    for path in top.rglob("*"):
+        status, content, identity = path.lstat(), b"", ()
+        if stat.S_ISLNK(status.st_mode):
+            content = os.readlink(path)
+        elif stat.S_ISREG(status.st_mode):
+            content, identity = path.read_bytes(), (status.st_ino, status.st_mtime_ns)
+        entries[os.path.relpath(path, top)] = status.st_mode, content, identity
+    return entries
 
 
-def foreign(path: Path, rng: np.random.Generator, top: Path) -> None:
-    """Make a file, a folder or a link that phinmf has nothing to do with."""
-    kind = rng.integers(6)
-    if kind < 2:
-        path.write_bytes(rng.bytes(int(rng.integers(40))))
-        path.chmod(int(one_of(rng, [0o644, 0o444, 0o600])))
-    elif kind < 4:
-        path.mkdir()
-        if rng.random() < 0.7:
-            name = one_of(
-                rng, ["thesis.tex", "component_01.wav", "result.json", ".phinmf-x", "new"]
-            )
-            (path / name).write_bytes(one_of(rng, [b"{}", b"", b"[1", rng.bytes(20)]))
-    else:
-        inside = [p for p in top.rglob("*") if p != path]
-        target = one_of(rng, ["nowhere", ".", "..", os.devnull, *map(str, inside)])
-        path.symlink_to(target)
+class Scene:
+    """A folder full of files that commands must leave alone, and of some that phinmf wrote."""
 
+    def __init__(self, rng, top):
+        self.rng, self.top = rng, top
+        self.ours = set()  #: files that phinmf wrote and nobody changed
+        self.recordings = {}  #: by the name of their folder
+        for _ in range(int(rng.integers(2, 6))):
+            folders = [path for path in top.rglob("*") if path.is_dir() and not path.is_symlink()]
+            self.add_foreign(pick(rng, [top, *folders]) / pick(rng, NAMES))
+        if rng.random() < 0.6:
+            for name in {pick(rng, ["song", "a song", "[red]x"]), "song"}:
+                self.add_finished(name)
 
-def remove(path: Path) -> None:
-    """Remove a file, or the folder that an earlier edit put in its place."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
+    def add_finished(self, name):
+        """Put a folder that phinmf has written somewhere."""
+        out = self.top / "out"
+        if os.path.lexists(out / name) or out.is_symlink() or (out.exists() and not out.is_dir()):
+            return
+        shutil.copytree(finished(), out / name)
+        self.ours |= {f"out/{name}/{path.name}" for path in finished().iterdir()}
 
-
-def edit(folder: Path, rng: np.random.Generator, ours: dict[str, str], top: Path) -> None:
-    """Do something to a finished folder that its owner might do; what changed is no longer ours."""
-    path = one_of(rng, sorted(p for p in folder.iterdir()))
-    relative = os.path.relpath(path, top)
-    kind = rng.integers(8)
-    if kind == 0:
-        remove(path)
-    elif path.name == "result.json" and kind in (1, 2):
-        return  # what it says by hand is not kept
-    elif kind == 1 and path.is_file() and path.stat().st_size:
-        data = bytearray(path.read_bytes())
-        data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
-        path.write_bytes(data)
-    elif kind == 2 and path.is_file():
-        path.write_bytes(path.read_bytes()[: int(rng.integers(1 + path.stat().st_size))])
-    elif kind == 3:
-        elsewhere = top / "moved"
-        if not os.path.lexists(elsewhere):
-            path.rename(elsewhere)
-            path.symlink_to(elsewhere)
-    elif kind == 4:
-        remove(path)
-        path.mkdir()
-    elif kind == 5:
-        path.rename(folder / f"{one_of(rng, NAMES[:16])}-")
-    elif kind == 6 and not os.path.lexists(new := folder / one_of(rng, NAMES)):
-        foreign(new, rng, top)
-    elif kind == 7:
-        (folder / one_of(rng, ["a.wav", "part_1.wav", "bass.wav", "REST.wav"])).write_bytes(b"mine")
-    for name in [relative, os.path.relpath(folder / "result.json", top)]:
-        whole = top / name
-        same = whole.is_file() and not whole.is_symlink()
-        if not same or hashlib.sha256(whole.read_bytes()).hexdigest() != ours.get(name):
-            ours.pop(name, None)
-
-
-def changes(
-    before: dict[str, Entry], after: dict[str, Entry], ours: dict[str, str]
-) -> tuple[list[str], list[str]]:
-    """What of others was lost or changed, and the names of what is new or was replaced."""
-    lost, new = [], []
-    for name, entry in before.items():
-        if after.get(name) == entry:
-            continue
-        folder = stat.S_ISDIR(entry.mode) and name in after and stat.S_ISDIR(after[name].mode)
-        if name in ours or folder:
-            new += [name] * (name in after)
+    def add_foreign(self, path):
+        """Make a file, a folder or a link that phinmf has nothing to do with."""
+        rng, kind = self.rng, self.rng.integers(6)
+        if os.path.lexists(path):
+            return
+        if kind < 2:
+            path.write_bytes(rng.bytes(int(rng.integers(40))))
+            path.chmod(pick(rng, [0o644, 0o444, 0o600]))
+        elif kind < 4:
+            path.mkdir()
+            if rng.random() < 0.7:
+                names = ["thesis.tex", "component_01.wav", "result.json", ".phinmf-x", "new"]
+                (path / pick(rng, names)).write_bytes(pick(rng, [b"{}", b"", b"[1", rng.bytes(20)]))
         else:
-            lost.append(name)
-    new += [name for name in after if name not in before]
-    return lost, new
+            targets = [str(each) for each in self.top.rglob("*")]
+            path.symlink_to(pick(rng, ["nowhere", ".", "..", os.devnull, *targets]))
+
+    def edit(self, folder):
+        """Do something to a finished folder that its owner might do."""
+        rng = self.rng
+        path = pick(rng, sorted(folder.iterdir()))
+        kind = rng.integers(7)
+        if kind in (0, 1) and path.is_file() and path.name != "result.json":
+            data = bytearray(path.read_bytes())
+            if kind == 0 and data:
+                data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
+            else:
+                del data[int(rng.integers(1 + len(data))) :]
+            path.write_bytes(data)
+        elif kind == 2:
+            if not os.path.lexists(moved := self.top / "moved"):
+                path.rename(moved)
+                path.symlink_to(moved)
+        elif kind == 3:
+            path.rename(folder / f"{pick(rng, NAMES[:16])}-")
+        elif kind == 4:
+            self.add_foreign(folder / pick(rng, NAMES))
+        elif kind == 5:
+            (folder / pick(rng, ["a.wav", "part_1.wav", "bass.wav", "REST.wav"])).write_bytes(b"me")
+        elif path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+            if rng.random() < 0.5:
+                path.mkdir()
+        present = state(self.top)
+        self.ours = {
+            name
+            for name in self.ours
+            if name in present
+            and stat.S_ISREG(present[name][0])
+            and present[name][1] == (finished() / Path(name).name).read_bytes()
+        }
+
+    def sound(self, name, hostile=False):
+        """Write a recording; return its name as it is typed."""
+        path = self.top / name
+        if os.path.lexists(path):
+            return name
+        (hostile_files.write_hostile if hostile else hostile_files.write_sane)(path, self.rng)
+        self.recordings[path.stem] = path
+        return name if not name.startswith("-") or self.rng.random() < 0.3 else f"./{name}"
+
+    def flags(self, **chances):
+        """Some of the options, each with a chance."""
+        return [
+            f"--{name.replace('_', '-')}" for name, p in chances.items() if self.rng.random() < p
+        ]
+
+    def judge(self, kind, words):
+        """Run a command, and compare what is there afterwards; if it fails nothing may be new."""
+        before = state(self.top)
+        code, fault = run(words, self.top)
+        after = state(self.top)
+        changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+        lost = [
+            name
+            for name in changed & before.keys() - self.ours
+            if not (stat.S_ISDIR(before[name][0]) and stat.S_ISDIR(after.get(name, [0])[0]))
+        ]
+        several = kind == "several inputs"  # some may be written although others failed
+        if fault:
+            return Outcome(kind, BROKE, fault)
+        if lost:
+            return Outcome(kind, BROKE, f"lost or changed {lost} by {words}")
+        if code and changed and not several:
+            return Outcome(kind, BROKE, f"failed, but {changed} changed by {words}")
+        if wrong := self.wrong(changed & after.keys()):
+            return Outcome(kind, BROKE, f"{wrong} by {words}")
+        return Outcome(kind, REFUSED if code else HELD)
+
+    def wrong(self, new):
+        """What is wrong with what is new: it must belong to folders that are whole."""
+        folders = [Path(name).parent for name in new if Path(name).name == "result.json"]
+        for folder in folders:
+            fresh = {Path(name).name for name in new if Path(name).parent == folder}
+            recording = self.recordings.get(folder.name)
+            if fault := written.check_folder(self.top / folder, recording, fresh):
+                return f"{folder}: {fault}"
+        for name in map(Path, new):
+            if not any(name.parent == each or name in [each, *each.parents] for each in folders):
+                return f"{name} is left behind"
+        return ""

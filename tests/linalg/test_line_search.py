@@ -1,12 +1,14 @@
 import math
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from phinmf.linalg.line_search import Origin, backtracking, strong_wolfe
+from phinmf.solvers.base import FARTHEST, curve, within_reach
 
 
-class Here(NamedTuple):
+class Point(NamedTuple):
     eta: float
     loss: float
     slope: float
@@ -17,7 +19,7 @@ def along(f, df):
 
     def trial(eta):
         counted.append(eta)
-        return Here(eta, f(eta), df(eta))
+        return Point(eta, f(eta), df(eta))
 
     return trial, Origin(f(0.0), df(0.0)), counted
 
@@ -37,10 +39,10 @@ CURVES = {
 @pytest.mark.parametrize("eta", [1e-4, 1.0, 50.0])
 def test_strong_wolfe_conditions_hold(name, eta):
     trial, start, counted = along(*CURVES[name])
-    found = strong_wolfe(trial, start, eta, c2=0.1)
-    assert found is not None
-    assert found.loss <= start.loss + 1e-4 * found.eta * start.slope
-    assert abs(found.slope) <= 0.1 * abs(start.slope)
+    point = strong_wolfe(trial, start, eta, c2=0.1)
+    assert point is not None
+    assert point.loss <= start.loss + 1e-4 * point.eta * start.slope
+    assert abs(point.slope) <= 0.1 * abs(start.slope)
     assert len(counted) <= 20
 
 
@@ -72,13 +74,22 @@ def test_nan_everywhere_is_a_failure():
 
 def test_when_trials_run_out_the_lowest_point_is_returned():
     trial, start, counted = along(lambda x: -x, lambda x: -1.0)  # falls forever
-    found = strong_wolfe(trial, start, max_trials=5)
-    assert found.eta == max(counted)
+    point = strong_wolfe(trial, start, max_trials=5)
+    assert point.eta == max(counted)
     assert len(counted) == 5
 
 
 def test_backtracking_halves_until_it_falls_enough():
     trial, start, counted = along(lambda x: (x - 0.1) ** 2, lambda x: 2 * (x - 0.1))
-    found = backtracking(trial, start, 1.0)
-    assert found.eta == 0.125
+    point = backtracking(trial, start, 1.0)
+    assert point.eta == 0.125
     assert counted == [1, 0.5, 0.25, 0.125]
+
+
+def test_no_trial_goes_too_far():
+    """Where the curvature is nearly 0 a direction can be 1e20 radians long."""
+    E = np.array([[0, 1e20], [-1e20, 0]])
+    near = within_reach(E)
+    assert np.array_equal(near, -near.T)
+    assert np.abs(near).max() == FARTHEST
+    assert curve(None, near, None)(2.0).loss == np.inf

@@ -44,15 +44,6 @@ def distance(A, B):
     return np.linalg.norm(A.T @ A - B.T @ B, 2)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_moments_are_exact(seed):
-    truth = Exact(seed)
-    for n in (0, N - 1):
-        covariance = np.mean([np.outer(y, y) for y in truth.Y[:, :, n]], axis=0)
-        expected = truth.Phi.T @ np.diag(truth.W @ truth.H[:, n]) @ truth.Phi
-        assert np.allclose(covariance, expected)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("anneal", [False, True])
 @pytest.mark.parametrize("seed", range(4))

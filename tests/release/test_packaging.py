@@ -1,25 +1,11 @@
-"""What the files of a release say about the version and the dependencies agrees."""
+"""What the files of a release say about the version agrees."""
 
 import re
-import tomllib
 from pathlib import Path
-
-import pytest
-from packaging.requirements import Requirement
-from packaging.version import Version
 
 import phinmf
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = PROJECT["optional-dependencies"]
-#: make test-oldest installs all of them; PyTorch, which is large, is tested at its oldest by hand
-LOWER_BOUNDS = {
-    requirement.name: requirement
-    for group in ("", *sorted(set(EXTRAS) - {"gpu", "lint"}))
-    for requirement in map(Requirement, EXTRAS[group] if group else PROJECT["dependencies"])
-    if requirement.name != "phinmf"
-}
 
 
 def test_the_version_is_the_same_everywhere():
@@ -33,13 +19,3 @@ def test_the_version_is_the_same_everywhere():
     newest = re.search(r"^## \[(\d.*?)\] - (\S+)$", changelog, re.M)
     if "## [Unreleased]" not in changelog:
         assert newest.groups() == (version, released)
-
-
-@pytest.mark.parametrize("name", LOWER_BOUNDS)
-def test_the_oldest_supported_version_is_tested(name):
-    lines = (ROOT / ".ci/oldest.txt").read_text(encoding="utf-8").splitlines()
-    pins = {pin.name: pin for pin in map(Requirement, lines[2:])}
-    (bound,) = LOWER_BOUNDS[name].specifier
-    (pin,) = pins[name].specifier
-    assert (bound.operator, pin.operator) == (">=", "==")
-    assert Version(pin.version) == Version(bound.version)

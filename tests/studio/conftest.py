@@ -2,15 +2,24 @@ import pytest
 import sound_files
 from studios import QUICK, idle, running
 
-from phinmf.studio import session
+from phinmf.studio import jobs, session
 
 
-@pytest.fixture(autouse=True)
-def quickly(monkeypatch, tmp_path):
+@pytest.fixture(autouse=True, scope="session")
+def quickly(tmp_path_factory):
     """Learn little, so that small sounds are unmixed in a moment; log faults elsewhere."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(session, "UnmixOptions", lambda **how: QUICK)
-    monkeypatch.setattr(session, "warm_up", lambda: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setattr(session, "UnmixOptions", lambda **how: QUICK)
+        patch.setattr(jobs, "warm_up", lambda: None)
+        yield
+
+
+@pytest.fixture
+def previews(monkeypatch):
+    """Let the small recording be long enough for a preview."""
+    monkeypatch.setattr(session, "LONG", 0.5)
+    monkeypatch.setattr(session, "PREVIEW_SECONDS", 0.25)
 
 
 @pytest.fixture
@@ -25,16 +34,25 @@ def studio(home):
         yield client
 
 
-@pytest.fixture
-def wav(tmp_path):
+@pytest.fixture(scope="session")
+def wav(tmp_path_factory):
     """The bytes of a small stereo recording."""
-    return sound_files.write(tmp_path / "made.wav", sound_files.tones(channels=2)).read_bytes()
+    path = tmp_path_factory.mktemp("made") / "made.wav"
+    return sound_files.write(path, sound_files.tones(channels=2)).read_bytes()
 
 
 @pytest.fixture
-def take(studio, wav):
-    """The only take of the studio."""
+def version(studio, wav):
+    """The only version of the studio."""
     assert studio.upload(wav).status == 201
-    (recording,) = studio.until(idle)["recordings"]
-    (take,) = recording["takes"]
-    return take
+    ((version,),) = studio.versions(studio.until(idle))
+    return version
+
+
+@pytest.fixture
+def filled(home, wav):
+    """The folder of a studio that has ended, with one recording in one version."""
+    with running(home) as studio:
+        studio.upload(wav)
+        studio.until(idle)
+    return home

@@ -11,27 +11,21 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import pytest
-import sound_files
 from kept import everything
-from studios import PATIENCE, QUICK, idle, running
+from studios import PATIENCE, idle, running
 
 from phinmf.cli.studio import announce
-from phinmf.studio import guard, session
+from phinmf.studio import guard
 from phinmf.studio.guard import Guard
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    """A studio with one take, for requests that change nothing."""
-    home = tmp_path_factory.mktemp("guard") / "home"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "UnmixOptions", lambda **how: QUICK)
-        patch.setattr(session, "warm_up", lambda: None)
-        with running(home) as client:
-            path = sound_files.write(home.parent / "made.wav")
-            client.upload(path.read_bytes())
-            client.until(idle)
-            yield client
+def shared(tmp_path_factory, wav):
+    """A studio with one version, for requests that change nothing."""
+    with running(tmp_path_factory.mktemp("guard") / "home") as client:
+        client.upload(wav)
+        client.until(idle)
+        yield client
 
 
 @pytest.fixture
@@ -40,15 +34,16 @@ def studio(shared):
     before = everything(shared.session.home.path)
     yield shared
     assert everything(shared.session.home.path) == before
-    assert len(shared.state["recordings"][0]["takes"]) == 1
+    assert len(shared.versions()[0]) == 1
 
 
 PATHS = [
     "../", "..%2f..%2fetc%2fpasswd", "%2e%2e/%2e%2e/etc/passwd", "..%5c..%5cwindows", "%00",
     "index.html%00.js", "/etc/passwd", "%2fetc%2fpasswd", "//etc/passwd", "page/../app.py",
-    "..%252fapp.py", "%c0%ae%c0%ae/app.py", "app.py", "__init__.py", ".hidden", "takes/../../x",
-    "takes/%2e%2e%2fwhole/overview", "exports/..%2f..%2fsong%2fsong.wav", "exports/%2fetc%2fpasswd",
-    "takes//overview", "takes/t1%00/overview", "C:%5cwindows%5cwin.ini", "a" * 5000,
+    "..%252fapp.py", "%c0%ae%c0%ae/app.py", "app.py", "__init__.py", ".hidden", "versions/../../x",
+    "versions/%2e%2e%2fwhole/overview", "exports/..%2f..%2fsong%2fsong.wav",
+    "exports/%2fetc%2fpasswd",
+    "versions//overview", "versions/v1%00/overview", "C:%5cwindows%5cwin.ini", "a" * 5000,
 ]  # fmt: skip
 
 
@@ -60,17 +55,12 @@ def test_no_path_leads_to_a_file(studio, path):
         assert b"root:" not in got.body
 
 
-@pytest.mark.parametrize("secret", ["", "x", "..", "%00", "%c3%a9", "a" * 32])
-def test_without_the_secret_nothing_is_known(studio, secret):
-    for path in ("", "events", "takes/t1/overview", "index.html"):
-        got = studio("GET", f"/{secret}/{path}", prefix="")
-        assert got.status == 404
-        assert got.json == {"error": "this address is not known here"}
-
-
-@pytest.mark.parametrize("cut", [2, 6])
-def test_a_part_of_the_secret_is_not_enough(studio, cut):
-    assert studio("GET", "events", prefix=f"{studio.prefix[:-cut]}/").status == 404
+def test_without_the_secret_nothing_is_known(studio):
+    for secret in ("", "x", "..", "%00", "%c3%a9", "a" * 32, studio.prefix[1:-3]):
+        for path in ("", "events", "versions/v1/overview", "index.html"):
+            got = studio("GET", f"/{secret}/{path}", prefix="")
+            assert got.status == 404
+            assert got.json == {"error": "this address is not known here"}
 
 
 @pytest.mark.parametrize(
@@ -79,35 +69,38 @@ def test_a_part_of_the_secret_is_not_enough(studio, cut):
 )  # fmt: skip
 def test_another_host_is_refused(studio, host):
     """A name of an attacker that leads to this computer (DNS rebinding)."""
-    got = studio("GET", "takes/t1/overview", headers={"Host": host.format(port=studio.port)})
+    host = host.format(port=studio.port)
+    got = studio("GET", "versions/v1/overview", headers={"Host": host})
     assert got.status in (400, 421)
-
-
-def test_two_hosts_are_refused(studio):
     with socket.create_connection((studio.host, studio.port)) as raw:
-        own = f"Host: 127.0.0.1:{studio.port}\r\n"
-        raw.sendall(f"GET {studio.prefix} HTTP/1.1\r\n{own}Host: evil\r\n\r\n".encode())
+        both = f"Host: 127.0.0.1:{studio.port}\r\nHost: {host}\r\n"
+        raw.sendall(f"GET {studio.prefix} HTTP/1.1\r\n{both}\r\n".encode())
         assert raw.recv(100).split()[1] in (b"400", b"421")
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1"])
 def test_our_own_names_are_accepted(studio, host):
     headers = {"Host": f"{host}:{studio.port}", "Origin": f"http://{host.lower()}:{studio.port}"}
-    assert studio("GET", "takes/t1/overview", headers=headers).status == 200
+    assert studio("GET", "versions/v1/overview", headers=headers).status == 200
+    assert host.lower() in Guard(None, "secret", 80).hosts  # browsers leave this port out
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1", "",
                                     "https://127.0.0.1:{port}", "http://127.0.0.1:1"])  # fmt: skip
 def test_a_foreign_origin_is_refused(studio, origin):
     headers = {"Origin": origin.format(port=studio.port)}
-    for method, path in (("DELETE", "takes/t1"), ("GET", "events"), ("POST", "recordings?name=a")):
+    for method, path in (
+        ("DELETE", "versions/v1"),
+        ("GET", "events"),
+        ("POST", "recordings?name=a"),
+    ):
         assert studio(method, path, headers=headers).status == 403
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "nonsense"])
 def test_requests_of_other_pages_are_refused(studio, site):
     assert studio("GET", "", headers={"Sec-Fetch-Site": site}).status == 403
-    assert studio("DELETE", "takes/t1", headers={"Sec-Fetch-Site": site}).status == 403
+    assert studio("DELETE", "versions/v1", headers={"Sec-Fetch-Site": site}).status == 403
 
 
 def test_only_the_page_may_be_opened_by_a_link(studio):
@@ -116,7 +109,7 @@ def test_only_the_page_may_be_opened_by_a_link(studio):
     assert studio("GET", "", headers=document).status == 200
     assert studio("GET", "", headers={**opened, "Sec-Fetch-Dest": "iframe"}).status == 403
     assert studio("POST", "", headers=document).status == 403
-    assert studio("GET", "takes/t1/overview", headers=document).status == 403
+    assert studio("GET", "versions/v1/overview", headers=document).status == 403
     assert studio("GET", "", headers={**document, "Origin": "http://evil.example"}).status == 403
 
 
@@ -153,7 +146,7 @@ def test_the_browser_is_not_started_with_the_secret(home, monkeypatch, visited):
 
 
 def test_every_answer_is_protected(studio):
-    for method, path in (("GET", "nothing"), ("GET", "takes/t1/overview"), ("PATCH", "events")):
+    for method, path in (("GET", "nothing"), ("GET", "versions/v1/overview"), ("PATCH", "events")):
         headers = studio(method, path).headers
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
@@ -168,19 +161,19 @@ def test_every_answer_is_protected(studio):
 def test_large_bodies_are_refused(studio):
     for length in (str(2**20 + 1), "9" * 30, "-1", "1e3"):
         connection = http.client.HTTPConnection(studio.host, studio.port, timeout=20)
-        connection.putrequest("PUT", f"{studio.prefix}takes/t1/mix")
+        connection.putrequest("PUT", f"{studio.prefix}versions/v1/mix")
         connection.putheader("Content-Length", length)
         connection.endheaders()
         assert connection.getresponse().status in (400, 413)
         connection.close()
     pieces = (b" " * 2**16 for _ in range(17))
-    assert studio("PUT", "takes/t1/mix", pieces).status == 413
+    assert studio("PUT", "versions/v1/mix", pieces).status == 413
 
 
 def test_a_body_that_does_not_come_is_given_up(studio, monkeypatch):
     monkeypatch.setattr(guard, "PATIENCE", 0.2)
     connection = http.client.HTTPConnection(studio.host, studio.port, timeout=20)
-    connection.putrequest("PUT", f"{studio.prefix}takes/t1/mix")
+    connection.putrequest("PUT", f"{studio.prefix}versions/v1/mix")
     connection.putheader("Content-Length", "10")
     connection.endheaders(b"{")
     assert connection.getresponse().status == 408
@@ -201,26 +194,12 @@ MIX = '{"revision": 0, "groups": %s, "levels": %s}'
          MIX % ("[]", '[{"gain_db": NaN}]'), MIX % ("[]", '[{"gain_db": 1e999}, {}, {}]'),
          MIX % ("[]", '[{"gain_db": -Infinity}]'), MIX % ("[]", '[{"pan": "left"}]'),
          MIX % ("[]", '[{"muted": 1}, {}, {}]'), MIX % ("[]", "[{}]"),
-         MIX % ('[{"name": "a", "components": [4]}]', "[]"),
-         MIX % ('[{"name": "a", "components": [1, 1]}]', "[]"),
          MIX % ('[{"name": "a", "components": [0]}]', "[]"),
          MIX % ('[{"name": "../a", "components": [1]}]', "[]"),
-         MIX % ('[{"name": "rest", "components": [1]}]', "[]"),
-         MIX % ('[{"name": "CON", "components": [1]}]', "[]"),
-         MIX % ('[{"name": "", "components": [1]}]', "[]"),
-         MIX % ('[{"name": "a\\u0000", "components": [1]}]', "[]"),
          MIX % ('[{"name": "\\ud800", "components": [1]}]', "[]"),
-         MIX % ('[{"name": "a", "components": [1]}, {"name": "A", "components": [2]}]', "[]"),
-         MIX % ('[{"name": "a", "colour": 12, "components": [1]}]', "[]"),
-         MIX % ('[{"name": "a", "colour": -1, "components": [1]}]', "[]"),
      ))],
 )  # fmt: skip
 def test_nonsense_is_refused_in_a_sentence(studio, body):
-    got = studio("PUT", "takes/t1/mix", body)
+    got = studio("PUT", "versions/v1/mix", body)
     assert got.status == 400
     assert 10 < len(got.json["error"]) < 300
-
-
-def test_the_port_that_browsers_leave_out():
-    assert "localhost" in Guard(None, "secret", 80).hosts
-    assert "localhost" not in Guard(None, "secret", 8000).hosts

@@ -1,134 +1,348 @@
-"""Groups: what may be typed, what is saved with them, and what is replaced."""
+"""Groups and levels: typed, saved, added up to files, carried over, and taken away."""
 
-import dataclasses
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
+import numpy as np
 import pytest
+import soundfile
 from kept import everything
-from sound_files import tones, write
+from sound_files import RATE, integers, tones
+from studios import unmixed
 
+from phinmf.audio import files
+from phinmf.audio.example import example
 from phinmf.cli import main
-from phinmf.cli.grouping import as_text, named, parsed, ranges
-from phinmf.unmixing import ownership
-from phinmf.unmixing.mix import Group, Level, Mix
-
-QUICK = ["-k", "4", "--window", "64", "--max-time", "0.3", "--quiet"]
+from phinmf.cli.options import as_text, parsed, ranges
+from phinmf.cli.unmix import named
+from phinmf.unmix_file import Request, unmix_file
+from phinmf.unmixing import listing, placing
+from phinmf.unmixing.export import export
+from phinmf.unmixing.groups import MixChanged, carried, regroup, save_mix
+from phinmf.unmixing.mix import Group, Level, Mix, check_mix
+from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.placing import exchange
 
 TYPED = {
-    "drums=1,4-6 bass=2": {"drums": [1, 4, 5, 6], "bass": [2]},
-    "lead guitar=3,7-9": {"lead guitar": [3, 7, 8, 9]},
-    "lead guitar=3,7 bass=2": {"lead guitar": [3, 7], "bass": [2]},
+    "lead guitar=3,7-9 bass=2": {"lead guitar": [3, 7, 8, 9], "bass": [2]},
     "a=1; b=2;c=3": {"a": [1], "b": [2], "c": [3]},
-    "a=1,4, b=2": {"a": [1, 4], "b": [2]},
-    " a = 1, 4 - 6\t2nd=3 ": {"a": [1, 4, 5, 6], "2nd": [3]},
+    " a = 1, 6 - 4\tb2=3 ": {"a": [1, 4, 5, 6], "b2": [3]},
     "a=1; 2 guitars=3": {"a": [1], "2 guitars": [3]},
-    "2 guitars=3-3": {"2 guitars": [3]},
 }
+NOT_TYPED = [
+    "", " ", "drums", "a=", "a=x", "a=1 b", "=1", "a=1,,2", "a=1-", "a=-1", "a==1", "a=1=2",
+    "a=100000", "a=1b=2", ";", "a=1 2 b=3",
+]  # fmt: skip
+GOOD = ["drums", "Lead guitar (left)", "Bass & co", "ваще", "1", "rest of it"]
+BAD = ["", " ", "a/b", "a\\b", ".hidden", "end.", " x", "x ", "a\nb", "a\0", "CON", "com1.wav",
+       "x" * 81, "a:b", "\u202eabc", "🥁" * 61]  # fmt: skip
+NOT_MEANT = [
+    (Mix([Group("a", [1]), Group("b", [1])]), "component 1 is in two groups"),
+    (Mix([Group("a", [1, 1])]), "component 1 is in two groups"),
+    (Mix([Group("a", [4])]), "names component 4, but there are 1 to 3"),
+    (Mix([Group("a", [1]), Group("A", [2])]), "two groups are called 'A'"),
+    (Mix([Group("Rest", [1])]), "components 2, 3"),
+    (Mix([Group("a", [1], 12)]), "colour 12"),
+    (Mix(levels=[Level()]), "1 levels, but 3 components"),
+    (Mix(levels=[Level(), Level(gain_db=100), Level()]), "gain of 100 dB"),
+    (Mix(levels=[Level(), Level(pan=float("nan")), Level()]), "pan of nan"),
+]
 
 
 @pytest.mark.parametrize("text", TYPED)
 def test_what_may_be_typed(text):
     assert {group.name: group.components for group in parsed(text)} == TYPED[text]
     assert named(parsed(as_text(TYPED[text]))) == TYPED[text]
+    assert ranges([3, 1, 2, 5, 8, 7]) == "1-3,5,7,8"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", " ", "drums", "a=", "a=x", "a=1 b", "=1", "a=1,,2", "a=1-", "a=-1", "a==1", "a=1=2",
-     "a=100000", "a=1b=2", ";", "a=6-4", "a=1 2 b=3", "a=1 2=3"],
-)  # fmt: skip
+@pytest.mark.parametrize("text", NOT_TYPED)
 def test_what_may_not(text):
     with pytest.raises(ValueError, match="group is"):
         parsed(text)
 
 
-def test_numbers_are_shown_as_they_are_typed():
-    assert ranges([3, 1, 2, 5, 8, 7]) == "1-3,5,7,8"
-    assert parsed(f"a={ranges([9, 4, 5, 6])}")[0].components == [4, 5, 6, 9]
-
-
 @pytest.fixture
-def out(tmp_path, monkeypatch):
-    """A folder of four components."""
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "song.wav", tones(4000), subtype="PCM_16")
-    assert main(["unmix", "song.wav", *QUICK, "--no-report"]) == 0
-    return tmp_path / "out/song"
+def folder(tmp_path):
+    """A folder of three components."""
+    return unmixed(tmp_path / "song", tones(channels=2), n_components=3)
 
 
-def test_groups_are_saved_with_the_levels_and_colours_of_before(out):
-    before = ownership.read(out)
-    levels = [Level(-3.0), Level(), Level(muted=True), Level()]
-    mix = Mix([Group("hum", [2], 0), Group("Bass", [1], 5)], levels, revision=7)
-    ownership.write(out, dataclasses.replace(before, mix=mix), add=[])
-    assert main(["unmix", "out/song", "--quiet", "--group", "new=1 bass=2,3 other=4"]) == 0
-    saved = ownership.read(out).mix
-    assert saved.levels == levels
-    assert saved.revision == 8
-    assert saved.groups == [Group("new", [1], 0), Group("bass", [2, 3], 5), Group("other", [4], 1)]
-    assert main(["unmix", "out/song", "--quiet", "--groups", "2"]) == 0
-    saved = ownership.read(out).mix
-    assert [group.name for group in saved.groups] == ["part_1", "part_2"]
-    assert saved.revision == 9
+# ---- saved ---------------------------------------------------------------------------------------
 
 
-def test_groups_that_are_replaced_can_be_typed_again(out, capsys):
-    told = 'out/song: the earlier groups were replaced; to get them back: --group "{}"'
-    before = ownership.read(out)
+def test_mixes_that_cannot_be_meant_are_not_saved(folder):
+    """Names are those of files on every disk."""
+    before = everything(folder)
+    bad_names = [(Mix([Group(name, [1])]), "choose another name") for name in BAD]
+    for mix, words in [*NOT_MEANT, *bad_names]:
+        with pytest.raises(ValueError, match=words):
+            save_mix(folder, mix)
+    assert everything(folder) == before
+    check_mix(Mix([Group(name, [k]) for k, name in enumerate(GOOD, 1)]), len(GOOD))
+
+
+def test_saving_changes_the_listing_alone(folder):
+    before, unsaved = everything(folder), listing.read(folder)
+    chosen = Mix([Group("drums", [1, 2], 4)], [Level(-3.0)] * 3)
+    record = save_mix(folder, chosen)
+    after = everything(folder)
+    assert record == listing.read(folder)
+    assert record.mix == replace(chosen, revision=1)
+    assert {name for name in after if after[name] != before.get(name)} == {"result.json"}
+    assert after.keys() == before.keys()
+    placing.check_replaceable(folder)  # it is still a folder of this program
+    with pytest.raises(FileExistsError, match="meanwhile"), exchange(folder, unsaved) as new:
+        listing.write(new, unsaved, add=[])
+    assert listing.read(folder) == record
+    with pytest.raises(MixChanged) as caught:
+        save_mix(folder, Mix([Group("bass", [1])]))
+    assert caught.value.mix == record.mix
+
+
+def test_of_many_at_once_one_wins(folder):
+    def save(name):
+        try:
+            return save_mix(folder, Mix([Group(name, [1])])).mix
+        except MixChanged:
+            return None
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(save, "abcdefgh"))
+    (won,) = [mix for mix in outcomes if mix is not None]
+    assert listing.read(folder).mix == won
+
+
+# ---- added up in the folder ----------------------------------------------------------------------
+
+
+def test_groups_add_up_and_keep_the_levels_of_before(folder):
+    levels = [Level(-3.0), Level(), Level(muted=True)]
+    save_mix(folder, Mix([Group("hum", [2], 0)], levels))
+    record = regroup(folder, [Group("low", [1, 3])])
+    assert {n: g.components for n, g in record.groups.items()} == {"low": [1, 3], "rest": [2]}
+    assert (record.mix.levels, record.mix.revision) == (levels, 2)
+    assert [group.colour for group in record.mix.coloured()] == [0]
+    parts = {name: integers(folder / group.file) for name, group in record.groups.items()}
+    one, three = (integers(folder / f"component_0{k}.wav") for k in (1, 3))
+    assert np.array_equal(parts["low"], one + three)
+    assert np.array_equal(sum(parts.values()), integers(folder.parent / "song source.wav"))
+    automatic = regroup(folder, 2)
+    assert sorted(k for g in automatic.groups.values() for k in g.components) == [1, 2, 3]
+    with pytest.raises(ValueError, match="names component 9"):
+        regroup(folder, [Group("x", [9])])
+    with pytest.raises(ValueError, match="not a folder that phinmf unmix has written"):
+        regroup(folder.parent, 2)
+
+
+def test_groups_that_are_replaced_can_be_typed_again(folder, capsys):
     chosen = [Group("2 guitars", [2, 3], 4), Group("bass", [1], 0), Group("empty", [], 1)]
-    ownership.write(out, dataclasses.replace(before, mix=Mix(chosen, revision=2)), add=[])
-    assert main(["unmix", "out/song", "--groups", "2"]) == 0
+    save_mix(folder, Mix(chosen))
+    assert main(["unmix", str(folder), "--groups", "2"]) == 0
     typed = "2 guitars=2,3; bass=1"
-    assert told.format(typed) in capsys.readouterr().err.splitlines()
-    assert main(["unmix", "out/song", "--group", typed]) == 0
-    assert named(ownership.read(out).mix.groups) == {"2 guitars": [2, 3], "bass": [1]}
+    assert f'to get them back: --group "{typed}"' in capsys.readouterr().err
+    assert main(["unmix", str(folder), "--group", typed]) == 0
+    assert named(listing.read(folder).mix.groups) == {"2 guitars": [2, 3], "bass": [1]}
 
 
-def test_groups_are_complete_even_if_their_page_cannot_be_written(out, capsys):
-    assert main(["report", "out/song"]) == 0
-    before = (out / "report.html").read_bytes()
-    (out / "model.npz").write_bytes(b"damaged")
-    capsys.readouterr()
-    assert main(["unmix", "out/song", "--group", "low=1"]) == 0
-    *_, last = capsys.readouterr().err.splitlines()
-    assert last.startswith("out/song/report.html does not show these groups, since it was not")
-    assert "model.npz is damaged" in last
-    assert (out / "report.html").read_bytes() == before
-    assert list(ownership.read(out).groups) == ["low", "rest"]
-
-
-def test_the_page_shows_the_groups_of_now(out, capsys):
-    page = out / "report.html"
-    assert main(["unmix", "out/song", "--quiet", "--group", "low=1"]) == 0
+def test_the_page_shows_the_groups_of_now(folder, capsys):
+    page = folder / "report.html"
+    group = ["unmix", str(folder), "--group"]
+    assert main([*group, "low=1"]) == 0
     assert not page.exists()  # none was there
-    assert main(["report", "out/song"]) == 0
-    assert main(["unmix", "out/song", "--group", "some other=2"]) == 0
-    assert "out/song: listen to out/song/report.html" in capsys.readouterr().err
+    assert main(["report", str(folder)]) == 0
+    assert main([*group, "some other=2"]) == 0
+    assert "listen to" in capsys.readouterr().err
     assert "some other" in page.read_text()
-    assert ownership.ours(out, page.name)
+    assert listing.foreign(folder, [page.name]) == []
     page.write_text("my notes")
-    assert main(["unmix", "out/song", "--group", "third=2"]) == 0
-    assert "out/song/report.html was changed" in capsys.readouterr().err
+    assert main([*group, "third=2"]) == 0
+    assert "or was changed: move it away" in capsys.readouterr().err
     assert page.read_text() == "my notes"
     page.unlink()
-    assert main(["unmix", "out/song", "--quiet", "--group", "fourth=2"]) == 0
+    assert main([*group, "fourth=2"]) == 0
     assert not page.exists()
 
 
-def test_files_of_groups_that_were_moved_away(out):
-    assert main(["unmix", "out/song", "--quiet", "--group", "a=1 b=2"]) == 0
-    (out / "a.wav").rename(out.parent / "a.wav")
-    assert main(["unmix", "out/song", "--quiet", "--group", "a=2"]) == 0
-    assert {p.name for p in out.glob("[!c]*.wav")} == {"a.wav", "rest.wav"}
-    assert (out.parent / "a.wav").exists()
+def test_groups_are_complete_even_if_their_page_cannot_be_written(folder, capsys):
+    assert main(["report", str(folder)]) == 0
+    before = (folder / "report.html").read_bytes()
+    (folder / "model.npz").write_bytes(b"damaged")
+    assert main(["unmix", str(folder), "--group", "low=1"]) == 0
+    *_, last = capsys.readouterr().err.splitlines()
+    assert "report.html does not show these groups" in last
+    assert "model.npz is damaged" in last
+    assert (folder / "report.html").read_bytes() == before
+    assert list(listing.read(folder).groups) == ["low", "rest"]
 
 
-@pytest.mark.parametrize("again", ["--group", "--groups"])
-def test_a_group_that_was_edited_stays(out, capsys, again):
-    assert main(["unmix", "out/song", "--quiet", "--group", "a=1 b=2"]) == 0
-    (out / "b.wav").write_bytes(b"edited")
-    before = everything(out)
-    assert main(["unmix", "out/song", again, {"--group": "b=3", "--groups": "2"}[again]]) == 1
-    said = capsys.readouterr().err
-    assert "b.wav was changed since it was written: move it away" in said
-    assert said.count("\n") == 1
-    assert everything(out) == before
+@pytest.mark.parametrize("grouping", [[Group("b", [3])], 2])
+def test_files_of_groups_that_were_edited_stay_and_those_moved_away_are_no_matter(folder, grouping):
+    regroup(folder, [Group("a", [1]), Group("b", [2])])
+    os.rename(folder / "a.wav", folder.parent / "a.wav")
+    regroup(folder, [Group("a", [2]), Group("b", [1])])
+    assert {path.name for path in folder.glob("[!c]*.wav")} == {"a.wav", "b.wav", "rest.wav"}
+    assert (folder.parent / "a.wav").exists()
+    (folder / "b.wav").write_bytes(b"edited")
+    before = everything(folder)
+    with pytest.raises(FileExistsError, match=r"b\.wav was changed since it was written: move it"):
+        regroup(folder, grouping)
+    assert everything(folder) == before
+
+
+# ---- carried over --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def piece(tmp_path_factory):
+    """A rendered piece with true stems, and a function that unmixes it as a file."""
+    folder = tmp_path_factory.mktemp("piece")
+    sound = example()
+    recording = folder / "piece.wav"
+    soundfile.write(recording, sound.mixture / 2, sound.sample_rate, subtype="FLOAT")
+
+    def take(K, seed, start=0.0, seconds=None):
+        stretch = files.excerpt(recording).stretch(start, seconds)
+        options = UnmixOptions(n_components=K, seed=seed, solver=None)
+        new = folder / f"take {len(list(folder.iterdir()))}"
+        unmix_file(Request(stretch, Output(new), options, page=False))
+        return new
+
+    return sound, take
+
+
+def components_and_owners(folder, sound, start):
+    """Return the components of a folder, and for each the number of the stem that it is most of."""
+    parts = np.stack([soundfile.read(path)[0] for path in sorted(folder.glob("component_*.wav"))])
+    stems = np.stack(list(sound.stems.values()))[:, round(start * sound.sample_rate) :]
+    return parts, (parts @ stems[:, : parts.shape[1]].T).argmax(axis=1)
+
+
+@pytest.mark.full
+def test_groups_are_carried_to_another_seed_number_and_stretch(piece):
+    """Components hold sounds of several stems, so that even the grouping by truth is not pure."""
+    sound, take = piece
+    pairs = [
+        ((8, 0, 0.0, None), (8, 1, 0.0, None)),
+        ((8, 0, 0.0, None), (12, 2, 0.0, None)),
+        ((8, 3, 2.0, 5.0), (8, 0, 0.0, None)),
+        ((16, 4, 0.0, None), (8, 1, 0.0, None)),
+    ]
+    shares = []
+    for old, new in pairs:
+        before, after = take(*old), take(*new)
+        _, owners = components_and_owners(before, sound, old[2])
+        groups = [
+            Group(f"stem {s}", (np.flatnonzero(owners == s) + 1).tolist(), int(s) % 12)
+            for s in sorted(set(owners))
+        ]
+        save_mix(before, Mix(groups))
+        placed = carried(before, after)
+        assert [(g.name, g.colour) for g in placed] == [(g.name, g.colour) for g in groups]
+        numbers = [k for g in placed for k in g.components]
+        assert len(set(numbers)) == len(numbers)
+        parts, owners = components_and_owners(after, sound, new[2])
+        power = np.square(parts).sum(axis=1)
+        right = [k - 1 for g in placed for k in g.components if g.name == f"stem {owners[k - 1]}"]
+        shares.append(power[right].sum() / power.sum())
+    assert min(shares) > 0.6
+    assert np.mean(shares) > 0.75
+
+
+def test_the_same_take_keeps_its_groups_and_one_of_another_moment_gets_none(piece):
+    _, take = piece
+    one, same = take(6, 5), take(6, 5)
+    assert carried(one, same) == []
+    save_mix(one, Mix([Group("a", [2, 1], 3), Group("b", [4]), Group("empty", [])]))
+    assert carried(one, same) == [Group("a", [1, 2], 3), Group("b", [4])]
+    early, late = take(2, 0, 0.0, 2.0), take(2, 0, 5.0, 2.0)
+    save_mix(early, Mix([Group("a", [1])]))
+    with pytest.raises(ValueError, match="no moment in common"):
+        carried(early, late)
+
+
+# ---- taken away ----------------------------------------------------------------------------------
+
+
+GROUPS = [Group("drums", [3, 1])]
+
+
+def made(tmp_path, channels=2, **how):
+    """A folder of three components of a small recording, and the recording."""
+    path = tmp_path / "song source.wav"
+    soundfile.write(path, tones(channels=channels), RATE, **how)
+    return unmixed(tmp_path / "song"), path
+
+
+@pytest.mark.parametrize(
+    "how",
+    [*({"subtype": name} for name in ("PCM_16", "PCM_24", "PCM_32", "PCM_U8", "FLOAT", "DOUBLE")),
+     {"format": "FLAC"}],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["groups", "components"])
+def test_files_add_up(tmp_path, capsys, how, kind):
+    folder, recording = made(tmp_path, **how)
+    save_mix(folder, Mix(GROUPS, [Level(-3.0)] * 3))  # levels are those of a mix
+    options = ["--components"] if kind == "components" else []
+    assert main(["export", str(folder), "-o", str(tmp_path / "new"), *options]) == 0
+    exported = sorted((tmp_path / "new").iterdir())
+    total = sum(soundfile.read(path)[0] for path in exported)
+    exact = how.get("subtype", "PCM") not in ("FLOAT", "DOUBLE")
+    assert np.abs(total - soundfile.read(recording)[0]).max() <= (0 if exact else 1e-6)
+    said = capsys.readouterr().out
+    assert ("the recording bit for bit" in said) == exact
+    assert all(str(path) in said for path in exported)
+    before, *after = (soundfile.info(path) for path in (recording, *exported))
+    assert {(x.format, x.subtype) for x in after} == {(before.format, before.subtype)}
+    names = {"groups": ["drums", "rest"], "components": ["component"] * 3}[kind]
+    assert [path.stem for path in exported] == [f"0{k} {name}" for k, name in enumerate(names, 1)]
+
+
+def test_an_export_is_complete_or_nothing_and_overwrites_nothing(tmp_path):
+    folder, _ = made(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    before = everything(tmp_path)
+    with pytest.raises(ValueError, match="there are no groups yet"):
+        export(folder, tmp_path / "new")
+    for name in ("folder", "dangling", "song"):
+        with pytest.raises(FileExistsError, match="exists already: choose another folder"):
+            export(folder, tmp_path / name, "components")
+        assert everything(tmp_path) == before
+    for kind in ("groups", "components", "mix"):
+        for blocks in (0, 1):  # of the one block that is written, and read again
+            checks = iter([None] * blocks)
+            with pytest.raises(RuntimeError, match="StopIteration"):
+                export(folder, tmp_path / "new", kind, mix=Mix(GROUPS), check=checks.__next__)
+            assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("channels", "subtype", "first_gain"),
+    [(1, "DOUBLE", -6.0), (2, "DOUBLE", 24.0), (3, "DOUBLE", -6.0), (2, "PCM_16", 24.0)],
+)
+def test_a_mix_is_what_the_formula_says(tmp_path, capsys, channels, subtype, first_gain):
+    """Floating-point files may exceed full scale; others are turned down as a whole."""
+    folder, _ = made(tmp_path, channels=channels, subtype=subtype)
+    levels = [Level(first_gain, -0.5), Level(3.0, 1.0), Level(0.0, 0.2, muted=True)]
+    save_mix(folder, Mix([], levels))
+    assert main(["export", str(folder), "-o", str(tmp_path / "new"), "--mix"]) == 0
+    heard, _ = soundfile.read(tmp_path / "new/mix.wav", always_2d=True)
+    expected = np.zeros((6000, max(2, channels)))
+    for k, level in enumerate(levels[:2], 1):
+        y, _ = soundfile.read(folder / f"component_{k:02d}.wav", always_2d=True)
+        gain, angle = 10 ** (level.gain_db / 20), (1 + level.pan) * np.pi / 4
+        expected[:, 0] += gain * np.sqrt(2) * np.cos(angle) * y[:, 0]
+        expected[:, 1] += gain * np.sqrt(2) * np.sin(angle) * y[:, min(1, channels - 1)]
+        if channels == 3:
+            expected[:, 2] += gain * y[:, 2]
+    loudest, limit = np.abs(expected).max(), 1 - 2**-15
+    assert (loudest > 1) == (first_gain > 0)
+    turned_down = loudest > 1 and subtype == "PCM_16"
+    assert ("turned down" in capsys.readouterr().out) == turned_down
+    if turned_down:
+        expected *= limit / loudest
+    assert np.abs(heard - expected).max() < (1e-12 if subtype == "DOUBLE" else 2**-15)
+    plain = export(folder, tmp_path / "plain", "mix", mix=Mix())
+    assert soundfile.info(plain.files[0]).channels == channels  # in the centre, mono stays mono

@@ -9,23 +9,14 @@ import pytest
 from phinmf.unmixing.placing import workshop
 
 
-def test_folders_that_another_process_makes_at_the_same_time(tmp_path, monkeypatch):
-    """It makes the folder after this one has looked."""
-    mkdir = Path.mkdir
+def test_folders_that_another_process_makes_and_removes_at_the_same_time(tmp_path, monkeypatch):
+    """It makes the folder after this one has looked, and removes it before there is a file."""
+    mkdir, mkdtemp, removed = Path.mkdir, tempfile.mkdtemp, []
 
     def both(folder, *args, **how):
         mkdir(folder, *args, **how)
         if folder.name == "many":
             mkdir(folder, *args, **how)
-
-    monkeypatch.setattr(Path, "mkdir", both)
-    with workshop(tmp_path / "many" / "one") as bench:
-        assert bench.parent == tmp_path / "many"
-
-
-def test_folders_that_another_process_removes_at_the_same_time(tmp_path, monkeypatch):
-    """It removes the folder, which is empty, before there is something in it."""
-    mkdtemp, removed = tempfile.mkdtemp, []
 
     def late(*args, **how):
         if not removed:
@@ -33,10 +24,10 @@ def test_folders_that_another_process_removes_at_the_same_time(tmp_path, monkeyp
             removed[0].rmdir()
         return mkdtemp(*args, **how)
 
+    monkeypatch.setattr(Path, "mkdir", both)
     monkeypatch.setattr(tempfile, "mkdtemp", late)
     with workshop(tmp_path / "many" / "one") as bench:
-        assert removed == [tmp_path / "many"]
-        assert bench.is_dir()
+        assert removed == [bench.parent] == [tmp_path / "many"]
     assert list(tmp_path.iterdir()) == []
 
 

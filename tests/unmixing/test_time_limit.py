@@ -1,20 +1,16 @@
 """A limit of time covers learning as a whole, whatever the window; and progress is printed."""
 
-import re
 import time
 
 import numpy as np
 import pytest
-from sound_files import tones, write
 
 import phinmf
-from phinmf.audio.sources import ArraySource
-from phinmf.cli import main
+from phinmf.audio import ArraySource
 from phinmf.unmixing import learn as learning
 from phinmf.unmixing.fits import Fits
-from phinmf.unmixing.learn import learn
+from phinmf.unmixing.learn import Pace, learn
 from phinmf.unmixing.options import UnmixOptions
-from phinmf.unmixing.time_limit import Pace
 
 
 def of_noise(n, channels, rate, **how):
@@ -25,9 +21,10 @@ def of_noise(n, channels, rate, **how):
 @pytest.mark.full
 def test_a_long_window_ends_in_time():
     """96 kHz in stereo, where one step of the transform takes longer than the limit."""
-    of_noise(2000, 1, 8000, n_components=2, window=64, max_time=0.1)  # compiled
+    of_noise(2000, 1, 8000, n_components=2, window=64, solver="lbfgs", max_time=0.1)  # compiled
     clock = time.perf_counter()
-    learned = of_noise(3 * 96_000, 2, 96_000, n_components=8, max_time=1.0)
+    how = {"n_components": 8, "window": "40ms", "solver": "lbfgs"}
+    learned = of_noise(3 * 96_000, 2, 96_000, max_time=1.0, **how)
     assert time.perf_counter() - clock < 10  # without load 1.5 s; without a limit, a minute
     assert "max_time" in learned.stop_reason
     assert learned.M == 3840
@@ -51,7 +48,10 @@ def fits(monkeypatch):
 
 
 def test_every_fit_has_its_share(fits):
-    of_noise(20_000, 1, 8000, n_components=2, window=64, max_time=5.0)
+    how = {"window": 64, "solver": "lbfgs", "n_components": 2}
+    of_noise(20_000, 1, 8000, **how)  # compiled
+    fits.clear()
+    of_noise(20_000, 1, 8000, max_time=5.0, **how)
     assert len(fits) == 4  # the first one measures the speed
     for i, (limit, *_) in enumerate(fits):
         assert 0 < limit <= 5 - sum(took for _, took, *_ in fits[:i])
@@ -82,44 +82,9 @@ def stop(_):
     raise StopIteration
 
 
-def test_few_atoms_fit_into_less_time():
-    every, few = (Pace(1764, 2, n, nmf_step=1e-6, operation=1e-11) for n in (1764, 227))
-    assert few.transform_steps(3, 1000) < every.transform_steps(3, 1000) / 5
-    frames = [pace.affordable_frames(20, 3528, transform=True) for pace in (every, few)]
-    assert frames[0] < frames[1] <= 3528
-
-
-@pytest.mark.parametrize("K", [1, 64])
+@pytest.mark.parametrize("K", [1, 32])
 def test_enough_frames_for_all_components(K):
     """However little time there is, there are as many frames as components."""
     y = 0.1 * np.random.default_rng(0).standard_normal(30_000)
     parts = phinmf.unmix(y, 8000, K, window=64, seed=0, max_time=0.05)
     assert len(parts.components) == K
-
-
-def test_each_stage_is_printed_once_and_progress_only_grows(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "song.wav", tones(40_000))
-    assert main(["unmix", "song.wav", "-k", "2", "--window", "64"]) == 0
-    printed = capsys.readouterr().err
-    stages = re.findall(r"song.wav: (learning|separating|checking|drawing the page)", printed)
-    assert list(dict.fromkeys(stages)) == [
-        "learning", "separating", "checking", "drawing the page",
-    ]  # fmt: skip
-    shown = []
-    phinmf.unmixing.learn.learn(
-        ArraySource(tones(4000), 8000), UnmixOptions(2, window=64, seed=0),
-        progress=lambda stage, share: shown.append(share),
-    )  # fmt: skip
-    assert shown == sorted(shown)
-    assert 0 <= shown[0] < shown[-1] <= 1
-    phinmf.unmix(tones(4000), 8000, 2, window=64, seed=0, verbose=True)
-    printed = capsys.readouterr().err.splitlines()
-    assert [line.split(",")[0] for line in printed] == ["unmix: learning", "unmix: separating"]
-
-
-def test_a_damaged_recording_is_reported_once(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "song.wav", np.full(9000, np.nan), subtype="FLOAT")
-    assert main(["unmix", "song.wav", "-k", "2"]) == 1
-    assert capsys.readouterr().err.count("NaN or infinite samples") == 1

@@ -45,7 +45,7 @@ def alternate(run: Run, callback: Callback | None = None, save: Save | None = No
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     iterate = run.iterate_of_all_atoms()
-    run.free_frames()
+    run.model = run.whole  # which frees the frames in use
     try:
         return finish(run, iterate, status or Status.MAX_ITER)
     except KeyboardInterrupt:
@@ -55,9 +55,8 @@ def alternate(run: Run, callback: Callback | None = None, save: Save | None = No
 def reason_to_stop(run: Run, callback: Callback | None) -> Status | None:
     """Return the first reason to stop after an outer iteration, or None."""
     history, options = run.history, run.options
-    row, previous = history[-1], previous_objective(run)
-    shape = (run.shape[0], row.atoms, row.frames)
-    if row.objective > previous + rounding(row.objective, shape, run.stage.dtype):
+    row = history[-1]
+    if row.objective > run.bound + rounding(run, row.objective, row.atoms, run.stage.dtype):
         return Status.ROSE
     if callback is not None:
         iterate = run.iterate_of_all_atoms()
@@ -67,35 +66,17 @@ def reason_to_stop(run: Run, callback: Callback | None) -> Status | None:
         scale = run.gradient_scale
         if scale is not None and row.gradient <= options.tol * scale:
             return Status.SMALL_GRADIENT
-        if previous - row.objective <= options.tol * abs(row.objective):
+        if run.bound - row.objective <= options.tol * abs(row.objective):
             return Status.LINE_SEARCH if row.search_failed else Status.SMALL_DECREASE
     if options.max_time is not None and row.seconds >= options.max_time:
         return Status.MAX_TIME
     return None
 
 
-def rounding(objective: float, shape: tuple[int, ...], dtype: Precision) -> float:
-    """Return how much rounding may raise an objective that is a sum over an array of this shape."""
-    entries = float(np.prod(shape, dtype=float))
+def rounding(run: Run, objective: float, n_atoms: int, dtype: Precision) -> float:
+    """Return how much rounding may raise an objective, a weighted sum over all coefficients."""
+    entries = run.shape[0] * n_atoms * float(run.whole.engine.weights.sum())
     return ROUNDING[dtype.name] * abs(objective) + float(np.finfo(dtype).eps) * entries
-
-
-def previous_objective(run: Run) -> float:
-    """Return the objective that must not be exceeded; infinite if there is none.
-
-    There is none if the frames or the atoms in use have changed, or if the floor has, unless it
-    has just reached the target, where the objective before is known, too. The start is over all
-    frames and atoms at the target floor.
-    """
-    history, final = run.history, run.phase.final
-    if len(history) == 1:
-        return history.start if final and run.stage.n_atoms is None else np.inf
-    if not run.comparable:
-        return np.inf
-    row, previous = history[-1], history[-2]
-    if previous.floor == row.floor:
-        return previous.objective
-    return previous.target_objective if final else np.inf
 
 
 def finish(run: Run, last: Iterate, status: Status) -> Outcome:
@@ -118,6 +99,6 @@ def finish(run: Run, last: Iterate, status: Status) -> Outcome:
         outcome = run.evaluate(iterate, n, status)
         if outcome.objective <= cost:
             return outcome
-    if not outcome.objective <= cost + rounding(cost, run.shape, run.dtype):
+    if not outcome.objective <= cost + rounding(run, cost, run.shape[1], run.dtype):
         status = Status.NOT_BETTER
     return run.evaluate(start, 0, status)

@@ -103,12 +103,12 @@ def eliminate(model: Model, start: Iterate, V: Array, eps: float) -> list[Count]
     powers = Powers(V[:, ::every], weights[::every], eps, model.penalty.sparsity)
     model.go_to(start)
     Phi, W, H = start.Phi, start.W, start.H
-    path = [Count(W.shape[1], model.cost(W, eps))]
+    path = [Count(W.shape[1], sum(model.costs(W, eps)))]
     while W.shape[1] > 1:
         replacements = powers.replacements(W, H[:, ::every])
         W, H = min(replacements, key=lambda r: r.objective).applied(W, H)
         model.go_to(Iterate(Phi, W, H))
         W = model.nmf(W, eps, gamma=1.0, n_iter=STEPS)
         H = model.engine.activations()
-        path.append(Count(W.shape[1], model.cost(W, eps)))
+        path.append(Count(W.shape[1], sum(model.costs(W, eps))))
     return path

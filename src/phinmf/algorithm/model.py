@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -90,7 +90,9 @@ class Model:
         self.rotated = None
         V_hat, fixed = self.V_hat, self.fixed
         if V_hat is not None:
-            rows = V_hat if atoms is None else V_hat[: len(atoms)]
+            rows = V_hat
+            if atoms is not None:
+                rows = V_hat[: len(atoms) * len(V_hat) // self.engine.shape[1]]
             V_hat = frames_contiguous(take_frames(rows, sample.frames), dtype)
         if fixed.H is not None:
             fixed = fixed._replace(H=take_frames(fixed.H, sample.frames))
@@ -103,21 +105,32 @@ class Model:
             return self.engine.objective(W, eps)
         return self.engine.objective_of(self.V_hat, eps)
 
-    def cost(self, W: Array, eps: float) -> float:
-        """Return C(Φ, W, H) of (2)."""
-        return sum(self.costs(W, eps))
-
     def costs(self, W: Array, eps: float) -> tuple[float, float]:
-        """Return the two terms of C: the divergence and the penalty."""
+        """Return the two terms of C(Φ, W, H) of (2): the divergence and the penalty."""
         return self.objective(W, eps).loss(), self.penalty_of(W)
 
     def penalty_of(self, W: Array) -> float:
         """Return the penalty of W and the activations."""
         norms = namespace(W).sum(cast(W, np.float64), axis=0)
         totals = norms * self.engine.activation_sums()
-        cost = self.penalty.sparsity * float(namespace(W).sum(totals))
+        cost = self.atoms_per_power(W) * self.penalty.sparsity * float(namespace(W).sum(totals))
         smoothness = self.penalty.smoothness
         return cost + smoothness * self.engine.roughness() if smoothness else cost
+
+    def atoms_per_power(self, W: Array) -> int:
+        """Return 2 if atoms come in pairs, which share a row of W (P, K); otherwise 1.
+
+        The objective counts what a pair costs, and the sparsity, twice: so both are of the size
+        that they have if each atom has a power of its own.
+        """
+        return self.engine.shape[1] // len(W)
+
+    def nmf_penalty(self, W: Array) -> Penalty:
+        """Return the penalty beside the cost of each power, which counts once in an NMF step."""
+        penalty = self.penalty
+        if not penalty.smoothness:
+            return penalty
+        return replace(penalty, smoothness=penalty.smoothness / self.atoms_per_power(W))
 
     def nmf(
         self, W: Array, eps: float, gamma: float, n_iter: int, out_of_time: OutOfTime = never
@@ -129,7 +142,7 @@ class Model:
         for step in range(n_iter if self.V_hat is None else 0):
             if step and out_of_time():
                 break
-            W = nmf_step(self.engine, W, self.penalty, eps, gamma, self.fixed)  # step ⋆
+            W = nmf_step(self.engine, W, self.nmf_penalty(W), eps, gamma, self.fixed)  # step ⋆
         return W
 
     def restore(self, iterate: Iterate, eps: float) -> Iterate:
@@ -141,7 +154,7 @@ class Model:
         self.go_to(iterate)
         if self.fixed.H is None:
             if H.shape[1] < N:
-                activate(self.engine, W, self.penalty, eps)
+                activate(self.engine, W, self.nmf_penalty(W), eps)
             elif not isinstance(H, LazyActivations) and H.shape[1] == N and dtype_of(H) == dtype:
                 return iterate
         return Iterate(Phi, W, self.engine.lazy_activations())

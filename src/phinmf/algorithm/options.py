@@ -20,11 +20,11 @@ from phinmf import checks
 from phinmf._types import Device
 from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName, Penalty
 from phinmf.engines import ENGINES, EngineName
-from phinmf.inits import Init, InitName, init_of
-from phinmf.once import once
+from phinmf.errors import InvalidType, InvalidValue
+from phinmf.inits import DCT, DFT, Init, InitName, init_of
 from phinmf.solvers import SOLVERS, Solver, SolverName
 
-DEFAULT_SPARSITY = Divergence.default_sparsity  #: of `unmix`, at unit power
+small_number = partial(checks.number, most=1e18)  #: its square is one of single precision
 
 Argument = TypeVar("Argument")
 Value = TypeVar("Value")
@@ -73,11 +73,6 @@ def solver_of(name: str, solver: Any) -> Solver | None:
     return SOLVERS[checks.choice(name, solver, names)]()
 
 
-def engine_name(name: str, engine: Any) -> Any:
-    """Return the name of an engine, also of one that was added to the registry, or "auto"."""
-    return checks.choice(name, engine, ["auto", *ENGINES])
-
-
 def divergence_of(name: str, divergence: Any) -> Divergence:
     """Return the divergence of a name, or a divergence unchanged."""
     if isinstance(divergence, str):
@@ -85,7 +80,7 @@ def divergence_of(name: str, divergence: Any) -> Divergence:
     if isinstance(divergence, Divergence):
         return divergence
     listed = ", ".join(repr(name) for name in DIVERGENCES)
-    raise TypeError(
+    raise InvalidType(
         f"{name} is {divergence!r}, but {listed} or an object of your own is needed: subclass"
         " phinmf.Divergence and pass an instance"
     )
@@ -97,7 +92,7 @@ def number_of_atoms(name: str, n_atoms: object) -> int | float:
         return checks.count(name, n_atoms, 1)
     share = checks.number(name, n_atoms, 0, strict=True)
     if share >= 1:
-        raise ValueError(
+        raise InvalidValue(
             f"{name} is {n_atoms}, but a whole number of atoms, or a share of the energy below 1"
             " such as 0.999, is needed"
         )
@@ -116,7 +111,7 @@ def method_of(name: str, method: Any) -> Method:
     if method is None:
         return Method()
     if not isinstance(method, Method):
-        raise TypeError(f"{name} is {method!r}, but a phinmf.Method or None is needed")
+        raise InvalidType(f"{name} is {method!r}, but a phinmf.Method or None is needed")
     return method
 
 
@@ -201,54 +196,56 @@ class Options:
     """The checked options of a fit; `tl_nmf` explains each of them."""
 
     solver: Option[SolverName | Solver | None, Solver | None] = Option("lbfgs", solver_of)
-    init: Option[InitName | Init | ArrayLike, Init] = Option("dct", init_of)
+    init: Option[InitName | Init | ArrayLike | None, Init] = Option(None, init_of, optional=True)
     divergence: Option[DivergenceName | Divergence, Divergence] = Option(
         "itakura-saito", divergence_of
     )
-    sparsity: Option[float | None, float | None] = Option(None, checks.number, optional=True)
-    smoothness: Option[float, float] = Option(0.0, checks.number)
+    sparsity: Option[float | None, float | None] = Option(None, small_number, optional=True)
+    smoothness: Option[float, float] = Option(0.0, small_number)
     n_atoms: Option[int | float | None, int | float | None] = Option(
         None, number_of_atoms, optional=True
     )
-    floor: Option[float, float] = Option(1e-8, checks.number)
+    pairs: Option[bool, bool] = Option(False, partial(checks.choice, choices=(False, True)))
+    floor: Option[float, float] = Option(1e-8, small_number)
     method: Option[Method | None, Method] = Option(None, method_of)
     max_iter: Option[int, int] = Option(100, checks.count)
     max_time: Option[float | None, float | None] = Option(None, checks.number, optional=True)
     tol: Option[float, float] = Option(2e-4, checks.number)
-    engine: Option[EngineName, EngineName] = Option("auto", engine_name)
-    device: Option[Device, Device] = Option(
-        None, lambda _, device: device
-    )  #: of a cluster's workers
+    engine: EngineName = "auto"
+    device: Device = None  #: of a cluster's workers
     n_threads: Option[int | None, int | None] = Option(
         None, partial(checks.count, least=1), optional=True
     )
 
     def __post_init__(self) -> None:
-        """Refuse options that exclude each other."""
+        """Choose the start of Φ if none is named; refuse options that exclude each other."""
+        if self.init is None:
+            vars(self)["init"] = DFT() if self.pairs else DCT()
+        checks.choice("engine", self.engine, ["auto", *ENGINES])
         if self.method.n_iter_nmf and not self.divergence.has_nmf_split:
-            raise ValueError(
+            raise InvalidValue(
                 f"divergence is {self.divergence!r}, which has no nmf_split and serves"
                 " learn_transform only: NMF needs one that has it"
             )
         if self.n_atoms is not None and self.solver is None:
-            raise ValueError(
+            raise InvalidValue(
                 f"n_atoms is {self.n_atoms}, but solver is None, which learns no atoms: leave"
                 " n_atoms out, or name a solver"
             )
         if self.smoothness and not self.divergence.smooth_updates:
-            raise ValueError(
+            raise InvalidValue(
                 f"smoothness is {self.smoothness:g}, but the updates of {self.divergence!r} cannot"
                 " be combined with it: use a β-divergence with β from 0 to 1 or 'gaussian', or"
                 " leave smoothness out"
             )
 
-    @once
+    @property
     def penalty(self) -> Penalty:
         """The penalty at unit power; its sparsity is that of the divergence by default."""
         sparsity = self.divergence.default_sparsity if self.sparsity is None else self.sparsity
         return Penalty(sparsity, self.smoothness)
 
-    @once
+    @property
     def anneal(self) -> Anneal | None:
         """The schedule of floors; by default plain NMF has one, and solvers that declare it."""
         anneal = self.method.anneal
@@ -262,6 +259,11 @@ class Options:
     def nmf_exponent(self) -> float:
         """The exponent γ with which the updates of this divergence never raise the objective."""
         return min(self.method.nmf_exponent, self.divergence.max_exponent)
+
+    @property
+    def atoms_per_power(self) -> int:
+        """2 if atoms share their power in pairs, so that W has half as many rows as Φ; else 1."""
+        return 2 if self.pairs else 1
 
     def after(self, seconds: float) -> Options:
         """Return the same options with less time, if time is limited."""

@@ -12,9 +12,8 @@ The engine holds what has an axis of frames: X = ΦY and the activations. Invari
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,33 +53,17 @@ class Snapshot(NamedTuple):
 
     history: History
     iterate: Iterate  #: of the atoms and the frames in use
-    memory: Mapping[str, Array]  #: of the solver
+    memory: dict[str, Any]  #: of the solver, as the values of its table
     stage: Stage
     sample: Sample | None  #: the frames in use; None: all
     basis: Array | None = None  #: (M, M), of the subspace, if only some atoms are in use
-
-
-class Clock:
-    """Seconds since a run began, including those before it was resumed."""
-
-    def __init__(self, limit: float | None, before: float = 0.0) -> None:
-        self.limit = limit
-        self.start = time.perf_counter() - before
-
-    def seconds(self) -> float:
-        """Return the seconds until now."""
-        return time.perf_counter() - self.start
-
-    def is_up(self) -> bool:
-        """Whether `max_time` has passed."""
-        return self.limit is not None and self.seconds() >= self.limit
 
 
 class Run:
     """One fit in progress, and the parts of its outer iterations."""
 
     phase: Phase  #: the floor of this outer iteration, and what it computes with
-    comparable: bool  #: whether this objective is over the frames and the atoms of the one before
+    bound: float  #: the objective that this outer iteration must not exceed, if it is known
 
     def __init__(
         self,
@@ -100,8 +83,8 @@ class Run:
         self.memory: Memory = None  #: of the solver
         self.start = start  #: no result is worse than this
         self.iterate = model.restore(start, options.floor)
-        self.history = History(model.cost(start.W, options.floor))
-        self.clock = Clock(options.max_time)
+        self.history = History(sum(model.costs(start.W, options.floor)))
+        self.began = time.perf_counter()  #: or longer ago, if the run was resumed
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -114,22 +97,25 @@ class Run:
         return self.whole.engine.dtype
 
     @property
-    def total_weight(self) -> float:
-        """The sum of the weights of all frames."""
-        return float(self.whole.engine.weights.sum())
-
-    @property
     def gradient_scale(self) -> float | None:
         """The scale of the gradient if nothing but Φ is learned: G_ii sums N terms of order 1."""
         if self.whole.V_hat is None:
             return None
-        return self.total_weight * (self.stage.n_atoms or self.shape[1]) ** 0.5
+        return float(self.whole.engine.weights.sum()) * len(self.iterate.Phi) ** 0.5
+
+    def seconds(self) -> float:
+        """Return the seconds since the run began, including those before it was resumed."""
+        return time.perf_counter() - self.began
+
+    def time_is_up(self) -> bool:
+        """Whether `max_time` has passed."""
+        return self.options.max_time is not None and self.seconds() >= self.options.max_time
 
     # the parts of an outer iteration
 
     def begin_iteration(self, t: int) -> None:
         """Set the floor of outer iteration t, and the frames, the atoms and the precision."""
-        phase, before = self.schedule.phase(t, self.clock.seconds()), self.stage
+        phase, before = self.schedule.phase(t, self.seconds()), self.stage
         stage = phase.stage
         if stage != before:
             n, weights = stage.n_frames, self.whole.engine.weights
@@ -137,22 +123,38 @@ class Run:
             iterate = self.with_atoms(stage.n_atoms)
             self.model = self.whole.subset(self.sample, stage.dtype, self.basis(stage.n_atoms))
             self.iterate, self.stage = self.model.restore(iterate, phase.floor), stage
-        self.comparable = stage.same_terms(before)
-        self.phase, rows, solver = phase, self.history.rows, self.options.solver
+        self.phase = phase
+        self.bound = self.objective_before(stage.same_terms(before))
+        rows, solver = self.history.rows, self.options.solver
         jumps = phase.final and bool(rows) and rows[-1].floor != phase.floor
         if jumps and solver is not None:
             self.memory = solver.forget(self.memory)
+
+    def objective_before(self, same_terms: bool) -> float:
+        """Return the objective before this outer iteration, or infinity if it is not known.
+
+        It is not if the frames or the atoms in use have changed, or if the floor has, unless it has
+        just reached the target. The start is over all frames and atoms at the target floor.
+        """
+        rows, final = self.history.rows, self.phase.final
+        if not rows:
+            return self.history.start if final and self.stage.n_atoms is None else np.inf
+        if not same_terms:
+            return np.inf
+        if rows[-1].floor == self.phase.floor:
+            return rows[-1].objective
+        return rows[-1].target_objective if final else np.inf
 
     def nmf_step(self) -> Array:
         """Update H in the engine and return W, by step ⋆: once, then while there is time."""
         n_iter = self.options.method.n_iter_nmf * (MORE_NMF_STEPS if self.phase.high else 1)
         exponent, floor = self.options.nmf_exponent, self.phase.floor
-        return self.model.nmf(self.iterate.W, floor, exponent, n_iter, self.clock.is_up)
+        return self.model.nmf(self.iterate.W, floor, exponent, n_iter, self.time_is_up)
 
     def objective(self, W: Array) -> Objective:
         """Return L(Φ) of (3) at the floor in use, whose V̂ = WH is fixed from now on."""
         objective = self.model.objective(W, self.phase.floor)
-        objective.out_of_time = self.clock.is_up
+        objective.out_of_time = self.time_is_up
         return objective
 
     def update_transform(self, objective: Objective) -> Descent:
@@ -180,7 +182,7 @@ class Run:
             self.model.rotate(Phi)
             self.iterate = replace(self.iterate, Phi=Phi)
         row = self.measured(W, descent, penalty, evaluations)
-        self.history.record(row, self.clock.seconds())
+        self.history.record(row, self.seconds())
         return True
 
     def measured(self, W: Array, descent: Descent, penalty: float, evaluations: int) -> Row:
@@ -232,7 +234,8 @@ class Run:
         """Return the last complete iterate with all M atoms, also after an interrupt."""
         if len(self.iterate.Phi) == self.shape[1] or self.subspace is None:
             return self.iterate
-        iterate = self.subspace.complete(self.iterate, keeps_scale=self.whole.fixed.H is not None)
+        keeps_scale = self.whole.fixed.H is not None
+        iterate = self.subspace.with_atoms(self.iterate, self.shape[1], keeps_scale)
         return replace(iterate, Phi=cast(iterate.Phi, self.dtype))
 
     # snapshots, and the end
@@ -251,11 +254,6 @@ class Run:
             basis = self.subspace.basis
         return Snapshot(self.history, self.iterate, memory, self.stage, self.sample, basis)
 
-    def fits(self, memory: Mapping[str, Array], n_atoms: int) -> bool:
-        """Whether arrays of NumPy, read from a file, can be the solver's memory for P atoms."""
-        solver = self.options.solver
-        return not memory if solver is None else solver.fits(dict(memory), n_atoms)
-
     def resume(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot of a run that had the same start."""
         self.history, self.iterate = snapshot.history, snapshot.iterate
@@ -263,17 +261,13 @@ class Run:
         if snapshot.basis is not None and self.subspace is not None:
             self.subspace = replace(self.subspace, basis=snapshot.basis)
         if self.options.solver is not None:
-            self.memory = self.options.solver.unpack(dict(snapshot.memory), self.iterate.Phi)
+            self.memory = self.options.solver.unpack(snapshot.memory, self.iterate.Phi)
         self.model = self.whole.subset(
             self.sample, self.stage.dtype, self.basis(self.stage.n_atoms)
         )
         self.model.go_to(self.iterate)
         rows = self.history.rows
-        self.clock = Clock(self.options.max_time, rows[-1].seconds if rows else 0.0)
-
-    def free_frames(self) -> None:
-        """Free the frames in use; only all frames remain."""
-        self.model = self.whole
+        self.began = time.perf_counter() - (rows[-1].seconds if rows else 0.0)
 
     def evaluate(self, iterate: Iterate, n_iter_nmf: int, status: Status) -> Outcome:
         """Evaluate an iterate on all frames at the target floor, after some NMF steps there."""

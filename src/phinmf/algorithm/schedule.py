@@ -22,7 +22,6 @@ from phinmf.algorithm.options import Options
 from phinmf.algorithm.subspace import Subspace
 
 TIME_SHARE = 0.7  #: share of max_time after which the floor is the target
-STAGES = 4  #: numbers of atoms that a run may go through: M/8, M/4, M/2, M
 SINGLE_PAYS = 2**17  #: minimum number of samples for which single precision saves time
 SINGLE_SERVES = 1e-10  #: floor below which rounding in single precision matters
 SINGLE_CONVERGES = 1e-4  #: tol below which it matters for convergence
@@ -72,7 +71,8 @@ class Schedule:
         self.M, self.dtype = M, dtype
         self.target, self.max_time = options.floor, options.max_time
         self.n_atoms = None if n_atoms == M else n_atoms
-        self.sizes = sorted({math.ceil(M / 2**stage) for stage in range(STAGES)})
+        size = options.atoms_per_power  # only whole pairs are learned
+        self.sizes = [size * math.ceil(M / size / n) for n in (8, 4, 2, 1)]  #: numbers of atoms
         anneal = options.anneal
         self.anneal = anneal if anneal and anneal.start > self.target else None
         self.sample_size: int | None = None

@@ -36,7 +36,7 @@ class Subspace:
 
     basis: Array  #: U (M, M), in double precision, where the frames are
     powers: Array  #: (M,), on the host, falling
-    W: Array | None = None  #: (M, K): the caller's rows for atoms that are not learned
+    W: Array | None = None  #: (M, K), or (M/2, K): the caller's rows for atoms not learned
 
     def share(self, P: int) -> float:
         """Return the share of the energy that the first P atoms hold."""
@@ -51,16 +51,19 @@ class Subspace:
         """Return the number of atoms whose mean power is at least `least`."""
         return int(np.count_nonzero(self.powers >= least))
 
-    def strongest(self, Phi: Array, P: int) -> tuple[Array, Array]:
+    def strongest(self, Phi: Array, P: int, rows: int = 1) -> tuple[Array, Array]:
         """Return which P atoms of Φ are strongest in the subspace, and Q that follows from them.
 
-        They are projected onto the subspace and made orthogonal in their order.
+        They are projected onto the subspace and made orthogonal in their order. Groups of `rows`
+        atoms that follow each other stay together: whole pairs.
         """
         Phi = cast(Phi, np.float64)
         inside = Phi @ self.basis[:P].mT
         energies = to_numpy(inside) ** 2 @ self.powers[:P]
-        rows = indices(np.sort(np.argsort(-energies, kind="stable")[:P]), Phi)
-        return rows, orthonormal_rows(inside[rows])
+        energies = energies.reshape(-1, rows).sum(axis=1)
+        groups = np.sort(np.argsort(-energies, kind="stable")[: P // rows])
+        atoms = indices((rows * groups[:, None] + np.arange(rows)).ravel(), Phi)
+        return atoms, orthonormal_rows(inside[atoms])
 
     def with_atoms(self, iterate: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
         """Return an iterate with P atoms, which may be all.
@@ -68,12 +71,10 @@ class Subspace:
         The columns of W sum to 1 again, unless `keeps_scale`: then W carries the scale.
         """
         n, M = len(iterate.Phi), len(self.basis)
-        if n == P:
-            return iterate
-        if n < P < M:
-            return self.grown(iterate, P, keeps_scale)
-        whole = iterate if n == M else self.complete(iterate, keeps_scale)
-        return whole if P == M else self.reduced(whole, P, keeps_scale)
+        if n <= P:
+            return iterate if n == P else self.grown(iterate, P, keeps_scale)
+        whole = iterate if n == M else self.grown(iterate, M, keeps_scale)
+        return self.reduced(whole, P, keeps_scale)
 
     def reduced(self, iterate: Iterate, P: int, keeps_scale: bool) -> Iterate:
         """Return the P strongest atoms of an iterate, as Q and rows of W.
@@ -81,28 +82,31 @@ class Subspace:
         Unless W carries the scale, its columns sum to 1 again. WH is then the same up to a common
         factor, because these atoms hold most of the energy whatever part of W they have.
         """
-        rows, Q = self.strongest(iterate.Phi, P)
-        iterate = replace(iterate, Phi=cast(Q, dtype_of(iterate.Phi)), W=iterate.W[rows])
+        rows = len(iterate.Phi) // len(iterate.W)
+        atoms, Q = self.strongest(iterate.Phi, P, rows)
+        W = iterate.W[atoms[::rows] // rows]
+        iterate = replace(iterate, Phi=cast(Q, dtype_of(iterate.Phi)), W=W)
         if keeps_scale or not iterate.W.shape[1]:
             return iterate
         W, s = normalise(iterate.W)
         return replace(iterate, W=W, activations=iterate.H * (s / namespace(s).mean(s))[:, None])
 
-    def grown(self, iterate: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
-        """Add atoms of U to Q, up to P; WH does not change in the rows that are there."""
-        n = len(iterate.Phi)
-        Q = identity(P, iterate.Phi)
-        Q[:n, :n] = iterate.Phi
-        W, H = scaled(self.with_rows(iterate, P), iterate.H, keeps_scale)
-        return Iterate(Q, W, H)
+    def grown(self, iterate: Iterate, P: int, keeps_scale: bool) -> Iterate:
+        """Add atoms of U to Q, up to P; WH does not change in the rows that are there.
 
-    def complete(self, iterate: Iterate, keeps_scale: bool = False) -> Iterate:
-        """Return Φ = diag(Q, I) U in double precision, and all rows of W.
-
-        WH does not change in those that are there.
+        All M atoms are those of Φ = diag(Q, I) U, in double precision.
         """
-        W, H = scaled(self.with_rows(iterate, len(self.basis)), iterate.H, keeps_scale)
-        return Iterate(self.transform(iterate.Phi), W, H)
+        n, M = len(iterate.Phi), len(self.basis)
+        if P == M:
+            Phi = self.transform(iterate.Phi)
+        else:
+            Phi = identity(P, iterate.Phi)
+            Phi[:n, :n] = iterate.Phi
+        W, H = self.with_rows(iterate, P), iterate.H
+        if not keeps_scale:
+            W, s = normalise(W)
+            H = H * s[:, None]
+        return Iterate(Phi, W, H)
 
     def transform(self, Q: Array) -> Array:
         """Return Φ = diag(Q, I) U in double precision, whatever the precision of Q.
@@ -113,17 +117,19 @@ class Subspace:
         return namespace(U).concat([exactly_orthogonal(Q, np.float64) @ U[:n], U[n:]])
 
     def with_rows(self, iterate: Iterate, P: int) -> Array:
-        """Return W with P rows.
+        """Return W with the rows of P atoms.
 
         New ones are those of the caller, or such that WH is the mean power of the atom on average.
         """
         xp, (n, K) = namespace(iterate.W), iterate.W.shape
+        P, rows = P * n // len(iterate.Phi), len(iterate.Phi) // n
         if self.W is not None:
             before = xp.sum(self.W[:n], axis=0)
             factor = divided(xp.sum(iterate.W, axis=0), before, xp.ones_like(before))
             return xp.concat([iterate.W, cast(self.W[n:P] * factor, dtype_of(iterate.W))])
         level = xp.sum(iterate.H) / max(iterate.H.shape[1], 1)
-        powers = like(self.powers[n:P], iterate.W, dtype_of(iterate.W))[:, None]
+        means = self.powers[rows * n : rows * P].reshape(-1, rows).mean(axis=1)
+        powers = like(means, iterate.W, dtype_of(iterate.W))[:, None]
         rows = powers / xp.where(level > TINY, level, xp.ones_like(level))
         return xp.concat([iterate.W, xp.broadcast_to(rows, (P - n, K))])
 
@@ -133,11 +139,3 @@ def atoms_holding(share: float, powers: Array, total: float | None = None) -> in
     energy = np.cumsum(powers)
     whole = energy[-1] if total is None else total
     return int(np.searchsorted(energy, share * whole)) + 1
-
-
-def scaled(W: Array, H: Array, keeps_scale: bool) -> tuple[Array, Array]:
-    """Return factors of the same product, the columns of W having sum 1 unless they keep theirs."""
-    if keeps_scale:
-        return W, H
-    W, s = normalise(W)
-    return W, H * s[:, None]

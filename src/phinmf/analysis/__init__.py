@@ -1,15 +1,17 @@
 """Properties of a learned transform and of a fit: energy, atoms, prediction of unseen frames."""
 
-from phinmf.analysis.atoms import Frequencies, Matching, atom_frequencies, match_atoms
-from phinmf.analysis.energy import (
+from phinmf.analysis.atoms import (
+    Frequencies,
+    Matching,
     atom_energies,
+    atom_frequencies,
     atoms_for_energy,
     energy_curve,
     karhunen_loeve,
+    match_atoms,
     strongest_atoms,
 )
-from phinmf.analysis.evaluation import HeldOut, held_out, split_frames
-from phinmf.analysis.rank import RankPath, rank_path
+from phinmf.analysis.evaluation import HeldOut, RankPath, held_out, rank_path, split_frames
 
 __all__ = [
     "Frequencies",

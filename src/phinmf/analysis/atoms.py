@@ -1,4 +1,4 @@
-"""Atoms alone: their frequencies, and which atom of one transform is which of another."""
+"""Atoms: their share of the energy, their frequencies, and those of one transform in another."""
 
 from __future__ import annotations
 
@@ -9,10 +9,119 @@ from numpy.typing import ArrayLike
 from scipy.fft import next_fast_len
 from scipy.optimize import linear_sum_assignment
 
-from phinmf import checks
+from phinmf import arrays, checks
 from phinmf._types import Array, Indices
+from phinmf.errors import InvalidValue
+from phinmf.inits import Frames
 
 PADDING = 32  #: padded length of an atom, in lengths of the atom: a peak becomes a parabola
+
+
+def atom_energies(Phi: ArrayLike, Y: ArrayLike) -> Array:
+    """e_i = Σ_n [φ_i Y]²_n: the energy that each atom carries (mean over channels).
+
+    Parameters
+    ----------
+    Phi : array of shape (M, M)
+        A transform; its rows are the atoms.
+    Y : array of shape (M, N) or (C, M, N)
+        Frames.
+
+    Returns
+    -------
+    array of shape (M,)
+        The energy of each atom.
+    """
+    X = checks.real_array("Phi", Phi) @ checks.frames(Y)
+    return np.square(X, dtype=np.float64).mean(axis=0).sum(axis=1)
+
+
+def energy_curve(Phi: ArrayLike, Y: ArrayLike) -> Array:
+    """Share of the energy in the 1, 2, … M strongest atoms (the paper's Fig. 3a).
+
+    Parameters
+    ----------
+    Phi : array of shape (M, M)
+        A transform; its rows are the atoms.
+    Y : array of shape (M, N) or (C, M, N)
+        Frames.
+
+    Returns
+    -------
+    array of shape (M,)
+        Shares from the energy of the strongest atom to 1.
+    """
+    strongest_first = np.sort(atom_energies(Phi, Y))[::-1]
+    return np.cumsum(strongest_first) / strongest_first.sum()
+
+
+def atoms_for_energy(
+    Phi: ArrayLike, Y: ArrayLike, shares: ArrayLike = (0.9, 0.95, 0.99)
+) -> Indices:
+    """Number of the strongest atoms that together have these shares of the energy.
+
+    Parameters
+    ----------
+    Phi : array of shape (M, M)
+        A transform; its rows are the atoms.
+    Y : array of shape (M, N) or (C, M, N)
+        Frames.
+    shares : float or sequence of float
+        Shares of the energy.
+
+    Returns
+    -------
+    array of int
+        The number of atoms for each share.
+    """
+    return np.searchsorted(energy_curve(Phi, Y), np.asarray(shares) - 1e-12) + 1
+
+
+def strongest_atoms(Phi: ArrayLike, Y: ArrayLike, n: int, *, pairs: bool = False) -> Array:
+    """The n atoms, or pairs of atoms, that carry the most energy, the strongest first.
+
+    Parameters
+    ----------
+    Phi : array of shape (M, M)
+        A transform; its rows are the atoms.
+    Y : array of shape (M, N) or (C, M, N)
+        Frames.
+    n : int
+        How many atoms, at most M, or pairs, at most M/2.
+    pairs : bool
+        Whether the rows 2p and 2p + 1 of Φ are a pair.
+
+    Returns
+    -------
+    array of shape (n, M)
+        These atoms as rows; (2n, M) with pairs, whose atoms follow each other.
+    """
+    rows = checks.real_array("Phi", Phi)
+    size = atoms_in_group("Phi", rows, pairs)
+    most = len(rows) // size
+    what = "pairs" if pairs else "rows"
+    n = checks.count("n", n, 1, most, f" = the {most} {what} of Phi")
+    energies = atom_energies(rows, Y).reshape(-1, size).sum(axis=1)
+    order = np.argsort(-energies, kind="stable")[:n]
+    return rows[(size * order[:, None] + np.arange(size)).ravel()]
+
+
+def karhunen_loeve(Y: ArrayLike) -> Array:
+    """Karhunen–Loève transform of frames: no orthogonal transform has more energy in n atoms.
+
+    Parameters
+    ----------
+    Y : array of shape (M, N) or (C, M, N)
+        Frames.
+
+    Returns
+    -------
+    array of shape (M, M)
+        The eigenvectors of YYᵀ (mean over channels) as rows, the strongest first.
+    """
+    frames = checks.frames(Y)
+    rows, _ = Frames(frames).karhunen_loeve
+    return arrays.contiguous(arrays.cast(rows, arrays.dtype_of(frames)))
 
 
 class Frequencies(NamedTuple):
@@ -22,7 +131,7 @@ class Frequencies(NamedTuple):
     centroid: Array  #: its mean
 
 
-def atom_frequencies(atoms: ArrayLike, sample_rate: float) -> Frequencies:
+def atom_frequencies(atoms: ArrayLike, sample_rate: float, *, pairs: bool = False) -> Frequencies:
     """Frequency of each atom: the peak of its power spectrum, and the spectrum's centroid.
 
     Parameters
@@ -31,6 +140,9 @@ def atom_frequencies(atoms: ArrayLike, sample_rate: float) -> Frequencies:
         Atoms as rows.
     sample_rate : float
         Samples per second.
+    pairs : bool
+        Whether two rows that follow each other are a pair: then each pair has one frequency, that
+        of the sum of both spectra.
 
     Returns
     -------
@@ -43,6 +155,8 @@ def atom_frequencies(atoms: ArrayLike, sample_rate: float) -> Frequencies:
     rate = checks.number("sample_rate", sample_rate, 0, strict=True)
     n = next_fast_len(PADDING * rows.shape[1], real=True)
     power = np.square(np.abs(np.fft.rfft(rows, n)))
+    size = atoms_in_group("atoms", rows, pairs)
+    power = power.reshape(-1, size, power.shape[1]).sum(axis=1)
     f = np.fft.rfftfreq(n, 1 / rate)
     centroid = power @ f / power.sum(axis=1)
     return Frequencies(_peaks(power) * rate / n, centroid)
@@ -93,7 +207,7 @@ def match_atoms(A: ArrayLike, B: ArrayLike) -> Matching:
     """
     unit_A, unit_B = unit_atoms("A", A), unit_atoms("B", B)
     if unit_A.shape[1] != unit_B.shape[1]:
-        raise ValueError(
+        raise InvalidValue(
             f"A has atoms of {unit_A.shape[1]} samples and B of {unit_B.shape[1]},"
             " but atoms of the same length are needed"
         )
@@ -104,12 +218,19 @@ def match_atoms(A: ArrayLike, B: ArrayLike) -> Matching:
     return Matching(first, second, T[first, second])
 
 
+def atoms_in_group(name: str, rows: Array, pairs: bool) -> int:
+    """Return 2 if rows are pairs of atoms, otherwise 1; refuse half a pair."""
+    if pairs and len(rows) % 2:
+        raise InvalidValue(f"{name} has {len(rows)} rows, but pairs need an even number of them")
+    return 2 if pairs else 1
+
+
 def unit_atoms(name: str, rows: ArrayLike) -> Array:
     """Return atoms as rows of unit length, in double precision."""
     atoms = checks.real_array(name, rows).astype(np.float64)
     if atoms.ndim != 2 or atoms.size == 0:
-        raise ValueError(f"{name} has shape {atoms.shape}, but atoms as rows (n, M) are needed")
+        raise InvalidValue(f"{name} has shape {atoms.shape}, but atoms as rows (n, M) are needed")
     lengths = np.linalg.norm(atoms, axis=1, keepdims=True)
     if not lengths.all():
-        raise ValueError(f"{name} has a row of zeros, which is not an atom: remove it")
+        raise InvalidValue(f"{name} has a row of zeros, which is not an atom: remove it")
     return atoms / lengths

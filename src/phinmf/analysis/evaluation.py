@@ -1,18 +1,21 @@
-"""How well a model fits and predicts held-out frames, and which frames to hold out."""
+"""How well models fit and predict held-out frames, which frames to hold out, and which rank."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from phinmf import checks
-from phinmf._types import AnyArray, Indices, RandomState
+from phinmf._types import AnyArray, Array, Indices, RandomState
+from phinmf.api import tl_nmf
+from phinmf.errors import InvalidType, InvalidValue
 from phinmf.estimator import encoding
 from phinmf.estimator.tlnmf import TLNMF
-from phinmf.fit import weights
+from phinmf.fit.data import weights_of
 from phinmf.fit.encode import Learned, encode
 from phinmf.fit.prediction import predict
 from phinmf.result import Result
@@ -73,7 +76,7 @@ def held_out(
     model : Result or TLNMF
         A result of `tl_nmf`, or a fitted estimator.
     Y : array of shape (M, N) or (C, M, N)
-        Frames, as for `tl_nmf`: also a tensor, or a dask array, which is computed where it is.
+        Frames, as for `tl_nmf`: also a tensor, or a dask array.
         Frames that are exactly silent do not count in the likelihood.
     sample_weight : array of shape (N,), optional
         How often each frame counts.
@@ -99,9 +102,9 @@ def held_out(
     learned = learned_by(model)
     frames = checks.frames(Y)
     M, N = frames.shape[1:]
-    if len(learned.W) != M:
-        raise ValueError(f"Y has frames of {M} samples, but the model of {len(learned.W)}")
-    counts = weights.weights_of(sample_weight, N)
+    if len(learned.Phi) != M:
+        raise InvalidValue(f"Y has frames of {M} samples, but the model of {len(learned.Phi)}")
+    counts = weights_of(sample_weight, N)
     predicted = predict(frames, learned, checks.generator(random_state), counts)
     fit = encode(frames, learned, counts)
     entries = M * (N if counts is None else float(counts.sum()))
@@ -117,14 +120,14 @@ def learned_by(model: Result | TLNMF) -> Learned:
     """Return the part of a result or of an estimator that activations of new frames depend on."""
     if isinstance(model, Result):
         if model.W is None or model.terms is None:
-            raise ValueError("the result has no components to predict with: pass one of tl_nmf")
+            raise InvalidValue("the result has no components to predict with: pass one of tl_nmf")
         return Learned(
             model.Phi, model.W, model.scale, model.floor / model.scale**2,
             model.terms.divergence, model.terms.penalty,
         )  # fmt: skip
     if not isinstance(model, TLNMF):
-        raise TypeError(f"model is {model!r}, but a result of tl_nmf or a TLNMF is needed")
-    check_is_fitted(model)
+        raise InvalidType(f"model is {model!r}, but a result of tl_nmf or a TLNMF is needed")
+    encoding.check_is_fitted(model)
     return encoding.learned(model)
 
 
@@ -182,8 +185,86 @@ def split_frames(
     for frame in np.flatnonzero(out):
         near[max(frame - gap, 0) : frame + gap + 1] = True
     if not out.any() or near.all():
-        raise ValueError(
+        raise InvalidValue(
             f"{N} frames with share={share:g}, stretch={stretch} and gap={gap} cannot be split: at"
             " least one frame to learn from and one frame to hold out are needed"
         )
     return np.flatnonzero(~near), np.flatnonzero(out)
+
+
+@dataclass(frozen=True, eq=False)
+class RankPath:
+    """Result of `rank_path`; one entry for each rank.
+
+    Attributes
+    ----------
+    ranks : (R,) array
+        Numbers of components.
+    fit : (R,) array
+        Objective of the fit, per entry: it decreases with every component.
+    held_out : (R,) array
+        Negative log-likelihood of held-out coefficients, per entry, as `held_out` explains it: it
+        increases again when components are fitted to noise.
+    """
+
+    ranks: Indices
+    fit: Array
+    held_out: Array
+
+    @property
+    def best(self) -> int:
+        """The rank of the best prediction."""
+        return int(self.ranks[np.argmin(self.held_out)])
+
+
+def rank_path(
+    Y: ArrayLike,
+    ranks: Sequence[int],
+    *,
+    share: float = 0.2,
+    random_state: RandomState = None,
+    **options: Any,
+) -> RankPath:
+    """Fit with each number of components, and predict held-out frames with it.
+
+    Some stretches of consecutive frames are held out of the fit (`split_frames`), and each fit is
+    evaluated on them (`held_out`), as in a grid search of `TLNMF`. This takes one fit for each
+    rank. The number that predicts best is not that of sounds: it is lower where components are too
+    similar to be separated in a frame, and higher where sounds do not fit the model.
+
+    Parameters
+    ----------
+    Y : array of shape (M, N) or (C, M, N)
+        Frames.
+    ranks : sequence of int
+        Numbers of components to try.
+    share : float
+        Share of the frames to hold out.
+    random_state : None, int, RandomState or Generator
+        Chooses the frames and the parts of the coefficients, and seeds the fits.
+    **options
+        Further arguments of `tl_nmf`, such as a `Divergence`.
+
+    Returns
+    -------
+    RankPath
+        The fit and the loss of predictions for each rank.
+    """
+    frames = checks.frames(Y)
+    _, M, N = frames.shape
+    numbers = np.array([checks.count("ranks", K, 1) for K in ranks])
+    if M < 2 or len(numbers) == 0:
+        raise InvalidValue(
+            f"ranks {list(numbers)} on frames of {M} samples cannot be compared: at least one rank"
+            " and two samples in a frame are needed"
+        )
+    rng = checks.generator(random_state)
+    learn, out = split_frames(N, share, random_state=rng)
+    parts, seed = rng.integers(2**63, size=2).tolist()
+    fit, prediction = [], []
+    for K in numbers:
+        result = tl_nmf(frames[:, :, learn], int(K), random_state=seed, **options)
+        fit.append(result.objective / (M * len(learn)))
+        loss = predict(frames[:, :, out], learned_by(result), np.random.default_rng(parts)).nll
+        prediction.append(loss)
+    return RankPath(numbers, np.array(fit), np.array(prediction))

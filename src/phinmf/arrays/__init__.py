@@ -139,24 +139,6 @@ def with_separate_channels(Y: Array) -> Array:
     return room
 
 
-def times_power_of_two(Y: Array, exponent: int) -> Array:
-    """2^exponent Y of a tensor, a copy: exact where nothing leaves the range of numbers."""
-    copy = zeros(Y.shape, Y)
-    copy[...] = Y
-    half = exponent // 2  # in two steps, neither of which is out of range
-    copy *= 2.0**half
-    copy *= 2.0 ** (exponent - half)
-    return copy
-
-
-def frame_energies(Y: AnyArray) -> Array:
-    """(N,): Σ_cm y²_cmn in double precision."""
-    if isinstance(Y, np.ndarray):
-        return np.einsum("cmn,cmn->n", Y, Y, dtype=np.float64)
-    xp = namespace(Y)
-    return xp.sum(Y * Y, axis=(0, 1), dtype=xp.float64)
-
-
 def contiguous(x: AnyArray) -> Array:
     """The same numbers, rows contiguous in memory."""
     return np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x.contiguous()
@@ -165,3 +147,8 @@ def contiguous(x: AnyArray) -> Array:
 def frames_contiguous(V: Array, dtype: DTypeLike) -> Array:
     """An (M, N) array in the layout that engines read fastest."""
     return np.asfortranarray(V, dtype=dtype) if isinstance(V, np.ndarray) else cast(V, dtype)
+
+
+def for_each_atom(A: Array, M: int) -> Array:
+    """Repeat the rows of (P, …) for the M atoms that share them; A itself if P = M."""
+    return A if len(A) == M else namespace(A).repeat(A, M // len(A), axis=0)

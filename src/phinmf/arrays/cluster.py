@@ -19,6 +19,7 @@ import numpy as np
 import phinmf
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import lazy
+from phinmf.errors import InvalidValue, PackageError
 
 TIMEOUT = "60s"  #: default of phinmf.timeout
 LOOK = 1.0  #: seconds between two looks at the workers while tasks are computed
@@ -161,7 +162,7 @@ def check_versions(expected: dict[str, str]) -> None:
     """Raise ImportError if this worker has other versions than the client; part of a task."""
     for name, version in versions().items():
         if version != expected[name]:
-            raise ImportError(
+            raise PackageError(
                 f"a worker has {name} {version}, but the client {expected[name]}: install the same"
                 " version on all machines"
             )
@@ -176,7 +177,7 @@ def timeout() -> float:
     except (AttributeError, KeyError, TypeError, ValueError):
         seconds = 0.0
     if not seconds > 0:
-        raise ValueError(f"phinmf.timeout is {setting!r}, but some time is needed, such as 60s")
+        raise InvalidValue(f"phinmf.timeout is {setting!r}, but some time is needed, such as 60s")
     return seconds
 
 

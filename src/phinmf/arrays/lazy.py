@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from phinmf._types import AnyArray
+from phinmf.errors import InvalidType, InvalidValue, PackageError
 
 HINT = 'pip install "phinmf[dask]"'
 
@@ -22,11 +23,11 @@ def is_lazy(Y: AnyArray) -> bool:
 def lazy_array(name: str, array: Any) -> Any:
     """Return a dask array as float32 or float64, like `checks.real_array` for arrays in memory."""
     if array.dtype.kind == "c":
-        raise ValueError(f"{name} is complex, but real numbers are needed: pass {name}.real")
+        raise InvalidValue(f"{name} is complex, but real numbers are needed: pass {name}.real")
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name} has dtype {array.dtype}, but real numbers are needed")
+        raise InvalidType(f"{name} has dtype {array.dtype}, but real numbers are needed")
     if any(math.isnan(size) for sizes in array.chunks for size in sizes):
-        raise ValueError(
+        raise InvalidValue(
             f"{name} is a dask array with chunks of unknown sizes, but the number of frames is"
             f" needed: call {name}.compute_chunk_sizes() first"
         )
@@ -37,7 +38,7 @@ def unchunked(name: str, Y: AnyArray, frames: int) -> Any:
     """Return frames (C, M, N) chunked along N alone, from a dask array with this axis of frames."""
     sample_axis = Y.ndim - 2 if frames == Y.ndim - 1 else Y.ndim - 1
     if Y.numblocks[sample_axis] > 1:
-        raise ValueError(
+        raise InvalidValue(
             f"{name} is a dask array whose frames of {Y.shape[sample_axis]} samples are cut into"
             f" chunks of {Y.chunksize[sample_axis]}, but a frame must be whole: call"
             f" {name}.rechunk({{{sample_axis}: -1, {frames}: 'auto'}})"
@@ -64,7 +65,7 @@ def extra(module: str, name: str) -> Any:
     try:
         importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"{name} is needed for this and is not installed: {HINT}") from error
+        raise PackageError(f"{name} is needed for this and is not installed: {HINT}") from error
     return importlib.import_module(name)
 
 
@@ -75,7 +76,7 @@ def rows(X: AnyArray) -> Any:
     """
     X = lazy_array("X", X)
     if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"X has shape {X.shape}, but frames of shape (n_frames, M) are needed")
+        raise InvalidValue(f"X has shape {X.shape}, but frames of shape (n_frames, M) are needed")
     unchunked("X", X, 0)
     return X
 

@@ -16,6 +16,7 @@ from phinmf._types import AnyArray, Array
 from phinmf.arrays import cluster, lazy
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import parallel_map
+from phinmf.errors import InvalidValue
 
 FRAMES = 1024  #: that are processed at a time
 THREADS_PAY = 2**22  #: minimum number of samples in memory for which threads save time
@@ -27,8 +28,7 @@ class Levels(NamedTuple):
     """Levels of frames before they are scaled."""
 
     largest: Array  #: (N,): largest absolute value
-    energies: Array  #: (N,): sum of squares at the scale where the largest value of all is ½ to 1
-    exponent: int  #: frames at that scale are 2^-exponent Y
+    energies: Array  #: (N,): sum of squares; infinite if it leaves the range of double precision
     bad: int  #: number of values that are NaN or infinite
 
     @property
@@ -70,14 +70,11 @@ def threads_for(Y: AnyArray) -> int | None:
     return 1 if arrays.is_tensor(Y) or math.prod(Y.shape) < THREADS_PAY else None
 
 
-def energies(Y: Array, exponents: Any = 0) -> Array:
-    """Sum of squares of each frame of (C, M, N), scaled by 2^-exponent, in double precision."""
+def energies(Y: Array) -> Array:
+    """Return the sum of squares of each frame of (C, M, N) in double precision."""
     parts = [np.zeros(0)]
-    for i in range(0, Y.shape[2], FRAMES):
-        piece = slice(i, i + FRAMES)
-        rows = np.ascontiguousarray(Y[:, :, piece].transpose(2, 0, 1), dtype=np.float64)
-        e = np.broadcast_to(exponents, Y.shape[2])[piece]
-        rows = np.ldexp(rows, -e[:, None, None]) if np.any(e) else rows
+    for piece in pieces_of(Y):
+        rows = np.ascontiguousarray(piece.transpose(2, 0, 1), dtype=np.float64)
         parts.append(np.square(rows).reshape(len(rows), -1).sum(axis=1))
     return np.concatenate(parts)
 
@@ -87,27 +84,23 @@ def levels(Y: AnyArray) -> Levels:
     if arrays.is_tensor(Y):
         xp = arrays.namespace(Y)
         loudest = arrays.cast(xp.max(xp.abs(Y), axis=(0, 1)), np.float64)
-        exponent = math.frexp(float(xp.max(loudest)))[1]
-        energy = arrays.frame_energies(arrays.times_power_of_two(Y, -exponent))
-        return Levels(loudest, energy, exponent, 0)
-    largest, energies_, bad = zip(*each(of_stretch, Y), strict=True)
-    top = np.concatenate(largest)
-    if len(top) != Y.shape[2]:
-        raise ValueError(
+        return Levels(loudest, xp.sum(Y * Y, axis=(0, 1), dtype=xp.float64), 0)
+    largest, energy, bad = zip(*each(of_stretch, Y), strict=True)
+    result = Levels(np.concatenate(largest), np.concatenate(energy), sum(bad))
+    if len(result.largest) != Y.shape[2]:
+        raise InvalidValue(
             f"the dask array of frames says that it has {Y.shape[2]}, but its chunks hold"
-            f" {len(top)}: pass da.from_delayed the true shapes of the chunks"
+            f" {len(result.largest)}: pass da.from_delayed the true shapes of the chunks"
         )
-    _, exponents = np.frexp(top)
-    exponent = int(exponents.max())
-    scaled = np.ldexp(np.concatenate(energies_), 2 * (exponents - exponent))
-    return Levels(top, scaled, exponent, sum(bad))
+    return result
 
 
 def of_stretch(Y: Array) -> tuple[Array, Array, int]:
-    """Return the largest value of each frame, its energy at the scale of that, and bad values."""
+    """Return the largest value of each frame, its energy, and the number of bad values."""
     finite = np.isfinite(Y)
     bad = Y.size - int(finite.sum())
     if bad:
         Y = np.where(finite, Y, 0)
     largest = np.maximum(Y.max(axis=(0, 1)), -Y.min(axis=(0, 1))).astype(np.float64)
-    return largest, energies(Y, np.frexp(largest)[1]), bad
+    with np.errstate(over="ignore"):
+        return largest, energies(Y), bad

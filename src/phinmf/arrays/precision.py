@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from phinmf._types import Device
+from phinmf.errors import InvalidValue, PackageError
 
 
 class FullPrecision:
@@ -45,7 +46,7 @@ def torch_device(device: Device) -> Any:
     try:
         torch = importlib.import_module("torch")
     except ImportError:
-        raise ImportError(
+        raise PackageError(
             f'device is {device!r}, which needs PyTorch: pip install "phinmf[gpu]"'
         ) from None
     try:
@@ -53,7 +54,7 @@ def torch_device(device: Device) -> Any:
         number.sum().item()
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(
+        raise InvalidValue(
             f"device is {device!r}, where PyTorch cannot compute in double precision ({reason}):"
             " use 'cpu', 'cuda' or one of several as 'cuda:1'"
         ) from error

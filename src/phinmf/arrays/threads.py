@@ -16,7 +16,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
@@ -73,8 +73,11 @@ class SingleThreadedBlas:
     def __enter__(self) -> None:
         with no_fork:
             if self._inside == 0:
+                if self._n_modules != len(sys.modules):  # only an import adds libraries
+                    self._n_modules = len(sys.modules)
+                    self._blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
                 release_control()
-                self._limiter = self._blas_libraries().limit(limits=1)
+                self._limiter = self._blas.limit(limits=1)
             self._inside += 1
             self._of_thread.number += 1
 
@@ -83,26 +86,16 @@ class SingleThreadedBlas:
             self._inside -= 1
             self._of_thread.number -= 1
             if self._inside == 0:
-                self._restore()
-
-    def _blas_libraries(self) -> Any:
-        """Return the BLAS libraries of this process, which only an import makes more."""
-        if self._n_modules != len(sys.modules):
-            self._n_modules = len(sys.modules)
-            self._blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
-        return self._blas
-
-    def _restore(self) -> None:
-        release_control()
-        self._limiter.restore_original_limits()
-        release_control()
+                release_control()
+                self._limiter.restore_original_limits()
+                release_control()
 
     def forked(self) -> None:
         """In a forked child, exit for the threads that did not come along."""
-        before = self._inside
-        self._inside = min(before, max(0, self._of_thread.number))
-        if before > self._inside == 0:
-            self._restore()
+        own = max(0, self._of_thread.number)
+        if self._inside > own:
+            self._inside = self._of_thread.number = own + 1
+            self.__exit__()
 
 
 def release_control() -> None:
@@ -121,7 +114,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Workers:
-    """Threads that each take the next item of work; used as a context."""
+    """Threads that work on one item each while the caller uses results; used as a context."""
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads or available()
@@ -134,9 +127,13 @@ class Workers:
             self._open()
         return self
 
+    def __reduce__(self) -> tuple[type[Workers], tuple[int]]:
+        """Let another process have threads of its own."""
+        return Workers, (self.n_threads,)
+
     def _open(self) -> None:
         """Make a pool, which starts its threads when there is work."""
-        self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="phinmf")
+        self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="phinmf")
         self._process = os.getpid()
 
     def __exit__(self, *_: object) -> None:
@@ -147,74 +144,41 @@ class Workers:
             self._pool = None
             single_threaded_blas.__exit__()
 
-    def each(
-        self,
-        work: Callable[[In], Out],
-        items: Sequence[In],
-        use: Callable[[Out], object] | None = None,
-    ) -> None:
-        """Do the work for every item, and use the results one at a time in the items' order."""
-        if self._pool is None or len(items) < 2:
-            for item in items:
-                result = work(item)
-                if use is not None:
-                    use(result)
+    def map(self, work: Callable[[In], Out], items: Iterable[In]) -> Generator[Out]:
+        """Yield what the work returns for each item, in the order of the items.
+
+        At most n + 1 results wait at a time for n threads, however many items there are. An error
+        in a thread is raised here, when its item is due. With one thread, or of one item, the
+        caller does the work. A caller that does not use all results must close the iterator, which
+        waits for the threads.
+        """
+        if self._pool is None or (isinstance(items, Sequence) and len(items) < 2):
+            yield from map(work, items)
             return
         if self._process != os.getpid():  # forked: this process has none of the threads
             self._open()
-        remaining = iter(range(len(items)))  # next() is atomic
-        waiting: dict[int, Out] = {}
-        due = 0
-        lock = threading.Lock()
-
-        def take() -> None:
-            nonlocal due
-            for i in remaining:
-                result = work(items[i])
-                if use is None:
-                    continue
-                with lock:
-                    waiting[i] = result
-                    while due in waiting:
-                        use(waiting.pop(due))
-                        due += 1
-
-        others: list[Future[None]] = []
+        waiting: deque[Future[Out]] = deque()
         try:
-            for _ in range(min(self.n_threads, len(items)) - 1):
-                others.append(self._pool.submit(take))
-            take()  # the calling thread works, too
-        finally:
-            for _ in remaining:  # after an error or an interrupt, nothing new is started
-                pass
-            wait(others)
-        for other in others:
-            other.result()
+            for item in items:
+                waiting.append(self._pool.submit(work, item))
+                if len(waiting) > self.n_threads:
+                    waiting[0].exception()  # waits; an interrupt leaves it in the queue
+                    yield waiting.popleft().result()
+            while waiting:
+                waiting[0].exception()
+                yield waiting.popleft().result()
+        finally:  # after an error or an interrupt, nothing new is started
+            for future in waiting:
+                future.cancel()
+            wait(waiting)
 
 
 def parallel_map(
     work: Callable[[In], Out], items: Iterable[In], n_threads: int | None = None
 ) -> Iterator[Out]:
-    """Yield what `work` returns for each item, in the order of the items.
+    """Yield the results of `Workers.map` with workers of its own.
 
-    Threads work on as many items as there are threads while the caller uses a result. At most n + 1
-    results wait at a time for n threads, however many items there are. An error in a thread is
-    raised here, when its item is due. With one thread, everything is done by the caller itself.
-    BLAS has one thread from the first item to the last, so the bits do not depend on n.
+    BLAS has one thread from the first item to the last, so the bits do not depend on the number.
     """
-    n = n_threads or available()
-    with single_threaded_blas:
-        if n == 1:
-            yield from map(work, items)
-            return
-        waiting: deque[Future[Out]] = deque()
-        pool = ThreadPoolExecutor(n, thread_name_prefix="phinmf")
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > n:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:  # after an error or an interrupt, nothing new is started
-            pool.shutdown(cancel_futures=True)
+    with Workers(n_threads) as workers:
+        yield from workers.map(work, items)

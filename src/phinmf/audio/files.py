@@ -14,8 +14,8 @@ import numpy as np
 import soundfile
 
 from phinmf._types import Array
-from phinmf.audio.sample_format import SampleFormat
-from phinmf.audio.sources import BLOCK
+from phinmf.audio import BLOCK, SampleFormat
+from phinmf.errors import InvalidValue
 
 RATES = (100, 384_000)  #: Hz, lowest and highest sampling rate that is accepted
 MAX_CHANNELS = 32
@@ -24,14 +24,10 @@ UNKNOWN = 2**62  #: libsndfile reports at least as many samples where a file doe
 CONVERTIBLE = {".aif", ".opus", ".oga", ".m4a", ".mp4", ".aac", ".wma"}  #: other sound files
 
 STREAMED = 0x7FFF0000  #: bytes that a WAV file announces at least if its length was not known
-#: Codecs of WAV files with one sample in a block (PCM, float, A-law, µ-law, any of these), and
-#: those whose header says how many there are (two kinds of ADPCM, GSM).
-SINGLE, MANY = (1, 3, 6, 7, 0xFFFE), (2, 0x11, 0x31)
-
-Identity = tuple[int, int, int, int]
+BLOCK_CODECS = (2, 0x11, 0x31)  #: of WAV files: two kinds of ADPCM and GSM, many samples in a block
 
 
-class CutShort(ValueError):
+class CutShort(InvalidValue):
     """A sound file of which only the first `length` samples of each channel can be read."""
 
     def __init__(self, path: Path, length: int, sample_rate: int) -> None:
@@ -103,7 +99,7 @@ class Excerpt:
     sound: Sound
     first: int  #: sample of the file
     length: int  #: samples of each channel
-    identity: Identity  #: of the file when its header was read
+    identity: tuple[int, int]  #: of the file when its header was read
 
     @property
     def sample_rate(self) -> int:
@@ -135,20 +131,28 @@ class Excerpt:
     def check_unchanged(self) -> None:
         """Raise ValueError if the file is no longer the one whose header was read."""
         if identity(self.sound.path) != self.identity:
-            raise ValueError(f"{self.sound.path} was changed while it was read: unmix it again")
-
-    def on_this_machine(self) -> Excerpt:
-        """The same excerpt with the numbers that this machine gives the disk and the file."""
-        local = identity(self.sound.path)
-        if local[2:] != self.identity[2:]:
-            self.check_unchanged()
-        return replace(self, identity=local)
+            raise InvalidValue(f"{self.sound.path} was changed while it was read: begin again")
 
 
-def identity(path: Path) -> Identity:
-    """Device, inode, size and time of change: another file, or another content, has others."""
-    status = path.stat()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+def identity(path: Path) -> tuple[int, int]:
+    """Return size and time of change of a file: on all machines that share it the same."""
+    status = status_of(path)
+    return status.st_size, status.st_mtime_ns
+
+
+def status_of(path: Path) -> os.stat_result:
+    """Return the status of a file, or raise unless it may be read.
+
+    libsndfile does not say why it cannot open a file, and would wait for the writer of a pipe.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} does not exist") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise InvalidValue(f"{path} is a folder, a pipe or a device, but a sound file is needed")
+    path.open("rb").close()
+    return status
 
 
 def excerpt(path: str | os.PathLike[str], salvage: bool = False) -> Excerpt:
@@ -157,13 +161,12 @@ def excerpt(path: str | os.PathLike[str], salvage: bool = False) -> Excerpt:
     Raise CutShort if its end cannot be read; `salvage` takes what can be read.
     """
     path = Path(path)
-    check_readable(path)
     before = identity(path)
     sound = probe(path)
     if salvage:
         sound = replace(sound, length=readable_length(sound))
         if sound.length == 0:
-            raise ValueError(f"{path} has no samples that can be read")
+            raise InvalidValue(f"{path} has no samples that can be read")
     elif cut_wave_length(path) is not None:
         raise CutShort(path, sound.length, sound.sample_rate)
     elif sound.format == "FLAC":  # its header says the whole length
@@ -180,31 +183,26 @@ def probe(path: str | os.PathLike[str]) -> Sound:
         length = file.frames if left is None else min(file.frames, left)
         sound = Sound(path, file.samplerate, file.channels, length, file.format, file.subtype, tags)
     if sound.length < 1:
-        raise ValueError(f"{path} has no samples")
+        raise InvalidValue(f"{path} has no samples")
     if sound.length >= UNKNOWN:
-        raise ValueError(f"{path} does not say how long it is: {how_to_convert(path)}")
-    if (sound.format, sound.subtype) == ("PAF", "PCM_24"):
-        raise ValueError(
-            f"{path} is a PAF file of 24 bits, of which libsndfile may lose the last samples:"
-            f" {how_to_convert(path)}"
-        )
+        raise InvalidValue(f"{path} does not say how long it is: {how_to_convert(path)}")
     low, high = RATES
     if not low <= sound.sample_rate <= high:
-        raise ValueError(
+        raise InvalidValue(
             f"{path} has a sampling rate of {sound.sample_rate} Hz, but {low} to {high} Hz is"
             " needed: resample it"
         )
     if sound.channels > MAX_CHANNELS:
-        raise ValueError(
+        raise InvalidValue(
             f"{path} has {sound.channels} channels, but at most {MAX_CHANNELS} are read"
         )
     return sound
 
 
 def cut_wave_length(path: Path) -> int | None:
-    """Return the samples in the whole blocks of a WAV or RF64 file that is cut short, else None.
+    """Return how many samples a WAV or RF64 file that is cut short has at most, else None.
 
-    libsndfile takes it as a shorter file, and makes up the end of a block that is cut.
+    libsndfile takes it as a shorter file, and makes up the end of a block of samples that is cut.
     """
     block, samples = 1, UNKNOWN
     with path.open("rb") as file:
@@ -225,9 +223,7 @@ def cut_wave_length(path: Path) -> int | None:
             elif name == b"fmt " and len(content) >= 16:
                 codec, block = struct.unpack_from("<H10xH", content)
                 block = max(block, 1)
-                if codec in SINGLE:
-                    samples = 1
-                elif codec in MANY and len(content) >= 20:
+                if codec in BLOCK_CODECS and len(content) >= 20:
                     samples = struct.unpack_from("<H", content, 18)[0]
             file.seek(after)
     return None
@@ -253,33 +249,13 @@ def readable_length(sound: Sound) -> int:
 
 def opened(path: Path) -> soundfile.SoundFile:
     """Open a file to read it, or say why it cannot be read."""
-    check_readable(path)
+    status_of(path)
     try:
         return Reader(native(path))
     except (soundfile.LibsndfileError, TypeError) as error:
         reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
-        raise ValueError(
+        raise InvalidValue(
             f"{path} cannot be read as sound ({reason}): {how_to_convert(path)}"
-        ) from None
-
-
-def check_readable(path: Path) -> None:
-    """Refuse what is not a file (reading a pipe might wait for ever) and what may not be read."""
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path} does not exist") from None
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(f"{path} is a folder, but a sound file is needed")
-    if not stat.S_ISREG(mode):
-        raise ValueError(
-            f"{path} is a pipe or a device, but a sound file is needed: copy the sound to a file"
-        )
-    try:
-        path.open("rb").close()
-    except PermissionError:
-        raise PermissionError(
-            f"{path} may not be read by you: ask its owner, or change its permissions"
         ) from None
 
 
@@ -311,7 +287,7 @@ def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[
             if len(block) == 0:
                 raise CutShort(sound.path, readable_length(sound), sound.sample_rate)
             if not np.isfinite(block).all():
-                raise ValueError(
+                raise InvalidValue(
                     f"{sound.path} has NaN or infinite samples near"
                     f" {position / sound.sample_rate:.1f} s:"
                     " repair it first"
@@ -334,7 +310,7 @@ def read(sound: Sound, start: int = 0, length: int | None = None) -> Array:
     return np.concatenate(list(blocks(sound, start, length)))
 
 
-def found_in(folder: Path) -> list[Path]:
+def sound_files(folder: Path) -> list[Path]:
     """List the sound files in a folder, in the order of their names."""
     endings = {f".{name.lower()}" for name in soundfile.available_formats()} | CONVERTIBLE
     inside = sorted(p for p in folder.iterdir() if p.suffix.lower() in endings and p.is_file())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import tempfile
 import zlib
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -15,9 +17,57 @@ import soundfile
 from numpy.typing import NDArray
 
 from phinmf._types import Array
+from phinmf.audio import BITS, BLOCK, FLOATS, SUFFIXES, SampleFormat
 from phinmf.audio.files import native
-from phinmf.audio.sample_format import SampleFormat
-from phinmf.audio.sources import BLOCK
+from phinmf.errors import InvalidValue
+
+LOSSY = {"OGG": "VORBIS", "MP3": "MPEG_LAYER_III", "OPUS": "OPUS"}  #: default subtypes
+LARGEST_WAV = 2**32 - 2**16  #: bytes; larger files are RF64
+
+
+def sample_format_for(
+    own: SampleFormat, samples: int, format: str | None = None, subtype: str | None = None
+) -> SampleFormat:
+    """Return the format asked for; by default the recording's own, or 24-bit WAV if that is lossy.
+
+    `samples` is how many there are in all channels. Formats that are not in SUFFIXES are never
+    written.
+    """
+    default = own.format if own.lossless and own.format in SUFFIXES else "WAV"
+    name = (format or default).upper().lstrip(".")
+    formats = {*SUFFIXES, "OPUS"}
+    if name not in formats:
+        raise InvalidValue(
+            f"format is {format}, which is not known: choose one of {', '.join(sorted(formats))}"
+        )
+    if subtype is None:
+        subtype = LOSSY.get(name, own.subtype if own.lossless else "PCM_24")
+        if name not in LOSSY and not soundfile.check_format(name, subtype):
+            subtype = "PCM_24"
+    subtype = subtype.upper()
+    name = "OGG" if name == "OPUS" else name
+    if not soundfile.check_format(name, subtype):
+        subtypes = ", ".join(sorted(soundfile.available_subtypes(name)))
+        raise InvalidValue(
+            f"subtype is {subtype}, which {name} files do not have: choose one of {subtypes}, or"
+            " another format"
+        )
+    size = samples * {"DOUBLE": 8}.get(subtype, -(-BITS.get(subtype, 32) // 8))
+    if name in ("WAV", "WAVEX") and size > LARGEST_WAV:
+        name = "RF64"
+    return SampleFormat(name, subtype)
+
+
+def check_holds(sample_format: SampleFormat, channels: int, sample_rate: int) -> None:
+    """Raise unless a file of this format can have this number of channels and this rate (Hz)."""
+    name, subtype = sample_format.format, sample_format.subtype
+    try:
+        soundfile.SoundFile(io.BytesIO(), "w", sample_rate, channels, subtype, format=name).close()
+    except soundfile.LibsndfileError:
+        raise InvalidValue(
+            f"format is {sample_format}, which does not hold {channels}"
+            f" channel{'s' if channels > 1 else ''} at {sample_rate} Hz: choose another"
+        ) from None
 
 
 def quantised(components: Array, signal: Array, bits: int) -> NDArray[np.int32]:
@@ -52,59 +102,44 @@ def beyond_full_scale(components: Array) -> int:
     return int(np.count_nonzero(abs(components) > limit))
 
 
+@dataclass(eq=False)
 class Stems:
     """Open sound files, one for each component, written block by block.
 
     `unmixing.null_test.measure` reads them again when they are closed.
     """
 
-    def __init__(
-        self,
-        paths: list[Path],
-        sample_format: SampleFormat,
-        sample_rate: int,
-        channels: int,
-        *,
-        tags: dict[str, str] | None = None,
-        gain: float = 1.0,
-        where: Path | None = None,
-    ) -> None:
-        self.paths = paths
-        self.sample_format = sample_format
-        self.sample_rate = sample_rate
-        self.channels = channels
-        self.tags = tags or {}
-        self.gain = gain
-        self.where = where or paths[0].parent  #: the folder that messages name
+    paths: list[Path]
+    sample_format: SampleFormat
+    sample_rate: int
+    channels: int
+    tags: dict[str, str]
+    where: Path  #: the folder that messages name
+    gain: float = 1.0
+
+    def __post_init__(self) -> None:
         self.length = 0  #: samples written to each file
         self.clipped = 0  #: samples of components beyond full scale, which the files cannot hold
-        self.checksums = [0] * len(paths)  #: of the samples of each file
+        self.checksums = [0] * len(self.paths)  #: of the samples of each file
         self.files: list[soundfile.SoundFile] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> Stems:
+        name, subtype = self.sample_format.format, self.sample_format.subtype
         try:
             for path in self.paths:
                 file = soundfile.SoundFile(
-                    native(path),
-                    "w",
-                    samplerate=self.sample_rate,
-                    channels=self.channels,
-                    format=self.sample_format.format,
-                    subtype=self.sample_format.subtype,
+                    native(path), "w", self.sample_rate, self.channels, subtype, format=name
                 )
                 self.files.append(self._stack.enter_context(file))
                 for tag, text in self.tags.items():
                     with suppress(soundfile.LibsndfileError, RuntimeError):  # not in every format
                         setattr(file, tag, text)
         except soundfile.LibsndfileError as error:
-            refused = self.refused()
+            failure = self.failure(error)
             with suppress(soundfile.LibsndfileError):
                 self._stack.close()
-            raise refused or ValueError(
-                f"{self.sample_format} cannot hold {self.channels} channels at"
-                f" {self.sample_rate} Hz ({error.error_string.strip()}): choose another format"
-            ) from None
+            raise failure from None
         return self
 
     def __exit__(
@@ -117,13 +152,13 @@ class Stems:
             self._stack.close()
         except soundfile.LibsndfileError as reason:
             if kind is None:
-                raise self.failed(reason) from None
+                raise self.failure(reason) from None
 
     def write(self, signal: Array, components: Array) -> None:
         """Write the next samples: a signal (n, channels) and its components (K, n, channels)."""
         if self.gain != 1:
             signal, components = self.gain * signal, self.gain * components
-        if self.sample_format.full_scale:
+        if self.sample_format.subtype not in FLOATS:
             self.clipped += beyond_full_scale(components)
         bits = self.sample_format.bits
         out: NDArray[np.generic]
@@ -139,21 +174,20 @@ class Stems:
                 for first in range(0, len(signal), BLOCK):
                     file.write(out[k, first : first + BLOCK])
         except (soundfile.LibsndfileError, AssertionError) as error:
-            raise self.failed(error) from None
+            raise self.failure(error) from None
         self.length += len(signal)
 
-    def failed(self, error: Exception) -> OSError:
-        """Return the reason why nothing more can be written."""
-        reason = str(getattr(error, "error_string", error)).strip(" .") or "not all was written"
-        return self.refused() or OSError(errno.EIO, reason)
+    def failure(self, error: Exception) -> OSError:
+        """Return why nothing more can be written; libsndfile does not pass on the system's error.
 
-    def refused(self) -> OSError | None:
-        """Return the system's error for one more file: libsndfile does not pass it on."""
+        The system gives it again if one more file is written.
+        """
         try:
             with tempfile.TemporaryFile(dir=self.paths[0].parent) as file:
                 file.write(bytes(2**20))
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:
-            return error
-        return None
+        except OSError as refusal:
+            return refusal
+        reason = str(getattr(error, "error_string", error)).strip(" .") or "not all was written"
+        return OSError(errno.EIO, reason)

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from typing import NoReturn
 
 import phinmf
-from phinmf.cli import demo, env, folders, studio, unmix
-from phinmf.cli.signals import Ended, ended_by_signals
-from phinmf.cli.text import print_anything, print_error, shown, written_out
+from phinmf.cli import options
+from phinmf.cli.progress import Ended, ended_by_signals
+from phinmf.cli.terminal import Failures, note, print_anything, shown, written_out
+from phinmf.errors import PackageError
 
-#: name, summary, function that adds arguments (None: no arguments), function that runs it, and
-#: text below the options
-COMMANDS = (
+#: name, summary, arguments, and text below them
+COMMANDS: tuple[tuple[str, str, options.Arguments, str | None], ...] = (
     ("unmix", "take recordings apart into components that add up to them",
-     unmix.add_arguments, unmix.run, unmix.EPILOG),
+     options.UNMIX, options.UNMIX_EPILOG),
     ("studio", "open a page to unmix, listen, group and take away",
-     studio.add_arguments, studio.run, studio.EPILOG),
+     options.STUDIO, options.STUDIO_EPILOG),
     ("export", "write groups, components or a mix as numbered files",
-     folders.add_export_arguments, folders.export, folders.EXPORT_EPILOG),
-    ("demo", "unmix the built-in example and write a page to listen to",
-     demo.add_arguments, demo.run, None),
-    ("report", "write the page of an unmixed folder again",
-     folders.add_report_arguments, folders.report, None),
-    ("env", "versions, threads, and what is missing", None, env.run, None),
+     options.EXPORT, options.EXPORT_EPILOG),
+    ("demo", "unmix the built-in example and write a page to listen to", options.DEMO, None),
+    ("report", "write the page of an unmixed folder again", options.REPORT, None),
+    ("env", "versions, threads, and what is missing", {}, None),
 )  # fmt: skip
 EXAMPLES = """\
 examples:
@@ -54,7 +54,7 @@ def get_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"phinmf {phinmf.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, summary, add_arguments, run, epilog in COMMANDS:
+    for name, summary, arguments, epilog in COMMANDS:
         own = commands.add_parser(
             name,
             help=summary,
@@ -62,31 +62,38 @@ def get_parser() -> argparse.ArgumentParser:
             epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        if add_arguments is not None:
-            add_arguments(own)
+        options.add_arguments(own, arguments)
+        own.set_defaults(refuse=own.error)
         own.add_argument("--debug", action="store_true", help="print where a fault of phinmf is")
-        own.set_defaults(run=run, parser=own)
     return parser
 
 
+def function_of(command: str) -> Callable[[argparse.Namespace], int]:
+    """Return the function of a command, whose module is imported only now."""
+    if command == "studio" and not all(map(find_spec, ("starlette", "uvicorn"))):
+        raise PackageError(
+            'the studio needs starlette and uvicorn: run pip install "phinmf[studio]"'
+        )
+    module = command if command in ("unmix", "studio") else "commands"
+    function: Callable[[argparse.Namespace], int] = getattr(
+        import_module(f"phinmf.cli.{module}"), command
+    )
+    return function
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code."""
+    """Run a command and return its exit code; print an error in one line."""
+    words = sys.argv[1:] if argv is None else argv
     print_anything()
-    with ended_by_signals():
-        try:
-            return attempt(sys.argv[1:] if argv is None else argv)
-        except Ended as end:
-            print(f"phinmf: {end}; no incomplete files remain", file=sys.stderr)
-            return end.status
-
-
-def attempt(argv: Sequence[str]) -> int:
-    """Run a command; print an error in one line."""
-    debug = "--debug" in argv
     try:
-        with written_out():
-            typed = get_parser().parse_args(argv)
-            return int(typed.run(typed))
-    except Exception as error:
-        print_error(error, debug)
-        return 1
+        with ended_by_signals():
+            try:
+                with written_out():
+                    typed = get_parser().parse_args(words)
+                    return function_of(typed.command)(typed)
+            except Exception as error:
+                Failures("--debug" in words).report(error)
+                return 1
+    except Ended as end:
+        note(f"phinmf: {end}; no incomplete files remain")
+        return end.status

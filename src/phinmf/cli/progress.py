@@ -1,4 +1,8 @@
-"""Progress of one file: a bar on a terminal, otherwise a line now and then; and Ctrl-C."""
+"""Progress of one file, and signals, which end a command without half-written files.
+
+A handler of signals must not print, and what it raises is lost in code whose exceptions Python or a
+library ignores. So a signal is also remembered, and raised again at the next progress.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-from phinmf.cli.signals import Ended
-from phinmf.cli.text import plain_console
-from phinmf.unmixing.interrupts import handled
+from phinmf.cli.terminal import shown
+from phinmf.unmixing.interrupts import SIGNALS, handled
 from phinmf.unmixing.progress import Lines
 
 if TYPE_CHECKING:
@@ -22,36 +23,67 @@ if TYPE_CHECKING:
 FINISHING = "Finishing with what has been learned so far; Ctrl-C again leaves nothing behind."
 
 
-class Bar:
-    """Shows the stage of one file, and the share of it that is done.
+class Ended(BaseException):
+    """A signal asked the program to end; unlike Ctrl-C, learning does not catch it."""
 
-    It is printed here that Ctrl-C was pressed, and raised that it was pressed twice: a handler of
-    signals must not print, and a library may catch what it raises.
+    def __init__(self, number: int) -> None:
+        self.number, interrupted = number, number == signal.SIGINT
+        super().__init__(
+            "interrupted" if interrupted else f"ended by {signal.Signals(number).name}"
+        )
+        self.status = 1 if interrupted else 128 + number  #: exit code
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Raise Ended at the first signal only, so that later ones do not disturb cleaning up."""
+    ended = False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal ended
+        if not ended:
+            ended = True
+            raise Ended(number)
+
+    with handled(SIGNALS, end):
+        try:
+            yield
+        finally:
+            ended = True  # the command has ended: ignore further signals
+
+
+class Bar:
+    """Shows the stage of one file and the share of it that is done; knows of signals.
+
+    On a terminal it is a bar, otherwise a line now and then.
     """
 
     def __init__(self, name: str, quiet: bool) -> None:
-        self.name = name
-        self.quiet = quiet
-        self.console = plain_console(sys.stderr)
-        self.bar: Progress | None = None
-        self.lines = Lines(name, self.say)
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.name, self.quiet = shown(name), quiet
+        console = Console(
+            file=sys.stderr, markup=False, emoji=False, highlight=False, soft_wrap=True
+        )  # prints text as it is
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(),
+                   TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn())  # fmt: skip
+        off = quiet or not console.is_terminal
+        self.bar = Progress(*columns, console=console, transient=True, disable=off)
+        self.task = self.bar.add_task(self.name, total=1.0)
+        self.lines = Lines(self.name, self.say)
         self.stage = ""
         self.stopped = self.answered = False  #: Ctrl-C was pressed once, and that was acknowledged
-        self.abandoned = False  #: Ctrl-C was pressed twice
-        if self.console.is_terminal and not quiet:
-            columns = (TextColumn("{task.description}", markup=False), BarColumn(),
-                       TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn())  # fmt: skip
-            self.bar = Progress(*columns, console=self.console, transient=True)
-            self.task = self.bar.add_task(name, total=1.0)
+        self.ended: int | None = None  #: the signal that ends the command
 
     def __call__(self, stage: str, share: float) -> None:
         """Draw, or print a line; acknowledge Ctrl-C."""
-        if self.abandoned:
-            raise Ended(signal.SIGINT)
+        if self.ended is not None:
+            raise Ended(self.ended)
         if self.stopped and not self.answered:
             self.answered = True
             self.say(f"{self.name}: {FINISHING}")
-        if self.bar is None:
+        if self.bar.disable:
             self.lines(stage, share)
             return
         if stage != self.stage:
@@ -66,26 +98,23 @@ class Bar:
     def say(self, text: str) -> None:
         """Print a line above the bar."""
         if not self.quiet:
-            self.console.print(text, soft_wrap=True)
+            self.bar.console.print(text)
 
 
 @contextmanager
 def progress_of(name: str, quiet: bool) -> Iterator[Bar]:
-    """Show a bar; the first Ctrl-C ends learning, the second one interrupts, later ones do not."""
+    """Show a bar; the first Ctrl-C ends learning, the second one and other signals the command."""
     bar = Bar(name, quiet)
-    leave = signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        if bar.stopped and callable(leave):
-            bar.abandoned = True
-            leave(number, frame)
-        bar.stopped = True
+        if number == signal.SIGINT and not bar.stopped:
+            bar.stopped = True
+            return
+        bar.ended = bar.ended or number
+        handler = before[number]
+        if callable(handler):
+            handler(number, frame)
 
-    if bar.bar is not None:
-        bar.bar.start()
-    try:
-        with handled([signal.SIGINT], interrupt):
-            yield bar
-    finally:
-        if bar.bar is not None:
-            bar.bar.stop()
+    with bar.bar, handled(SIGNALS, interrupt):
+        yield bar

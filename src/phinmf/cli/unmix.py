@@ -4,226 +4,223 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from phinmf.cli import values
-from phinmf.cli.grouping import lines, parsed, regrouped
+from phinmf import checks
+from phinmf.audio import files
+from phinmf.audio.files import Excerpt
+from phinmf.cli.cluster import on_cluster
+from phinmf.cli.options import as_text, parsed, ranges, spelled
 from phinmf.cli.progress import progress_of
-from phinmf.cli.text import Failures, about, shown
-from phinmf.inits import INITS
-from phinmf.solvers import SOLVERS
-from phinmf.unmixing.options import MAX_GAIN, TEMPLATE, UnmixOptions, parsed_window
+from phinmf.cli.terminal import Failures, note
+from phinmf.errors import InvalidValue, UserError, sentence
+from phinmf.report.folder import write_report
+from phinmf.unmix_file import Request, check_request, unmix_file
+from phinmf.unmixing import listing, null_test
+from phinmf.unmixing.folder import folder_for, read_folder
+from phinmf.unmixing.groups import Grouping, regroup
+from phinmf.unmixing.listing import FolderRecord
+from phinmf.unmixing.mix import Group
+from phinmf.unmixing.options import Output, UnmixOptions
 
-if TYPE_CHECKING:
-    from phinmf.unmix_file import Request
-    from phinmf.unmixing.groups import Grouping
-    from phinmf.unmixing.record import FolderRecord
-
+PREVIEW = 30.0  #: seconds
 MAX_SPARSITY = 1e9  #: within the range of single precision
-EPILOG = """\
-Each recording gets a folder of its own: component_01.wav and so on, the strongest first, in the
-format of the recording; result.json; model.npz, to be used on other recordings; report.html, a page
-to listen to. Components add up to the recording: bit for bit if it holds integers.
-
-Ctrl-C once ends learning and writes what has been learned; twice leaves nothing behind.
-
-examples:
-  phinmf unmix song.flac -k 8 -o out/
-  phinmf unmix song.wav --preview                            thirty seconds, to try options
-  phinmf unmix album/ -o out/ --seed 1                       every recording in a folder
-  phinmf unmix live.wav --model out/song/model.npz -o out/   what was learned from another one
-  phinmf unmix out/song --group "drums=1,4-6 bass=2"         join components; nothing is learned
-  phinmf unmix tapes/ --cluster tcp://10.0.0.1:8786          a file on each worker of a Dask cluster
-"""
-
-#: Options by group: flags, and what argparse needs. Names (`dest`) are those of `UnmixOptions` and
-#: `Output`, whose messages are translated with them.
-OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
-    "learning": {
-        "-k --components": {
-            "dest": "n_components", "type": values.whole(1, word="auto"), "metavar": "K",
-            "help": "number of components (8), or 'auto' to count them",
-        },
-        "--window": {
-            "default": UnmixOptions.window, "help": "length of a frame, in ms or samples (40ms)",
-        },
-        "--sparsity": {
-            "type": values.number(0, MAX_SPARSITY), "default": UnmixOptions.sparsity,
-            "metavar": "X", "help": "higher: each moment is explained by fewer components (10)",
-        },
-        "--atoms": {
-            "dest": "n_atoms", "type": values.atoms, "default": UnmixOptions.n_atoms,
-            "metavar": "N",
-            "help": "atoms to learn: a number, a share of the energy (0.99), or 'all' (slower)",
-        },
-        "--solver": {
-            "default": UnmixOptions.solver, "choices": SOLVERS, "help": "method of learning",
-        },
-        "--init": {
-            "default": UnmixOptions.init, "choices": INITS, "help": "where learning starts",
-        },
-        "--seed": {"type": values.seed, "default": 0, "help": "random seed (0)"},
-        "--max-time": {
-            "type": values.duration, "metavar": "S", "help": "maximum seconds of learning",
-        },
-        "--fixed-transform": {
-            "action": "store_true",
-            "help": "learn components only, in a fixed transform, for comparison",
-        },
-        "--model": {
-            "type": values.path, "metavar": "NPZ", "help": "use a model.npz, learn nothing",
-        },
-        "--threads": {
-            "dest": "n_threads", "type": values.count, "metavar": "N",
-            "help": "number of processors to use (all)",
-        },
-        "--device": {"metavar": "cuda", "help": "learn on a GPU"},
-        "--cluster": {"metavar": "ADDRESS", "help": "scheduler of a Dask cluster to work on"},
-    },
-    "which part of a recording": {
-        "--start": {
-            "type": values.seconds, "default": 0.0, "metavar": "S",
-            "help": "where to begin, in seconds (0)",
-        },
-        "--duration": {
-            "type": values.duration, "metavar": "S",
-            "help": "how many seconds to unmix (until the end)",
-        },
-        "--preview": {"action": "store_true", "help": "30 s from the middle"},
-        "--salvage": {
-            "action": "store_true",
-            "help": "take what can be read of a file that is cut short or damaged",
-        },
-    },
-    "what is written": {
-        "-o --output": {
-            "type": values.path, "default": Path("out"), "metavar": "DIR",
-            "help": "folder for the results (out)",
-        },
-        "--groups": {
-            "type": values.count, "metavar": "N",
-            "help": "also join components into N groups of those that are alike",
-        },
-        "--group": {
-            "action": "append", "metavar": "TEXT",
-            "help": 'also join by name: "drums=1,4-6 lead guitar=2"; may be repeated',
-        },
-        "--format": {"help": "WAV, FLAC, OGG, MP3, OPUS ... (as the recording; lossy ones: WAV)"},
-        "--subtype": {"help": "PCM_16, PCM_24, FLOAT ... (as the recording)"},
-        "--filename": {"default": TEMPLATE, "help": f"template: {TEMPLATE}, {{track}}-{{number}}"},
-        "--gain": {
-            "type": values.number(-MAX_GAIN, MAX_GAIN, " of decibels"), "default": 0.0,
-            "metavar": "DB", "help": "the same for all components (0); integers may clip",
-        },
-        "--overwrite": {"action": "store_true", "help": "replace folders that phinmf wrote before"},
-        "--no-report": {"action": "store_true", "help": "write no page"},
-        "--quiet": {"action": "store_true", "help": "print only errors and warnings"},
-        "--json": {"action": "store_true", "help": "print the results as JSON"},
-    },
-}  # fmt: skip
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="sound files, or folders of them")
-    for title, options in OPTIONS.items():
-        group = parser.add_argument_group(title)
-        for flags, how in options.items():
-            group.add_argument(*flags.split(), **how)
-
-
-def run(typed: argparse.Namespace) -> int:
+def unmix(typed: argparse.Namespace) -> int:
     """Unmix every file; options are checked against all of them before the first one begins."""
-    groups = checked_groups(typed)
-    from phinmf.cli.cluster import on_cluster
-    from phinmf.cli.recordings import checked_request, sorted_inputs, without_namesakes
-
-    spelling = {
-        how.get("dest", flags.lstrip("-").replace("-", "_")): flags.split()[0]
-        for options in OPTIONS.values()
-        for flags, how in options.items()
-    }
-    failures = Failures(typed.debug, spelling)
+    if typed.cluster is not None:  # workers find absolute paths
+        typed.files = [name and str(Path(name).absolute()) for name in typed.files]
+        typed.output, typed.model = typed.output.absolute(), typed.model and typed.model.absolute()
+    try:
+        groups, options, output = checked(typed)
+    except UserError as error:
+        typed.refuse(spelled(str(error)))
+    failures = Failures(typed.debug)
     folders, recordings = sorted_inputs(typed.files, groups is not None, failures)
-    requests: list[Request] = []
-    for path in without_namesakes(recordings, typed.output, failures):
+    requests: dict[Path, Request] = {}  #: by the folder that is written
+    for path in dict.fromkeys(recordings):
         with failures.reported(path):
-            requests.append(checked_request(path, typed, groups))
+            request = checked_request(path, typed, groups, options, output)
+            folder = request.output.folder
+            if folder in requests:
+                raise InvalidValue(
+                    f"{path} would be written to {folder}, as {requests[folder].path} is: unmix it"
+                    " by itself, with another --output"
+                )
+            requests[folder] = request
+    say = (lambda text: None) if typed.quiet else note
     results: list[dict[str, object]] = []
-
-    def finish(path: Path, folder: Path, record: FolderRecord) -> None:
-        results.append({"folder": str(folder), **record.to_json()})
-        if record.clipped is not None:
-            print(f"phinmf: {shown(about(path, clipping(record.clipped)))}", file=sys.stderr)
-
     if groups is not None:
         for folder in folders:
             with failures.reported(folder):
-                finish(folder, folder, regrouped(folder, groups, typed.quiet))
-
-    def local(request: Request) -> Callable[[], FolderRecord]:
-        return partial(unmix_one, request, typed.quiet)
-
-    remote = typed.cluster is not None and requests
-    with on_cluster(typed.cluster, typed.quiet) if remote else nullcontext(local) as start:
-        for request, result in [(request, start(request)) for request in requests]:
-            with failures.reported(request.path):
-                finish(request.path, request.output.folder, result())
+                record = regrouped(folder, groups, say)
+                results.append({"folder": str(folder), **record.to_json()})
+    for request, unmixed in started([*requests.values()], typed):
+        with failures.reported(request.path):
+            record = unmixed()
+            results.append({"folder": str(request.output.folder), **record.to_json()})
+            for line in summary(request, record):
+                say(f"{request.path.name}: {line}")
+            if record.clipped is not None:
+                note(
+                    f"phinmf: {request.path}: {record.clipped} samples of the components are"
+                    " clipped at full scale: use --format WAV --subtype FLOAT or a lower --gain"
+                )
     if typed.json:
         print(json.dumps(results, indent=2))  # in ASCII, which every terminal and program reads
     return 1 if failures.number else 0
 
 
-def unmix_one(request: Request, quiet: bool) -> FolderRecord:
-    """Unmix one file into its folder, show the progress, and say what was written."""
-    from phinmf.fit.automatic import AUTO
-    from phinmf.unmix_file import unmix_file
-    from phinmf.unmixing.null_test import adds_up
+def checked(typed: argparse.Namespace) -> tuple[Grouping | None, UnmixOptions, Output]:
+    """Return what was typed; raise, or exit, if it cannot be meant for any recording."""
+    values = vars(typed)
+    options, output = (
+        {field.name: values[field.name] for field in fields(kind) if field.name in values}
+        for kind in (UnmixOptions, Output)
+    )
+    checks.number("sparsity", values.get("sparsity", 0), 0, most=MAX_SPARSITY)
+    checks.number("start", typed.start)
+    if typed.duration is not None:
+        checks.number("duration", typed.duration, strict=True)
+    groups: Grouping | None = typed.groups
+    if typed.group is not None:
+        groups = parsed("; ".join(typed.group))
+    elif groups is not None:
+        checks.count("groups", groups, 1)
+    if typed.group is not None and typed.groups is not None:
+        typed.refuse("--group and --groups do not go together: leave one of them out")
+    if typed.preview and (typed.start or typed.duration):
+        typed.refuse("--preview chooses its own --start and --duration")
+    if typed.cluster is not None and "device" in values:
+        typed.refuse("--cluster and --device do not go together: leave one of them out")
+    if typed.cluster == "":
+        typed.refuse("--cluster is empty: give the address of a scheduler, or leave it out")
+    return groups, UnmixOptions(**options), Output(typed.output / "track", **output)
 
-    folder, name = request.output.folder, shown(request.path.name)
-    with progress_of(name, quiet) as bar:
-        bar.say(f"{name}: {request.recording.sound}")
-        record = unmix_file(request, bar.stops, bar)
-        K = len(record.components)
-        if request.model is None and request.options.n_components == AUTO:
-            bar.say(f"{name}: {K} components found")
-        for line in (adds_up(record), *lines(folder, record)):
-            bar.say(f"{name}: {line}")
-        bar.say(f"{name}: {K} components in {shown(folder)}")
-        if request.page:
-            bar.say(f"{name}: listen to {shown(folder / 'report.html')}")
+
+def sorted_inputs(
+    names: list[str], grouped: bool, failures: Failures
+) -> tuple[list[Path], list[Path]]:
+    """Return the finished folders among the inputs, and the recordings in the others."""
+    folders: list[Path] = []
+    recordings: list[Path] = []
+    for name in names:
+        with failures.reported(None):
+            if not name:
+                raise InvalidValue("the name of an input is empty: give a sound file or a folder")
+            path = Path(name)
+            if not (path / "result.json").exists():
+                recordings += files.sound_files(path) if path.is_dir() else [path]
+            elif grouped:
+                folders.append(path)
+            else:
+                raise InvalidValue(
+                    f"{path} has been written by phinmf unmix: give the recording to unmix it"
+                    ' again, or add --group "drums=1,4 bass=2" or --groups 3 to add its'
+                    " components up"
+                )
+    return folders, recordings
+
+
+def checked_request(
+    path: Path,
+    typed: argparse.Namespace,
+    groups: Grouping | None,
+    options: UnmixOptions,
+    output: Output,
+) -> Request:
+    """Open a recording and check that the options fit it."""
+    request = Request(
+        stretch_of(files.excerpt(path, typed.salvage), typed),
+        replace(output, folder=folder_for(typed.output, path)), options, typed.model, groups,
+        page=not typed.no_report, others=tuple(map(Path, typed.files)),
+    )  # fmt: skip
+    K = check_request(request)
+    if typed.model is not None and getattr(typed, "n_components", K) != K:
+        raise InvalidValue(
+            f"-k is {typed.n_components!r}, but the number of components in {typed.model} is {K}:"
+            " leave -k out to use what it has, or leave --model out to learn others"
+        )
+    return request
+
+
+def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:
+    """Return the part of a recording that the options name."""
+    sound = recording.sound
+    if typed.preview:
+        duration = min(PREVIEW, sound.seconds)
+        return recording.stretch((sound.seconds - duration) / 2, duration)
+    if typed.start >= sound.seconds:
+        raise InvalidValue(
+            f"--start is {typed.start:g} s, but the recording is {sound.seconds:.4g} s long"
+        )
+    return recording.stretch(typed.start, typed.duration)
+
+
+def started(
+    requests: list[Request], typed: argparse.Namespace
+) -> Iterator[tuple[Request, Callable[[], FolderRecord]]]:
+    """Yield each request, and what unmixes it here or waits for a worker that does."""
+    local = nullcontext(lambda request: partial(unmixed_here, request, typed.quiet))
+    remote = typed.cluster is not None and requests
+    with on_cluster(typed.cluster) if remote else local as start:
+        yield from [(request, start(request)) for request in requests]
+
+
+def unmixed_here(request: Request, quiet: bool) -> FolderRecord:
+    """Unmix one file into its folder, and show the progress."""
+    with progress_of(request.path.name, quiet) as bar:
+        bar.say(f"{bar.name}: {request.recording.sound}")
+        return unmix_file(request, bar.stops, bar)
+
+
+def summary(request: Request, record: FolderRecord) -> Iterator[str]:
+    """Yield lines about a folder that was written."""
+    folder = request.output.folder
+    yield null_test.adds_up(record)
+    yield from group_lines(folder, record)
+    yield f"{len(record.components)} components in {folder}"
+    if request.page:
+        yield f"listen to {folder / 'report.html'}"
+
+
+def regrouped(folder: Path, grouping: Grouping, say: Callable[[str], object]) -> FolderRecord:
+    """Join the components of a finished folder, write its page again, and say what was done."""
+    before = named(listing.read(folder).mix.groups)
+    record = regroup(folder, grouping)
+    for line in group_lines(folder, record):
+        say(f"{folder}: {line}")
+    if before and before != named(record.mix.groups):  # they may be the work of hours
+        again = f'--group "{as_text(before)}"'
+        say(f"{folder}: the earlier groups were replaced; to get them back: {again}")
+    page = folder / listing.PAGE
+    if os.path.lexists(page):
+        try:
+            record = write_report(read_folder(folder))
+            say(f"{folder}: listen to {page}")
+        except (OSError, UserError) as error:  # the groups are complete without it
+            say(f"{page} does not show these groups, since it was not written: {sentence(error)}")
     return record
 
 
-def clipping(n: int) -> str:
-    """Say that samples were clipped, and how to avoid it."""
-    return (
-        f"{n} sample{'s' * (n != 1)} of the components {'is' if n == 1 else 'are'} clipped at full"
-        " scale: use --format WAV --subtype FLOAT or a lower --gain"
-    )
+def group_lines(folder: Path, record: FolderRecord) -> Iterator[str]:
+    """Yield a line for each group that was written, and one about their sum."""
+    for name, group in record.groups.items():
+        share = sum(record.components[number - 1].share for number in group.components)
+        typed = f"{name}={ranges(group.components)}"
+        yield f"{typed}: {100 * share:.0f} % of the energy, {folder / group.file}"
+    if record.groups_null_test is not None:
+        yield null_test.sentence(
+            record.groups_null_test, record.sample_format, "groups", "the components"
+        )
 
 
-def checked_groups(typed: argparse.Namespace) -> Grouping | None:
-    """Return the groups that were typed; exit if options contradict each other."""
-    error = typed.parser.error
-    groups: Grouping | None = typed.groups
-    try:
-        parsed_window(typed.window)
-        if typed.group is not None:
-            groups = parsed("; ".join(typed.group))
-    except ValueError as problem:  # which begins with the name of the option
-        error(f"--{problem}")
-    if typed.group is not None and typed.groups is not None:
-        error("--group and --groups do not go together: leave one of them out")
-    if typed.preview and (typed.start or typed.duration):
-        error("--preview chooses its own --start and --duration")
-    if typed.cluster is not None and typed.device is not None:
-        error("--cluster and --device do not go together: leave one of them out")
-    if typed.cluster == "":
-        error("--cluster is empty: give the address of a scheduler, or leave it out")
-    return groups
+def named(groups: list[Group]) -> dict[str, list[int]]:
+    """Return the components of each group that is not empty, whatever its colour."""
+    return {group.name: sorted(group.components) for group in groups if group.components}

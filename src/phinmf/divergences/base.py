@@ -8,6 +8,7 @@ from typing import ClassVar, TypeAlias
 
 from phinmf._types import Array
 from phinmf.arrays import divided, namespace
+from phinmf.errors import InvalidType
 
 LEAST = 1e-20  #: positive entries of W and H stay above it, so that they can grow at a lower floor
 
@@ -71,7 +72,7 @@ class Divergence(ABC):
 
     def nmf_split(self, v: Entries, v_hat: Entries, eps: float) -> tuple[Entries, Entries]:
         """Return P, Q ≥ 0 with ∂f/∂v̂ = Q - P: numerator and denominator of the NMF updates."""
-        raise TypeError(
+        raise InvalidType(
             f"{type(self).__name__} has no nmf_split: write it, or declare has_nmf_split = False"
             " and use the divergence with learn_transform only"
         )

@@ -25,6 +25,10 @@ from phinmf import checks
 from phinmf._types import Array, Mask
 from phinmf.arrays import namespace
 
+#: Factor by which neighbours may raise an activation in one update. A tiny one beside loud ones
+#: would leave the range of single precision; any smaller step to the same side lowers the cost.
+MOST_GROWTH = 1e12
+
 
 @dataclass(frozen=True)
 class Penalty:

@@ -16,6 +16,7 @@ from phinmf.engines.base import DictionarySums, Engine, Evaluation, Objective
 from phinmf.engines.compiled.engine import NOT_IN_MEMORY, CompiledEngine
 from phinmf.engines.compiled.on_disk import shards_needed
 from phinmf.engines.dask import DaskEngine
+from phinmf.errors import InvalidValue
 
 #: Names that the argument ``engine`` accepts.
 ENGINES: dict[str, type[Engine]] = {
@@ -44,21 +45,21 @@ def engine_for(
     `pair_losses`: whether the solver needs the losses of pairs of atoms. Raise before any frames
     are moved if the engine does not compute the fit. `device` is one of the workers of a cluster.
     """
-    lazy = is_lazy(Y)
-    if lazy and name != "auto" and not ENGINES[name].dask_arrays:
-        raise ValueError(
+    lazy, tensors = is_lazy(Y), arrays.is_tensor(Y)
+    if name == "auto":
+        name = first_able(Y, divergence, pair_losses)
+    elif lazy and not ENGINES[name].dask_arrays:
+        raise InvalidValue(
             f"engine is {name!r}, which does not hold dask arrays: use engine='auto', or pass"
             " Y.compute() if it fits into memory"
         )
-    if arrays.is_tensor(Y) and name != "auto" and not ENGINES[name].tensors:
-        raise ValueError(
+    elif tensors and not ENGINES[name].tensors:
+        raise InvalidValue(
             f"engine is {name!r}, which computes with NumPy, but Y is a tensor or a device is"
             " named: use engine='auto', or pass Y as an array of NumPy without a device"
         )
-    if name == "auto":
-        name = first_able(Y, divergence, pair_losses)
     if pair_losses and not ENGINES[name].pair_losses:
-        raise ValueError(
+        raise InvalidValue(
             f"engine {name!r} does not compute the losses of pairs of atoms that this solver needs:"
             " use engine='array', with Y.compute() if Y is a dask array, or another solver"
         )
@@ -68,23 +69,23 @@ def engine_for(
             instead = "Y.compute() if it fits into memory, which the readable engine takes"
         names = {family: repr(n) for n, family in DIVERGENCES.items()}
         compiled = ", ".join(names.get(family) or repr(family) for family in COMPILED.values())
-        raise ValueError(
+        raise InvalidValue(
             f"engine {name!r} does not compute this divergence, only {compiled}: use {instead}"
         )
     if name != "dask" and not arrays.is_tensor(Y) and str(device or "cpu") != "cpu":
-        raise ValueError(
+        raise InvalidValue(
             f"device is {str(device)!r}, but a dask array is computed on other devices only by the"
             " workers of a cluster: make a distributed.Client first, leave device out, or pass an"
             " array of NumPy or a tensor"
         )
     if smoothness and name == "dask":
-        raise ValueError(
+        raise InvalidValue(
             "smoothness is set, which needs all frames in the memory of one process, but they are"
             " on the workers of a cluster: leave it out, or pass frames in memory without"
             " engine='dask'"
         )
     if smoothness and lazy and shards_needed(Y.shape, Y.dtype, None) > 1:
-        raise ValueError(NOT_IN_MEMORY)
+        raise InvalidValue(NOT_IN_MEMORY)
     if name == "dask":
         return DaskEngine(Y, divergence, n_threads, weights, links, device)
     return ENGINES[name](Y, divergence, n_threads, weights, links)

@@ -60,7 +60,9 @@ class ArrayEngine(Engine):
         self.dtype = dtype_of(Y)
         self.weights = np.ones(Y.shape[2]) if weights is None else weights
         self.links = links_of(self.weights, links)
-        self.w64 = like(self.weights, Y)  #: the weights, on the device of the frames
+        #: the weights, on the device of the frames; in memory of PyTorch, because the bits of its
+        #: products depend on where an array begins relative to a cache line
+        self.w64 = copied(like(self.weights, Y))
         self.w = None if (self.weights == 1).all() else self.w64  #: None if all are 1
         self.algebra = algebra_of(Y)
 
@@ -97,7 +99,7 @@ class ArrayEngine(Engine):
         return cast(self.H, np.float64) @ self.w64
 
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
-        V = power(self.X)
+        V = power(self.X, len(W))
         if gamma > 0 and penalty.smoothness:
             for first in (0, 1):
                 self.update_every_other(first, V, W, penalty, eps, gamma)
@@ -138,7 +140,14 @@ class ArrayEngine(Engine):
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
         H = sums.converged_activations(
-            self.divergence, power(self.X), W, self.H, penalty.sparsity, eps, tol, max_updates
+            self.divergence,
+            power(self.X, len(W)),
+            W,
+            self.H,
+            penalty.sparsity,
+            eps,
+            tol,
+            max_updates,
         )
         self.H = cast(H, self.dtype)
 
@@ -156,6 +165,7 @@ class ArrayObjective(Objective):
         self.engine = engine
         self.v_hat = v_hat
         self.eps = eps
+        self.atoms_per_power = engine.shape[1] // len(v_hat)
         self.algebra = engine.algebra
         self.trial: tuple[Array, Array] | None = None  # the last T and its TX
         self.divergence = engine.divergence
@@ -166,17 +176,21 @@ class ArrayObjective(Objective):
         if T is not None:
             X = T @ X
             self.trial = T, X
-        V = power(X)
+        V = self._power(X)
         loss = self._loss(V)
         f_prime = sums.slopes(self.divergence, X, V, self.v_hat, self.eps, self.engine.w)
         G = sums.gradient(f_prime, X)
         return Evaluation(float(loss), G)  # float() waits for the device, so it comes last
 
     def loss(self) -> float:
-        return float(self._loss(power(self.engine.X)))
+        return float(self._loss(self._power(self.engine.X)))
+
+    def _power(self, X: Array) -> Array:
+        return power(X, len(self.v_hat))
 
     def _loss(self, V: Array) -> Array:
-        return sums.loss(self.divergence, V, self.v_hat, self.eps, self.engine.w64)
+        loss = sums.loss(self.divergence, V, self.v_hat, self.eps, self.engine.w64)
+        return self.atoms_per_power * loss
 
     def move(self, T: Array) -> None:
         last = self.trial
@@ -184,12 +198,14 @@ class ArrayObjective(Objective):
         self.trial = None
 
     def bound(self) -> Array:
-        V = power(self.engine.X)
-        return sums.curvature(self.divergence.bound(V, self.v_hat, self.eps), V, self.engine.w)
+        X = self.engine.X
+        bound = self.divergence.bound(self._power(X), self.v_hat, self.eps)
+        return sums.curvature(bound, power(X), self.engine.w)
 
     def curvature(self) -> Array:
-        V = power(self.engine.X)
-        return sums.curvature(self.divergence.curvature(V, self.v_hat, self.eps), V, self.engine.w)
+        X, V = self.engine.X, self._power(self.engine.X)
+        second = sums.second_derivative(self.divergence, V, self.v_hat, self.eps, X.shape[1])
+        return sums.curvature(second, power(X), self.engine.w)
 
     def pair_losses(self, p: Indices, q: Indices, angles: Array) -> Array:
         self.evaluations += angles.shape[1]

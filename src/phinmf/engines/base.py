@@ -14,7 +14,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from phinmf._types import Array, Indices, Mask, Precision
+from phinmf._types import AnyArray, Array, Indices, Mask, Precision
+from phinmf.arrays import dtype_of
 from phinmf.arrays.cluster import Future
 from phinmf.divergences import Divergence, Penalty, compiled_family
 from phinmf.linalg.algebra import Algebra
@@ -71,6 +72,7 @@ class Objective(ABC):
 
     algebra: Algebra  #: computes with M×M matrices on the device and the threads of the engine
     evaluations: int = 0  #: number of evaluations of the loss since the objective was made
+    atoms_per_power: int = 1  #: 2 if the atoms 2p and 2p + 1 share their power
     out_of_time: OutOfTime = staticmethod(never)  #: solvers check it after every step
 
     @abstractmethod
@@ -111,19 +113,11 @@ class Engine(ABC):
     compiled_only: bool = False  #: whether it computes only what the compiled kernels know
     pair_losses: bool = False  #: whether its objectives compute losses of pairs of atoms
 
-    #: number of channels, window length, number of frames
-    shape: tuple[int, int, int]
-
-    dtype: Precision
     algebra: Algebra
-    divergence: Divergence
-    weights: Array  #: (N,): how many frames each frame counts for in every sum; on the host
-    links: Mask  #: (N,), on the host: whether a frame follows the one before it
 
-    @abstractmethod
     def __init__(
         self,
-        Y: Array,
+        Y: AnyArray,
         divergence: Divergence,
         n_threads: int | None = None,
         weights: Array | None = None,
@@ -133,6 +127,14 @@ class Engine(ABC):
 
         Without links each frame follows the one before it, unless one of them has no weight.
         """
+        #: number of channels, window length, number of frames
+        self.shape: tuple[int, int, int] = tuple(Y.shape)
+        self.dtype: Precision = dtype_of(Y)
+        self.divergence = divergence
+        #: (N,): how many frames each frame counts for in every sum; on the host
+        self.weights: Array = np.ones(Y.shape[2]) if weights is None else weights
+        #: (N,), on the host: whether a frame follows the one before it
+        self.links = links_of(self.weights, links)
 
     @classmethod
     def supports(cls, divergence: Divergence) -> bool:
@@ -211,9 +213,12 @@ class Engine(ABC):
     def activation_sums(self) -> Array:
         """(K,): H1, weighted."""
 
-    @abstractmethod
     def roughness(self) -> float:
-        """Σ_k Σ_n d(h_{k,n-1} | h_kn) over linked frames: what a smoothness of 1 costs."""
+        """Σ_k Σ_n d(h_{k,n-1} | h_kn) over linked frames: what a smoothness of 1 costs.
+
+        Only engines whose activations can be smooth compute it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not smooth activations")
 
     @abstractmethod
     def objective(self, W: Array, eps: float) -> Objective:

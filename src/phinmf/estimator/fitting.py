@@ -11,7 +11,8 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Components, RandomState
+from phinmf._types import AnyArray, Array, RandomState
+from phinmf.arrays.threads import available
 from phinmf.estimator import encoding
 from phinmf.estimator.parameters import Parameters
 from phinmf.fit.advice import advise
@@ -20,7 +21,7 @@ from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames
 from phinmf.fit.problem import Problem, problem_of
-from phinmf.fit.restarts import print_end, printed
+from phinmf.fit.restarts import Guard, print_end, printed, run_restarts
 from phinmf.inits import ArrayInit
 from phinmf.result import Callback, Result, State
 
@@ -41,7 +42,10 @@ Attributes = Callable[[], dict[str, object]]
 
 
 class Task:
-    """A task that callbacks are called for: the fit, a restart or an outer iteration."""
+    """A task of scikit-learn's callbacks: the fit, a restart or an outer iteration.
+
+    Before scikit-learn 1.9 there are no such callbacks: then the context is None.
+    """
 
     def __init__(self, estimator: Parameters, X: AnyArray, context: Any) -> None:
         self.estimator = estimator
@@ -49,21 +53,6 @@ class Task:
         self.context = context
         if context is not None:
             context.call_on_fit_task_begin(estimator=estimator, X=X, y=X)
-
-    @property
-    def has_callbacks(self) -> bool:
-        """Whether any callback is registered."""
-        return self.context is not None and bool(getattr(self.context, "_callbacks", True))
-
-    @classmethod
-    def of_fit(cls, estimator: Parameters, X: AnyArray, n_subtasks: int) -> Task:
-        """Begin the task of a whole fit."""
-        context = None
-        if hasattr(estimator, "_init_callback_context"):
-            context = estimator._init_callback_context(
-                max_subtasks=n_subtasks, sequential_subtasks=False
-            )
-        return cls(estimator, X, context)
 
     def subtask(self, name: str, number: int, n_subtasks: int = 0) -> Task:
         """Begin a subtask."""
@@ -74,7 +63,7 @@ class Task:
             )
         return Task(self.estimator, self.X, context)
 
-    def end(self, attributes: Attributes | None = None) -> bool:
+    def end(self, attributes: Attributes) -> bool:
         """Call the callbacks at the end of the task; return True if one asks the fit to stop."""
         if self.context is None:
             return False
@@ -93,25 +82,17 @@ def fit(
     estimator: Parameters, X: AnyArray, weights: Array | None, activations: ArrayLike | None
 ) -> EncodedFrames:
     """Fit a TLNMF to validated frames (N, M), and return their encoding where `X` is."""
-    device = ComputeDevice("X", X, estimator.device, estimator.engine)
-    with device.computing():
-        return fit_on_device(estimator, device.take(X), device, weights, activations)
-
-
-def fit_on_device(
-    estimator: Parameters,
-    X: Array,
-    device: ComputeDevice,
-    weights: Array | None,
-    activations: ArrayLike | None,
-) -> EncodedFrames:
-    """Fit to frames that are on the device, and move what is learned to where they came from."""
     e, n_init = estimator, checks.count("n_init", estimator.n_init, 1)
-    problem = problem_for(e, X, weights, activations)
-    advise(problem.data.frames, problem.options)
-    task = Task.of_fit(e, device.frames, n_init)
-    results = restarts(e, problem, task, device)
-    del problem  # it holds a copy of the frames
+    device = ComputeDevice("X", X, e.device, e.engine)
+    with device.computing():
+        problem = problem_for(e, device.take(X), weights, activations)
+        advise(problem.data.frames, problem.options)
+        context = None
+        if hasattr(e, "_init_callback_context"):  # scikit-learn's name of it for estimators
+            context = e._init_callback_context(max_subtasks=n_init, sequential_subtasks=False)
+        task = Task(e, X, context)
+        results = restarts(e, problem, task, device)
+        del problem  # it holds a copy of the frames
     best = min(results, key=lambda result: result.objective)
     learned = attributes(e, device, best)
     e.__dict__.update(learned)
@@ -119,7 +100,7 @@ def fit_on_device(
     e.stop_reason_, e.converged_ = best.status.value, best.converged
     e.n_atoms_, e.energy_ = best.n_atoms, best.energy
     e.objectives_ = np.array([result.objective for result in results])
-    frames = encoding.moved_back(encoding.encoded(e, X, weights), device)
+    frames = encoding.encoded(e, X, weights)
     e.reconstruction_err_ = frames.divergence
     e.objective_ = frames.divergence + frames.penalty
     e.atom_energies_ = frames.energies * best.scale**2
@@ -132,12 +113,14 @@ def problem_for(
 ) -> Problem:
     """Return the problem of a fit to frames (N, M), which all restarts share."""
     e, M = estimator, X.shape[1]
-    K = number_for(e, activations)
-    options, frames = e._options(), checks.frames(X.T)
-    if K == AUTO:
-        return problem_of(frames, K, options, fixed=e.fixed, sample_weight=weights)
-    components, H = first_components(e, M, K), None
-    if e.warm_start and e._is_fitted:
+    options, frames, K = e._options(), checks.frames(X.T), checked_components(e.n_components)
+    is_warm = e.warm_start and e._is_fitted
+    if K == AUTO and not is_warm:
+        start = {"W": e.components, "H": activations}  # refused: they have a number of components
+        return problem_of(frames, K, options, **start, fixed=e.fixed, sample_weight=weights)
+    K = e.n_components_ if K == AUTO else K
+    components, H = first_components(e, M // options.atoms_per_power, K), None
+    if is_warm:
         components, H = e.components_, encoding.encoded(e, X).H
         if options.method.anneal is None:
             options = options.with_anneal(None)
@@ -148,34 +131,14 @@ def problem_for(
     return problem_of(frames, K, options, W=W, H=H, fixed=e.fixed, sample_weight=weights)
 
 
-def first_components(estimator: Parameters, M: int, K: int | None) -> Array:
-    """Return the parameter `components` (n, M), n ≤ K, or no rows; K None: as many as there are."""
+def first_components(estimator: Parameters, P: int, K: int | None) -> Array:
+    """Return the parameter `components` (n, P), n ≤ K, or no rows; K None: as many as there are."""
     if estimator.components is None:
-        return np.zeros((0, M))
+        return np.zeros((0, P))
     shape = checks.real_array("components", estimator.components).shape
     n = shape[0] if shape else 1
     n = n if K is None else min(n, K)
-    return checks.factor("components", estimator.components, (n, M), np.float64)
-
-
-def number_for(estimator: Parameters, activations: ArrayLike | None) -> Components:
-    """Return how many components a fit has, "auto" if they are to be counted.
-
-    A warm start has those of the fit before.
-    """
-    K = checked_components(estimator.n_components)
-    if K != AUTO:
-        return K
-    if estimator.warm_start and estimator._is_fitted:
-        return int(estimator.n_components_)
-    factors = {"components": estimator.components, "activations": activations}
-    for name, factor in factors.items():
-        if factor is not None:
-            raise ValueError(
-                f"n_components is 'auto', but {name} have a number of components already: pass that"
-                " number instead"
-            )
-    return AUTO
+    return checks.factor("components", estimator.components, (n, P), np.float64)
 
 
 def attributes(
@@ -198,32 +161,31 @@ def restarts(
     """Fit from `n_init` starts, whose random states are independent."""
     e, n = estimator, estimator.n_init
     callback = checks.function("callback", e.callback)
-    names = [f"TLNMF, restart {number + 1}" if n > 1 else "TLNMF" for number in range(n)]
     random_states: Sequence[RandomState] = [e.random_state] * n
     if n > 1 and e.random_state is not None:
         random_states = checks.generators(e.random_state, n)
-    tasks: dict[int, Task] = {}
+    jobs, options = min(effective_n_jobs(e.n_jobs), n), problem.options
+    if jobs > 1 and options.n_threads is None:  # restarts share the processors
+        problem = replace(problem, options=replace(options, n_threads=max(1, available() // jobs)))
+    checkpoint = None if e.checkpoint is None else Checkpoint.of(e.checkpoint)
 
-    def began(number: int) -> None:
-        tasks[number] = task.subtask("restart", number, problem.options.max_iter)
+    def restart(number: int, guard: Guard) -> Result:
+        name = f"TLNMF, restart {number + 1}" if n > 1 else "TLNMF"
+        subtask = task.subtask("restart", number, options.max_iter)
 
-    def watcher(number: int) -> Callback:
         def watch(state: State) -> bool:
-            iteration = tasks[number].subtask("iteration", state.iteration - 1)
+            iteration = subtask.subtask("iteration", state.iteration - 1)
             stop = iteration.end(lambda: attributes(e, device, state))
             return bool(callback is not None and callback(device.for_callback(state))) or stop
 
-        return watch
-
-    def ended(number: int, result: Result) -> None:
+        watched: Callback | None = watch if callback is not None or task.context else None
         if e.verbose:
-            print_end(names[number], result)
-        tasks[number].end(lambda: attributes(e, device, result))
+            watched = printed(name, watched)
+        own = None if checkpoint is None else checkpoint.of_restart(number, n)
+        result = problem.fit(random_states[number], guard(watched), own)
+        if e.verbose:
+            print_end(name, result)
+        subtask.end(lambda: attributes(e, device, result))
+        return result
 
-    watched = callback is not None or task.has_callbacks
-    callbacks = [watcher(number) if watched else None for number in range(n)]
-    if e.verbose:
-        callbacks = [printed(*pair) for pair in zip(names, callbacks, strict=True)]
-    jobs = min(effective_n_jobs(e.n_jobs), n)
-    file = None if e.checkpoint is None else Checkpoint.of(e.checkpoint)
-    return problem.solve(random_states, callbacks, jobs, file, began, ended)
+    return run_restarts(restart, n, jobs)

@@ -14,9 +14,7 @@ from phinmf._types import Array, Components, Device, Fixed, RandomState
 from phinmf.algorithm.options import Method, Options
 from phinmf.divergences import Divergence, DivergenceName
 from phinmf.engines import EngineName
-from phinmf.fit.automatic import AUTO, FIRST, checked_components
 from phinmf.fit.checkpoint import Checkpoint, File
-from phinmf.fit.initial_factors import fixed_parts
 from phinmf.fit.online import Learner
 from phinmf.inits import Init, InitName
 from phinmf.result import Callback, History
@@ -56,11 +54,12 @@ class Parameters(BaseEstimator):
         n_components: Components = 10,
         *,
         solver: SolverName | Solver | None = Options.solver,
-        init: InitName | Init | ArrayLike = Options.init,
+        init: InitName | Init | ArrayLike | None = Options.init,
         divergence: DivergenceName | Divergence = Options.divergence,
         sparsity: float | None = Options.sparsity,
         smoothness: float = Options.smoothness,
         n_atoms: int | float | None = Options.n_atoms,
+        pairs: bool = Options.pairs,
         floor: float = Options.floor,
         method: Method | None = Options.method,
         max_iter: int = Options.max_iter,
@@ -88,6 +87,7 @@ class Parameters(BaseEstimator):
         self.sparsity = sparsity
         self.smoothness = smoothness
         self.n_atoms = n_atoms
+        self.pairs = pairs
         self.floor = floor
         self.method = method
         self.max_iter = max_iter
@@ -116,13 +116,3 @@ class Parameters(BaseEstimator):
     def _options(self, names: Iterable[str] = ALL) -> Options:
         """Return the checked options of a fit: there is a parameter for each of them."""
         return Options(**{name: getattr(self, name) for name in names})
-
-    def _check_parameters(self) -> None:
-        """Raise what a fit would raise for these parameters with any frames."""
-        self._options()
-        checks.function("callback", self.callback)
-        checks.generator(self.random_state)
-        K = checked_components(self.n_components)
-        checks.count("n_init", self.n_init, 1)
-        Checkpoint.of(self.checkpoint)
-        fixed_parts(self.fixed, FIRST if K == AUTO else K, has_H=True)

@@ -12,13 +12,15 @@ from sklearn.utils.validation import check_array
 from phinmf import arrays, checks
 from phinmf._types import Array
 from phinmf.arrays import lazy
-from phinmf.divergences import Divergence, DivergenceName
+from phinmf.divergences import Divergence
+from phinmf.errors import InvalidValue
 from phinmf.estimator import encoding, fitting, model_file, partial
 from phinmf.estimator.fitting import CallbackSupportMixin
 from phinmf.estimator.parameters import Parameters
-from phinmf.fit import devices, weights
+from phinmf.fit import devices
 from phinmf.fit.advice import refuse_transposed
 from phinmf.fit.checkpoint import File
+from phinmf.fit.data import weights_of
 
 
 class TLNMF(
@@ -39,7 +41,9 @@ class TLNMF(
     n_components : int or "auto"
         Number of components; "auto" counts them first, as in `tl_nmf`, once for all restarts. It
         may exceed the number of frames or of features, as scikit-learn expects.
-    solver, init, divergence, sparsity, smoothness, n_atoms, floor, method, max_iter, max_time, tol
+    solver, init, divergence, sparsity, smoothness, n_atoms, pairs, floor, method, max_iter
+        As in `tl_nmf`.
+    max_time, tol
         As in `tl_nmf`.
     components : array of shape (n_components, n_features), optional
         Start of the components: Wᵀ of `tl_nmf`, or its first rows.
@@ -68,7 +72,8 @@ class TLNMF(
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        Wᵀ: the spectral pattern of each component over the atoms, of sum 1.
+        Wᵀ: the spectral pattern of each component over the atoms, of sum 1; over the n_features / 2
+        pairs of atoms if `pairs` is True.
     transform_matrix_ : array of shape (n_features, n_features)
         Φ; its rows are the atoms.
     atom_energies_ : array of shape (n_features,)
@@ -162,7 +167,7 @@ class TLNMF(
             }
             devices.check_same_device("X", frames, others)
             refuse_transposed(frames.T[None], sample_weight)
-            frame_weights = weights.weights_of(sample_weight, len(frames))
+            frame_weights = weights_of(sample_weight, len(frames))
             H = fitting.fit(self, frames, frame_weights, activations).H.T
             return lazy.like(H, frames) if lazy.is_lazy(frames) else H
 
@@ -220,7 +225,7 @@ class TLNMF(
             Activations, in the units of X²; a dask array if X is one, computed on demand (at once
             if they are smooth).
         """
-        partial.check_is_fitted(self)
+        encoding.check_is_fitted(self)
         frames = encoding.validated(self, X, reset=False)
         if lazy.is_lazy(frames) and not self.smoothness:
             return encoding.encoded_lazily(self, frames)
@@ -243,7 +248,7 @@ class TLNMF(
         array of shape (n_frames, n_features)
             Wh + ε for each frame.
         """
-        partial.check_is_fitted(self)
+        encoding.check_is_fitted(self)
         if lazy.is_lazy(X):
             H = lazy.rows(X)
         elif arrays.is_tensor(X):
@@ -251,12 +256,13 @@ class TLNMF(
         else:
             H = check_array(X, dtype=(np.float64, np.float32))
         if H.shape[1] != self.n_components_:
-            raise ValueError(
+            raise InvalidValue(
                 f"X has {H.shape[1]} columns, but activations of {self.n_components_} components"
                 " are needed"
             )
         dtype = arrays.dtype_of(H)
-        return H @ arrays.like(self.components_, H, dtype) + float(dtype.type(self.floor_))
+        W = arrays.for_each_atom(arrays.like(self.components_.T, H, dtype), self.n_features_in_)
+        return H @ W.mT + float(dtype.type(self.floor_))
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return how well the model predicts held-out coefficients: higher is better.
@@ -280,10 +286,10 @@ class TLNMF(
             Mean log-likelihood of a coefficient, in nats, where the frames X have unit power:
             minus the `nll` of `phinmf.analysis.held_out`, which explains it. 0 if all are silent.
         """
-        partial.check_is_fitted(self)
+        encoding.check_is_fitted(self)
         frames = encoding.validated(self, X, reset=False)
         devices.check_same_device("X", frames, {"sample_weight": sample_weight})
-        frame_weights = weights.weights_of(sample_weight, len(frames))
+        frame_weights = weights_of(sample_weight, len(frames))
         return -encoding.predicted(self, frames, frame_weights).nll
 
     def save(self, path: File) -> None:
@@ -297,11 +303,11 @@ class TLNMF(
         path : path
             The file, usually with the ending .npz.
         """
-        partial.check_is_fitted(self)
+        encoding.check_is_fitted(self)
         model_file.save(self, path)
 
     @classmethod
-    def load(cls, path: File, *, divergence: DivergenceName | Divergence | None = None) -> TLNMF:
+    def load(cls, path: File, *, divergence: Divergence | None = None) -> TLNMF:
         """Read a model that `save` wrote; any other file raises a ValueError.
 
         Parameters
@@ -317,7 +323,8 @@ class TLNMF(
         TLNMF
             The fitted model.
         """
-        return model_file.load(cls, path, Parameters._check_parameters, divergence)
+        model: TLNMF = model_file.load(cls, path, divergence)
+        return model
 
     @property
     def _n_features_out(self) -> int:

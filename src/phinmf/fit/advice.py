@@ -13,6 +13,7 @@ from phinmf.algorithm.options import Options
 from phinmf.arrays import namespace
 from phinmf.arrays.lazy import is_lazy
 from phinmf.audio.frames import window
+from phinmf.errors import InvalidValue
 from phinmf.warn import warn
 
 FEW_ENTRIES = 1000  #: frames with fewer are not judged by their values
@@ -20,6 +21,7 @@ PAIRS = 64  #: of successive frames are compared, at most twice as many
 FEW_PAIRS = 3  #: that are not silent; fewer prove nothing
 FEW_SAMPLES = 8  #: in a frame; fewer prove nothing
 SAME = 1e-4  #: largest relative difference between overlaps, well above rounding
+VARIED = 1.5  #: largest and smallest value of a frame of a spectrogram, as a ratio
 
 
 def refuse_transposed(frames: AnyArray, sample_weight: ArrayLike | None) -> None:
@@ -28,31 +30,12 @@ def refuse_transposed(frames: AnyArray, sample_weight: ArrayLike | None) -> None
     One weight for each frame says which axis they have, so that nothing is refused.
     """
     _, M, N = frames.shape
-    if sample_weight is None and judged(frames) and overlap_by_half(frames.swapaxes(1, 2)):
-        raise ValueError(
+    if sample_weight is None and overlap_by_half(frames.swapaxes(1, 2)):
+        raise InvalidValue(
             f"there are {N} frames of {M} samples each, but they look like {M} frames of {N}"
             " samples that lie the other way: pass the transpose, or sample_weight=1 if they are"
             " meant so"
         )
-
-
-def advise(frames: AnyArray, options: Options) -> None:
-    """Warn if frames (C, M, N) that a transform is learned from are probably a spectrogram."""
-    if options.solver is None or not judged(frames):
-        return
-    sign = missing_sign(frames)
-    if sign is not None and not overlap_by_half(frames):  # a sound may have an offset
-        what = "spectrogram" if sign == "negative" else "spectrogram in decibels"
-        warn(
-            f"no sample of the frames is {sign}, as if they were a {what}: the transform is"
-            " learned from the frames of the sound itself, which phinmf.to_frames makes",
-            UserWarning,
-        )
-
-
-def judged(frames: AnyArray) -> bool:
-    """Whether frames are judged by their values: not if these are few, or of a dask array."""
-    return not is_lazy(frames) and math.prod(frames.shape) >= FEW_ENTRIES
 
 
 def overlap_by_half(frames: AnyArray) -> bool:
@@ -62,7 +45,7 @@ def overlap_by_half(frames: AnyArray) -> bool:
     its own half of the window. Arrays that `to_frames` did not make have no reason to do so.
     """
     _, M, N = frames.shape
-    if M % 2 or M < FEW_SAMPLES:
+    if is_lazy(frames) or math.prod(frames.shape) < FEW_ENTRIES or M % 2 or M < FEW_SAMPLES:
         return False
     w, half = window(M)[:, None], M // 2
     step = max(1, (N - 1) // PAIRS)
@@ -74,22 +57,31 @@ def overlap_by_half(frames: AnyArray) -> bool:
     return n_loud >= FEW_PAIRS and 2 * int(same[loudest > 0].sum()) >= n_loud
 
 
-def missing_sign(frames: AnyArray) -> str | None:
-    """Return the sign that no sample has; None for sounds, silence and flat frames.
+def advise(frames: AnyArray, options: Options) -> None:
+    """Warn if frames (C, M, N) that a transform is learned from are probably a spectrogram.
 
-    Negative samples must differ by a factor of 2, as decibels do: those of a sound with a large
-    offset do not.
+    Its values have one sign, most of them are not 0, and they vary within most frames, which those
+    of a sound with a large offset do not.
     """
+    entries = math.prod(frames.shape)
+    if options.solver is None or is_lazy(frames) or entries < FEW_ENTRIES:
+        return
     xp = namespace(frames)
     first = frames[:, :, : 1 + FEW_ENTRIES // frames.shape[1]]
-    if xp.any(first < 0) and xp.any(first > 0):  # true of most sounds
-        return None
-    has_negative = bool(xp.any(frames < 0))
-    if has_negative and xp.any(frames > 0):
-        return None
-    if int(xp.sum(frames != 0)) * 2 < math.prod(frames.shape):
-        return None
+    for part in (first, frames):  # the first frames are enough for most sounds
+        has_negative = bool(xp.any(part < 0))
+        if has_negative and xp.any(part > 0):
+            return
+    sizes = xp.abs(frames)
+    varied = xp.max(sizes, axis=1) > VARIED * xp.min(sizes, axis=1)
+    filled = 2 * int(xp.sum(sizes > 0)) >= entries
+    if not filled or 2 * int(xp.sum(varied)) <= math.prod(varied.shape) or overlap_by_half(frames):
+        return
+    sign, what = "negative", "spectrogram"
     if has_negative:
-        return "positive" if float(xp.min(frames)) < 2 * float(xp.max(frames)) else None
-    varied = xp.max(frames, axis=1) > 1.001 * xp.min(frames, axis=1)
-    return "negative" if int(xp.sum(varied)) * 2 > math.prod(varied.shape) else None
+        sign, what = "positive", "spectrogram in decibels"
+    warn(
+        f"no sample of the frames is {sign}, as if they were a {what}: the transform is learned"
+        " from the frames of the sound itself, which phinmf.to_frames makes",
+        UserWarning,
+    )

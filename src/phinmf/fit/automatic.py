@@ -12,14 +12,14 @@ quietest atoms. The number depends on nothing but the frames and the start of th
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaincinv
 
 from phinmf import arrays, checks
-from phinmf._types import Array, Components, Fixed
+from phinmf._types import Components, Fixed
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.elimination import Count, eliminate
 from phinmf.algorithm.model import Iterate, Model
@@ -29,8 +29,7 @@ from phinmf.algorithm.run import Run
 from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
-from phinmf.divergences import Gaussian
-from phinmf.engines import engine_for
+from phinmf.errors import InvalidType, InvalidValue
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.initial_factors import fixed_parts
 from phinmf.inits import KLT, Frames
@@ -38,7 +37,6 @@ from phinmf.result import Status
 
 AUTO: Literal["auto"] = "auto"
 FIRST, FIRST_OF_LONG = 32, 24  #: components at first, and if frames have more than `ATOMS` atoms
-USUAL = 10  #: components that are expected where nothing is counted yet
 SAMPLES, FRAMES = 2**19, 1000  #: samples that are looked at, and frames if these are long
 ATOMS = 128  #: maximum number of atoms that are learned to count components
 CHANCE = 1.1  #: logarithm of the likelihood of a frame that a superfluous component may gain
@@ -51,18 +49,9 @@ ITERATIONS, NMF_STEPS = 36, 5  #: outer iterations, half of them if Φ is not le
 TIME_SHARE = 0.25  #: of a limit on the time, that the short fit may take
 
 
-class Counted(NamedTuple):
-    """A number of components, and how the objective grows as they are removed."""
-
-    number: int
-    path: list[Count]
-
-
-def count_components(data: Data, options: Options) -> Counted:
+def count_components(data: Data, options: Options) -> int:
     """Return the number of components of the frames of a fit."""
-    frames, weights = sounding_frames(data)
     learns = options.solver is not None and not options.init.counts
-    X = in_start(frames, weights, options, learns)
     max_time = options.max_time
     how = Options(
         solver="lbfgs" if learns else None,
@@ -73,11 +62,29 @@ def count_components(data: Data, options: Options) -> Counted:
         max_iter=ITERATIONS if learns else ITERATIONS // 2,
         max_time=None if max_time is None else TIME_SHARE * max_time,
         tol=0.0,
+        n_threads=options.n_threads,
     )
-    unit = data_of(X, how, sample_weight=weights, may_merge=False)
-    how = replace(how, floor=max(FLOOR, NOISE * noise_level(unit)))
-    path = over_complete_path(unit, how, options.n_threads)
-    return Counted(best_number(path, unit), path)
+    frames = sounding_frames(data)
+    init = KLT() if learns else options.init
+    Phi = arrays.to_numpy(init.start(frames, np.random.default_rng(0), np.float32))
+    if learns:
+        Phi = Phi[:ATOMS]
+    unit = data_of(Phi @ frames.Y, how, sample_weight=frames.weights, may_merge=False)
+    path = over_complete_path(unit, replace(how, floor=max(FLOOR, NOISE * noise_level(unit))))
+    return best_number(path, unit)
+
+
+def sounding_frames(data: Data) -> Frames:
+    """Return frames that sound in single precision on the host, evenly spaced if they are many."""
+    Y, weights = data.Y, data.weights
+    most = max(FRAMES, SAMPLES // data.M)
+    if Y.shape[2] > most:
+        sounding = np.flatnonzero(arrays.to_numpy(levels(Y).largest))
+        places = np.linspace(0, len(sounding) - 1, min(most, len(sounding)))
+        which = sounding[np.unique(places.round().astype(int))]
+        Y, weights = arrays.take_frames(Y, which), None if weights is None else weights[which]
+    Y = in_memory(Y) if is_lazy(Y) else arrays.to_numpy(Y)
+    return Frames(Y.astype(np.float32), weights)
 
 
 def noise_level(data: Data) -> float:
@@ -92,10 +99,27 @@ def noise_level(data: Data) -> float:
     return float(np.quantile(quiet, QUIETEST) / (2 / C * gammaincinv(C / 2, QUIETEST)))
 
 
+def over_complete_path(data: Data, how: Options) -> list[Count]:
+    """Fit many components, then remove them one by one."""
+    _, M, N = data.Y.shape
+    K, rng = min(FIRST_OF_LONG if M > ATOMS else FIRST, M, N), np.random.default_rng(0)
+    with data.engine(how) as engine:
+        model = Model(engine, how.penalty)
+        W, _ = normalise(rng.exponential(size=(M, K)).astype(np.float32))
+        H = flat_activations(engine.powers(), M, K, how.penalty)
+        start = Iterate(np.eye(M, dtype=np.float32), W, H)
+        outcome = alternate(Run(model, how, data.schedule(how), start, rng))
+        if outcome.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        last = outcome.iterate
+        V = np.mean(np.square(last.Phi @ data.Y), axis=0)
+        return eliminate(model, last, V, how.floor)
+
+
 def best_number(path: list[Count], data: Data) -> int:
     """Return the number of components that are all worth it."""
-    M, N = data.Y.shape[1], data.Y.shape[2] if data.weights is None else data.weights.sum()
-    least = 2 * N * max(CHANCE, WORTH * M)  # the objective is twice a logarithm of the likelihood
+    N = data.Y.shape[2] if data.weights is None else data.weights.sum()
+    least = 2 * N * max(CHANCE, WORTH * data.M)  # the objective is twice a log-likelihood
     while True:
         best = min(path, key=lambda count: count.objective + least * count.number)
         if best.number <= 2:
@@ -106,55 +130,12 @@ def best_number(path: list[Count], data: Data) -> int:
         least = SHARE * mean
 
 
-def over_complete_path(data: Data, how: Options, n_threads: int | None) -> list[Count]:
-    """Fit many components, then remove them one by one."""
-    _, M, N = data.Y.shape
-    K, rng = min(FIRST_OF_LONG if M > ATOMS else FIRST, M, N), np.random.default_rng(0)
-    identity = np.eye(M, dtype=np.float32)
-    with engine_for("auto", data.Y, Gaussian(), n_threads, data.weights) as engine:
-        model = Model(engine, how.penalty)
-        W, _ = normalise(rng.exponential(size=(M, K)).astype(np.float32))
-        H = flat_activations(engine.powers(), M, K, how.penalty)
-        run = Run(model, how, data.schedule(how), Iterate(identity, W, H), rng)
-        outcome = alternate(run)
-        if outcome.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        last = outcome.iterate
-        V = np.mean(np.square(last.Phi @ data.Y), axis=0)
-        return eliminate(model, last, V, how.floor)
-
-
-def sounding_frames(data: Data) -> tuple[Array, Array | None]:
-    """Return frames (C, M, n) and weights, evenly spaced among those that sound, on the host."""
-    Y, weights = data.Y, data.weights
-    largest = max(FRAMES, SAMPLES // Y.shape[1])
-    if Y.shape[2] > largest:
-        sounding = np.flatnonzero(~arrays.to_numpy(levels(Y).silent))
-        places = np.linspace(0, len(sounding) - 1, min(largest, len(sounding)))
-        which = sounding[np.unique(places.round().astype(int))]
-        Y, weights = arrays.take_frames(Y, which), None if weights is None else weights[which]
-    Y = in_memory(Y) if is_lazy(Y) else arrays.to_numpy(Y)
-    return Y.astype(np.float32), weights
-
-
-def in_start(Y: Array, weights: Array | None, options: Options, learns: bool) -> Array:
-    """Return the coefficients of frames in the start of the transform.
-
-    Where the transform is learned to count components, these are the strongest coefficients of the
-    Karhunen–Loève transform.
-    """
-    frames = Frames(Y, weights)
-    init = KLT() if learns else options.init
-    Phi = arrays.to_numpy(init.start(frames, np.random.default_rng(0), np.float32))
-    return (Phi[:ATOMS] if learns else Phi) @ Y
-
-
 def checked_components(n_components: object) -> Components:
     """Return "auto" or a number of components; another text is refused, and so is a float."""
     if not isinstance(n_components, (str, float)):
         return checks.count("n_components", n_components, 1)
     if n_components != AUTO:
-        raise TypeError(
+        raise InvalidType(
             f"n_components is {n_components!r}, but a whole number is needed, or 'auto' to count"
             " them"
         )
@@ -165,11 +146,12 @@ def counted(
     data: Data, options: Options, W: ArrayLike | None, H: ArrayLike | None, fixed: Fixed
 ) -> int:
     """Return the number of components; refuse factors, which have a number of them already."""
-    factors = [name for name, factor in (("W", W), ("H", H)) if factor is not None]
+    named = (("W or components", W), ("H or activations", H))
+    factors = [name for name, factor in named if factor is not None]
     if factors:
-        raise ValueError(
+        raise InvalidValue(
             f"n_components is 'auto', but {' and '.join(factors)} is given for a known number of"
             " components: pass that number instead"
         )
     fixes_Phi, _, _ = fixed_parts(fixed, 0, has_H=False)
-    return count_components(data, options.keeping_Phi() if fixes_Phi else options).number
+    return count_components(data, options.keeping_Phi() if fixes_Phi else options)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import arrays
+from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices, Mask
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
@@ -17,36 +17,25 @@ from phinmf.arrays import lazy
 from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
+from phinmf.engines import Engine, engine_for
 from phinmf.engines.base import links_among
-from phinmf.fit import scaling
-from phinmf.fit.weights import in_own_unit, weights_of
+from phinmf.errors import InvalidValue
+from phinmf.fit.scaling import check_levels, unit_power
 from phinmf.inits import Frames
-from phinmf.once import once
+
+RANGE = 2.0**32  #: largest weight, and 1 by the smallest that the largest of all weights may be
 
 
-@dataclass(frozen=True)
-class Data:
-    """The frames of a caller, and those that Algorithm 1 sees."""
+@dataclass(frozen=True, kw_only=True)
+class Data(Frames):
+    """The frames of a caller, and those that Algorithm 1 sees: (C, M, n) `Frames` at unit power."""
 
     frames: AnyArray  #: (C, M, N) of the caller: an array, a tensor or a dask array
     frame_weights: Array | None  #: (N,) of the caller
-    unit: float  #: what sums must be multiplied by to be in the unit of these weights
-    Y: AnyArray  #: (C, M, n): the frames of the fit, at unit power
-    scale: float  #: root mean square that they had
-    weights: Array | None  #: (n,), all positive; None: all are 1
+    scale: float  #: root mean square of the frames that have a weight
     used: Indices | slice  #: which of the caller's frames have a weight
     columns: Indices | slice  #: of Y, for each of those frames
     links: Mask | None  #: (n,): whether each frame of the fit follows the one before; None: all do
-
-    @once
-    def weighted(self) -> Frames:
-        """The frames of the fit and their weights, as an init sees them."""
-        if isinstance(self.columns, slice):
-            return Frames(self.Y, self.weights)
-        weights, _ = in_own_unit(self.frame_weights)
-        weights = None if weights is None else weights[self.used]
-        in_time = Frames(arrays.take_frames(self.Y, self.columns), weights)
-        return Frames(self.Y, self.weights, in_time)
 
     def schedule(
         self, options: Options, subspace: Subspace | None = None, n_atoms: int | None = None
@@ -65,6 +54,14 @@ class Data:
             n_atoms=n_atoms,
         )
 
+    def engine(self, options: Options) -> Engine:
+        """Return the engine of these options, which holds the frames of the fit."""
+        pair_losses = options.solver is not None and options.solver.needs_pair_losses
+        return engine_for(
+            options.engine, self.Y, options.divergence, options.n_threads, self.weights,
+            self.links, pair_losses, options.smoothness, options.device,
+        )  # fmt: skip
+
 
 def data_of(
     frames: AnyArray,
@@ -77,37 +74,30 @@ def data_of(
 
     The frames are those that `checks.frames` returns.
     """
-    frame_weights, weights, unit = None, None, 1.0
-    if sample_weight is not None:
-        frame_weights = weights_of(sample_weight, frames.shape[2])
-        weights, unit = in_own_unit(frame_weights)
-    floor, penalty = options.floor, options.penalty
-    scaling.check_range(
-        arrays.dtype_of(frames),
-        sparsity=penalty.sparsity,
-        smoothness=penalty.smoothness,
-        floor=floor,
-    )
+    Y, N = frames, frames.shape[2]
+    weights = frame_weights = weights_of(sample_weight, N)
     used: Indices | slice = slice(None)
     columns: Indices | slice = slice(None)
     links: Mask | None = None
-    Y = frames
     if weights is not None and not weights.all():
         used = np.flatnonzero(weights)
         Y, weights = arrays.take_frames(Y, used), weights[used]
-        links = links_among(used, np.ones(frames.shape[2], bool))
+        links = links_among(used, np.ones(N, bool))
     level = levels(Y)
-    if not isinstance(used, slice) and level.silent.all():
-        raise ValueError("the frames whose weight is not 0 are all zero: nothing can be learned")
-    scaling.check_levels(level, floor, arrays.dtype_of(Y))
-    if may_merge and not options.penalty.smoothness and math.prod(Y.shape) < SINGLE_PAYS:
-        few = in_memory(Y) if is_lazy(Y) else Y
+    check_levels(level, options.floor, arrays.dtype_of(Y))
+    weights_in_time, merged = weights, False
+    if may_merge and not options.smoothness and math.prod(Y.shape) < SINGLE_PAYS:
+        few, merged = in_memory(Y) if is_lazy(Y) else Y, True
         few, weights, columns = merge(few, weights)
         links = None  # frames are in another order
         level = levels(few)
         Y = lazy.dask().array.from_array(few, chunks=-1) if is_lazy(Y) else few
-    Y, scale = scaling.unit_power(Y, weights, level)
-    return Data(frames, frame_weights, unit, Y, scale, weights, used, columns, links)
+    Y, scale = unit_power(Y, weights, level)
+    in_time = Frames(arrays.take_frames(Y, columns), weights_in_time) if merged else None
+    return Data(
+        Y, weights, in_time, frames=frames, frame_weights=frame_weights, scale=scale, used=used,
+        columns=columns, links=links,
+    )  # fmt: skip
 
 
 def merge(Y: Array, weights: Array | None) -> tuple[Array, Array | None, Indices]:
@@ -124,3 +114,28 @@ def merge(Y: Array, weights: Array | None) -> tuple[Array, Array | None, Indices
     joint = np.bincount(place, weights=weights)
     weights = None if (joint == 1).all() else joint.astype(np.float64)
     return arrays.take_frames(Y, first), weights, place
+
+
+def weights_of(sample_weight: ArrayLike | None, N: int, may_be_zero: bool = False) -> Array | None:
+    """Return the weight (N,) of each frame, on the host; None if all are 1.
+
+    A number is the weight of all frames. `may_be_zero`: all of them may be 0.
+    """
+    if sample_weight is None:
+        return None
+    weight = arrays.to_numpy(checks.real_array("sample_weight", sample_weight)).astype(np.float64)
+    if weight.ndim == 0:
+        weight = np.full(N, float(weight))
+    if weight.shape != (N,) or (weight < 0).any():
+        what = f"shape {weight.shape}" if weight.shape != (N,) else f"a value of {weight.min():g}"
+        raise InvalidValue(
+            f"sample_weight has {what}, but one number ≥ 0 for each of the {N} frames is needed"
+        )
+    if not weight.any() and not may_be_zero:
+        raise InvalidValue("every frame has a weight of zero: there is nothing to learn from")
+    if weight.any() and not 1 / RANGE <= weight.max() <= RANGE:
+        raise InvalidValue(
+            f"sample_weight reaches {weight.max():.3g}, and weighted sums lose precision: divide"
+            " all weights by that"
+        )
+    return None if (weight == 1).all() else weight

@@ -13,6 +13,7 @@ from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Device
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.precision import full_precision, torch_device
+from phinmf.errors import InvalidValue
 from phinmf.result import Result, State
 
 P = ParamSpec("P")
@@ -26,20 +27,13 @@ class ComputeDevice:
     ) -> None:
         self.name = name
         self.frames = frames
-        self.device: Any = None  #: where the frames are moved to; None: they stay in NumPy's memory
+        self.device: Any = None  #: that computes; None: where NumPy's arrays or the workers are
+        self.away = False  #: whether it is another device than that of the frames
         if arrays.is_tensor(frames):
             self.device = frames.device if device is None else torch_device(device)
-        elif is_lazy(frames) or engine == "dask":
-            self.device = None  # frames are moved by the workers of a cluster
-        elif device is not None and str(device) != "cpu":  # for which NumPy needs no PyTorch
-            self.device = torch_device(device)
-
-    @property
-    def away(self) -> bool:
-        """Whether it computes on another device than that of the frames."""
-        if not arrays.is_tensor(self.frames):
-            return self.device is not None
-        return bool(self.device != self.frames.device)
+            self.away = bool(self.device != frames.device)
+        elif not is_lazy(frames) and engine != "dask" and str(device or "cpu") != "cpu":
+            self.device, self.away = torch_device(device), True
 
     def take(self, x: AnyArray) -> Array:
         """Return an array on the device that computes."""
@@ -77,7 +71,7 @@ def check_same_device(name: str, frames: AnyArray, others: Mapping[str, Any]) ->
     device = str(frames.device) if arrays.is_tensor(frames) else "cpu"
     for other, value in others.items():
         if arrays.is_tensor(value) and str(value.device) != device:
-            raise ValueError(
+            raise InvalidValue(
                 f"{other} is on {value.device} but {name} is on {device}: move one to the other's"
                 f" device, as {other}.to({device!r})"
             )

@@ -21,16 +21,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from phinmf import arrays
 from phinmf._types import AnyArray, Array, Indices
-from phinmf.arrays import cluster, lazy
-from phinmf.arrays.levels import levels, of_pieces
+from phinmf.arrays.cluster import in_memory
+from phinmf.arrays.lazy import is_lazy
+from phinmf.arrays.levels import levels
 from phinmf.arrays.threads import single_threaded_blas
+from phinmf.errors import InvalidValue
 from phinmf.fit.encode import Learned, encode, to_unit_power
 
 PARTS = 4  #: of the coefficients; each is predicted from the others
@@ -49,82 +51,60 @@ class Prediction(NamedTuple):
     noise: float  #: best ε, relative to the power of the frames
 
 
-@dataclass(frozen=True, eq=False)
-class Predictor:
-    """How coefficients are predicted; the same for every stretch of frames."""
-
-    learned: Learned
-    parts: list[Indices]  #: of the coefficients
-    loudest: float  #: largest absolute value of all frames
-    rms: float  #: root mean square of all frames that are not silent
-
-    def losses(self, Y: Array, weights: Array) -> Array:
-        """Return the weighted sum over frames (C, M, n), for each level of noise."""
-        total, used = np.zeros(len(NOISE)), np.flatnonzero(weights)
-        if len(used) == 0:
-            return total
-        Y, weight = arrays.take_frames(Y, used), arrays.like(weights[used], Y)
-        learned = self.learned
-        Phi = arrays.like(learned.Phi, Y, arrays.dtype_of(Y))
-        W = arrays.like(learned.W, Y, np.float64)
-        unit = arrays.contiguous(to_unit_power(Y, learned.scale, self.loudest))
-        with nullcontext() if arrays.is_tensor(Y) else single_threaded_blas:  # for equal bits
-            X = Phi @ unit
-        xp = arrays.namespace(X)
-        power = max((self.rms / learned.scale) ** 2, TINY)
-        v = arrays.cast(X, np.float64) ** 2 / power
-        for part in self.parts:
-            others = np.setdiff1d(np.arange(len(W)), part)
-            inside, outside = arrays.indices(part, Y), arrays.indices(others, Y)
-            H = activations(X[:, outside], W[outside], learned) / power
-            observed = xp.mean(v[:, outside], axis=0)
-            for i, v_hat in enumerate(predictions(observed, W[outside] @ H, W[inside] @ H)):
-                lost = xp.mean(negative_log_likelihood(v[:, inside], v_hat), axis=0)
-                total[i] += float(xp.sum(lost, axis=0) @ weight)
-        return total
-
-
 def predict(
     Y: AnyArray, learned: Learned, rng: np.random.Generator, weights: Array | None = None
 ) -> Prediction:
     """Predict each part of the coefficients of frames Y (C, M, N) from the others.
 
-    Frames that are exactly silent are left out. A dask array is computed where it is.
+    Frames that are exactly silent are left out. A dask array is read in stretches of frames.
     """
     C, M, N = Y.shape
     level = levels(Y)
     if level.bad:
-        raise ValueError(f"the frames have {level.bad} NaN or infinite values: remove them")
+        raise InvalidValue(f"the frames have {level.bad} NaN or infinite values: remove them")
     weights = np.ones(N) if weights is None else weights / weights.max()
-    weights = np.where(arrays.to_numpy(level.silent), 0.0, weights)
+    weights = np.where(arrays.to_numpy(level.largest) == 0, 0.0, weights)
     if not weights.any():
         return Prediction(0.0, 1.0)
-    mean = arrays.to_numpy(level.energies) @ weights / (C * M * weights.sum())
-    rms = float(np.ldexp(np.sqrt(mean), level.exponent))
     if learned.engine == "dask":
         learned = replace(learned, engine="auto")  # a stretch of frames is in memory
+    mean = float(arrays.to_numpy(level.energies) @ weights) / (C * M * weights.sum())
+    power = max(mean / learned.scale**2, TINY)
     parts = np.array_split(rng.permutation(M), min(PARTS, M))
-    predictor = Predictor(learned, parts, float(level.largest.max()), rms)
-    return lowest(total_losses(predictor, Y, weights) / (M * weights.sum()))
-
-
-def total_losses(predictor: Predictor, Y: AnyArray, weights: Array) -> Array:
-    """Return the losses of all frames, summed over stretches of them."""
-    N = Y.shape[2]
+    Phi = arrays.cast(learned.Phi, arrays.dtype_of(Y))
+    totals = np.zeros(len(NOISE))
     length = N if arrays.is_tensor(Y) else FRAMES
-    cuts = [slice(i, i + length) for i in range(0, N, length)]
-    if not lazy.is_lazy(Y):
-        return np.sum([predictor.losses(Y[:, :, cut], weights[cut]) for cut in cuts], axis=0)
-    delayed, learned = lazy.dask().delayed, predictor.learned
-    learned = replace(learned, n_threads=learned.n_threads or 1)  # dask runs stretches in parallel
-    shared, losses = delayed(replace(predictor, learned=learned)), delayed(losses_of_pieces)
-    tasks = [losses(shared, cluster.chunks(Y[:, :, cut]), weights[cut]) for cut in cuts]
-    return np.sum(cluster.compute(tasks), axis=0)
+    for begin in range(0, N, length):
+        stretch = Y[:, :, begin : begin + length]
+        used = np.flatnonzero(weights[begin : begin + length])
+        if len(used):
+            stretch = in_memory(stretch) if is_lazy(stretch) else stretch
+            frames = arrays.take_frames(stretch, used)
+            unit = arrays.contiguous(to_unit_power(frames, learned.scale, level))
+            with nullcontext() if arrays.is_tensor(Y) else single_threaded_blas:  # for equal bits
+                X = arrays.like(Phi, Y) @ unit
+            totals += losses(X, power, parts, learned, weights[begin + used])
+    return lowest(totals / (M * weights.sum()))
 
 
-def losses_of_pieces(predictor: Predictor, pieces: list[Array], weights: Array) -> Array:
-    """Return the losses of frames from pieces (C, M, …) of them; a task."""
-    return of_pieces(lambda Y: predictor.losses(Y, weights), pieces)
+def losses(X: Array, power: float, parts: list[Indices], learned: Learned, weights: Array) -> Array:
+    """Return the weighted sum of losses over coefficients X (C, M, n), for each level of noise.
+
+    `power` is the mean power of all frames, `parts` are those that are predicted.
+    """
+    xp, total = arrays.namespace(X), np.zeros(len(NOISE))
+    W = arrays.for_each_atom(arrays.like(learned.W, X, np.float64), X.shape[1])
+    weight = arrays.like(weights, X)
+    v = arrays.cast(X, np.float64) ** 2 / power
+    for part in parts:
+        others = np.setdiff1d(np.arange(len(W)), part)
+        inside, outside = arrays.indices(part, X), arrays.indices(others, X)
+        H = activations(X[:, outside], W[outside], learned) / power
+        observed = xp.mean(v[:, outside], axis=0)
+        for i, v_hat in enumerate(predictions(observed, W[outside] @ H, W[inside] @ H)):
+            lost = xp.mean(negative_log_likelihood(v[:, inside], v_hat), axis=0)
+            total[i] += float(xp.sum(lost, axis=0) @ weight)
+    return total
 
 
 def activations(X: Array, W: Array, learned: Learned) -> Array:

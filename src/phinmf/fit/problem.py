@@ -1,18 +1,18 @@
-"""A fit without its random state: checked and scaled once for all restarts."""
+"""A fit without its random state: checked, scaled and started once for all restarts."""
 
 from __future__ import annotations
 
 import math
 import numbers
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Components, Fixed, RandomState
+from phinmf._types import AnyArray, Array, Components, Fixed, Indices, RandomState
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
@@ -20,77 +20,86 @@ from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Outcome, Run
 from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
 from phinmf.algorithm.subspace import Subspace
-from phinmf.arrays.threads import available, single_threaded_blas
-from phinmf.engines import engine_for
-from phinmf.fit import scaling
+from phinmf.arrays.threads import single_threaded_blas
+from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import checked_components, counted
-from phinmf.fit.checkpoint import Checkpoint
+from phinmf.fit.checkpoint import Checkpoint, description, seed_of
 from phinmf.fit.data import Data, data_of
-from phinmf.fit.description import description, digest_of_frames, seed_of
-from phinmf.fit.few_atoms import FewAtoms, check_length, shares
-from phinmf.fit.finalize import (
-    in_units_of_data,
-    result_of,
-    warn_unless_converged,
-    with_left_out_frames,
-)
+from phinmf.fit.encode import Learned, with_left_out_frames
 from phinmf.fit.initial_factors import InitialFactors, initial_factors
-from phinmf.fit.restarts import in_threads, in_turn
-from phinmf.fit.weights import in_units
-from phinmf.once import once
-from phinmf.result import Callback, Result
+from phinmf.result import Callback, Result, Status, Terms
+from phinmf.warn import warn, warns_of_early_stops
 
 COARSE_PAYS = SINGLE_PAYS  #: minimum number of samples for which a coarse beginning saves time
+
+Start = tuple[Array, InitialFactors]  #: Φ, and the factors of the caller for its atoms
+
+
+@dataclass(frozen=True)
+class FewAtoms:
+    """A number of atoms, less than all, and the subspace that they span."""
+
+    number: int
+    subspace: Subspace
+
+    @classmethod
+    def of(cls, n_atoms: int | float, data: Data, size: int = 1) -> FewAtoms | None:
+        """Return this number of atoms, or those of this share of the energy; None if all.
+
+        The number is rounded up to a multiple of `size`: whole pairs.
+        """
+        check_length(n_atoms, data.M)
+        subspace = Subspace(*data.karhunen_loeve)
+        P = n_atoms if isinstance(n_atoms, int) else subspace.holding(n_atoms)
+        P = -(-P // size) * size
+        return cls(P, subspace) if data.M > P else None
+
+    def nearest(self, Phi: Array, size: int) -> Array:
+        """Return the transform diag(Q, I) U with the strongest atoms of Φ, projected, as Q.
+
+        Groups of `size` atoms that follow each other stay together.
+        """
+        _, Q = self.subspace.strongest(Phi, self.number, size)
+        return arrays.cast(self.subspace.transform(Q), arrays.dtype_of(Phi))
+
+    def in_double(self, Phi: Array) -> Array:
+        """Return a transform diag(Q, I) U of lower precision, orthogonal in double precision."""
+        P, U = self.number, self.subspace.basis
+        return self.subspace.transform(arrays.cast(Phi[:P], np.float64) @ U[:P].mT)
+
+    def pooled(self, W: Array, share: float) -> Array:
+        """Return W with one mean row for all atoms beyond those that hold a share of the energy."""
+        size = len(self.subspace.powers) // len(W)  # 2 if a row belongs to a pair
+        n = -(-max(self.number, self.subspace.holding(share)) // size)
+        xp = arrays.namespace(W)
+        if n == len(W):
+            return W
+        mean = xp.mean(W[n:], axis=0, keepdims=True)
+        return xp.concat([W[:n], xp.broadcast_to(mean, W[n:].shape)])
+
+
+def check_length(n_atoms: int | float | None, M: int) -> None:
+    """Refuse more atoms than the M samples of a frame allow."""
+    if isinstance(n_atoms, int) and n_atoms > M:
+        raise InvalidValue(
+            f"n_atoms is {n_atoms}, but frames of {M} samples have {M} atoms: take at most as many,"
+            " or a share of the energy such as 0.999"
+        )
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Frames, a number of components, and how they are learned."""
+    """Frames, and how Φ, W and H, or Φ alone, are learned from them: see `prepared`."""
 
     data: Data
-    initial: InitialFactors
-    n_components: int
     options: Options
-    chosen: FewAtoms | None = None  #: atoms to learn instead of the leading eigenvectors
-
-    def solve(
-        self,
-        random_states: Sequence[RandomState],
-        callbacks: Sequence[Callback | None],
-        jobs: int = 1,
-        checkpoint: Checkpoint | None = None,
-        began: Callable[[int], object] | None = None,
-        ended: Callable[[int, Result], object] | None = None,
-    ) -> list[Result]:
-        """Run one restart for each random state, in `jobs` threads or one after the other.
-
-        `began` is called with the number of a restart when it begins, `ended` with its number and
-        its result.
-        """
-        problem = self.sharing_threads(jobs) if jobs > 1 else self
-
-        def restart(number: int, callback: Callback | None) -> Result:
-            if began is not None:
-                began(number)
-            own = None if checkpoint is None else checkpoint.of_restart(number, len(callbacks))
-            result = problem.fit(random_states[number], callback, own)
-            if ended is not None:
-                ended(number, result)
-            return result
-
-        return in_threads(restart, callbacks, jobs) if jobs > 1 else in_turn(restart, callbacks)
-
-    def sharing_threads(self, jobs: int) -> Problem:
-        """Return the same problem for restarts in threads, which share the processors."""
-        problem = self
-        if self.options.n_threads is None:
-            n_threads = max(1, available() // jobs)
-            problem = replace(self, options=replace(self.options, n_threads=n_threads))
-        with single_threaded_blas:  # computed here, so that not each of them does it
-            _ = problem.schedule
-            if not problem.options.init.draws:
-                _ = problem.common_start
-        return problem
+    initial: InitialFactors
+    start: Start | None  #: of all restarts; None: each draws its own
+    few_atoms: FewAtoms | None  #: the atoms that are learned; None: all
+    subspace: Subspace | None  #: theirs, or that in which learning all atoms begins, if it does
+    schedule: Schedule
+    V_hat: Array | None = None  #: (P, N) at unit power, if Φ alone is learned
+    order: Indices | None = None  #: of the atoms, by falling power of V_hat
 
     def fit(
         self,
@@ -98,121 +107,90 @@ class Problem:
         callback: Callback | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Result:
-        """Run Algorithm 1 from one start."""
-        data, options = self.data, self.options
-        if callback is not None:
-            callback = in_units(callback, data.unit, data.scale)
-        seed = None if checkpoint is None else seed_of(random_state)
-        pair_losses = options.solver is not None and options.solver.needs_pair_losses
-        with engine_for(
-            options.engine, data.Y, options.divergence, options.n_threads, data.weights,
-            data.links, pair_losses, options.smoothness, options.device,
-        ) as engine:  # fmt: skip
-            model = Model(engine, options.penalty, fixed=self.initial.fixed)
-            rng_Phi, rng_W, rng_sample = checks.generators(random_state, 3)
-            start = self.start(rng_Phi, rng_W, engine.powers())
-            run = Run(model, options, self.schedule, start, rng_sample, self.subspace)
+        """Run Algorithm 1 from one start.
+
+        Raises
+        ------
+        InvalidValue
+            If the objective is not finite at the start.
+        """
+        data, options, V_hat = self.data, self.options, self.V_hat
+        seed = "" if checkpoint is None else seed_of(random_state)  # before it is drawn from
+        rng_Phi, rng_W, rng_sample = checks.generators(random_state, 3)
+        if V_hat is not None:
+            rng_sample = rng_W
+        with data.engine(options) as engine:
+            Phi, initial = self.start or start_of(
+                data, options, self.initial, self.few_atoms, rng_Phi, self.order
+            )
+            with np.errstate(all="ignore"):
+                start = Iterate(Phi, *initial.start(engine.powers(), options.penalty, rng_W))
+                model = Model(engine, options.penalty, V_hat, initial.fixed)
+                run = Run(model, options, self.schedule, start, rng_sample, self.subspace)
+            if not math.isfinite(run.history.start):
+                raise InvalidValue(
+                    "the objective is not finite at the start: scale the W, H or V_hat that you"
+                    " pass to the power of Y, and if floor is 0, which allows no zeros in ΦY and"
+                    " its model, set it to a small number such as 1e-8"
+                )
             save = None
             if checkpoint is not None:
-                own = description(options, data, self.digest, self.initial, self.n_components, seed)
-                save = checkpoint.attach(run, own)
-            outcome = alternate(run, callback, save)
-        return self.result(outcome)
+                save = checkpoint.attach(run, description(options, data, self.initial, seed))
+            outcome = alternate(run, None if callback is None else self.watched(callback), save)
+        return self.result(outcome, initial)
 
-    def start(
-        self, rng_Phi: np.random.Generator, rng_W: np.random.Generator, powers: Array
-    ) -> Iterate:
-        """Return Φ, W and H at the start, from the mean power (N,) of each frame."""
-        data, options = self.data, self.options
-        Phi, mixing = self.start_of_Phi(rng_Phi) if self.options.init.draws else self.common_start
-        if options.floor == 0:
-            learned = options.solver is not None
-            scaling.check_entries(Phi, arrays.take_frames(data.Y, data.columns), learned)
-        start = Iterate(Phi, *self.initial.start(powers, options.penalty, rng_W))
-        if mixing is not None:
-            n = self.initial.W.shape[1]
-            start.W[:, :n] = mixing @ start.W[:, :n]
-        if options.floor == 0 and not arrays.namespace(Phi).all(start.W @ start.H != 0):
-            raise ValueError(
-                "floor is 0 but the given W and H model some entries as 0, which costs infinitely"
-                " much: set floor to a small number such as 1e-8"
-            )
-        return start
+    def watched(self, callback: Callback) -> Callback:
+        """Return a callback that gets the scale of the data, and Φ in the order of V̂."""
+        return lambda state: callback(
+            replace(state, Phi=self.ordered(state.Phi), scale=self.data.scale)
+        )
 
-    def start_of_Phi(self, rng: np.random.Generator | None) -> tuple[Array, Array | None]:
-        """Return the start of Φ, and the matrix that the caller's columns of W are multiplied by.
+    def ordered(self, Phi: Array) -> Array:
+        """Return Φ, its rows in the order of those of V̂ that the caller has passed."""
+        if self.order is None:
+            return Phi
+        return Phi[arrays.indices(np.argsort(self.order), Phi)]
 
-        If few atoms are learned, they replace the strongest ones, and W is carried over to these.
-        """
-        data, rng, few = self.data, rng or np.random.default_rng(0), self.few_atoms
-        start = self.options.init.start(data.weighted, rng, self.initial.dtype)
-        Phi = arrays.like(start, data.Y)
-        if few is None or self.chosen is not None:
-            return Phi, None  # a start that was chosen is in terms of its own atoms
-        nearest = few.nearest(Phi)
-        return nearest, shares(Phi, nearest) if self.initial.W.shape[1] else None
-
-    @once
-    def common_start(self) -> tuple[Array, Array | None]:
-        """The start of Φ in all restarts, if nothing is drawn."""
-        return self.start_of_Phi(None)
-
-    @once
-    def digest(self) -> str:
-        """A text that identifies the frames and the weights of the caller, for checkpoints."""
-        return digest_of_frames(self.data.frames, self.data.frame_weights)
-
-    @once
-    def few_atoms(self) -> FewAtoms | None:
-        """The atoms that are learned; None: all."""
-        n_atoms = self.options.n_atoms
-        if self.chosen is not None or n_atoms is None:
-            return self.chosen
-        return FewAtoms.of(n_atoms, self.data)
-
-    @once
-    def subspace(self) -> Subspace | None:
-        """The subspace of few atoms, or that in which learning all atoms begins, if it does."""
-        if self.few_atoms is not None:
-            subspace = self.few_atoms.subspace
-            mixing = None if self.options.init.draws else self.common_start[1]
-            if self.initial.W.shape[1] < self.n_components:
-                return subspace
-            W = normalise(arrays.cast(self.initial.W, self.initial.dtype))[0]
-            if self.chosen is not None:
-                return replace(subspace, W=W)
-            return subspace if mixing is None else replace(subspace, W=mixing @ W)
-        return Subspace(*self.data.weighted.karhunen_loeve) if self.begins_coarse else None
-
-    @once
-    def begins_coarse(self) -> bool:
-        """Whether runs begin with few atoms: not if a transform or factors would be lost."""
-        options, anneal = self.options, self.options.anneal
-        if anneal is None or options.solver is None or options.init.all_atoms or self.initial.used:
-            return False
-        if options.max_iter == 0 or anneal.start <= options.floor or anneal.coarse == 0:
-            return False
-        return math.prod(self.data.Y.shape) >= COARSE_PAYS
-
-    @once
-    def schedule(self) -> Schedule:
-        """The floor, the frames and the atoms of each outer iteration."""
-        number = None if self.few_atoms is None else self.few_atoms.number
-        coarse = self.subspace if self.begins_coarse else None
-        return self.data.schedule(self.options, coarse, number)
-
-    def result(self, outcome: Outcome) -> Result:
+    def result(self, outcome: Outcome, initial: InitialFactors) -> Result:
         """Return the result in the units of the caller, and for all of his frames."""
-        data, initial, options = self.data, self.initial, self.options
-        warn_unless_converged(outcome.status, options.tol)
-        Phi, H = outcome.iterate.Phi, in_units_of_data(outcome.iterate.H, data.scale)
-        W, H = initial.in_units_of_caller(outcome.iterate.W, H, data.columns)
-        if not isinstance(data.used, slice):
-            if initial.H_original is not None and initial.fixed.H is not None:
-                H = initial.H_original
-            else:
-                H = with_left_out_frames(Phi, W, H, data, options)
-        return result_of(outcome, data, options, self.few_atoms, W, H)
+        data, options, few = self.data, self.options, self.few_atoms
+        iterate, divergence, penalty, history, status = outcome
+        warn_unless_converged(status, options.tol)
+        W = H = None
+        if self.V_hat is None:
+            W, H = initial.in_units_of_caller(iterate.W, iterate.H, data)
+            if initial.fixed.H is not None and initial.H_original is not None:
+                H = arrays.cast(initial.H_original, initial.dtype)
+            elif not isinstance(data.used, slice):
+                learned = Learned(
+                    iterate.Phi, W, data.scale, options.floor, options.divergence, options.penalty,
+                    options.engine, options.n_threads,
+                )  # fmt: skip
+                H = with_left_out_frames(H, data, learned)
+        return Result(
+            Phi=self.ordered(iterate.Phi),
+            W=W,
+            H=H,
+            objective=divergence + penalty,
+            divergence=divergence,
+            penalty=penalty,
+            history=history,
+            status=status,
+            floor=options.floor * data.scale**2,
+            scale=data.scale,
+            n_atoms=data.M if few is None else few.number,
+            energy=1.0 if few is None else few.subspace.share(few.number),
+            terms=None if W is None else Terms(options.divergence, options.penalty),
+            pairs=options.pairs,
+        )
+
+
+def warn_unless_converged(status: Status, tol: float) -> None:
+    """Warn if a run failed, or ended before it converged and nobody asked for that."""
+    by_request = (Status.CALLBACK, Status.INTERRUPTED)
+    unfinished = tol > 0 and not status.converged and status not in by_request
+    if status.failed or (unfinished and warns_of_early_stops()):
+        warn(f"not converged to tol={tol:g}; {status.value}", ConvergenceWarning)
 
 
 def problem_of(
@@ -227,33 +205,138 @@ def problem_of(
 ) -> Problem:
     """Return the fit of frames (C, M, N), checked by `checks.frames`; check its other arguments."""
     data = data_of(frames, options, sample_weight=sample_weight, may_merge=H is None)
-    M, used = data.Y.shape[1], data.used
+    used = data.used
     n_used = frames.shape[2] if isinstance(used, slice) else len(used)
     if not isinstance(n_components, numbers.Integral):  # "auto"
         checked_components(n_components)
         began = time.perf_counter()
         n_components = counted(data, options, W, H, fixed)
         options = options.after(time.perf_counter() - began)
-    most = (min(M, n_used), f" = min(M={M}, N={n_used})") if W is None else (None, "")
+    P = rows_of_W(data.M, options)
+    rows = f"M/2={P}" if options.pairs else f"M={P}"
+    most = (min(P, n_used), f" = min({rows}, N={n_used})") if W is None else (None, "")
     K = checks.count("n_components", n_components, 1, *most)
-    initial = initial_factors(W, H, fixed, K, data)
-    if options.n_atoms is not None:
-        check_length(options.n_atoms, M)
-        check_fixed(initial)
-    if initial.fixes_Phi or M == 1:  # a 1×1 transform has nothing to learn
-        options = options.keeping_Phi()
-    return Problem(data, initial, K, options)
-
-
-def check_fixed(initial: InitialFactors) -> None:
-    """Raise if a fit that learns few atoms is to keep what these replace."""
-    if initial.fixed.columns is not None:
-        raise ValueError(
+    initial = initial_factors(W, H, fixed, K, data, P)
+    if options.n_atoms is not None and initial.fixed.columns is not None:
+        raise InvalidValue(
             "n_atoms is set and fixed names W, but rows of W belong to atoms of the start, which"
             " n_atoms replaces: leave one of them out"
         )
-    if initial.fixes_Phi:
-        raise ValueError(
+    if options.n_atoms is not None and initial.fixes_Phi:
+        raise InvalidValue(
             "n_atoms is set and fixed names Phi, so that no atoms are learned: leave one of them"
             " out"
+        )
+    return prepared(data, options.keeping_Phi() if initial.fixes_Phi else options, initial)
+
+
+def rows_of_W(M: int, options: Options) -> int:
+    """Return the number of powers that M atoms have; refuse pairs of an odd number of them."""
+    if options.pairs and M % 2:
+        raise InvalidValue(
+            f"pairs is True, but frames of {M} samples have an odd number of atoms: take frames of"
+            " an even length"
+        )
+    return M // options.atoms_per_power
+
+
+def transform_problem(frames: AnyArray, V_hat: ArrayLike, options: Options) -> Problem:
+    """Return the fit of Φ alone, so that the power of ΦY fits V̂ (P, N), in the units of Y².
+
+    If few atoms are learned, these fit the rows of V̂ of most power, and the eigenvectors that stay
+    fit the others by falling power.
+    """
+    data = data_of(frames, options, may_merge=False)
+    P, N, dtype = rows_of_W(data.M, options), data.Y.shape[2], arrays.dtype_of(data.Y)
+    model = arrays.like(checks.factor("V_hat", V_hat, (P, N), np.float64), data.Y) / data.scale**2
+    initial = initial_factors(None, None, None, 0, data, P)
+    return prepared(data, options, initial, V_hat=arrays.frames_contiguous(model, dtype))
+
+
+def prepared(
+    data: Data,
+    options: Options,
+    initial: InitialFactors,
+    few_atoms: FewAtoms | None = None,
+    V_hat: Array | None = None,
+) -> Problem:
+    """Compute what all restarts share: the start, the subspace that is learned in, the schedule.
+
+    `few_atoms` are learned instead of the leading eigenvectors; the start is in terms of these.
+    """
+    if data.M == 1:  # a 1×1 transform has nothing to learn
+        options = options.keeping_Phi()
+    if options.floor == 0 and options.solver is not None:
+        check_rank(data)
+    start, order, coarse = None, None, V_hat is None and begins_coarse(data, options, initial)
+    size = options.atoms_per_power
+    with single_threaded_blas:
+        few = few_atoms
+        if few is None and options.n_atoms is not None:
+            few = FewAtoms.of(options.n_atoms, data, size)
+        if V_hat is not None and few is not None:
+            powers = arrays.to_numpy(V_hat).sum(axis=1, dtype=np.float64)
+            order = np.argsort(-powers, kind="stable")
+            V_hat = V_hat[arrays.indices(order, V_hat)]
+            order = (size * order[:, None] + np.arange(size)).ravel()
+        if not options.init.draws:
+            rng = np.random.default_rng(0)
+            start = start_of(data, options, initial, few if few_atoms is None else None, rng, order)
+        subspace = Subspace(*data.karhunen_loeve) if coarse and few is None else None
+    if few is not None:
+        subspace = few.subspace
+        if start is not None and 0 < start[1].W.shape[1] == initial.shape[2]:
+            W, _ = normalise(arrays.cast(start[1].W, initial.dtype))
+            subspace = replace(subspace, W=W)
+    n_atoms = None if few is None else few.number
+    schedule = data.schedule(options, subspace if coarse else None, n_atoms)
+    return Problem(data, options, initial, start, few, subspace, schedule, V_hat, order)
+
+
+def start_of(
+    data: Data,
+    options: Options,
+    initial: InitialFactors,
+    few: FewAtoms | None,
+    rng: np.random.Generator,
+    order: Indices | None,
+) -> Start:
+    """Return the start of Φ, its rows in this order, and the factors of the caller for its atoms.
+
+    If few atoms are learned, they replace the strongest ones of the start. Each new atom is a
+    combination of those before, and the squares of its coefficients, which sum to 1, are the shares
+    of their rows of W that it has.
+    """
+    Phi = arrays.like(options.init.start(data, rng, initial.dtype), data.Y)
+    if order is not None:
+        Phi = Phi[arrays.indices(order, Phi)]
+    if few is None:
+        return Phi, initial
+    size, P = options.atoms_per_power, len(initial.W)
+    nearest = few.nearest(Phi, size)
+    squares = (arrays.cast(nearest @ Phi.mT, np.float64) ** 2).reshape(P, size, P, size)
+    xp = arrays.namespace(Phi)
+    shares = xp.mean(xp.sum(squares, axis=3), axis=1)  # those of pairs are the mean of both atoms
+    return nearest, replace(initial, W=shares @ initial.W)
+
+
+def begins_coarse(data: Data, options: Options, initial: InitialFactors) -> bool:
+    """Whether runs begin with few atoms: not if a transform or factors would be lost."""
+    anneal, has_factors = options.anneal, initial.H is not None or initial.W.shape[1] > 0
+    if anneal is None or options.solver is None or options.init.all_atoms or has_factors:
+        return False
+    if options.max_iter == 0 or anneal.start <= options.floor or anneal.coarse == 0:
+        return False
+    return math.prod(data.Y.shape) >= COARSE_PAYS
+
+
+def check_rank(data: Data) -> None:
+    """Raise for a floor of 0 if a transform can make coefficients of the frames zero."""
+    _, powers = data.karhunen_loeve
+    rank = int((powers > data.M * np.finfo(np.float64).eps * powers[0]).sum())
+    if rank < data.M:
+        raise InvalidValue(
+            f"floor is 0 but the frames have rank {rank}, and the transform of {data.M} samples can"
+            " make entries zero, which costs infinitely much: set floor to a small number such as"
+            " 1e-8"
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TypeAlias
@@ -15,15 +15,19 @@ from typing import TypeAlias
 from phinmf.result import Callback, Result, State, Status
 from phinmf.warn import pinned, say
 
-Restart: TypeAlias = Callable[[int, Callback | None], Result]  #: runs the fit of this number
+#: Returns a callback that also ends its restart if another one has failed or was interrupted.
+Guard: TypeAlias = Callable[[Callback | None], Callback | None]
+Restart: TypeAlias = Callable[[int, Guard], Result]  #: runs the fit of this number
 
 
-def in_turn(restart: Restart, callbacks: Sequence[Callback | None]) -> list[Result]:
-    """Run one restart for each callback, one after the other."""
+def run_restarts(restart: Restart, n: int, jobs: int = 1) -> list[Result]:
+    """Run n restarts, one after the other or in `jobs` threads; an error of one ends all."""
+    if jobs > 1:
+        return in_threads(restart, n, jobs)
     results: list[Result] = []
-    for number, callback in enumerate(callbacks):
+    for number in range(n):
         try:
-            results.append(restart(number, callback))
+            results.append(restart(number, lambda callback: callback))
         except KeyboardInterrupt:  # before its first iteration
             if not results:
                 raise
@@ -33,11 +37,11 @@ def in_turn(restart: Restart, callbacks: Sequence[Callback | None]) -> list[Resu
     return results
 
 
-def in_threads(restart: Restart, callbacks: Sequence[Callback | None], jobs: int) -> list[Result]:
-    """Run one restart for each callback in `jobs` threads; an error of one of them ends all."""
+def in_threads(restart: Restart, n: int, jobs: int) -> list[Result]:
+    """Run n restarts in threads."""
     over = threading.Event()
 
-    def stoppable(callback: Callback | None) -> Callback:
+    def guard(callback: Callback | None) -> Callback:
         def interrupt(state: State) -> object:
             if over.is_set():
                 raise KeyboardInterrupt
@@ -47,8 +51,8 @@ def in_threads(restart: Restart, callbacks: Sequence[Callback | None], jobs: int
 
     with pinned(), ThreadPoolExecutor(jobs) as pool:
         restarts = [  # in copies of this context, which knows a cluster and the line of the caller
-            pool.submit(contextvars.copy_context().run, restart, number, stoppable(callback))
-            for number, callback in enumerate(callbacks)
+            pool.submit(contextvars.copy_context().run, restart, number, guard)
+            for number in range(n)
         ]
         with suppress(KeyboardInterrupt):  # which reaches this thread alone
             wait(restarts, return_when=FIRST_EXCEPTION)

@@ -8,19 +8,21 @@ from phinmf import checks
 from phinmf._types import AnyArray
 from phinmf.inits.base import Frames, Init
 from phinmf.inits.joint_diagonalisation import JointDiagonalisation
-from phinmf.inits.transforms import DCT, KLT, ArrayInit, Continuation, RandomOrthogonal
+from phinmf.inits.transforms import DCT, DFT, KLT, ArrayInit, Continuation, RandomOrthogonal
 
 #: Names that the argument ``init`` accepts.
 INITS: dict[str, type[Init]] = {
     "dct": DCT,
+    "dft": DFT,
     "random": RandomOrthogonal,
     "klt": KLT,
     "jd": JointDiagonalisation,
 }
-InitName: TypeAlias = Literal["dct", "random", "klt", "jd"]
+InitName: TypeAlias = Literal["dct", "dft", "random", "klt", "jd"]
 
 __all__ = [
     "DCT",
+    "DFT",
     "INITS",
     "KLT",
     "ArrayInit",

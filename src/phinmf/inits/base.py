@@ -11,7 +11,6 @@ from numpy.typing import DTypeLike
 
 from phinmf._types import AnyArray, Array
 from phinmf.inits.covariance import karhunen_loeve
-from phinmf.once import once
 
 
 @dataclass(frozen=True)
@@ -28,10 +27,17 @@ class Frames:
         """The number of samples in a frame."""
         return int(self.Y.shape[1])
 
-    @once
+    @property
     def karhunen_loeve(self) -> tuple[Array, Array]:
-        """The eigenvectors of the covariance as rows, strongest first, and their mean powers."""
-        return karhunen_loeve(self.Y, self.weights)
+        """The eigenvectors of the covariance as rows, strongest first, and their mean powers.
+
+        They are computed once. (`functools.cached_property` holds a lock meanwhile before Python
+        3.12, which a child process that is forked then would wait for.)
+        """
+        if "_karhunen_loeve" not in vars(self):
+            vars(self)["_karhunen_loeve"] = karhunen_loeve(self.Y, self.weights)
+        pair: tuple[Array, Array] = vars(self)["_karhunen_loeve"]
+        return pair
 
 
 class Init(ABC):

@@ -26,7 +26,7 @@ from phinmf.arrays import contiguous, identity, is_tensor, namespace, to_numpy
 from phinmf.arrays.threads import single_threaded_blas
 from phinmf.engines import Evaluation, Objective
 from phinmf.inits.base import Frames, Init
-from phinmf.inits.covariance import Stretch, covariances
+from phinmf.inits.covariance import covariance
 from phinmf.linalg.algebra import algebra_of
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.solvers import LBFGS
@@ -82,7 +82,9 @@ class JointDiagonalisation(Init):
         """Return Q after steps from the identity to a minimum, `n_iter` of them at most."""
         solver, memory = LBFGS(metric_every=1), None
         for _ in range(self.n_iter):
-            if objective.steepest() <= CONVERGED * len(objective.C):
+            G = objective.evaluate().G
+            steepest = float(namespace(G).max(namespace(G).abs(G - G.mT)))
+            if steepest <= CONVERGED * len(objective.C):
                 break
             state = solver.update(objective.Q, objective, 1, memory)
             memory = state.memory
@@ -102,18 +104,15 @@ def stretch_covariances(frames: Frames, S: int) -> list[Array]:
     times = np.concatenate([[0.0], np.cumsum(w)])  # where each frame begins, and the last one ends
     edges = times[-1] * np.arange(S + 1) / S
     shares = [np.diff(times.clip(a, b)) for a, b in itertools.pairwise(edges)]
-    C = covariances(frames.Y, [stretch_of(share) for share in shares])
+    C = []
+    for share in shares:
+        used = np.flatnonzero(share)
+        stretch = slice(int(used[0]), int(used[-1]) + 1)
+        C.append(covariance(frames.Y[:, :, stretch], share[stretch]))
     xp = namespace(C[0])
     powers = [float(xp.linalg.trace(A)) / len(A) for A in C]
     levels = [power + SILENT * sum(powers) / S or 1.0 for power in powers]
     return [A / level for A, level in zip(C, levels, strict=True)]
-
-
-def stretch_of(weights: Array) -> Stretch:
-    """Return the stretch from the first to the last frame that has a weight."""
-    used = np.flatnonzero(weights)
-    first, end = int(used[0]), int(used[-1]) + 1
-    return Stretch(first, end, weights[first:end])
 
 
 def atoms_above(floor: float, C: list[Array], U: Array) -> int:
@@ -161,12 +160,6 @@ class Diagonality(Objective):
         self.trial = T, self.point_of(T @ self.Q)
         return self.trial[1].evaluation
 
-    def steepest(self) -> float:
-        """Return the largest slope for a rotation of two atoms."""
-        G = self.point.evaluation.G
-        xp = namespace(G)
-        return float(xp.max(xp.abs(G - G.mT)))
-
     def loss(self) -> float:
         """Loss at Q."""
         return self.point.evaluation.loss
@@ -181,6 +174,4 @@ class Diagonality(Objective):
         d = self.point.d
         return 2 * (1 / d) @ (d - self.eps).mT
 
-    def curvature(self) -> Array:
-        """The bound: the rest of the second derivative vanishes where all is diagonal."""
-        return self.bound()
+    curvature = bound  #: the rest of the second derivative vanishes where all is diagonal

@@ -1,4 +1,4 @@
-"""Transforms that a fit starts from as they are: cosines, eigenvectors, random rows, an array."""
+"""Transforms that a fit starts from as they are: DCT, DFT, eigenvectors, random, an array."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import DTypeLike
 from phinmf import checks
 from phinmf._types import AnyArray, Array
 from phinmf.arrays import cast, contiguous, copied
+from phinmf.errors import InvalidValue
 from phinmf.inits.base import Frames, Init
-from phinmf.linalg.manifold import dct, orthogonality_error, random_orthogonal
+from phinmf.linalg.manifold import dct, dft, orthogonality_error, random_orthogonal
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,18 @@ class DCT(Init):
     def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
         """Return the DCT-II of M samples."""
         return dct(frames.M, dtype)
+
+
+@dataclass(frozen=True)
+class DFT(Init):
+    """The real DFT: cosine and sine of each bin, one after the other, the lowest first."""
+
+    draws = False
+    counts = True
+
+    def start(self, frames: Frames, rng: np.random.Generator, dtype: DTypeLike) -> Array:
+        """Return the real DFT of M samples."""
+        return dft(frames.M, dtype)
 
 
 @dataclass(frozen=True)
@@ -79,14 +92,14 @@ class ArrayInit(Init):
         Phi = checks.real_array("init", self.Phi)
         object.__setattr__(self, "Phi", Phi)
         if Phi.ndim != 2 or Phi.shape[0] != Phi.shape[1]:
-            raise ValueError(
+            raise InvalidValue(
                 f"init has shape {tuple(Phi.shape)}, but a transform of frames of length M has"
                 " shape (M, M); or choose a name such as 'dct'"
             )
         with np.errstate(over="ignore", invalid="ignore"):
             error = orthogonality_error(cast(Phi, np.float64))
         if not error <= 1e-4:
-            raise ValueError(
+            raise InvalidValue(
                 f"init is not orthogonal: |ΦΦᵀ - I| reaches {error:.2g}, but at most 1e-4 is"
                 " accepted; phinmf.linalg.manifold.polar gives the nearest orthogonal matrix"
             )
@@ -95,7 +108,7 @@ class ArrayInit(Init):
         """Return a copy of the array, whose size must be that of the frames."""
         M = frames.M
         if len(self.Phi) != M:
-            raise ValueError(
+            raise InvalidValue(
                 f"init has shape {tuple(self.Phi.shape)}, but a transform of frames of length {M}"
                 f" has shape {(M, M)}; or choose a name such as 'dct'"
             )

@@ -67,7 +67,7 @@ class Algebra:
             for rows in np.array_split(np.arange(len(A)), number):
                 piece = slice(rows[0], rows[-1] + 1)
                 pieces.append((A[piece], B, C[piece]))
-        self.workers.each(lambda piece: np.matmul(piece[0], piece[1], out=piece[2]), pieces)
+        list(self.workers.map(lambda piece: np.matmul(piece[0], piece[1], out=piece[2]), pieces))
 
 
 class TensorAlgebra(Algebra):

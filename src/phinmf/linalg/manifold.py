@@ -182,3 +182,48 @@ def dct(M: int, dtype: DTypeLike = np.float64) -> Array:
         Phi[m] = entries[m * odd % (4 * M)]
     Phi[0] = table[0] / np.sqrt(2)
     return Phi
+
+
+def is_dft(Phi: Array) -> bool:
+    """Whether Φ (M, M) is the real DFT of an even M, up to rounding.
+
+    It is tried on one random vector, which needs no second matrix.
+    """
+    M = len(Phi)
+    if M % 2:
+        return False
+    y = np.random.default_rng(0).standard_normal(M)
+    spectrum = np.fft.rfft(y, norm="ortho")
+    bins = spectrum[1:-1] * 2**0.5
+    x = np.concatenate([spectrum[[0, -1]].real, np.stack([bins.real, -bins.imag], 1).ravel()])
+    return bool(np.abs(Phi @ y - x).max() < 1e-5 * np.linalg.norm(y))
+
+
+def dft(M: int, dtype: DTypeLike = np.float64) -> Array:
+    """Return the real DFT: pairs of rows are the cosine and the sine of a bin, from low to high.
+
+    The constant comes first, and after it, if M is even, the alternating row: these have no sine.
+    So the mean square of the coefficients 2k and 2k + 1 is bin k of the power spectrum that
+    everybody uses; the first two, bins 0 and M/2, count as one.
+
+    Parameters
+    ----------
+    M : int
+        Number of rows and columns.
+    dtype : dtype
+        Type of the entries, float32 or float64.
+
+    Returns
+    -------
+    array of shape (M, M)
+        The transform, which is orthogonal.
+    """
+    n, alone = np.arange(M), 2 - M % 2  # rows without a sine
+    cosine, sine = (np.sqrt(2 / M) * f(2 * np.pi / M * n) for f in (np.cos, np.sin))
+    Phi = np.empty((M, M), dtype)
+    Phi[:alone] = M**-0.5
+    Phi[1:alone, 1::2] *= -1
+    for k in range(1, (M + 1) // 2):
+        first = alone + 2 * (k - 1)
+        Phi[first], Phi[first + 1] = cosine[k * n % M], sine[k * n % M]
+    return Phi

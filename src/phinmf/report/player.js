@@ -1,34 +1,140 @@
+import { enableKeys, showControls, showTransport } from "./core/controls.js";
 import { find, findAll, onClick, setPressed, setText } from "./core/dom.js";
-import { enableKeys } from "./core/keys.js";
-import { adjusted, flat, gains, sounds, toggledMutes, toggledSolos } from "./core/levels.js";
-import { clock, decibels } from "./core/words.js";
-import { Playback } from "./playback.js";
+import { flat, Mix } from "./core/mix.js";
+import { clock } from "./core/words.js";
 
-/** The page of a folder: what is heard, what is shown, and the controls. */
+/** The page of a folder: it plays the mixture and all components in sync. */
+
+const LEAD = 0.03; // seconds: sounds are scheduled in the future, so that all start in time
+const FADE = 0.008; // seconds: gains change gradually, so that nothing clicks
+
+/** Plays sounds that are in memory: all sources start at the same time of one clock. */
+class Playback {
+  /**
+   * @param data seconds, rate and sounds (base64) of the page
+   * @param gains function that returns the gain of the mixture, then of each component
+   * @param changed function to call when it starts, stops or moves
+   * @param finished function to call when it has played to the end
+   */
+  constructor(data, gains, changed, finished) {
+    Object.assign(this, { gains, changed, finished, seconds: data.seconds });
+    this.rate = supported(data.rate);
+    this.buffers = []; // the mixture, then the components
+    this.context = null; // made when play is first called: browsers require a gesture
+    this.volumes = []; // gain nodes in the order of the buffers
+    this.sources = [];
+    this.playing = false;
+    this.startedAt = 0; // time of the context's clock
+    this.startedFrom = 0; // position in the preview; the current one while nothing plays
+  }
+
+  /** Decode all sounds; `progress` is called with the number that is done. */
+  async load(sounds, progress) {
+    const decoder = new OfflineAudioContext(1, 1, this.rate);
+    for (const sound of sounds) {
+      this.buffers.push(await decoder.decodeAudioData(bytes(sound)));
+      progress(this.buffers.length);
+    }
+  }
+
+  makeVolumes(context) {
+    return this.gains().map((gain) => {
+      const node = new GainNode(context, { gain });
+      node.connect(context.destination);
+      return node;
+    });
+  }
+
+  schedule(context, volumes, when, from) {
+    return this.buffers.map((buffer, i) => {
+      const source = new AudioBufferSourceNode(context, { buffer });
+      source.connect(volumes[i]);
+      source.start(when, from, Math.max(0, this.seconds - from));
+      return source;
+    });
+  }
+
+  get position() {
+    const passed = this.playing ? Math.max(0, this.context.currentTime - this.startedAt) : 0;
+    return Math.min(this.seconds, this.startedFrom + passed);
+  }
+
+  async play() {
+    this.context ??= new AudioContext({ sampleRate: this.rate });
+    await this.context.resume();
+    if (this.playing) return;
+    if (!this.volumes.length) this.volumes = this.makeVolumes(this.context);
+    if (this.startedFrom >= this.seconds - 0.01) this.startedFrom = 0;
+    this.startedAt = this.context.currentTime + LEAD;
+    this.sources = this.schedule(this.context, this.volumes, this.startedAt, this.startedFrom);
+    const [first] = this.sources;
+    first.onended = () => first === this.sources[0] && this.end();
+    this.playing = true;
+    this.changed();
+  }
+
+  pause() {
+    this.startedFrom = this.position;
+    this.playing = false;
+    for (const source of this.sources.splice(0)) source.stop();
+    this.changed();
+  }
+
+  async seek(seconds) {
+    const again = this.playing;
+    if (again) this.pause();
+    this.startedFrom = Math.min(this.seconds, Math.max(0, seconds));
+    this.changed();
+    if (again) await this.play();
+  }
+
+  end() {
+    this.pause();
+    this.startedFrom = 0;
+    this.changed();
+    this.finished();
+  }
+
+  /** Let the volumes follow the gains. */
+  update() {
+    const targets = this.gains();
+    this.volumes.forEach((node, i) => {
+      node.gain.setTargetAtTime(targets[i], this.context.currentTime, FADE);
+    });
+  }
+}
+
+/** The rate itself, or 44.1 kHz: not every browser supports low rates. */
+function supported(rate) {
+  try {
+    new OfflineAudioContext(1, 1, rate);
+    return rate;
+  } catch {
+    return 44100;
+  }
+}
+
+function bytes(base64) {
+  const text = atob(base64);
+  const array = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) array[i] = text.charCodeAt(i);
+  return array.buffer;
+}
+
+// ---- what is shown -----------------------------------------------------------------------------
 
 const data = JSON.parse(find("#sound").textContent);
 const rows = findAll("[data-component], [data-group]").map((row) => ({
   row, numbers: (row.dataset.component ?? row.dataset.group).split(" ").map(Number),
 }));
 const n = findAll("[data-component]").length;
-const untouched = { levels: flat(n), solos: new Set(), original: false };
-const state = { ...untouched, repeat: false };
+const mix = new Mix({ levels: flat(n) }, update);
+let repeat = false;
 
 /** Gain of the mixture, then of each component; nothing is panned here. */
-const factors = () => gains(state.levels, state.solos, state.original).filter((_, i) => i % 2 === 0);
+const volumes = () => mix.gains.filter((_, i) => i % 2 === 0);
 
-const playback = new Playback(data, factors, showTransport, () => state.repeat && play());
-
-async function play() {
-  if (!(await ready)) return;
-  await playback.play();
-  follow();
-}
-
-const seek = (seconds) => playback.seek(seconds).then(follow);
-
-// ---- what is shown -----------------------------------------------------------------------------
-
+const playback = new Playback(data, volumes, showPosition, () => repeat && play());
 const slider = find(".position");
 let frame = 0; // the next one to draw
 
@@ -37,76 +143,62 @@ function say(words) {
   find(".status").hidden = !words;
 }
 
-function showTransport() {
+function showPosition() {
   const { position, playing } = playback;
   document.body.style.setProperty("--at", position / data.seconds);
   slider.value = position;
-  setText(find(".now"), clock(data.start + position));
   slider.setAttribute("aria-valuetext", clock(data.start + position));
-  document.body.classList.toggle("playing", playing);
-  find(".play").setAttribute("aria-label", playing ? "Pause" : "Play");
+  showTransport(document.body, playing, data.start + position);
 }
 
+/** Move the cursor as long as it plays. */
 function follow() {
   cancelAnimationFrame(frame);
   if (!playback.playing) return;
-  showTransport();
+  showPosition();
   frame = requestAnimationFrame(follow);
 }
 
 /** Set gains, buttons and rows to the state of the player. */
 function update() {
   playback.update();
-  document.body.classList.toggle("mixture", state.original);
-  for (const radio of findAll("[name=heard]")) radio.checked = (radio.value === "mixture") === state.original;
-  setPressed(find(".repeat"), state.repeat);
-  for (const { row, numbers } of rows) showRow(row, numbers);
-}
-
-/** Show a component or a group: its buttons are pressed if they are for all of it, mixed if for some. */
-function showRow(row, numbers) {
-  const { levels, solos, original } = state;
-  row.classList.toggle("silent", original || !numbers.some((number) => sounds(number, levels, solos)));
-  const show = (button, test) => {
-    const pressed = numbers.filter(test).length;
-    button.setAttribute("aria-pressed", pressed === numbers.length || (pressed > 0 && "mixed"));
-  };
-  show(find(".solo", row), (number) => solos.has(number));
-  show(find(".mute", row), (number) => levels[number - 1].muted);
-  const fader = find(".gain input", row);
-  if (!fader) return;
-  const gain = levels[numbers[0] - 1].gain_db;
-  const words = `${decibels(gain)} dB`;
-  fader.value = gain;
-  fader.setAttribute("aria-valuetext", words);
-  setText(find(".gain output", row), words);
+  document.body.classList.toggle("mixture", mix.original);
+  for (const radio of findAll("[name=heard]")) {
+    radio.checked = (radio.value === "mixture") === mix.original;
+  }
+  setPressed(find(".repeat"), repeat);
+  for (const { row, numbers } of rows) showControls(row, numbers, mix);
 }
 
 // ---- controls ----------------------------------------------------------------------------------
 
-function change(changes) {
-  Object.assign(state, changes);
+async function play() {
+  if (!(await ready)) return;
+  await playback.play();
+  follow();
+}
+
+const togglePlay = () => (playback.playing ? playback.pause() : play());
+const seek = (seconds) => playback.seek(seconds).then(follow);
+
+function toggleRepeat() {
+  repeat = !repeat;
   update();
 }
 
-const toggleSolo = (numbers) => change({ solos: toggledSolos(state.solos, numbers), original: false });
-const toggleMute = (numbers) => change({ levels: toggledMutes(state.levels, numbers), original: false });
-const setGain = (numbers, gain_db) => change({ levels: adjusted(state.levels, numbers, () => ({ gain_db })) });
-const toggleRepeat = () => change({ repeat: !state.repeat });
-const togglePlay = () => (playback.playing ? playback.pause() : play());
-const reset = () => change(untouched);
-
 onClick(find(".play"), togglePlay);
 onClick(find(".repeat"), toggleRepeat);
-onClick(find(".reset"), reset);
+onClick(find(".reset"), () => mix.reset());
 slider.addEventListener("input", () => seek(Number(slider.value)));
 for (const radio of findAll("[name=heard]")) {
-  radio.addEventListener("change", () => change({ original: radio.value === "mixture" }));
+  radio.addEventListener("change", () => mix.hearOriginal(radio.value === "mixture"));
 }
 for (const { row, numbers } of rows) {
-  onClick(find(".solo", row), () => toggleSolo(numbers));
-  onClick(find(".mute", row), () => toggleMute(numbers));
-  find(".gain input", row)?.addEventListener("input", ({ target }) => setGain(numbers, Number(target.value)));
+  onClick(find("[data-action=solo]", row), () => mix.toggleSolo(numbers));
+  onClick(find("[data-action=mute]", row), () => mix.toggleMute(numbers));
+  find("[data-action=gain]", row)?.addEventListener("input", ({ target }) => {
+    mix.setGain(numbers, Number(target.value));
+  });
 }
 for (const timeline of findAll(".timeline")) {
   const seekThere = (event) => {
@@ -126,11 +218,11 @@ enableKeys({
   ArrowLeft: () => seek(playback.position - step),
   ArrowRight: () => seek(playback.position + step),
   Home: () => seek(0),
-  digit: byNumber(toggleSolo),
-  shiftDigit: byNumber(toggleMute),
-  m: () => change({ original: !state.original }),
+  digit: byNumber((numbers) => mix.toggleSolo(numbers)),
+  shiftDigit: byNumber((numbers) => mix.toggleMute(numbers)),
+  m: () => mix.hearOriginal(),
   r: toggleRepeat,
-  0: reset,
+  0: () => mix.reset(),
 });
 
 // ---- begin -------------------------------------------------------------------------------------
@@ -148,7 +240,7 @@ const ready = playback.load(data.sounds, loaded).then(
   },
 );
 update();
-showTransport();
+showPosition();
 if (document.body.classList.contains("fragment")) {
   try { // set the height to that of the content; where the notebook forbids it, the frame scrolls
     const element = window.frameElement;
@@ -158,4 +250,4 @@ if (document.body.classList.contains("fragment")) {
 }
 
 /** The player, for tests. */
-window.phinmfPlayer = Object.freeze({ ready, playback, get gains() { return factors(); } });
+window.phinmfPlayer = Object.freeze({ ready, playback, get gains() { return volumes(); } });

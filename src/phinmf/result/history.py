@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phinmf._types import Array
+from phinmf.errors import InvalidValue
 from phinmf.storage import shown
 
 
@@ -18,8 +19,8 @@ class Row(NamedTuple):
     """Measurements of one outer iteration.
 
     In `TLNMF.partial_fit`, of one step: what its block costs before anything is learned from it, at
-    the target floor. The other columns are those of the last iteration of the fit on the window; if
-    the step made none, there are no steps, and the gradient is NaN.
+    the target floor. Of the transform steps of its fits nothing is written down: the gradient is
+    NaN, and there are no steps or evaluations.
     """
 
     #: C at the floor in use: divergence + penalty. It may rise while the floor falls, because the
@@ -58,13 +59,6 @@ class History:
         return iter(self.rows)
 
     def __getitem__(self, index: int) -> Row:
-        if isinstance(index, str):
-            columns = f"one of {', '.join(Row._fields)}"
-            advice = f"history.{index}" if index in Row._fields else columns
-            raise TypeError(
-                f"history[{index!r}] is asked for, but a row has a number, and a column is an"
-                f" attribute: use {advice}"
-            )
         return self.rows[index]
 
     def __getattr__(self, name: str) -> NDArray[Any]:
@@ -86,12 +80,6 @@ class History:
     def best_so_far(self) -> Array:
         """The start and then the best objective after each iteration, at the target floor."""
         return np.minimum.accumulate(np.concatenate([[self.start], self.target_objective]))
-
-    def copied(self) -> History:
-        """A copy to which rows can be added."""
-        copy = History(self.start)
-        copy.rows = list(self.rows)
-        return copy
 
     def to_json(self) -> dict[str, Any]:
         """Return all rows as values that JSON can hold."""
@@ -119,7 +107,7 @@ class History:
 def finite(name: str, value: Any) -> Any:
     """Return a number of a history that was read from a file."""
     if not (isinstance(value, (int, float)) and math.isfinite(value)):
-        raise ValueError(f"its history says {name} = {shown(value)}")
+        raise InvalidValue(f"its history says {name} = {shown(value)}")
     return value
 
 

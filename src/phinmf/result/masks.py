@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from phinmf._types import Array, Indices
+from phinmf.linalg.manifold import is_dft
 
 SHARE = 8  #: an eighth of all atoms with one mask is worth a case of its own
 
@@ -23,28 +24,40 @@ def component_frames(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> 
         Frames.
     Phi : array of shape (M, M)
         Orthogonal transform.
-    W, H : arrays of shape (M, K) and (K, N)
+    W, H : arrays of shape (M, K), or (M/2, K) if atoms share their power in pairs, and (K, N)
         Factors, in the units of Y².
     floor : float
         ε in the same units.
     """
-    for rows in component_rows(Y.swapaxes(-1, -2), Phi, W, H, floor):
+    for rows in component_rows(Y.swapaxes(-1, -2), Phi, W, H, floor, is_dft(Phi)):
         yield rows.swapaxes(-1, -2)
 
 
-def component_rows(Y: Array, Phi: Array, W: Array, H: Array, floor: float) -> Iterator[Array]:
+def component_rows(
+    Y: Array, Phi: Array, W: Array, H: Array, floor: float, fourier: bool
+) -> Iterator[Array]:
     """Yield the same for frames that are rows, (N, M) or (C, N, M): one product for all channels.
+
+    If Φ is the real DFT (`fourier`) in pairs, masks are gains of its bins, and fast transforms
+    take the place of the products; the first pair is bins 0 and M/2.
 
     Atoms with the same row of W have the same mask t, and Φᵀ(m ∘ ΦY) = Φᵀ((m - t) ∘ ΦY) + t ∘ Y:
     only the other atoms are multiplied.
     """
+    if fourier and len(Phi) == 2 * len(W):
+        spectrum = np.fft.rfft(Y)
+        for mask in masks(W, H, floor):
+            yield np.fft.irfft(spectrum * np.concatenate([mask, mask[:, :1]], axis=1), len(Phi))
+        return
     frames = Y.reshape(-1, len(Phi))
     other, shared = rows_apart(W)
-    Phi, W = Phi[other], W[[*other, *shared]]
+    size = len(Phi) // len(W)  # 2 if the atoms of a pair have one mask
+    Phi, W = Phi[(size * other[:, None] + np.arange(size)).ravel()], W[[*other, *shared]]
     X = (frames @ Phi.T).reshape(*Y.shape[:-1], len(Phi))
     for mask in masks(W, H, floor):
-        t = mask[:, len(Phi) :]  # one column, or none
-        X_k = X * (mask[:, : len(Phi)] - t if t.size else mask)
+        t = mask[:, len(other) :]  # one column, or none
+        own = mask[:, : len(other)] - t if t.size else mask
+        X_k = X * (own if size == 1 else own.repeat(size, axis=1))
         Y_k = (X_k.reshape(len(frames), len(Phi)) @ Phi).reshape(Y.shape)
         if t.size:
             Y_k += t * Y

@@ -6,92 +6,67 @@ those of reports, too. Matplotlib is imported when something is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phinmf import arrays, checks
-from phinmf._types import Array
+from phinmf._types import Array, Indices
+from phinmf.arrays import for_each_atom
 from phinmf.result.history import History
-from phinmf.result.record import Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
 #: colours that colour-blind readers can tell apart (Okabe and Ito)
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
 RANGE = 60.0  #: dB between the darkest and the brightest shade
-ATOMS = 6  #: maximum number that are drawn
+ATOMS = 6  #: number of atoms that are drawn or named, at most
 PADDING = 16  #: padded length of an atom, in lengths of the atom
 
 
 def figure_of(
-    result: Record, sample_rate: float | None = None, axes: Sequence[Axes] | None = None
+    Phi: Array, W: Array | None, H: Array | None, history: History, rate: float | None = None
 ) -> Figure:
-    """Draw what a result has, each on one of the axes, and return their figure."""
-    rate = None
-    if sample_rate is not None:
-        rate = checks.number("sample_rate", sample_rate, 0, strict=True)
-    drawings: list[Callable[[Record, Axes, float | None], None]] = [cost, atoms]
-    drawings += [] if result.W is None else [patterns]
-    drawings += [] if result.H is None else [activations]
-    panels = np.ravel(np.asarray(new_axes(len(drawings)) if axes is None else axes, dtype=object))
-    if len(panels) != len(drawings):
-        names = ", ".join(draw.__name__ for draw in drawings)
-        raise ValueError(
-            f"axes has {len(panels)} axes, but {len(drawings)} are needed, for {names}: pass as"
-            " many"
-        )
-    for draw, ax in zip(drawings, panels, strict=True):
-        draw(result, ax, rate)
-        ax.set_title(draw.__name__, loc="left", fontsize=10)
-    figure: Figure = panels[0].figure
+    """Draw what a result has, each on axes of its own, in a new figure that no window shows."""
+    from matplotlib.figure import Figure
+
+    n_rows = 1 if W is None or H is None else 2
+    figure = Figure(figsize=(10, 3 * n_rows), layout="constrained")
+    axes = figure.subplots(n_rows, 2, squeeze=False).flat
+    titles = ("cost", "atoms", "patterns", "activations")
+    for ax, title in zip(axes, titles, strict=False):
+        ax.set_title(title, loc="left", fontsize=10)
+    size = 1 if W is None else len(Phi) // len(W)
+    atoms(axes[1], Phi[strongest(Phi, W, H)[0]], rate, size)
+    if W is None or H is None:
+        plot_best(axes[0], history, color=BLUE)
+        return figure
+    M, N = len(Phi), H.shape[1]
+    plot_best(axes[0], history, M * N, color=BLUE)
+    axes[0].set_ylabel("best objective so far, per entry")
+    order = periods(Phi[:: M // len(W)], padding=2).argsort(kind="stable")
+    plot_power(axes[2], W[order].T)
+    axes[2].set(xlabel="atoms, from low to high frequency", ylabel="component")
+    plot_power(axes[3], H, None if rate is None else N * M / 2 / rate)  # frames overlap by half
+    axes[3].set(xlabel="frames" if rate is None else "seconds", ylabel="component")
     return figure
 
 
-def new_axes(n: int) -> Sequence[Axes]:
-    """Return n axes of a new figure that no window shows."""
-    from matplotlib.figure import Figure
+def atoms(ax: Axes, rows: Array, rate: float | None, size: int = 1) -> None:
+    """Draw atoms, the first at the top, each labelled with its frequency.
 
-    rows = -(-n // 3)
-    figure = Figure(figsize=(10, 3 + 3 * (rows - 1)), layout="constrained")
-    return list(figure.subplots(rows, n // rows, squeeze=False).flat)
-
-
-def cost(result: Record, ax: Axes, rate: float | None) -> None:
-    """Draw the best objective so far, per entry."""
-    n = entries(result)
-    plot_best(ax, result.history, n or 1.0, color=BLUE)
-    if n is not None:
-        ax.set_ylabel("best objective so far, per entry")
-
-
-def atoms(result: Record, ax: Axes, rate: float | None) -> None:
-    """Draw the strongest atoms, the first at the top, each labelled with its frequency."""
-    rows = arrays.to_numpy(result.Phi)[[atom.row for atom in strongest(result, ATOMS)]]
-    n, M = rows.shape
+    The two atoms of a pair, if `size` is 2, are drawn over each other with one label.
+    """
+    n, M = len(rows) // size, rows.shape[1]
     times = np.arange(M) if rate is None else 1000 * np.arange(M) / rate
     heights = np.arange(n)[::-1]
-    for height, atom in zip(heights, rows, strict=True):
-        ax.plot(times, height + 0.45 * atom / np.abs(atom).max(), color=BLUE, lw=1)
-    ax.set_yticks(heights, [pitch(atom, rate) for atom in rows])
+    for number, atom in enumerate(rows):
+        height, color = heights[number // size], (BLUE, ORANGE)[number % size]
+        ax.plot(times, height + 0.45 * atom / np.abs(atom).max(), color=color, lw=1)
+    ax.set_yticks(heights, [pitch(atom, rate) for atom in rows[::size]])
     ax.set(xlabel="samples" if rate is None else "milliseconds", ylim=(-0.6, n - 0.4))
-
-
-def patterns(result: Record, ax: Axes, rate: float | None) -> None:
-    """Draw W, a row for each component, the atoms in the order of their frequencies."""
-    order = periods(arrays.to_numpy(result.Phi), padding=2).argsort(kind="stable")
-    plot_power(ax, arrays.to_numpy(result.W)[order].T)
-    ax.set(xlabel="atoms, from low to high frequency", ylabel="component")
-
-
-def activations(result: Record, ax: Axes, rate: float | None) -> None:
-    """Draw H, a row for each component; frames overlap by half."""
-    H, M = arrays.to_numpy(result.H), len(result.Phi)
-    plot_power(ax, H, None if rate is None else H.shape[1] * M / 2 / rate)
-    ax.set(xlabel="frames" if rate is None else "seconds", ylabel="component")
 
 
 def plot_best(ax: Axes, history: History, unit: float = 1.0, **style: Any) -> None:
@@ -114,56 +89,33 @@ def plot_atom(ax: Axes, atom: Array, sample_rate: float, **style: Any) -> None:
 
 
 def plot_power(ax: Axes, power: Array, width: float | None = None) -> None:
-    """Draw nonnegative power (rows, columns) in decibels; columns that share a pixel are averaged.
+    """Draw nonnegative power (rows, columns) in decibels, below its maximum.
 
     The horizontal axis ends at `width`, by default at the number of columns.
     """
     from matplotlib.ticker import MaxNLocator
 
     rows, columns = power.shape
-    means = mean_columns(power, max(1, int(ax.figure.bbox.width)))
     with np.errstate(divide="ignore"):
-        level = 10 * np.log10(means / (means.max() or 1.0))
+        level = 10 * np.log10(power / (power.max() or 1.0))
     ax.imshow(
         np.maximum(level, -RANGE), cmap="magma", vmin=-RANGE, vmax=0, aspect="auto",
-        interpolation="nearest", origin="lower",
-        extent=(0, columns if width is None else width, 0.5, rows + 0.5),
+        origin="lower", extent=(0, columns if width is None else width, 0.5, rows + 0.5),
     )  # fmt: skip
     ax.yaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
 
 
-def mean_columns(power: Array, n: int) -> Array:
-    """Return the means of neighbouring columns, so that at most n are left."""
-    N = power.shape[1]
-    edges = np.arange(min(N, n) + 1) * N // min(N, n)
-    sums = np.add.reduceat(power.astype(np.float64), edges[:-1], axis=1)
-    return sums / np.diff(edges)
+def strongest(Phi: Array, W: Array | None, H: Array | None) -> tuple[Indices, Array | None]:
+    """Return the rows of the strongest atoms in the model WH, and their shares of its power.
 
-
-class StrongAtom(NamedTuple):
-    """A row of the transform, and its share of the power that the factors model."""
-
-    row: int
-    share: float | None  #: None if there are no factors
-
-
-def strongest(result: Record, n: int) -> list[StrongAtom]:
-    """Return at most n atoms, the strongest in the model first.
-
-    Without activations all components count the same; without factors these are the first atoms,
-    which are those that were learned.
+    Without factors these are the first atoms, which are those that were learned.
     """
-    n = min(n, len(result.Phi))
-    if result.W is None:
-        return [StrongAtom(row, None) for row in range(n)]
-    W = arrays.to_numpy(result.W).astype(np.float64)
-    loudness = np.ones(W.shape[1])
-    if result.H is not None:
-        loudness = arrays.to_numpy(result.H).sum(axis=1, dtype=np.float64)
-    power = W @ loudness
+    if W is None or H is None:
+        return np.arange(min(ATOMS, len(Phi))), None
+    power = for_each_atom(W @ H.sum(axis=1, dtype=np.float64), len(Phi))
     shares = power / (power.sum() or 1.0)
-    order = np.argsort(-shares, kind="stable")[:n]
-    return [StrongAtom(int(row), float(shares[row])) for row in order]
+    rows = np.argsort(-shares, kind="stable")[: ATOMS * len(Phi) // len(W)]
+    return rows, shares[rows]
 
 
 def periods(atoms: Array, padding: int = PADDING) -> Array:
@@ -184,15 +136,3 @@ def pitch(atom: Array, sample_rate: float | None) -> str:
     if n < 1:
         return f"below {period:.{0 if period >= 1 else 2}f} Hz"
     return f"{n * period:.0f} Hz"
-
-
-def entries(result: Record) -> int | None:
-    """Return the number of entries of ΦY, M·N; None if the result does not tell N."""
-    M, history = len(result.Phi), result.history
-    if result.H is not None:
-        return M * int(result.H.shape[1])
-    if not len(history):
-        return None
-    if history[-1].floor * result.scale**2 > 1.001 * result.floor:
-        return None  # the run ended while the floor was high: its last step may be of a sample
-    return M * history[-1].frames

@@ -3,28 +3,73 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phinmf import arrays, checks
+from phinmf import arrays, checks, storage
 from phinmf._types import Array
 from phinmf.arrays.lazy import is_lazy
 from phinmf.audio.frames import from_frames
 from phinmf.divergences import Divergence
-from phinmf.result import file, masks, plots, summary
-from phinmf.result.record import Record
+from phinmf.entries import Entry, check_rows, checked, packed
+from phinmf.errors import InvalidValue
+from phinmf.result import masks, plots
+from phinmf.result.history import History
+from phinmf.result.terms import Terms
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
+KIND = "result"
+TABLE = {
+    "Phi": Entry("M M", rule="orthogonal"),
+    "W": Entry("P K", rule="nonnegative", group="factors"),
+    "H": Entry("K N", rule="nonnegative", group="factors"),
+    "objective": Entry("", "float64"),
+    "divergence": Entry("", "float64"),
+    "penalty": Entry("", "float64"),
+    "floor": Entry("", "float64", "nonnegative"),
+    "scale": Entry("", "float64", "positive"),
+    "n_atoms": Entry("", "int64", "from 1 to M"),
+    "energy": Entry("", "float64", "between 0 and 1"),
+    "pairs": Entry("", "bool"),
+    "status": Entry("", "text"),
+}
+
+
+class Status(Enum):
+    """Why a run stopped; each value is a sentence to show to the user."""
+
+    SMALL_DECREASE = "converged: the objective decreased by less than tol, relative to its value"
+    SMALL_GRADIENT = "converged: the relative gradient of the transform fell below tol"
+    LINE_SEARCH = "stopped: the line search found no lower point along the search direction"
+    MAX_ITER = "stopped: max_iter outer iterations were made"
+    MAX_TIME = "stopped: max_time seconds had passed"
+    CALLBACK = "stopped: the callback asked for it"
+    INTERRUPTED = "stopped: interrupted from the keyboard; this is the best result so far"
+    ROSE = "stopped: the objective rose from one outer iteration to the next, which is an error"
+    NOT_FINITE = "stopped: the objective became NaN or infinite; this is the result before that"
+    NOT_BETTER = "stopped: what was found is worse than the start, so this is the start itself"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the run stopped because it converged."""
+        return self in (Status.SMALL_DECREASE, Status.SMALL_GRADIENT)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the divergence or a compiled function must be wrong."""
+        return self in (Status.ROSE, Status.NOT_FINITE, Status.NOT_BETTER)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Record):
+class Result:
     """A learned transform and, from `tl_nmf`, the factors of the power in this transform.
 
     Attributes
@@ -32,7 +77,7 @@ class Result(Record):
     Phi : (M, M) array
         The orthogonal transform; its rows are the atoms.
     W : (M, K) array or None
-        Spectral patterns, columns summing to 1.
+        Spectral patterns, columns summing to 1; (M/2, K) with pairs.
     H : (K, N) array or None
         Activations, in the units of Y²; None from `learn_transform`.
     objective : float
@@ -51,10 +96,12 @@ class Result(Record):
         Root mean square of Y.
     n_atoms : int
         Number of atoms that were learned. If it is less than M, they are the first rows of Φ (with
-        `learn_transform`, those of the strongest rows of V̂), and the others an orthonormal basis of
-        the rest: the weaker eigenvectors of the covariance, if M is below 2048.
+        `learn_transform`, those of the strongest rows of V̂), and the others are the weaker
+        eigenvectors of the covariance.
     energy : float
         Share of the energy of the frames that these atoms hold.
+    pairs : bool
+        Whether the atoms 2p and 2p + 1 share their power.
 
     Examples
     --------
@@ -68,6 +115,31 @@ class Result(Record):
     >>> bool(np.allclose(sounds.sum(axis=0), y))
     True
     """
+
+    Phi: Array
+    W: Array | None
+    H: Array | None
+    objective: float
+    divergence: float
+    penalty: float
+    history: History
+    status: Status
+    floor: float
+    scale: float
+    n_atoms: int
+    energy: float = 1.0
+    terms: Terms | None = None
+    pairs: bool = False
+
+    @property
+    def converged(self) -> bool:
+        """Whether the run stopped because it converged."""
+        return self.status.converged
+
+    @property
+    def n_iter(self) -> int:
+        """Number of outer iterations made."""
+        return len(self.history)
 
     def separate(self, Y: ArrayLike) -> Array:
         """Return the frames of each component; together they are the frames Y.
@@ -101,26 +173,20 @@ class Result(Record):
         True
         """
         if self.W is None or self.H is None:
-            raise ValueError(
+            raise InvalidValue(
                 "this result is one of learn_transform, which has no activations: find them with"
                 " TLNMF, or take a recording apart with phinmf.unmix"
             )
         frames = checks.frames(Y)
         if is_lazy(frames):
-            raise ValueError(
+            raise InvalidValue(
                 "Y is a dask array, but separate takes frames that are in memory: pass Y.compute()"
             )
         M, N, shape = len(self.Phi), self.H.shape[1], tuple(np.shape(Y))
-        if frames.shape[1:] == (N, M) and M != N:
-            how = "Y.T" if len(shape) == 2 else "Y.swapaxes(1, 2)"
-            raise ValueError(
-                f"Y has shape {shape}, but the {N} frames of {M} samples of the fit are columns:"
-                f" pass the transpose, {how}"
-            )
         if frames.shape[1:] != (M, N):
-            raise ValueError(
-                f"Y has shape {shape}, but the {N} frames of {M} samples of the fit are needed:"
-                " for other frames use TLNMF, or phinmf.unmix with a model"
+            raise InvalidValue(
+                f"Y has shape {shape}, but the {N} frames of {M} samples of the fit are needed, as"
+                " columns: for other frames use TLNMF, or phinmf.unmix with a model"
             )
         frames = arrays.to_numpy(frames).reshape(shape)
         unit = float(self.scale) ** 2  # of H: at unit power every precision can hold it
@@ -153,7 +219,7 @@ class Result(Record):
             many frames, or if M is odd: `to_frames` does not make such frames.
         """
         if len(self.Phi) % 2:
-            raise ValueError(
+            raise InvalidValue(
                 f"the frames of the fit have {len(self.Phi)} samples, but those of phinmf.to_frames"
                 " have an even number: use separate, and put the frames together as they were cut"
             )
@@ -179,7 +245,12 @@ class Result(Record):
         FileNotFoundError
             If its folder does not exist.
         """
-        file.save(self, path)
+        values = {name: getattr(self, name) for name in TABLE} | {"status": self.status.name}
+        header = {
+            "terms": None if self.terms is None else self.terms.to_json(),
+            "history": self.history.to_json(),
+        }
+        storage.write(path, KIND, header, packed(values, TABLE))
 
     @classmethod
     def load(
@@ -210,11 +281,17 @@ class Result(Record):
         FileNotFoundError
             If it does not exist.
         """
-        return file.load(cls, path, divergence)
+        header, parts = storage.read(path, KIND)
+        with storage.usable(path, KIND):
+            values, terms = checked(parts, TABLE), header["terms"]
+            check_rows(values["W"], values["Phi"])
+            return cls(
+                **values | {"status": Status[values["status"]]},
+                history=History.from_json(header["history"]),
+                terms=None if terms is None else Terms.from_json(terms, divergence),
+            )
 
-    def plot(
-        self, *, sample_rate: float | None = None, axes: Sequence[Axes] | None = None
-    ) -> Figure:
+    def plot(self, *, sample_rate: float | None = None) -> Figure:
         """Draw the cost, the strongest atoms, and the patterns W and activations H if it has them.
 
         Levels are in decibels, from the loudest to 60 dB below it.
@@ -224,19 +301,11 @@ class Result(Record):
         sample_rate : float, optional
             Samples per second: frequencies are then in Hz, and times in seconds of frames that
             overlap by half, as those of `to_frames`.
-        axes : sequence of matplotlib axes, optional
-            Where to draw: one for the cost, one for the atoms, one for W and one for H, as far as
-            the result has them. By default a new figure, which no window shows.
 
         Returns
         -------
         matplotlib.figure.Figure
             The figure, which a notebook shows, and whose ``savefig`` writes it.
-
-        Raises
-        ------
-        ValueError
-            If the number of axes is not that of the drawings.
 
         Examples
         --------
@@ -245,8 +314,47 @@ class Result(Record):
         >>> figure = phinmf.tl_nmf(Y, n_components=3, max_iter=5, tol=0).plot(sample_rate=8000)
         >>> figure.savefig("result.png")
         """
-        return plots.figure_of(self, sample_rate, axes)
+        rate = None
+        if sample_rate is not None:
+            rate = checks.number("sample_rate", sample_rate, 0, strict=True)
+        return plots.figure_of(*self._arrays(), self.history, rate)
+
+    def _arrays(self) -> tuple[Array, Array | None, Array | None]:
+        """Return Φ, W and H as arrays of NumPy."""
+        W, H = (None if a is None else arrays.to_numpy(a) for a in (self.W, self.H))
+        return arrays.to_numpy(self.Phi), W, H
+
+    def __repr__(self) -> str:
+        M, K = len(self.Phi), None if self.W is None else self.W.shape[1]
+        size = f"M={M}" if K is None else f"M={M}, K={K}"
+        return (
+            f"<Result: {size}, objective {self.objective:.6g} after {self.n_iter} outer iterations,"
+            f" {self.status.value}>"
+        )
 
     def _repr_html_(self) -> str:
-        """Return a summary for a notebook."""
-        return summary.html(self)
+        """Return a table for a notebook; every text in it is escaped."""
+        Phi, W, H = self._arrays()
+        M, size, objective = len(Phi), f"M = {len(Phi)} samples", f"{self.objective:.6g}"
+        if self.n_atoms < M:
+            size += f", {self.n_atoms} atoms learned"
+        if H is not None:
+            size += f", K = {len(H)} components, N = {H.shape[1]} frames"
+            objective += f", {self.objective / (M * H.shape[1]):.6g} per entry"
+        numbers, shares = plots.strongest(Phi, W, H)
+        atoms = [f"{number} ({plots.pitch(Phi[number], None)})" for number in numbers]
+        if shares is not None:
+            atoms = [f"{atom}: {share:.0%}" for atom, share in zip(atoms, shares, strict=True)]
+        rows = {
+            "size": size,
+            "objective": objective,
+            "status": self.status.value,
+            "iterations": str(self.n_iter),
+            "strongest atoms": ", ".join(atoms),
+            "terms": "" if self.terms is None else ", ".join(map(repr, self.terms)),
+        }
+        cells = (
+            f'<tr><th scope="row">{name}</th><td>{escape(text)}</td></tr>'
+            for name, text in rows.items()
+        )
+        return f"<table><caption><b>phinmf Result</b></caption>{''.join(cells)}</table>"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from phinmf.divergences import DIVERGENCES, Beta, Divergence, Penalty
 from phinmf.entries import from_json, in_json
+from phinmf.errors import InvalidValue
 from phinmf.storage import shown
-
-AnyDivergence = TypeVar("AnyDivergence", bound=str | Divergence)
 
 #: Divergences of phinmf, which are stored as their fields.
 KINDS: dict[str, type[Any]] = {type(d).__name__: type(d) for d in DIVERGENCES.values()}
@@ -28,43 +26,36 @@ class Terms(NamedTuple):
     penalty: Penalty
 
     def to_json(self) -> dict[str, Any]:
-        """Return the label of the divergence, its fields if it is of phinmf, and the penalty."""
-        try:
-            fields = in_json(self.divergence, KINDS)
-        except TypeError:  # a divergence of the user's own
-            fields = None
-        return {
-            "label": divergence_label(self.divergence),
-            "divergence": fields,
-            "penalty": vars(self.penalty),
-        }
+        """Return both terms as values for JSON."""
+        return divergence_to_json(self.divergence) | {"penalty": vars(self.penalty)}
 
     @classmethod
     def from_json(cls, saved: Any, divergence: Divergence | None) -> Terms:
         """Return the terms that `to_json` wrote; a divergence of the user's own is passed again."""
-        stored = from_json(saved["divergence"], KINDS)
-        chosen = same_divergence(saved["label"], stored, divergence, divergence_label)
-        if not isinstance(chosen, Divergence):
-            raise ValueError("its divergence is not one")
-        return cls(chosen, Penalty(**saved["penalty"]))
+        return cls(divergence_from_json(saved, divergence), Penalty(**saved["penalty"]))
 
 
-def same_divergence(
-    label: object,
-    saved: AnyDivergence | None,
-    passed: AnyDivergence | None,
-    label_of: Callable[[Any], str],
-) -> AnyDivergence:
+def divergence_to_json(divergence: Divergence) -> dict[str, Any]:
+    """Return the label of a divergence and, if it is one of phinmf, its fields."""
+    try:
+        fields = in_json(divergence, KINDS)
+    except TypeError:  # a divergence of the user's own
+        fields = None
+    return {"label": divergence_label(divergence), "divergence": fields}
+
+
+def divergence_from_json(saved: Any, passed: Divergence | None) -> Divergence:
     """Return the divergence of a file, or the one that is passed if it has the same label."""
-    divergence = saved if passed is None else passed
+    label = saved["label"]
+    divergence = from_json(saved["divergence"], KINDS) if passed is None else passed
     if divergence is None:
-        raise ValueError(
+        raise InvalidValue(
             f"its divergence {shown(label)} is not one of phinmf's: pass it as divergence="
         )
-    if label_of(divergence) != label:
-        raise ValueError(
-            f"its divergence is {shown(label)}, but {label_of(divergence)!r} is given: pass the"
-            " one of the fit as divergence="
+    if not isinstance(divergence, Divergence) or divergence_label(divergence) != label:
+        raise InvalidValue(
+            f"its divergence is {shown(label)}, not {divergence!r}: pass the one of the fit as"
+            " divergence="
         )
     return divergence
 

@@ -12,6 +12,7 @@ import numpy as np
 from phinmf._types import Array
 from phinmf.arrays import divided, namespace
 from phinmf.engines import Objective
+from phinmf.entries import Entry, Table
 from phinmf.linalg.manifold import Retraction
 
 #: What a solver remembers from one update to the next; None at the start.
@@ -69,10 +70,14 @@ class Solver(ABC):
         Whether `anneal=None` means a schedule of floors with this solver.
     needs_pair_losses : bool
         Whether it calls `Objective.pair_losses`, which the array engine alone computes.
+    memory_table : Table
+        What a checkpoint holds of the memory, D being the number of pairs of atoms; here None or a
+        number that is not negative.
     """
 
     anneals_by_default: ClassVar[bool] = False
     needs_pair_losses: ClassVar[bool] = False
+    memory_table: ClassVar[Table] = {"value": Entry("", "float64", "nonnegative", "value")}
 
     @abstractmethod
     def update(
@@ -95,18 +100,13 @@ class Solver(ABC):
         """Return the memory after an abrupt change of the objective; here without a change."""
         return memory
 
-    def pack(self, memory: Memory) -> dict[str, Array]:
-        """Return the memory as arrays, for a checkpoint; this version is for None or a number."""
-        return {} if memory is None else {"value": np.array(memory)}
+    def pack(self, memory: Memory) -> dict[str, Any]:
+        """Return the memory as the values of `memory_table`, for a checkpoint."""
+        return {"value": memory}
 
-    def fits(self, arrays: dict[str, Array], M: int) -> bool:
-        """Whether NumPy arrays from a file are a possible memory for an M×M transform."""
-        value = arrays.get("value")
-        return value is None or (value.dtype.kind == "f" and 0 <= float(value) < np.inf)
-
-    def unpack(self, arrays: dict[str, Array], Phi: Array) -> Memory:
-        """Return the memory from arrays on the device of Φ."""
-        return arrays["value"].item() if arrays else None
+    def unpack(self, values: dict[str, Any], Phi: Array) -> Memory:
+        """Return the memory from these values; arrays are where Φ is."""
+        return values["value"]
 
 
 def bounded(objective: Objective, G: Array) -> Array:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from phinmf import checks
 from phinmf._types import Array, Indices
 from phinmf.engines import Objective
+from phinmf.entries import Entry, Table
 from phinmf.linalg.manifold import givens
 from phinmf.solvers.base import Descent, Memory, Solver
 
@@ -24,7 +25,8 @@ class Jacobi(Solver):
 
     The loss has many local minima in the angle, so a grid is searched: 0 and ± geometric angles,
     then a finer grid around the best. The pairs follow a round-robin schedule, which meets every
-    pair once per sweep.
+    pair once per sweep. If atoms share their power (`pairs` of `tl_nmf`), the two that share it do
+    not meet, since their rotation changes nothing.
 
     Parameters
     ----------
@@ -33,16 +35,12 @@ class Jacobi(Solver):
     """
 
     needs_pair_losses: ClassVar[bool] = True
+    memory_table: ClassVar[Table] = {"value": Entry("", "int64", "nonnegative", "value")}
 
     n_refine: int = 9
 
     def __post_init__(self) -> None:
         checks.count("n_refine", self.n_refine, 1)
-
-    def fits(self, arrays: dict[str, Array], M: int) -> bool:
-        """Whether the memory is a number of rounds."""
-        value = arrays.get("value")
-        return value is not None and value.dtype.kind == "i" and int(value) >= 0
 
     def update(
         self, Phi: Array, objective: Objective, n_iter: int, memory: Memory = None
@@ -51,7 +49,7 @@ class Jacobi(Solver):
         state = Descent(Phi, np.nan, Phi, memory or 0)
         M = len(Phi)
         while state.goes_on(objective, n_iter):
-            p, q = round_robin(M, state.memory)
+            p, q = atoms_to_rotate(M, state.memory, objective.atoms_per_power)
             state.memory += 1
             theta = self.best_angles(objective, p, q)
             if theta.any():
@@ -76,6 +74,17 @@ class Jacobi(Solver):
         best = np.where(np.isfinite(losses), losses, np.inf).argmin(axis=1)
         start = losses[:, len(POSITIVE)]  # at angle 0
         return np.asarray(np.where(losses[pairs, best] < start, angles[pairs, best], 0.0))
+
+
+def atoms_to_rotate(M: int, number: int, shared: int) -> tuple[Indices, Indices]:
+    """Return the disjoint pairs of atoms of a round, for atoms of which `shared` share a power.
+
+    No two rotations of a round change the same power, so that their losses add up.
+    """
+    meeting, which = divmod(number, shared**2)
+    p, q = round_robin(M // shared, meeting)
+    first, second = divmod(which, shared)
+    return shared * p + first, shared * q + second
 
 
 def round_robin(M: int, number: int) -> tuple[Indices, Indices]:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from phinmf import checks
-from phinmf._types import Array, Indices, Precision
-from phinmf.arrays import cast, copied, divided, dtype_of, like, namespace, zeros
+from phinmf._types import Array, Indices
+from phinmf.arrays import cast, copied, divided, dtype_of, like, namespace, to_numpy, zeros
 from phinmf.engines import Objective
+from phinmf.entries import Entry, Table
 from phinmf.linalg.line_search import Origin, strong_wolfe
 from phinmf.linalg.manifold import RETRACTIONS
 from phinmf.solvers.base import METRICS, Descent, Solver, curve, within_reach
-
-LARGEST = 1e60  #: magnitude of a number of the memory in a file
 
 
 class Pair(NamedTuple):
@@ -26,10 +25,6 @@ class Pair(NamedTuple):
     s: Array
     y: Array
     rho: float  #: 1 / ⟨s|y⟩
-
-    def to(self, dtype: Precision) -> Pair:
-        """Return the pair in another precision."""
-        return Pair(cast(self.s, dtype), cast(self.y, dtype), self.rho)
 
 
 @dataclass
@@ -60,12 +55,10 @@ class Pairs:
         """Inverse-Hessian approximation times g (Nocedal & Wright, Algorithm 7.4).
 
         The initial metric is scaled to the last pair, by ⟨s|y⟩ / ⟨y|y⟩ in that metric, so that
-        the unit step is a good first trial. Pairs may be of a lower precision than g. Nothing is
-        copied from the device to the host.
+        the unit step is a good first trial. Nothing is copied from the device to the host.
         """
-        pairs = [p if p.s.dtype == g.dtype else p.to(dtype_of(g)) for p in self.pairs]
         q, alphas = copied(g), []
-        for s, y, rho in reversed(pairs):
+        for s, y, rho in reversed(self.pairs):
             alphas.append(rho * (s @ q))
             q -= alphas[-1] * y
         xp = namespace(g)
@@ -74,7 +67,7 @@ class Pairs:
             _, y, rho = self.pairs[-1]
             scale = rho * (y @ divided(y, metric, xp.zeros_like(y)))
             r /= xp.where(scale > 0, scale, 1)
-        for (s, y, rho), alpha in zip(pairs, reversed(alphas), strict=True):
+        for (s, y, rho), alpha in zip(self.pairs, reversed(alphas), strict=True):
             r += (alpha - rho * (y @ r)) * s
         return r
 
@@ -108,6 +101,13 @@ class LBFGS(Solver):
         checks.choice("retraction", self.retraction, RETRACTIONS)
 
     anneals_by_default = True
+    memory_table: ClassVar[Table] = {
+        "curvature": Entry("D", group="metric"),
+        "age": Entry("", "int64", "nonnegative", "metric"),
+        "s": Entry("n D", group="pairs"),
+        "y": Entry("n D", group="pairs"),
+        "rho": Entry("n", "float64", "positive", "pairs"),
+    }
 
     def empty(self, where: Array) -> Pairs:
         """Return a memory without pairs, for an M×M transform."""
@@ -133,40 +133,26 @@ class LBFGS(Solver):
         """Return a memory without pairs: their curvature is that of another objective."""
         return None if memory is None else Pairs(deque(maxlen=self.memory_size), memory.upper)
 
-    def pack(self, memory: Pairs | None) -> dict[str, Array]:
-        """Return pairs, metric and age as arrays."""
-        if memory is None or memory.metric is None:
-            return {}
-        arrays: dict[str, Array] = {"curvature": memory.metric, "age": np.array(memory.age)}
-        for i, pair in enumerate(memory.pairs):
-            arrays |= {f"s{i}": pair.s, f"y{i}": pair.y, f"rho{i}": np.array(pair.rho)}
-        return arrays
+    def pack(self, memory: Pairs | None) -> dict[str, Any]:
+        """Return metric, age and pairs, each of them one array."""
+        if memory is None or memory.metric is None or not len(memory.upper):
+            return dict.fromkeys(self.memory_table)
+        values = {"curvature": memory.metric, "age": memory.age, "s": None, "y": None, "rho": None}
+        if memory.pairs:
+            s, y, rho = zip(*memory.pairs, strict=True)
+            stack = namespace(memory.metric).stack
+            values |= {"s": stack(s), "y": stack(y), "rho": np.array(rho)}
+        return values
 
-    def fits(self, arrays: dict[str, Array], M: int) -> bool:
-        """Whether the arrays are a metric, an age and at most `memory_size` pairs."""
-        n, size = (len(arrays) - 2) // 3, (M * (M - 1) // 2,)
-        shapes = {"curvature": size, "age": ()}
-        for i in range(n):
-            shapes |= {f"s{i}": size, f"y{i}": size, f"rho{i}": ()}
-        return (
-            n <= self.memory_size
-            and arrays.keys() == shapes.keys()
-            and all(
-                a.shape == shapes[name]
-                and (a.dtype.kind == "i" if name == "age" else a.dtype in (np.float32, np.float64))
-                and (np.abs(a.astype(np.float64)) < LARGEST).all()
-                for name, a in arrays.items()
-            )
-        )
-
-    def unpack(self, arrays: dict[str, Array], Phi: Array) -> Pairs | None:
+    def unpack(self, values: dict[str, Any], Phi: Array) -> Pairs | None:
         """Return the memory from its arrays."""
-        if not arrays:
+        if values["curvature"] is None:
             return None
         memory = self.empty(Phi)
-        memory.metric, memory.age = arrays["curvature"], int(arrays["age"])
-        for i in range((len(arrays) - 2) // 3):
-            memory.pairs.append(Pair(arrays[f"s{i}"], arrays[f"y{i}"], float(arrays[f"rho{i}"])))
+        memory.metric, memory.age = values["curvature"], values["age"]
+        if values["rho"] is not None:
+            rho = to_numpy(values["rho"]).tolist()
+            memory.pairs.extend(map(Pair, values["s"], values["y"], rho))
         return memory
 
     def update(
@@ -177,6 +163,8 @@ class LBFGS(Solver):
             memory = self.empty(Phi)
         state = Descent.start(Phi, objective, memory)
         metric, dtype = memory.metric, dtype_of(state.G)
+        for i, (s, y, rho) in enumerate(memory.pairs):
+            memory.pairs[i] = Pair(cast(s, dtype), cast(y, dtype), rho)
         if metric is None or dtype_of(metric) != dtype or memory.age % self.metric_every == 0:
             metric = memory.metric = memory.vector(METRICS[self.metric](objective, state.G))
         memory.age += 1

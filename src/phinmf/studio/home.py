@@ -1,7 +1,13 @@
-"""The folder of the studio on the disk: a folder for each recording, which holds its takes.
+"""The folder of the studio on the disk: a folder for each recording, which holds its versions.
 
 ``home/song/`` holds studio.json (which recording it is), the recording itself if it was dropped
-onto the page, and its takes: ``preview``, ``whole``, ``take-3`` …, as ``phinmf unmix`` writes them.
+onto the page, and its versions: ``preview``, ``whole``, ``version-3`` …, as ``phinmf unmix`` writes
+them.
+
+What is not finished is in a temporary folder beside them. A file in it says what it is, before
+anything else is written to it, and is locked as long as its studio runs. So after a crash the next
+studio knows which folders it may remove: those that say so, under their own name, and that nobody
+has locked.
 """
 
 from __future__ import annotations
@@ -9,6 +15,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
+import shutil
+import sys
 import tempfile
 import threading
 import unicodedata
@@ -19,14 +28,15 @@ from itertools import chain, count
 from pathlib import Path
 from typing import IO
 
-from phinmf.studio import scratch
-from phinmf.unmixing import ownership, typed_json
+from phinmf.unmixing import listing, typed_json
 from phinmf.unmixing.mix import NOT_IN_NAMES, RESERVED, folded
 from phinmf.unmixing.placing import unwritable
 
 NOTE = "studio.json"
-PREVIEW, WHOLE, TAKE = "preview", "whole", "take-{}"
-OURS = re.compile(rf"{PREVIEW}|{WHOLE}|take-(\d{{1,6}})")
+PREFIX = ".phinmf-studio-"  #: of folders for unfinished work
+LOCK = "lock.json"  #: says what such a folder is
+PREVIEW, WHOLE, VERSION = "preview", "whole", "version-{}"
+OURS = re.compile(rf"{PREVIEW}|{WHOLE}|version-(\d{{1,6}})")
 LONGEST = 80  #: characters of a name without its ending
 HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
@@ -45,16 +55,11 @@ class Home:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._made: list[Path] = []  #: folders that did not exist before
+        self._new = False  #: whether the folder did not exist before
         self._scratch: Path | None = None
         self._lock: IO[bytes] | None = None
         self._closed = False
         self._naming = threading.Lock()
-
-    def clean(self) -> None:
-        """Remove what studios have left here that were killed."""
-        if self.path.is_dir():
-            scratch.remove_abandoned(self.path)
 
     def prepare(self) -> Path:
         """Make the folder if it does not exist, and return the one for unfinished work."""
@@ -63,11 +68,9 @@ class Home:
                 raise OSError("the studio has ended")
             if self._scratch is None:
                 try:
-                    for folder in reversed([self.path, *self.path.parents]):
-                        if not folder.exists():
-                            folder.mkdir()
-                            self._made.append(folder)
-                    self._scratch, self._lock = scratch.made_in(self.path)
+                    self._new = not self.path.exists()
+                    self.path.mkdir(parents=True, exist_ok=True)
+                    self._scratch, self._lock = locked_folder(self.path)
                 except OSError as error:
                     raise unwritable(self.path, error) from None
             return self._scratch
@@ -79,7 +82,7 @@ class Home:
         try:
             yield folder
         finally:
-            scratch.remove(folder)
+            remove(folder)
 
     def adopt(self, folder: Path, name: str) -> Path:
         """Move the folder of a recording here, under a name that nothing else has."""
@@ -88,7 +91,7 @@ class Home:
             used = {folded(entry) for entry in os.listdir(self.path)}
             names = chain([stem], (f"{stem} {n}" for n in count(2)))
             new = self.path / next(title for title in names if folded(title) not in used)
-            scratch.rename_new(folder, new)
+            rename_new(folder, new)
         return new
 
     def holds(self, folder: Path) -> bool:
@@ -96,21 +99,79 @@ class Home:
         inside = self.path.exists() and folder.absolute().parent.samefile(self.path)
         return inside and not folder.is_symlink() and read_note(folder) is not None
 
-    def owns(self, take: Path) -> bool:
-        """Whether a take is one that a studio wrote here."""
-        named = OURS.fullmatch(take.name) is not None and not take.is_symlink()
-        return named and self.holds(take.parent)
+    def owns(self, version: Path) -> bool:
+        """Whether a version is one that a studio wrote here."""
+        named = OURS.fullmatch(version.name) is not None and not version.is_symlink()
+        return named and self.holds(version.parent)
 
     def close(self) -> None:
-        """Remove unfinished work, and folders that were made but are empty."""
+        """Remove unfinished work, and the folder if it is new and still empty."""
         with self._naming:
             self._closed = True
             if self._scratch is not None and self._lock is not None:
                 self._lock.close()
-                scratch.remove(self._scratch)
-        for folder in reversed(self._made):
+                remove(self._scratch)
+        if self._new:
             with suppress(OSError):  # not empty
-                folder.rmdir()
+                self.path.rmdir()
+
+
+# ---- unfinished work -----------------------------------------------------------------------------
+
+
+def content(name: str) -> bytes:
+    """Return what the locked file of a folder says."""
+    return json.dumps({"program": "phinmf", "temporary folder": name}).encode()
+
+
+def locked_folder(home: Path) -> tuple[Path, IO[bytes]]:
+    """Make a folder for unfinished work; return it with its lock, which is held until closed."""
+    folder = home / f"{PREFIX}{secrets.token_hex(6)}"
+    folder.mkdir()
+    lock = open(folder / LOCK, "w+b")  # noqa: SIM115
+    take_lock(lock)
+    lock.write(content(folder.name))
+    lock.flush()
+    return folder, lock
+
+
+def remove_abandoned(home: Path) -> None:
+    """Remove the unfinished work of studios that were killed, and nothing else."""
+    for folder in sorted(home.glob(f"{PREFIX}*")):
+        if folder.is_symlink() or not folder.is_dir():
+            continue
+        try:
+            with open(listing.inside(folder, LOCK), "r+b") as lock:
+                take_lock(lock)
+                ours = lock.read() == content(folder.name)
+        except (OSError, ValueError):
+            continue  # not ours, or its studio is running
+        if ours:
+            remove(folder)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder of unfinished work; links in it are removed, never followed."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def take_lock(file: IO[bytes]) -> None:
+    """Lock a file until it is closed or the process ends; raise OSError if another one has it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def rename_new(source: Path, target: Path) -> None:
+    """Give a file or a folder its name; raise FileExistsError if that is taken."""
+    if os.path.lexists(target):
+        raise FileExistsError(f"{target} exists already: move it away")
+    os.rename(source, target)
 
 
 # ---- which recording a folder is about -----------------------------------------------------------
@@ -125,37 +186,37 @@ def write_note(folder: Path, note: Note) -> None:
 def read_note(folder: Path) -> Note | None:
     """Return what studio.json says, or None if there is none that a studio wrote."""
     try:
-        path = ownership.inside(folder, NOTE)  # no link, and no pipe, which would never end
+        path = listing.inside(folder, NOTE)  # no link, and no pipe, which would never end
         note = typed_json.parse(Note, json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
+    except (OSError, ValueError, RecursionError):
         return None
     return note if note.program == Note.program else None
 
 
-# ---- names of takes ------------------------------------------------------------------------------
+# ---- names of versions ---------------------------------------------------------------------------
 
 
-def next_take(names: Iterable[str], kind: str) -> str:
-    """Return a name for a new take: its kind if no name is the same, or the next number."""
+def next_version(names: Iterable[str], kind: str) -> str:
+    """Return a name for a new version: its kind if no name is the same, or the next number."""
     names = list(names)
     if kind in (PREVIEW, WHOLE) and kind not in map(folded, names):
         return kind
     ours = [match for name in names if (match := OURS.fullmatch(name))]
-    return TAKE.format(max(1, len(ours), *(int(match[1] or 1) for match in ours)) + 1)
+    return VERSION.format(max(1, len(ours), *(int(match[1] or 1) for match in ours)) + 1)
 
 
-def place_of(take: Path) -> tuple[int, str]:
-    """Return where a take comes among those of its recording: in the order they were made."""
-    match = OURS.fullmatch(take.name)
+def place_of(version: Path) -> tuple[int, str]:
+    """Return where a version comes among those of its recording: in the order they were made."""
+    match = OURS.fullmatch(version.name)
     if match is None:
-        return 10**6, take.name
-    return (int(match[1]), "") if match[1] else ([PREVIEW, WHOLE].index(take.name), "")
+        return 10**6, version.name
+    return (int(match[1]), "") if match[1] else ([PREVIEW, WHOLE].index(version.name), "")
 
 
-def title_of(take: str) -> str:
-    """Return what the page calls a take, from the name of its folder."""
+def title_of(version: str) -> str:
+    """Return what the page calls a version, from the name of its folder."""
     titles = {PREVIEW: "Preview", WHOLE: "Whole recording"}
-    return titles.get(take) or take.replace("take-", "Take ")
+    return titles.get(version) or version.replace("version-", "Version ")
 
 
 # ---- names of files from anywhere ----------------------------------------------------------------

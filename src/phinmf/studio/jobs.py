@@ -1,7 +1,7 @@
 """Work in the background: unmixings, one at a time, and an urgent one beside it.
 
-Invariants: a job is waiting, running, cancelling, failed or done, and only the worker that took it
-ends it once it runs. Whatever a job does, its worker goes on with the next one.
+Invariants: a job is waiting, running, cancelling or failed until the queue forgets it, and only the
+worker that took it ends it once it runs. Whatever a job does, its worker goes on with the next one.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from phinmf.audio.files import Excerpt
-from phinmf.audio.sources import ArraySource
+from phinmf.audio import ArraySource
 from phinmf.errors import explained
-from phinmf.studio.home import title_of
-from phinmf.unmix_file import Request, unmix_file
 from phinmf.unmixing.learn import learn
-from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.progress import CHECKING, LEARNING, SEPARATING
 from phinmf.unmixing.separate import ArraySink, separate
 
 POLITE = 10  #: how much a long job gives way to playing and to the browser
+WAITS, STOPS = "Waiting for its turn", "Stopping"
 READS = "Reading the recording"
 FINISHES = "Putting them in their place"
 DOING = {
@@ -41,52 +39,31 @@ class Cancelled(Exception):
 
 
 class Job:
-    """One unmixing; it says what it is doing, and can be cancelled at any moment."""
+    """A piece of work; it says what it is doing, and can be cancelled at any moment."""
 
     def __init__(
         self,
-        id: str,
-        recording: Excerpt,
-        options: UnmixOptions,
-        place: Callable[[Job, Path], object],
-        *,
+        owner: object,
         folder: str,
-        carry_from: str | None = None,
+        work: Callable[[Job, Path], object],
         urgent: bool = False,
     ) -> None:
-        self.id = id
-        self.recording = recording
-        self.options = options
-        self.place = place  #: moves the finished folder to where it belongs
-        self.folder = folder  #: name of the folder of the take
-        self.carry_from = carry_from  #: take whose groups are carried over
+        self.id = ""  #: given by the queue
+        self.owner = owner  #: the recording that it is about
+        self.folder = folder  #: name of the folder of the version that it makes
+        self.work = work  #: called with the job and a folder for unfinished work
         self.urgent = urgent  #: whether it comes before those that are not
         self.status = "waiting"
         self.doing = READS
-        self.message: str | None = None  #: why it failed
         self.share = 0.0  #: of what it is doing, that is done
         self.cancelled = threading.Event()
+        self.changed: Callable[[], object] = lambda: None  #: called when there is something new
 
     def state(self) -> dict[str, object]:
-        """Return what the page shows of it."""
-        return {
-            "id": self.id,
-            "take_name": title_of(self.folder),
-            "doing": self.doing,
-            "share": round(self.share, 4),
-            "state": self.status,
-            "message": self.message,
-        }
-
-    def run(self, workplace: Path) -> None:
-        """Unmix into a folder inside `workplace`, and hand it on."""
-        self.check()
-        folder = workplace / self.folder
-        request = Request(self.recording, Output(folder), self.options, page=False)
-        unmix_file(request, progress=self.show)
-        self.check()
-        self.doing, self.share = FINISHES, 0.0
-        self.place(self, folder)
+        """Return what the page shows of its work."""
+        doing = {"waiting": WAITS, "cancelling": STOPS}.get(self.status, self.doing)
+        share = round(self.share, 4)
+        return {"id": self.id, "doing": doing, "share": share, "state": self.status}
 
     def check(self) -> None:
         """Raise Cancelled if the job is to end."""
@@ -96,7 +73,8 @@ class Job:
     def show(self, stage: str, share: float) -> None:
         """Set what is being done, or raise Cancelled."""
         self.check()
-        self.doing, self.share = DOING[stage], share
+        self.doing, self.share = DOING.get(stage, FINISHES), share
+        self.changed()
 
 
 class Queue:
@@ -117,25 +95,29 @@ class Queue:
         self._closing = False
         self._numbers = count(1)
         self._news = threading.Condition()
-        self._threads: list[threading.Thread] = []
+        self._threads = [
+            threading.Thread(target=self._work, args=[urgent, first], daemon=True)
+            for urgent, first in ((True, warm_up), (False, yield_to_others))
+        ]
 
-    def start(self, first: Callable[[], object]) -> None:
-        """Begin to work; `first` is done before any urgent job."""
-        for work in ((True, first), (False, yield_to_others)):
-            thread = threading.Thread(target=self._work, args=work, daemon=True)
-            self._threads.append(thread)
+    def start(self) -> None:
+        """Begin to work."""
+        for thread in self._threads:
             thread.start()
 
-    def next_id(self) -> str:
-        """Return an id that no job had."""
-        return f"j{next(self._numbers)}"
-
-    def add(self, job: Job) -> None:
-        """Let a job wait for its turn."""
+    def add(self, job: Job) -> str:
+        """Let a job wait for its turn; return its id."""
         with self._news:
+            job.id, job.changed = f"j{next(self._numbers)}", self._changed
             self._jobs[job.id] = job
             self._news.notify_all()
         self._changed()
+        return job.id
+
+    def of(self, owner: object) -> list[Job]:
+        """Return the jobs that are about a recording."""
+        with self._news:
+            return [job for job in self._jobs.values() if job.owner is owner]
 
     def cancel(self, id: str) -> bool:
         """Cancel a job or dismiss a failed one; return whether there is such a job."""
@@ -151,11 +133,6 @@ class Queue:
         self._changed()
         return True
 
-    def working(self) -> bool:
-        """Whether a job runs, so that the share that is done changes all the time."""
-        with self._news:
-            return any(job.status in ("running", "cancelling") for job in self._jobs.values())
-
     def close(self) -> None:
         """Cancel all jobs and wait until those that run have ended."""
         with self._news:
@@ -165,20 +142,8 @@ class Queue:
         for id in ids:
             self.cancel(id)
         for thread in self._threads:
-            thread.join()
-
-    def _next(self, urgent: bool) -> Job | None:
-        """Wait for a job; None if the studio ends."""
-        with self._news:
-            while not self._closing:
-                unfinished = [job for job in self._jobs.values() if job.status != "failed"]
-                hold = not urgent and any(job.urgent for job in unfinished)
-                for job in unfinished:
-                    if job.status == "waiting" and job.urgent == urgent and not hold:
-                        job.status = "running"
-                        return job
-                self._news.wait()
-        return None
+            if thread.ident is not None:
+                thread.join()
 
     def _work(self, urgent: bool, first: Callable[[], object]) -> None:
         """Do one job after the other."""
@@ -191,13 +156,26 @@ class Queue:
                 self._end(job, failure)
             self._changed()
 
+    def _next(self, urgent: bool) -> Job | None:
+        """Wait for a job; None if the studio ends."""
+        with self._news:
+            while not self._closing:
+                unfinished = [job for job in self._jobs.values() if job.status != "failed"]
+                wait = not urgent and any(job.urgent for job in unfinished)
+                for job in unfinished:
+                    if job.status == "waiting" and job.urgent == urgent and not wait:
+                        job.status = "running"
+                        return job
+                self._news.wait()
+        return None
+
     def _do(self, job: Job) -> str | None:
         """Do one job; return why it failed, if it did."""
         inside = ""
         try:
             with self._workplace() as workplace:
                 inside = f"{workplace}{os.sep}"
-                job.run(workplace)
+                job.work(job, workplace)
         except Exception as error:
             return None if job.cancelled.is_set() else explained(error).replace(inside, "")
         return None
@@ -205,10 +183,9 @@ class Queue:
     def _end(self, job: Job, failure: str | None) -> None:
         """Forget a job, or keep the reason why it failed; others may begin now."""
         if failure is None:
-            job.status = "done"
             del self._jobs[job.id]
         else:
-            job.status, job.message = "failed", failure
+            job.status, job.doing = "failed", failure
         self._news.notify_all()
 
 

@@ -1,48 +1,143 @@
-"""Recordings and takes that are open: looked up by ids, by any thread.
+"""Recordings and versions that are open: looked up by ids, by any thread.
 
-Nothing that the page sends is ever part of a path: its ids are looked up here.
+A version is one unmixing of a recording. Nothing that the page sends is ever part of a path: its
+ids are looked up here.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from phinmf.audio import files
-from phinmf.audio.files import Excerpt
+from phinmf.audio.files import Excerpt, Sound
 from phinmf.studio.discovery import Discovery
-from phinmf.studio.jobs import Job
+from phinmf.studio.home import PREVIEW, WHOLE, title_of
 from phinmf.studio.requests import NotFound
-from phinmf.studio.take import Take, opened
+from phinmf.unmixing import listing, overview
+from phinmf.unmixing.folder import component_sounds
+from phinmf.unmixing.listing import FolderRecord
+from phinmf.unmixing.mix import Level
+from phinmf.unmixing.null_test import adds_up
+from phinmf.unmixing.similarity import suggestions
+
+FRAME = 8192  #: samples in which the strongest frequency of a component is looked for
+AUDIBLE = 20.0  #: Hz; lower frequencies are not named
+
+
+@dataclass(eq=False)
+class Version:
+    """A folder of components, with what was computed from it when it was opened."""
+
+    id: str
+    folder: Path
+    record: FolderRecord  #: another one as soon as groups or levels are saved
+    original: Excerpt | None  #: the recording, if its file is here and the same as then
+    hertz: list[float | None]  #: where each component is strongest
+    suggestions: list[list[int]]
+    overview: NDArray[np.uint8]  #: (K + 1, stretches): peaks of the recording and the components
+    sample_rate: int
+    channels: int
+
+    @property
+    def kind(self) -> str:
+        """Which part of the recording it is made from."""
+        source = self.record.source
+        if self.folder.name == PREVIEW:
+            return PREVIEW
+        whole = source is None or (self.record.start, self.record.length) == (0, source.length)
+        return WHOLE if whole else "part"
+
+    def mix_state(self) -> dict[str, object]:
+        """Return the groups and levels that are saved, and how often they were."""
+        mix = self.record.mix
+        return {
+            "revision": mix.revision,
+            "groups": [asdict(group) for group in mix.coloured()],
+            "levels": [asdict(level) for level in mix.levels or [Level()] * len(self.hertz)],
+        }
+
+    def state(self) -> dict[str, object]:
+        """Return what the page shows of it; times are in seconds, lengths in samples."""
+        record, rate, options = self.record, self.sample_rate, self.record.options or {}
+        return self.mix_state() | {
+            "id": self.id,
+            "name": title_of(self.folder.absolute().name),
+            "kind": self.kind,
+            "n_components": options.get("n_components", len(record.components)),
+            "window": str(options.get("window", record.window)),
+            "seed": options.get("seed"),
+            "start": record.start / rate,
+            "seconds": record.length / rate,
+            "length": record.length,
+            "sample_rate": rate,
+            "channels": self.channels,
+            "first_sample": record.start,
+            "adds_up": adds_up(record),
+            "folder": str(self.folder),
+            "components": [
+                {"number": k + 1, "share": component.share, "hertz": self.hertz[k]}
+                for k, component in enumerate(record.components)
+            ],
+            "suggestions": self.suggestions,
+        }
+
+
+def opened(id: str, folder: Path, recording: Excerpt | None) -> Version:
+    """Open a folder of components; raise in one sentence if it is damaged."""
+    record = listing.read(folder)
+    sounds = component_sounds(folder, record)
+    if sounds[0].length < record.length or listing.OVERVIEW not in record.files:
+        raise listing.damaged(folder)
+    original = None
+    if recording is not None and record.source and recording.sound.is_like(record.source):
+        original = replace(recording, first=record.start, length=record.length)
+    peaks = overview.load(folder, len(sounds), record.length)
+    return Version(
+        id, folder, record, original,
+        hertz=[strongest(sound, row) for sound, row in zip(sounds, peaks[1:], strict=True)],
+        suggestions=suggestions(np.array(record.similarity)),
+        overview=peaks,
+        sample_rate=sounds[0].sample_rate,
+        channels=sounds[0].channels,
+    )  # fmt: skip
+
+
+def strongest(sound: Sound, peaks: NDArray[np.uint8]) -> float | None:
+    """Return the frequency of most power where a component is loudest; None for silence."""
+    loudest = int(peaks.argmax()) * overview.step_of(sound.length)
+    y = files.read(sound, max(0, min(loudest, sound.length - FRAME)), FRAME).mean(axis=1)
+    power = np.square(np.abs(np.fft.rfft(y * np.hanning(len(y)), FRAME)))
+    power[: 1 + int(AUDIBLE * FRAME / sound.sample_rate)] = 0.0
+    return round(float(power.argmax()) * sound.sample_rate / FRAME, 1) if power.any() else None
 
 
 @dataclass(eq=False)
 class Recording:
-    """A recording, its takes and its jobs."""
+    """A recording and its versions."""
 
     id: str
     name: str
-    file: Excerpt | None  #: None: only its takes are here
-    folder: Path | None  #: of its new takes; None: none was written yet
-    takes: dict[str, Take] = field(default_factory=dict)  #: by id, in the order they were made
-    jobs: list[Job] = field(default_factory=list)
+    file: Excerpt | None  #: None: only its versions are here
+    folder: Path | None  #: of its new versions; None: none was written yet
+    versions: dict[str, Version] = field(default_factory=dict)  #: by id, oldest first
 
     def state(self) -> dict[str, object]:
         """Return what the page shows of it."""
-        takes = list(self.takes.values())
-        sound = self.file.sound if self.file is not None else None
-        if sound is None and takes:
-            sound = takes[0].record.source
+        sources = [version.record.source for version in self.versions.values()]
+        sound = self.file.sound if self.file is not None else next(iter(sources), None)
         return {
             "id": self.id,
             "name": self.name,
             "title": (sound.tags.get("title") if sound else None) or Path(self.name).stem,
             "about": str(sound or "a recording that was in memory"),
             "again": self.file is not None,
-            "takes": [take.state() for take in takes],
-            "jobs": [job.state() for job in self.jobs],
+            "versions": [version.state() for version in self.versions.values()],
         }
 
 
@@ -53,7 +148,7 @@ class Library:
         self.revision = 0
         self.recordings: dict[str, Recording] = {}  #: by id, in the order they came
         self.lock = threading.RLock()
-        self._recording_numbers, self._take_numbers = count(1), count(1)
+        self._recording_numbers, self._version_numbers = count(1), count(1)
 
     def changed(self) -> None:
         """Tell everybody who looks at `revision` that something is new."""
@@ -61,7 +156,7 @@ class Library:
             self.revision += 1
 
     def add(self, name: str, file: Path | None, folder: Path | None) -> Recording:
-        """Open a recording, whose new takes will be in `folder`."""
+        """Open a recording, whose new versions will be in `folder`."""
         excerpt = None if file is None else files.excerpt(file)
         with self.lock:
             recording = Recording(f"r{next(self._recording_numbers)}", name, excerpt, folder)
@@ -77,13 +172,13 @@ class Library:
                 return recording
         return None
 
-    def add_take(self, recording: Recording, folder: Path) -> None:
-        """Open a take of a recording, unless it is open."""
-        if any(same(take.folder, folder) for take in recording.takes.values()):
+    def add_version(self, recording: Recording, folder: Path) -> None:
+        """Open a version of a recording, unless it is open."""
+        if any(same(version.folder, folder) for version in recording.versions.values()):
             return
-        take = opened(f"t{next(self._take_numbers)}", folder, recording.file)
+        version = opened(f"v{next(self._version_numbers)}", folder, recording.file)
         with self.lock:
-            recording.takes[take.id] = take
+            recording.versions[version.id] = version
             self.changed()
 
     def recording(self, id: str) -> Recording:
@@ -94,34 +189,23 @@ class Library:
             return self.recordings[id]
 
     def recording_of(self, id: str) -> Recording:
-        """Return the recording of a take."""
+        """Return the recording of a version."""
         with self.lock:
             for recording in self.recordings.values():
-                if id in recording.takes:
+                if id in recording.versions:
                     return recording
-        raise NotFound("there is no such take")
+        raise NotFound("there is no such version")
 
-    def take(self, id: str) -> Take:
-        """Return a take."""
+    def version(self, id: str) -> Version:
+        """Return a version."""
         with self.lock:
-            return self.recording_of(id).takes[id]
+            return self.recording_of(id).versions[id]
 
-    def replace_take(self, take: Take, by: Take | None) -> None:
-        """Show what a take has become, or that it is gone."""
+    def remove(self, version: Version) -> None:
+        """Show that a version is gone."""
         with self.lock:
-            takes = self.recording_of(take.id).takes
-            if by is None:
-                del takes[take.id]
-            else:
-                takes[take.id] = by
+            del self.recording_of(version.id).versions[version.id]
             self.changed()
-
-    def state(self) -> list[dict[str, object]]:
-        """Return what the page shows."""
-        with self.lock:
-            for recording in self.recordings.values():
-                recording.jobs = [job for job in recording.jobs if job.status != "done"]
-            return [recording.state() for recording in self.recordings.values()]
 
 
 def same(path: Path | None, other: Path | None) -> bool:

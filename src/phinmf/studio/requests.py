@@ -6,13 +6,14 @@ import json
 from dataclasses import dataclass
 from typing import TypeVar
 
+from phinmf.errors import InvalidValue
 from phinmf.unmixing import typed_json
-from phinmf.unmixing.mix import Group, Level, Mix
+from phinmf.unmixing.mix import Group, Level
 
 T = TypeVar("T")
 
 
-class Refusal(ValueError):
+class Refusal(InvalidValue):
     """A request that is not carried out: a sentence for the listener, and a status of HTTP."""
 
     def __init__(self, message: str, status: int = 400) -> None:
@@ -35,13 +36,9 @@ class MixRequest:
     groups: list[Group]
     levels: list[Level]
 
-    def mix(self) -> Mix:
-        """Return them as they are stored."""
-        return Mix(self.groups, self.levels, self.revision)
-
 
 @dataclass(frozen=True)
-class TakeRequest:
+class VersionRequest:
     """How to unmix a recording again."""
 
     n_components: int | str
@@ -62,5 +59,5 @@ def parsed(kind: type[T], body: bytes) -> T:
     """Read JSON as a dataclass; anything else is refused."""
     try:
         return typed_json.parse(kind, json.loads(body))
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+    except (ValueError, RecursionError):
         raise Refusal("the page asked for something that the studio does not know") from None

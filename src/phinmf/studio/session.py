@@ -6,30 +6,34 @@ import os
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from phinmf.audio.files import Excerpt
-from phinmf.errors import sentence
-from phinmf.fit.automatic import AUTO
+from phinmf.errors import UserError, sentence
 from phinmf.report.folder import refresh_report
 from phinmf.studio.discovery import Discovery, in_home
-from phinmf.studio.exports import Export, Exports
-from phinmf.studio.home import PREVIEW, WHOLE, Home, Note, next_take, write_note
-from phinmf.studio.jobs import Job, Queue, warm_up
-from phinmf.studio.library import Library, Recording
+from phinmf.studio.home import (
+    PREVIEW,
+    WHOLE,
+    Home,
+    Note,
+    next_version,
+    remove_abandoned,
+    rename_new,
+    title_of,
+    write_note,
+)
+from phinmf.studio.jobs import FINISHES, Job, Queue
+from phinmf.studio.library import Library, Recording, Version
 from phinmf.studio.listening import Listening
 from phinmf.studio.requests import NotFound, Refusal
-from phinmf.studio.scratch import rename_new
-from phinmf.studio.take import Take
-from phinmf.unmixing import ownership
-from phinmf.unmixing.carry import carried
-from phinmf.unmixing.export import Kind
-from phinmf.unmixing.learn import check_size, most_components
+from phinmf.studio.transfers import Export, Exports
+from phinmf.unmix_file import Request, unmix_file
+from phinmf.unmixing import listing, placing
+from phinmf.unmixing.groups import MixChanged, carried, save_mix
+from phinmf.unmixing.learn import fitting
 from phinmf.unmixing.mix import Level, Mix
-from phinmf.unmixing.options import UnmixOptions
-from phinmf.unmixing.saved_mix import MixChanged, save_mix, stored
+from phinmf.unmixing.options import Output, UnmixOptions
 
 LONG = 40.0  #: seconds; a longer recording begins with a preview
 MANY = 800_000  #: samples of all channels at 44.1 kHz; so does one that is more work
@@ -48,35 +52,41 @@ class Session:
         self.listening = Listening()
         self.exports = Exports(self.home)
         self.queue = Queue(self.home.temporary, self.library.changed)
-        self._writing = threading.Lock()  #: one change of the takes on the disk at a time
+        self._writing = threading.Lock()  #: one change of the versions on the disk at a time
         self._stale_pages: set[Path] = set()  #: folders whose page does not show their groups yet
-
-    def start(self) -> None:
-        """Begin to work in the background."""
-        self.queue.start(warm_up)
 
     def state(self) -> dict[str, object]:
         """Return everything that the page shows."""
-        return {"home": str(self.home.path), "recordings": self.library.state()}
+
+        def described(recording: Recording) -> dict[str, object]:
+            jobs = self.queue.of(recording)
+            works = [job.state() | {"name": title_of(job.folder)} for job in jobs]
+            return recording.state() | {"jobs": works}
+
+        with self.library.lock:
+            recordings = [described(recording) for recording in self.library.recordings.values()]
+        return {"home": str(self.home.path), "recordings": recordings}
 
     def open_home(self) -> list[str]:
         """Show what earlier studios have written here; return what is damaged, in sentences."""
-        self.home.clean()
-        return self.open(in_home(self.home.path) if self.home.path.is_dir() else [])
+        if not self.home.path.is_dir():
+            return []
+        remove_abandoned(self.home.path)
+        return self.open(in_home(self.home.path))
 
     def open(self, discoveries: Iterable[Discovery]) -> list[str]:
-        """Show recordings and takes, and begin with recordings that have no take yet."""
+        """Show recordings and versions, and begin with recordings that have no version yet."""
         problems: list[str] = []
         for discovery in discoveries:
             recording = self.library.opened(discovery) or self._add(discovery, problems)
             if recording is None:
                 continue
-            for folder in discovery.takes:
+            for folder in discovery.versions:
                 try:
-                    self.library.add_take(recording, folder)
-                except (OSError, ValueError) as error:
+                    self.library.add_version(recording, folder)
+                except (OSError, UserError) as error:
                     problems.append(sentence(error))
-            if not recording.takes and not recording.jobs:
+            if not recording.versions and not self.queue.of(recording):
                 self._begin(recording)
         return problems
 
@@ -92,14 +102,14 @@ class Session:
         """Unmix the whole of a recording in another way; return the id of the job."""
         recording = self.library.recording(id)
         if recording.file is None:
-            raise Refusal(f"only takes of {recording.name} are here: drop the file itself", 409)
+            raise Refusal(f"only versions of {recording.name} are here: drop the file itself", 409)
         recording.file.check_unchanged()
-        if options.n_components != AUTO and options.n_components > MOST_COMPONENTS:
+        if isinstance(options.n_components, int) and options.n_components > MOST_COMPONENTS:
             raise Refusal(f"at most {MOST_COMPONENTS} components can be listened to")
-        check_size(options, recording.file.length, recording.file.sample_rate)
+        fitting(options, recording.file.length, recording.file.sample_rate)
         if carry_from is not None and self.library.recording_of(carry_from) is not recording:
-            raise Refusal("groups are only carried over between takes of the same recording")
-        return self._add_job(recording, recording.file, options, "take", carry_from)
+            raise Refusal("groups are only carried over between versions of the same recording")
+        return self._add_job(recording, recording.file, options, "version", carry_from)
 
     def cancel(self, id: str) -> None:
         """Cancel a job, or dismiss one that failed."""
@@ -109,34 +119,36 @@ class Session:
     def save(self, id: str, mix: Mix) -> int:
         """Store groups and levels on the disk; return their revision."""
         with self._writing:
-            take = self.library.take(id)
-            workplace = self.home.prepare() if self.home.owns(take.folder) else None
+            version = self.library.version(id)
+            workplace = self.home.prepare() if self.home.owns(version.folder) else None
             try:
-                record = save_mix(take.folder, mix, workplace)
+                record = save_mix(version.folder, mix, workplace)
             except MixChanged:  # perhaps by another program
-                self.library.replace_take(take, take.saved(ownership.read(take.folder)))
+                version.record = listing.read(version.folder)
                 raise
-            self.library.replace_take(take, take.saved(record))
-            self._stale_pages.add(take.folder)
-        return stored(record).revision
+            finally:
+                self.library.changed()
+            version.record = record
+            self._stale_pages.add(version.folder)
+        return record.mix.revision
 
-    def remove_take(self, id: str) -> None:
-        """Remove a take that the studio wrote; only files that are as they were written."""
+    def remove_version(self, id: str) -> None:
+        """Remove a version that the studio wrote; only files that are as they were written."""
         with self._writing:
-            take = self.library.take(id)
-            if not self.home.owns(take.folder):
+            version = self.library.version(id)
+            if not self.home.owns(version.folder):
                 raise Refusal(
-                    f"{take.folder} was not written by this studio, and is not removed", 409
+                    f"{version.folder} was not written by this studio, and is not removed", 409
                 )
-            ownership.check_replaceable(take.folder)
-            self.library.replace_take(take, None)
-            self.listening.forget(take)
-            ownership.remove(take.folder)
+            placing.check_replaceable(version.folder)
+            self.library.remove(version)
+            with self.listening.closed():
+                placing.remove(version.folder)
 
-    def export(self, id: str, kind: Kind, levels: list[Level] | None) -> Export:
+    def export(self, id: str, kind: str, levels: list[Level] | None) -> Export:
         """Write files to be taken away."""
-        take, recording = self.library.take(id), self.library.recording_of(id)
-        return self.exports.make(take, recording.name, kind, levels)
+        version, recording = self.library.version(id), self.library.recording_of(id)
+        return self.exports.make(version, recording.name, kind, levels)
 
     def close(self) -> None:
         """Cancel what is in progress, remove what is not finished, and draw groups on pages."""
@@ -145,20 +157,19 @@ class Session:
         for folder in self._stale_pages:
             with suppress(OSError, ValueError):  # it was removed or changed by somebody else
                 refresh_report(folder)
-        self.exports.close()
-        self.listening.close()
-        self.home.close()
+        with self.listening.closed():
+            self.home.close()
 
     def _add(self, discovery: Discovery, problems: list[str]) -> Recording | None:
-        """Open a recording; one whose file cannot be read is shown for its takes only."""
+        """Open a recording; one whose file cannot be read is shown for its versions only."""
         name, folder = discovery.name, discovery.folder
         if folder is not None and not self.home.holds(folder):
             folder = None
         try:
             return self.library.add(name, discovery.file, folder)
-        except (OSError, ValueError) as error:
+        except (OSError, UserError) as error:
             problems.append(sentence(error))
-        return self.library.add(name, None, folder) if discovery.takes else None
+        return self.library.add(name, None, folder) if discovery.versions else None
 
     def _begin(self, recording: Recording) -> None:
         """Unmix a new recording: first its middle in haste, if all of it takes long; then all."""
@@ -171,9 +182,8 @@ class Session:
             first = max(0.0, (file.sound.seconds - PREVIEW_SECONDS) / 2)
             hasty = UnmixOptions(seed=0, max_time=PREVIEW_LEARNING)
             stretch = file.stretch(first, PREVIEW_SECONDS)
-            self._add_job(recording, stretch, fitting(hasty, stretch), PREVIEW, urgent=True)
-        thorough = fitting(UnmixOptions(seed=0), file)
-        self._add_job(recording, file, thorough, WHOLE, urgent=not long)
+            self._add_job(recording, stretch, hasty, PREVIEW, urgent=True)
+        self._add_job(recording, file, UnmixOptions(seed=0), WHOLE, urgent=not long)
 
     def _add_job(
         self,
@@ -185,46 +195,44 @@ class Session:
         urgent: bool = False,
     ) -> str:
         """Let an unmixing wait for its turn."""
+
+        def work(job: Job, workplace: Path) -> None:
+            job.check()
+            finished = workplace / job.folder
+            unmix_file(Request(stretch, Output(finished), options, page=False), progress=job.show)
+            job.show(FINISHES, 0.0)
+            self._carry(self._grouped(recording, job.folder, carry_from), finished)
+            job.check()
+            self._place(recording, finished)
+
         with self.library.lock:
             names = [] if recording.folder is None else os.listdir(recording.folder)
-            folder = next_take([*names, *(job.folder for job in recording.jobs)], kind)
-            job = Job(
-                self.queue.next_id(), stretch, options, partial(self._place, recording),
-                folder=folder, carry_from=carry_from, urgent=urgent,
-            )  # fmt: skip
-            recording.jobs.append(job)
-        self.queue.add(job)
-        return job.id
+            waiting = [job.folder for job in self.queue.of(recording)]
+            job = Job(recording, next_version([*names, *waiting], kind), work, urgent)
+            return self.queue.add(job)
 
-    def _place(self, recording: Recording, job: Job, finished: Path) -> None:
-        """Put a finished take where it belongs, with the groups of another one."""
-        before = self._grouped(recording, job)
-        with suppress(OSError, ValueError):  # it was removed or damaged; the new take is not
+    def _carry(self, before: Version | None, finished: Path) -> None:
+        """Give a finished version the groups of another one."""
+        with suppress(OSError, ValueError):  # that was removed or damaged; the new one is not
             if before is not None and (groups := carried(before.folder, finished)):
                 save_mix(finished, Mix(groups))
-        job.check()
+
+    def _place(self, recording: Recording, finished: Path) -> None:
+        """Put a finished version where it belongs, and show it."""
         with self._writing:
-            if recording.folder is None:
+            if recording.folder is None and recording.file is not None:
                 new = finished.parent / "recording"
                 new.mkdir()
-                path = job.recording.sound.path.absolute()
+                path = recording.file.sound.path.absolute()
                 write_note(new, Note(recording.name, str(path)))
                 recording.folder = self.home.adopt(new, recording.name)
-            rename_new(finished, recording.folder / job.folder)
-            self.library.add_take(recording, recording.folder / job.folder)
+            if recording.folder is not None:
+                rename_new(finished, recording.folder / finished.name)
+                self.library.add_version(recording, recording.folder / finished.name)
 
-    def _grouped(self, recording: Recording, job: Job) -> Take | None:
-        """Return the take whose groups are carried over: the one asked for, or the preview."""
-        if job.carry_from is not None:
-            try:
-                return self.library.take(job.carry_from)
-            except NotFound:  # it was removed meanwhile
-                return None
-        previews = (take for take in recording.takes.values() if take.folder.name == PREVIEW)
-        return next(previews, None) if job.folder == WHOLE else None
-
-
-def fitting(options: UnmixOptions, recording: Excerpt) -> UnmixOptions:
-    """Return options with fewer components if the recording is too short for as many."""
-    most = most_components(options, recording.length, recording.sample_rate)
-    return replace(options, n_components=max(1, min(options.likely_components, most)))
+    def _grouped(self, recording: Recording, folder: str, carry_from: str | None) -> Version | None:
+        """Return the version whose groups are carried over: the one asked for, or the preview."""
+        if carry_from is not None:
+            return recording.versions.get(carry_from)  # it may be removed meanwhile
+        versions = recording.versions.values() if folder == WHOLE else ()
+        return next((version for version in versions if version.folder.name == PREVIEW), None)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from phinmf.audio.sample_format import SampleFormat
-from phinmf.unmixing import ownership
-from phinmf.unmixing.groups import with_rest
-from phinmf.unmixing.mix import Group, Level, Mix, check_groups
+import numpy as np
+
+from phinmf._types import Array
+from phinmf.audio import FLOATS, SampleFormat
+from phinmf.audio.files import Sound
+from phinmf.errors import InvalidValue
+from phinmf.unmixing import listing
+from phinmf.unmixing.folder import component_sounds, derived_format
+from phinmf.unmixing.groups import membership, mixed, side_by_side, with_rest, write_sums
+from phinmf.unmixing.listing import FolderRecord, NullTest
+from phinmf.unmixing.mix import Group, Level, Mix, check_groups, factors
 from phinmf.unmixing.null_test import adds_up, sentence
 from phinmf.unmixing.placing import new_folder
-from phinmf.unmixing.record import FolderRecord, NullTest
-from phinmf.unmixing.saved_mix import stored
-from phinmf.unmixing.sums import component_sounds, format_of, write_mix, write_sums
 
 Kind = Literal["groups", "components", "mix"]
 
@@ -35,51 +40,52 @@ def export(
     kind: Kind = "groups",
     *,
     mix: Mix | None = None,
-    progress: Callable[[float], object] = lambda share: None,
+    check: Callable[[], object] = lambda: None,
 ) -> Exported:
     """Write groups, components or a mix of an unmixed folder into a new one, or nothing.
 
     Groups: a file for each, and one for the rest. Mix: one file with everything at its level.
     Files are numbered, equally long and in the format of the components; groups and components add
     up to them bit for bit. Groups and levels are those that are saved in the folder, unless `mix`
-    says others. What `progress` raises ends the export; it is called with the share that is done.
+    says others. `check` is called before each block of samples; what it raises ends the export.
     """
     if os.path.lexists(target):
         raise FileExistsError(f"{target} exists already: choose another folder")
-    record = ownership.read(folder)
-    chosen = stored(record) if mix is None else mix
+    record = listing.read(folder)
+    chosen = record.mix if mix is None else mix
     sounds = component_sounds(folder, record)
-    sample_format = format_of(record, sounds[0])
+    sample_format = derived_format(record, sounds[0])
+    K, channels, ending = len(sounds), sounds[0].channels, sample_format.suffix
     with new_folder(target) as new:
         if kind == "mix":
-            levels = chosen.levels or [Level()] * len(sounds)
-            names = [f"mix{sample_format.suffix}"]
-            message = write_mix(sounds, levels, new / names[0], sample_format, progress)
+            gains = factors(chosen.levels or [Level()] * K, channels)[None]
+            turned = turned_down(sounds, gains[0], sample_format, check)
+            names, gains = [f"mix{ending}"], turned * gains
         else:
-            parts = parts_of(record, chosen.groups, kind)
-            names = numbered([part.name for part in parts], sample_format)
-            members = [part.components for part in parts]
-            paths = [new / name for name in names]
-            measured = write_sums(sounds, members, paths, sample_format, target, progress)
-            message = summary(record, measured.null_test, sample_format, len(names))
+            parts = parts_of(K, chosen, kind)
+            digits = max(2, len(str(len(parts))))  # so that a folder shows them in this order
+            names = [f"{i:0{digits}d} {part.name}{ending}" for i, part in enumerate(parts, 1)]
+            gains = membership(parts, K, channels)
+        paths = [new / name for name in names]
+        test = write_sums(sounds, gains, paths, sample_format, target, check)
+    if kind != "mix":
+        message = summary(record, test, sample_format, len(names))
+    elif turned == 1:
+        message = "1 file with every component at its level"
+    else:
+        by = f"{-20 * math.log10(turned):.1f} dB"
+        message = f"1 file, turned down by {by} as a whole so as not to clip"
     return Exported([target / name for name in names], message)
 
 
-def parts_of(record: FolderRecord, groups: Sequence[Group], kind: Kind) -> list[Group]:
+def parts_of(K: int, mix: Mix, kind: Kind) -> list[Group]:
     """Return what each file holds: a group, or what is in none, or one component."""
-    K = len(record.components)
     if kind == "components":
         return [Group("component", [k]) for k in range(1, K + 1)]
-    check_groups(list(groups), K)
-    if not any(group.components for group in groups):
-        raise ValueError("there are no groups yet: put components together first")
-    return with_rest(list(groups), K)
-
-
-def numbered(names: list[str], sample_format: SampleFormat) -> list[str]:
-    """Return names of files that a folder shows in this order."""
-    digits = max(2, len(str(len(names))))
-    return [f"{i:0{digits}d} {name}{sample_format.suffix}" for i, name in enumerate(names, 1)]
+    check_groups(mix.groups, K)
+    if not mix.has_groups:
+        raise InvalidValue("there are no groups yet: put components together first")
+    return with_rest(mix.groups, K)
 
 
 def summary(record: FolderRecord, test: NullTest, sample_format: SampleFormat, n: int) -> str:
@@ -90,3 +96,14 @@ def summary(record: FolderRecord, test: NullTest, sample_format: SampleFormat, n
     count = "1 file" if n == 1 else f"{n} files"
     parts = sentence(test, sample_format, "files", "the components")
     return f"{count}; {parts}, and {adds_up(record)}"
+
+
+def turned_down(
+    sounds: list[Sound], gains: Array, sample_format: SampleFormat, check: Callable[[], object]
+) -> float:
+    """Return the factor at which a mix fits its file; floating-point files hold any sample."""
+    if sample_format.subtype in FLOATS:
+        return 1.0
+    peak = max(float(np.abs(mixed(blocks, gains)).max()) for blocks in side_by_side(sounds, check))
+    most = 1.0 - 2.0 ** (1 - sample_format.bits) if sample_format.bits else 1.0
+    return 1.0 if peak <= 1.0 else most / peak

@@ -13,43 +13,23 @@ import numpy as np
 import soundfile
 
 import phinmf
-from phinmf._types import Array, Indices
-from phinmf.audio import files
-from phinmf.audio.files import Sound
-from phinmf.audio.sample_format import SampleFormat, check_holds, sample_format_for
-from phinmf.audio.sources import Source
-from phinmf.audio.writing import Stems
-from phinmf.unmixing import ownership
+from phinmf._types import Indices
+from phinmf.audio import SampleFormat, Source, files
+from phinmf.audio.files import Excerpt, Sound
+from phinmf.audio.writing import Stems, check_holds, sample_format_for
+from phinmf.errors import InvalidValue
+from phinmf.unmixing import listing
+from phinmf.unmixing.listing import ComponentRecord, FolderRecord
 from phinmf.unmixing.mix import folded
 from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.null_test import Measured, measure
 from phinmf.unmixing.options import Output, Plain
-from phinmf.unmixing.overview import Overview
-from phinmf.unmixing.preview import Preview, preview_of
-from phinmf.unmixing.progress import CHECKING, Progress, no_progress
-from phinmf.unmixing.record import ComponentRecord, FolderRecord
+from phinmf.unmixing.overview import Overview, Preview, preview_of
+from phinmf.unmixing.progress import CHECKING, Progress, no_progress, watched
 from phinmf.unmixing.separate import separate
 from phinmf.unmixing.similarity import similarity, spectra_of
-from phinmf.unmixing.sums import component_sounds
 
-LONGEST_NAME = 240  #: bytes of a file name
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a recording and its model come from; the default is memory."""
-
-    sample_format: SampleFormat  #: of the recording
-    sound: Sound | None = None
-    start: int = 0  #: first sample that is unmixed
-    options: dict[str, Plain] | None = None
-    model: str | None = None  #: name of the file of a model that was used
-    learning: float | None = None  #: seconds
-
-    @property
-    def lossless(self) -> bool:
-        """Whether its samples are those of a file or an array, and not decoded."""
-        return self.sound is None or self.sample_format.lossless
+IN_MEMORY = SampleFormat("WAV", "FLOAT")  #: of the components of an array
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,56 +47,62 @@ def write_folder(
     source: Source,
     model: UnmixModel,
     output: Output,
-    origin: Origin,
     *,
+    options: dict[str, Plain] | None = None,
+    model_file: str | None = None,
+    learning: float | None = None,
     n_threads: int | None = None,
     progress: Progress = no_progress,
 ) -> FolderRecord:
-    """Separate a recording into an empty folder.
+    """Separate a recording into an empty folder, which will be called `output.folder`.
 
-    The recording is read twice: to separate it, and to compare it with what was written. `folder`
-    will be called `output.folder`; the record that is returned names the strongest component first.
+    The recording is read twice: to separate it, and to compare it with what was written. The
+    options, the name of the file of a model that was used, and the seconds of learning are
+    recorded. The record that is returned names the strongest component first.
     """
     start = time.perf_counter()
-    sample_format = format_of(output, source, origin.sample_format)
-    names = component_files(output, model.K, sample_format)
+    sound = source.sound if isinstance(source, Excerpt) else None  # None: an array
+    sample_format = format_of(output, source)
     unsorted = [folder / f".{k}{sample_format.suffix}" for k in range(model.K)]
-    stems, H = write_components(
-        unsorted, sample_format, source, model, output, origin, n_threads, progress
-    )
+    stems = Stems(
+        unsorted, sample_format, source.sample_rate, source.channels,
+        tags={} if sound is None else sound.tags,
+        gain=10 ** (output.gain / 20), where=output.folder,
+    )  # fmt: skip
+    fine = sample_format.subtype in ("DOUBLE", "PCM_32")  # others hold at most 24 bits
+    dtype = np.float64 if fine else np.float32
+    with stems:
+        H = separate(source, model, stems, n_threads=n_threads, dtype=dtype, progress=progress)
     written = time.perf_counter()
     overview = Overview(model.K, source.length)
-    measured = measure(
-        stems, source.blocks(), lambda share: progress(CHECKING, share), n_threads, overview
-    )
+    recording = watched(source.blocks(), source.length, CHECKING, progress)
+    measured = measure(stems, recording, n_threads, overview)
     source.check_unchanged()
     order = np.argsort(-measured.energies, kind="stable")
+    names = component_files(model.K, sample_format)
     for name, k in zip(names, order, strict=True):
         os.rename(unsorted[k], folder / name)
-    model = model.in_order(order)
-    model.save(folder / ownership.MODEL)
-    overview.in_order(order).save(folder / ownership.OVERVIEW)
-    seconds = {"streaming": written - start, "checking": time.perf_counter() - written}
-    if origin.learning is not None:
-        seconds = {"learning": origin.learning, **seconds}
+    model = replace(model, W=model.W[:, order])
+    model.save(folder / listing.MODEL)
+    overview.save(folder / listing.OVERVIEW, order)
+    seconds = {} if learning is None else {"learning": learning}
+    seconds |= {"streaming": written - start, "checking": time.perf_counter() - written}
+    lossless = sound is None or sound.sample_format.lossless
+    alike = similarity(H[order], spectra_of(model), measured.channels[order], source.sample_rate)
     record = FolderRecord(
         track=folder.name,
-        source=origin.sound and replace(origin.sound, path=Path(origin.sound.path.name)),
-        start=origin.start,
+        source=sound and replace(sound, path=Path(sound.path.name)),
+        start=source.first if isinstance(source, Excerpt) else 0,
         length=source.length,
-        options=origin.options,
-        model=origin.model,
+        options=options,
+        model=model_file,
         components=component_records(names, measured, order),
         format=sample_format.format,
         subtype=sample_format.subtype,
         gain_db=output.gain,
-        exact=measured.exact and not output.gain and origin.lossless,
+        exact=measured.exact and not output.gain and lossless,
         null_test=measured.null_test,
-        similarity=similarity(
-            H[order], spectra_of(model), measured.channels[order], source.sample_rate
-        )
-        .round(4)
-        .tolist(),
+        similarity=alike.round(4).tolist(),
         window=model.M,
         objective=model.history[-1].target_objective if len(model.history) else None,
         n_iter=len(model.history),
@@ -125,48 +111,22 @@ def write_folder(
         energy=model.energy,
         clipped=clipped(stems, measured),
         seconds=seconds,
-        versions=versions(),
+        versions={p.__name__: p.__version__ for p in (phinmf, np, soundfile)}
+        | {"python": platform.python_version()},
     )
-    return ownership.write(folder, record, add=[*names, ownership.MODEL, ownership.OVERVIEW])
-
-
-def write_components(
-    paths: list[Path],
-    sample_format: SampleFormat,
-    source: Source,
-    model: UnmixModel,
-    output: Output,
-    origin: Origin,
-    n_threads: int | None,
-    progress: Progress,
-) -> tuple[Stems, Array]:
-    """Write the components in the order of the model; return the files, and the activations."""
-    fine = sample_format.subtype in ("DOUBLE", "PCM_32")
-    stems = Stems(
-        paths, sample_format, source.sample_rate, source.channels,
-        tags={} if origin.sound is None else origin.sound.tags,
-        gain=10 ** (output.gain / 20), where=output.folder,
-    )  # fmt: skip
-    with stems:
-        H = separate(
-            source, model, stems, n_threads=n_threads,
-            dtype=np.float64 if fine else np.float32,  # whose 24 bits are all that is written
-            progress=progress,
-        )  # fmt: skip
-    return stems, H
+    return listing.write(folder, record, add=[*names, listing.MODEL, listing.OVERVIEW])
 
 
 def component_records(
     names: list[str], measured: Measured, order: Indices
 ) -> list[ComponentRecord]:
     """Return what result.json says about the components, the strongest first."""
-    energies = [float(measured.energies[k]) for k in order]
-    peaks = [float(measured.peaks[k]) for k in order]
-    total = float(measured.energies.sum())
+    total = float(measured.energies.sum()) or 1.0
+    energies, peaks = measured.energies[order].tolist(), measured.peaks[order].tolist()
     return [
         ComponentRecord(
             file=name,
-            share=energy / total if total else 0.0,
+            share=energy / total,
             rms_db=decibels(energy / max(measured.samples, 1), 10),
             peak_db=decibels(peak, 20),
         )
@@ -192,69 +152,65 @@ def clipped(stems: Stems, measured: Measured) -> int | None:
 def folder_for(above: Path, recording: Path) -> Path:
     """Return the folder for the components of a recording, which has its name."""
     if recording.stem.strip(". ") == "":
-        raise ValueError(
+        raise InvalidValue(
             f"{recording} has no name that a folder can have: rename it, for example to"
             f" song{recording.suffix or '.wav'}"
         )
     return above / recording.stem
 
 
-def format_of(output: Output, source: Source, own: SampleFormat) -> SampleFormat:
-    """Return the format of the files; `own` is that of the recording, which is the default."""
+def format_of(output: Output, source: Source) -> SampleFormat:
+    """Return the format of the files, by default that of the recording; check that it fits."""
+    own = source.sound.sample_format if isinstance(source, Excerpt) else IN_MEMORY
     samples = source.length * source.channels
     sample_format = sample_format_for(own, samples, output.format, output.subtype)
     check_holds(sample_format, source.channels, source.sample_rate)
     return sample_format
 
 
-def component_files(
-    output: Output, K: int, sample_format: SampleFormat, groups: Iterable[str] = ()
-) -> list[str]:
-    """Return the names of the files of K components; those of `groups` must be others."""
-    names = [output.file_name(k, K) + sample_format.suffix for k in range(1, K + 1)]
-    if len({folded(name) for name in names}) < len(names):
-        raise ValueError(
-            f"filename is {output.filename!r}, which gives several components the same name: add"
-            " {number}"
-        )
-    check_names([*names, *group_files(groups, sample_format)])
+def component_files(K: int, sample_format: SampleFormat, groups: Iterable[str] = ()) -> list[str]:
+    """Return the names of the files of K components; raise if those of groups are not others.
+
+    Some disks do not distinguish capital letters.
+    """
+    ending, digits = sample_format.suffix, max(2, len(str(K)))
+    names = [f"component_{k:0{digits}d}{ending}" for k in range(1, K + 1)]
+    own = (listing.LISTING, listing.MODEL, listing.PAGE, listing.OVERVIEW)
+    taken = {folded(name): name for name in (*own, *names)}
+    for group in groups:
+        if (other := taken.get(folded(f"{group}{ending}"))) is not None:
+            raise InvalidValue(f"a group is called {group}, as {other} is: choose another name")
     return names
-
-
-def group_files(groups: Iterable[str], sample_format: SampleFormat) -> list[str]:
-    """Return the names of the files of groups."""
-    return [f"{name}{sample_format.suffix}" for name in groups]
-
-
-def check_names(names: list[str]) -> None:
-    """Raise if two files would have the same name on some disk, or a name is too long."""
-    own = (ownership.LISTING, ownership.MODEL, ownership.PAGE, ownership.OVERVIEW)
-    taken = {folded(name): name for name in own}
-    for name in names:
-        if (other := taken.get(folded(name))) is not None:
-            raise ValueError(
-                f"two files would have the same name, {other} and {name}: choose another name for"
-                " one of them (some disks do not distinguish capital letters)"
-            )
-        if len(os.fsencode(name)) > LONGEST_NAME:
-            raise ValueError(f"the file name {name[:40]}… is too long: choose a shorter one")
-        taken[folded(name)] = name
 
 
 def read_folder(path: Path) -> UnmixedFolder:
     """Read a folder that was written before, at most the preview of each component."""
-    record = ownership.read(path)
+    record = listing.read(path)
     sounds = component_sounds(path, record)
     if record.length > min(sound.length for sound in sounds):
-        raise ownership.damaged(path)
+        raise listing.damaged(path)
     rate = sounds[0].sample_rate
     start, n = preview_of(record.length, rate)
     samples = [files.read(sound, start, n) for sound in sounds]
-    model = model_for(ownership.inside(path, ownership.MODEL), rate)
+    model = model_for(listing.inside(path, listing.MODEL), rate)
     return UnmixedFolder(path, record, model, Preview(start, samples))
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of what computed and wrote the files."""
-    packages = (phinmf, np, soundfile)
-    return {p.__name__: p.__version__ for p in packages} | {"python": platform.python_version()}
+def component_sounds(folder: Path, record: FolderRecord) -> list[Sound]:
+    """Return the files of the components; raise if they do not belong together."""
+    sounds = [
+        files.probe(listing.inside(folder, component.file)) for component in record.components
+    ]
+    first = sounds[0]
+    for sound in sounds:
+        if (sound.length, sound.channels) != (first.length, first.channels):
+            raise InvalidValue(
+                f"{sound.path} is not as long as {first.path}, or has other channels"
+            )
+    return sounds
+
+
+def derived_format(record: FolderRecord, first: Sound) -> SampleFormat:
+    """Return the format of files that are made from those of a folder: the same."""
+    samples = first.length * first.channels
+    return sample_format_for(first.sample_format, samples, record.format, record.subtype)

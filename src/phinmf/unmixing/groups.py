@@ -1,70 +1,109 @@
-"""Components joined to groups: by name, or those that are alike."""
+"""Groups of components in a finished folder: saved with their levels, added up, carried over."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.fit.automatic import AUTO
-from phinmf.unmixing import ownership
-from phinmf.unmixing.clustering import divide
-from phinmf.unmixing.folder import check_names, group_files
-from phinmf.unmixing.mix import COLOURS, REST, Group, Mix, check_groups, folded
-from phinmf.unmixing.options import UnmixOptions
+from phinmf.audio import SampleFormat, files
+from phinmf.audio.files import Sound
+from phinmf.audio.writing import Stems
+from phinmf.errors import InvalidValue
+from phinmf.unmixing import listing
+from phinmf.unmixing.folder import component_files, component_sounds, derived_format
+from phinmf.unmixing.listing import FolderRecord, GroupRecord, NullTest
+from phinmf.unmixing.mix import REST, Group, Mix, check_groups, check_mix, folded
+from phinmf.unmixing.null_test import measure
 from phinmf.unmixing.placing import exchange
-from phinmf.unmixing.record import FolderRecord, GroupRecord
-from phinmf.unmixing.sums import component_sounds, format_of, write_sums
+from phinmf.unmixing.similarity import divide, normalised
 
-Groups = dict[str, list[int]]  #: names, and numbers of components counted from 1
 AUTOMATIC = "part_{}"  #: names of groups that have none
-Grouping = list[Group] | int  #: groups by name, or how many
+SECONDS = 30.0  #: of two unmixings that are compared, from the middle of what both have
+FRAME = 0.05  #: seconds of a frame of their spectrograms, about
+Grouping = list[Group] | int  #: groups by name, or how many of components that are alike
 
 
-def clusters(S: Array, n: int, shares: Sequence[float] | None = None) -> Groups:
-    """Join components into n groups by their similarity (K, K) and shares of the energy."""
-    check_count(n, len(S))
-    labels = divide(S, n, None if shares is None else np.array(shares))
-    clustered = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
-    return {AUTOMATIC.format(i): members.tolist() for i, members in enumerate(clustered, 1)}
+class MixChanged(InvalidValue):
+    """Somebody else has saved groups or levels since they were read; `mix` is what is stored."""
+
+    def __init__(self, folder: Path, mix: Mix) -> None:
+        super().__init__(f"the groups of {folder} were changed elsewhere: look at them again")
+        self.mix = mix
 
 
-def automatic(record: FolderRecord, n: int) -> list[Group]:
-    """Join the components of a folder into n groups."""
-    shares = [component.share for component in record.components]
-    clustered = clusters(np.array(record.similarity), n, shares)
-    return [Group(name, members) for name, members in clustered.items()]
+def save_mix(folder: Path, mix: Mix, workplace: Path | None = None) -> FolderRecord:
+    """Store groups and levels in result.json, and return what that says now.
+
+    The `revision` of the mix must be the one that is stored, which is 0 if nothing was saved yet;
+    otherwise MixChanged is raised. It is stored with the next one. `workplace` is an existing
+    folder on the same disk for temporary files, by default the one above `folder`.
+    """
+    record = listing.read(folder)
+    if mix.revision != record.mix.revision:
+        raise MixChanged(folder, record.mix)
+    check_mix(mix, len(record.components))
+    changed = replace(record, mix=replace(mix, revision=mix.revision + 1))
+    try:
+        with exchange(folder, record, workplace=workplace) as new:
+            return listing.write(new, changed, add=[])
+    except FileExistsError:
+        raise MixChanged(folder, listing.read(folder).mix) from None
 
 
-def check_count(n: int, K: int) -> None:
-    """Raise if K components cannot make n groups."""
-    if not 1 <= n <= K:
-        raise ValueError(f"groups is {n}, but {K} components make 1 to {K} groups")
+def regroup(folder: Path, grouping: Grouping) -> FolderRecord:
+    """Add up the components of a finished folder into groups; nothing is learned again.
 
-
-def check_known(grouping: Grouping | None, options: UnmixOptions) -> None:
-    """Refuse to group components that are still to be counted."""
-    if grouping is not None and options.n_components == AUTO:
-        raise ValueError(
-            "n_components is 'auto', so that the components to group are not known yet: unmix"
-            " first, then group the components in the folder that is written"
+    The files of the grouping before, if they are as they were written, are replaced. The groups
+    are saved with the levels that a listener chose.
+    """
+    record = listing.read(folder)
+    K = len(record.components)
+    chosen = alike(record, grouping) if isinstance(grouping, int) else grouping
+    check_groups(chosen, K)
+    groups = with_rest(chosen, K)
+    sounds = component_sounds(folder, record)
+    sample_format = derived_format(record, sounds[0])
+    targets = [f"{group.name}{sample_format.suffix}" for group in groups]
+    component_files(K, sample_format, [group.name for group in groups])
+    before = [group.file for group in record.groups.values()]
+    with exchange(folder, record, replaced_files(folder, before, targets)) as new:
+        paths = [new / name for name in targets]
+        gains = membership(groups, K, sounds[0].channels)
+        test = write_sums(sounds, gains, paths, sample_format, folder)
+        grouped = replace(
+            record,
+            mix=replace(record.mix, groups=chosen, revision=record.mix.revision + 1),
+            groups={
+                group.name: GroupRecord(file, group.components)
+                for group, file in zip(groups, targets, strict=True)
+            },
+            groups_null_test=test,
         )
+        return listing.write(new, grouped, add=targets, drop=before)
 
 
-def names(grouping: Grouping | None, K: int) -> list[str]:
+def group_names(grouping: Grouping, K: int) -> list[str]:
     """Return the names of the groups that K components will be joined to; raise if they cannot."""
-    if grouping is None:
-        return []
     if isinstance(grouping, int):
-        check_count(grouping, K)
+        if not 1 <= grouping <= K:
+            raise InvalidValue(f"groups is {grouping}, but {K} components make 1 to {K} groups")
         return [AUTOMATIC.format(i + 1) for i in range(grouping)]
     check_groups(grouping, K)
     return [group.name for group in with_rest(grouping, K)]
+
+
+def alike(record: FolderRecord, n: int) -> list[Group]:
+    """Join the components of a folder into n groups of those that are alike."""
+    titles = group_names(n, len(record.components))
+    shares = [component.share for component in record.components]
+    labels = divide(np.array(record.similarity), n, np.array(shares))
+    members = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
+    return [Group(title, k.tolist()) for title, k in zip(titles, members, strict=True)]
 
 
 def with_rest(groups: list[Group], K: int) -> list[Group]:
@@ -74,67 +113,113 @@ def with_rest(groups: list[Group], K: int) -> list[Group]:
     return [group for group in groups if group.components] + [Group(REST, rest)] * bool(rest)
 
 
-def regroup(folder: Path, grouping: Grouping) -> FolderRecord:
-    """Add up the components of a finished folder into groups; nothing is learned again.
-
-    The files of the grouping before, if they are as they were written, are replaced. The groups
-    are saved with the levels that a listener chose.
-    """
-    record = ownership.read(folder)
-    components = [component.file for component in record.components]
-    chosen = automatic(record, grouping) if isinstance(grouping, int) else grouping
-    check_groups(chosen, len(components))
-    groups = with_rest(chosen, len(components))
-    sounds = component_sounds(folder, record)
-    sample_format = format_of(record, sounds[0])
-    targets = group_files([group.name for group in groups], sample_format)
-    check_names([*components, *targets])
-    before = [group.file for group in (record.groups or {}).values()]
-    out = replaced_files(folder, before, targets)
-    with exchange(folder, record, out) as new:
-        paths, members = [new / name for name in targets], [group.components for group in groups]
-        measured = write_sums(sounds, members, paths, sample_format, folder)
-        mix = record.mix or Mix()
-        grouped = replace(
-            record,
-            mix=replace(mix, groups=coloured(chosen, mix.groups), revision=mix.revision + 1),
-            groups={
-                group.name: GroupRecord(file, group.components)
-                for group, file in zip(groups, targets, strict=True)
-            },
-            groups_null_test=measured.null_test,
-        )
-        return ownership.write(new, grouped, add=targets, drop=before)
-
-
-def groups_of(record: FolderRecord) -> list[Group]:
-    """Return the groups that a folder was given, then the rest; none if it was given none."""
-    if record.mix is None or not any(group.components for group in record.mix.groups):
-        return []
-    return with_rest(coloured(record.mix.groups, []), len(record.components))
-
-
-def coloured(groups: list[Group], before: list[Group]) -> list[Group]:
-    """Give every group a colour: the one that its name had before, or else the first free one."""
-    earlier = {folded(group.name): group.colour for group in before}
-    colours = [
-        earlier.get(folded(group.name)) if group.colour is None else group.colour
-        for group in groups
-    ]
-    free = (colour for colour in count() if colour % COLOURS not in colours or colour >= COLOURS)
-    return [
-        replace(group, colour=next(free) % COLOURS if colour is None else colour)
-        for group, colour in zip(groups, colours, strict=True)
-    ]
-
-
 def replaced_files(folder: Path, before: list[str], targets: list[str]) -> list[str]:
     """Return the existing files of the grouping before; raise if a user's file is in the way."""
-    out = [name for name in before if os.path.lexists(folder / name)]
-    for name in out:
-        if not ownership.ours(folder, name):
-            raise FileExistsError(f"{folder / name} was changed since it was written: move it away")
+    existing = [name for name in before if os.path.lexists(folder / name)]
+    for name in listing.foreign(folder, existing):
+        raise FileExistsError(f"{folder / name} was changed since it was written: move it away")
+    replaced = {folded(name) for name in existing}
     for name in targets:
-        if os.path.lexists(folder / name) and folded(name) not in map(folded, out):
+        if os.path.lexists(folder / name) and folded(name) not in replaced:
             raise FileExistsError(f"{folder / name} was not written by phinmf: move it away")
+    return existing
+
+
+def write_sums(
+    sounds: list[Sound],
+    gains: Array,
+    paths: list[Path],
+    sample_format: SampleFormat,
+    where: Path,
+    check: Callable[[], object] = lambda: None,
+) -> NullTest:
+    """Write sums of components, read them again, and return how these add up to the whole.
+
+    `gains` has for each file the factor (K, channels) of each component in each channel. Messages
+    name the folder `where`. `check` is called before each block of samples.
+    """
+    first = sounds[0]
+    with Stems(
+        paths, sample_format, first.sample_rate, gains.shape[2], tags=first.tags, where=where
+    ) as stems:
+        for blocks in side_by_side(sounds, check):
+            parts = np.stack([mixed(blocks, gain) for gain in gains])
+            stems.write(mixed(blocks, gains.sum(axis=0)), parts)
+    whole = (mixed(blocks, gains.sum(axis=0)) for blocks in side_by_side(sounds, check))
+    return measure(stems, whole).null_test
+
+
+def membership(groups: list[Group], K: int, channels: int) -> Array:
+    """Return the gains (files, K, channels) that make a file of each group."""
+    gains = np.zeros((len(groups), K, channels))
+    for gain, group in zip(gains, groups, strict=True):
+        gain[np.array(group.components) - 1] = 1.0
+    return gains
+
+
+def mixed(blocks: Sequence[Array], gains: Array) -> Array:
+    """Return the sum (n, channels) of blocks of components times their gains (K, channels)."""
+    out = np.zeros((len(blocks[0]), gains.shape[1]))
+    for block, gain in zip(blocks, gains, strict=True):
+        if gain.any():
+            out += gain * block
     return out
+
+
+def side_by_side(
+    sounds: list[Sound], check: Callable[[], object] = lambda: None
+) -> Iterator[tuple[Array, ...]]:
+    """Yield blocks of all sound files at the same time; call `check` before each."""
+    for blocks in zip(*(files.blocks(sound) for sound in sounds), strict=True):
+        check()
+        yield blocks
+
+
+def carried(old: Path, new: Path) -> list[Group]:
+    """Return the groups of one folder in the components of another one of the same recording.
+
+    Each new component goes where the old one is that is most like it, which may be in no group.
+    Components are alike if they sound at the same times and at the same frequencies.
+    """
+    groups = [group for group in listing.read(old).mix.groups if group.components]
+    if not groups:
+        return []
+    alike = likeness(old, new)
+    nearest = np.where(alike.max(axis=1) > 0, alike.argmax(axis=1) + 1, 0)  # 0: none
+    return [
+        replace(group, components=(np.flatnonzero(np.isin(nearest, group.components)) + 1).tolist())
+        for group in groups
+    ]
+
+
+def likeness(old: Path, new: Path) -> Array:
+    """Return the cosine (new, old) of the magnitude spectrograms of components.
+
+    They are compared in the middle of the stretch that both folders have.
+    """
+    before, after = listing.read(old), listing.read(new)
+    first = max(before.start, after.start)
+    length = min(before.start + before.length, after.start + after.length) - first
+    if length < 1:
+        raise InvalidValue("the two takes have no moment in common: groups cannot be carried over")
+    sounds = component_sounds(new, after), component_sounds(old, before)
+    rate, K = sounds[0][0].sample_rate, len(sounds[0])
+    n = min(length, round(SECONDS * rate))
+    first += (length - n) // 2
+    frame = 2 ** round(np.log2(FRAME * rate))
+    products = np.zeros((K + len(sounds[1]),) * 2)
+    for blocks in zip(
+        *(files.blocks(sound, first - after.start, n) for sound in sounds[0]),
+        *(files.blocks(sound, first - before.start, n) for sound in sounds[1]),
+        strict=True,
+    ):
+        X = np.stack([magnitudes(block, frame) for block in blocks])
+        products += X @ X.T
+    return normalised(products)[:K, K:]
+
+
+def magnitudes(block: Array, frame: int) -> Array:
+    """Return the magnitudes of the spectra of frames that do not overlap, of all channels."""
+    padded = np.pad(block, ((0, -len(block) % frame), (0, 0)))
+    frames = padded.T.reshape(-1, frame).astype(np.float32) * np.hanning(frame).astype(np.float32)
+    return np.abs(np.fft.rfft(frames)).ravel()

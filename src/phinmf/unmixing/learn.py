@@ -1,42 +1,58 @@
-"""Learn the transform and the components of a recording, on as much of it as is needed."""
+"""Learn the transform and the components of a recording, on as much of it as is needed.
+
+A fit looks at the clock after each step, so a limit on the seconds is exceeded by a step at most.
+What could not be ended in time is left out before it begins: frames first, then the transform. For
+that a few steps on a few frames are measured. At the same measured speed more time never means
+fewer frames.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
+import timeit
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from phinmf import arrays, checks
 from phinmf._types import Array, Indices
+from phinmf.arrays.threads import available, single_threaded_blas
+from phinmf.audio import Source
 from phinmf.audio.frames import frame_count, to_frames
-from phinmf.audio.sources import Source
+from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
 from phinmf.fit.devices import ComputeDevice
 from phinmf.result import Callback, Status
-from phinmf.unmixing.fits import Fits
+from phinmf.unmixing.fits import OUTER_ITERATIONS, Fits
 from phinmf.unmixing.model import UnmixModel
-from phinmf.unmixing.options import UnmixOptions, window_length
+from phinmf.unmixing.options import USUAL, UnmixOptions, window_length
 from phinmf.unmixing.progress import LEARNING, Progress, no_progress
-from phinmf.unmixing.time_limit import FEW_STEPS, FEWEST, FIRST, LAST, TimeLimit, measured
 
 STRETCH = 64  #: consecutive frames that are read at a time
 ENOUGH_FRAMES = 1024  #: at least, before frames are left out
 USUAL_SHARE = 4  #: a quarter of the atoms usually holds the share of the energy that is learned
+#: with a limit on the time
+FEWEST = 256  #: frames
+FEW_STEPS = 3  #: of the transform; fewer are not worth starting
+PLANNED = 0.8  #: share of the seconds that is planned for; the rest is for what is not measured
+TRIAL = 0.05  #: share of the seconds in which the speed is measured
+NMF_STEPS = 105  #: that NMF usually takes before and after the transform is learned
+FIRST, LAST = 0.25, 0.15  #: shares of the seconds left for NMF before and after the transform
 
 
-def check_size(options: UnmixOptions, length: int, sample_rate: int) -> int:
-    """Return the samples of a frame; refuse a window or a number of components that do not fit."""
-    if options.n_components != AUTO:
-        largest = most_components(options, length, sample_rate)
-        why = " for this recording and window"
-        checks.count("n_components", options.n_components, 1, largest, why)
-    return window_length(options.window, sample_rate)
+def fitting(options: UnmixOptions, length: int, sample_rate: int) -> UnmixOptions:
+    """Return options with a number of components, or "auto", for a recording.
 
-
-def most_components(options: UnmixOptions, length: int, sample_rate: int) -> int:
-    """Return the largest number of components that fits a recording and a window."""
-    M = window_length(options.window, sample_rate)
-    return min(M, frame_count(length, M))
+    Refuse a window or a number of components that do not fit it; the usual number is less if the
+    recording is too short for it.
+    """
+    M, K = window_length(options.window, sample_rate), options.n_components
+    most = min(M // 2 if options.pairs else M, frame_count(length, M))
+    if K is None:
+        return replace(options, n_components=max(1, min(USUAL, most)))
+    if K != AUTO:
+        checks.count("n_components", K, 1, most, " for this recording and window")
+    return options
 
 
 def learn(
@@ -48,23 +64,20 @@ def learn(
     """Learn a model of a recording; the callback, if there is one, stops it by returning True."""
     progress(LEARNING, 0.0)
     limit = TimeLimit(options.max_time)
-    M = check_size(options, source.length, source.sample_rate)
-    K, rng = options.likely_components, checks.generator(options.seed)
-    atoms = likely_atoms(options.n_atoms, M)
-    n = min(enough_frames(M, source.channels, atoms), frame_count(source.length, M))
+    options = fitting(options, source.length, source.sample_rate)
+    M, rng = window_length(options.window, source.sample_rate), checks.generator(options.seed)
+    n = min(enough_frames(M, source.channels, options.n_atoms), frame_count(source.length, M))
+    least = 2 * options.likely_components + STRETCH
     learns = options.solver is not None
     pace = None
     if options.max_time is not None and options.device in (None, "cpu"):
-        few = sampled_frames(source, M, max(FEWEST, 2 * K + STRETCH), np.random.default_rng(0))
-        trial = Fits.of(few, options, np.random.default_rng(0))
-        pace = measured(trial, options.max_time)
+        few = sampled_frames(source, M, max(FEWEST, least), np.random.default_rng(0))
+        pace = measured(Fits.of(few, options, np.random.default_rng(0)), options.max_time)
         n = max(min(FEWEST, n), pace.affordable_frames(options.max_time, n, learns))
-    Y = sampled_frames(source, M, max(options.learn_on or n, 2 * K + STRETCH), rng)
-    N = Y.shape[2]
+    Y = sampled_frames(source, M, max(options.learn_on or n, least), rng)
     if pace is not None and learns:
         left = limit.left(1 - FIRST) or 0.0
-        learns = pace.transform_steps(FEW_STEPS, N) < left
-    reserved = pace.transform_steps(1, N) if pace is not None else 0.0
+        learns = pace.transform_steps(FEW_STEPS, Y.shape[2]) < left
     place = ComputeDevice("frames", Y, options.device)
     with place.computing():
         on_place = None
@@ -76,7 +89,7 @@ def learn(
         last = fits.nmf(max_time=limit.left(FIRST if learns else 1.0))
         learned = replace(last, Phi=fits.Phi)
         if learns:
-            learned = fits.transform(last, limit.left(1 - LAST, reserved))
+            learned = fits.transform(last, limit.left(1 - LAST))
             last = fits.nmf(learned, limit.left())
         W = fits.pooled(last.W)
     out_of_time = options.solver is not None and not learns
@@ -94,25 +107,12 @@ def learn(
     )
 
 
-def likely_atoms(n_atoms: int | float | None, M: int) -> int:
-    """Return how many atoms are learned, as far as that can be said before frames are read."""
-    if n_atoms is None:
-        return M
-    return min(n_atoms, M) if isinstance(n_atoms, int) else max(1, M // USUAL_SHARE)
-
-
-def enough_frames(M: int, channels: int, atoms: int) -> int:
+def enough_frames(M: int, channels: int, n_atoms: int | float | None) -> int:
     """Return the number of frames beyond which learning from more of them gains nothing."""
-    n = 4 * M if atoms == M else 8 * atoms
+    if isinstance(n_atoms, float):
+        n_atoms = max(1, M // USUAL_SHARE)
+    n = 4 * M if n_atoms is None or n_atoms >= M else 8 * n_atoms
     return max(n // channels, ENOUGH_FRAMES)
-
-
-def single(y: Array) -> Array:
-    """Return samples in single precision, or raise if they are too large for it."""
-    loudest = float(abs(y).max(initial=0))
-    if float(np.finfo(np.float32).max) < loudest < np.inf:
-        raise ValueError(f"the recording reaches {loudest:.3g}: scale it nearer to 1")
-    return y.astype(np.float32)
 
 
 def sampled_frames(source: Source, M: int, n_frames: int, rng: np.random.Generator) -> Array:
@@ -121,31 +121,87 @@ def sampled_frames(source: Source, M: int, n_frames: int, rng: np.random.Generat
     If all stretches that are drawn are silent, others are drawn from those that are not. Single
     precision is enough to learn from and takes half the memory.
     """
-    hop = M // 2
-    n = STRETCH * hop
+    n = STRETCH * M // 2
     starts = np.arange(0, max(source.length - n, 1), n)
     number = max(1, n_frames // STRETCH)
-    if n_frames >= frame_count(source.length, M) or number > len(starts):
-        return audible_frames(to_frames(single(source.read(0, source.length)), M))
+
+    def frames(start: int, n: int) -> Array:
+        y = source.read(start, n)
+        loudest = float(abs(y).max(initial=0))
+        if float(np.finfo(np.float32).max) < loudest < np.inf:
+            raise InvalidValue(f"the recording reaches {loudest:.3g}: scale it nearer to 1")
+        return to_frames(y.astype(np.float32), M)
 
     def drawn(starts: Indices) -> Array:
         """Frames of some stretches without the first and last, which are half filled with zeros."""
         chosen = np.sort(rng.choice(starts, min(number, len(starts)), replace=False))
-        stretches = (single(source.read(int(s), n)) for s in chosen)
-        return np.concatenate([to_frames(y, M)[:, :, 1:-1] for y in stretches], axis=2)
+        return np.concatenate([frames(int(s), n)[:, :, 1:-1] for s in chosen], axis=2)
 
-    Y = drawn(starts)
+    if n_frames >= frame_count(source.length, M) or number > len(starts):
+        Y = frames(0, source.length)
+    else:
+        Y = drawn(starts)
+        if not Y.any():
+            audible = [s for s in starts if source.read(int(s), n).any()]
+            Y = drawn(np.array(audible)) if audible else Y
     if not Y.any():
-        audible = [s for s in starts if source.read(int(s), n).any()]
-        Y = drawn(np.array(audible)) if audible else Y
-    return audible_frames(Y)
-
-
-def audible_frames(Y: Array) -> Array:
-    """Return frames, or raise if all of them are silent."""
-    if not Y.any():
-        raise ValueError(
+        raise InvalidValue(
             "the recording is silent: there is nothing to take apart; if it is only very quiet,"
             " scale it nearer to 1"
         )
     return Y
+
+
+class TimeLimit:
+    """The seconds that learning may take from now on; None is no limit."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.ends = None if seconds is None else time.perf_counter() + seconds
+
+    def left(self, share: float = 1.0) -> float | None:
+        """Return a share of the seconds that are left; None: no limit."""
+        return None if self.ends is None else share * max(0.0, self.ends - time.perf_counter())
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast this machine learns, measured on a few frames."""
+
+    M: int  #: samples of a frame
+    channels: int
+    n_atoms: int  #: that are learned
+    nmf_step: float  #: seconds of a step of NMF for each frame
+    operation: float  #: seconds of a multiplication and addition in a product of matrices
+
+    def transform_steps(self, n_steps: int, n_frames: int) -> float:
+        """Return the seconds of steps that learn the transform, and of what they begin with.
+
+        Their products of matrices are counted: a step evaluates the objective three times and
+        inverts matrices of the learned atoms; before it all frames are rotated.
+        """
+        M, P = self.M, self.n_atoms
+        each_frame = 5 * M**2 + 7 * n_steps * P**2
+        once = 2 * M**3 + (22 + 10 * n_steps) * P**3
+        return self.operation * (each_frame * n_frames * self.channels + once)
+
+    def affordable_frames(self, seconds: float, most: int, transform: bool) -> int:
+        """Return how many frames, at most `most`, can be learned from in some seconds."""
+        once, each = 0.0, NMF_STEPS * self.nmf_step
+        if transform:
+            once = self.transform_steps(OUTER_ITERATIONS, 0)
+            each += self.transform_steps(OUTER_ITERATIONS, 1) - once
+        return int(max(0.0, min(most, (PLANNED * seconds - once) / each)))
+
+
+def measured(fits: Fits, seconds: float) -> Pace:
+    """Measure the pace of fits to a few frames, in a small share of the seconds."""
+    C, M, n = fits.data.Y.shape
+    steps = fits.nmf(max_time=TRIAL * seconds).history.seconds
+    A = np.ones((min(M, 768),) * 2, np.float32)
+    with single_threaded_blas:
+        product = min(timeit.repeat(lambda: A @ A, repeat=3, number=1)) / len(A) ** 3
+    return Pace(
+        M, C, M if fits.few is None else fits.few.number,
+        nmf_step=float(np.median(np.diff([0.0, *steps]))) / n,
+        operation=product / min(fits.options.n_threads or available(), available()),
+    )  # fmt: skip

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from phinmf import storage
-from phinmf._types import Array, Indices
+from phinmf._types import Array
 from phinmf.divergences import ItakuraSaito, Penalty
-from phinmf.entries import Entry, checked, packed
+from phinmf.entries import Entry, check_rows, checked, packed
+from phinmf.errors import InvalidType, InvalidValue
 from phinmf.fit.encode import Learned, encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History
@@ -18,7 +19,7 @@ from phinmf.result import History
 KIND = "model of unmix"  #: of its file
 TABLE = {
     "Phi": Entry("M M", "float64", "orthogonal"),
-    "W": Entry("M K", "float64", "nonnegative"),
+    "W": Entry("P K", "float64", "nonnegative"),
     "scale": Entry("", "float64", "positive"),
     "floor": Entry("", "float64", "nonnegative"),
     "sparsity": Entry("", "float64", "nonnegative"),
@@ -40,7 +41,7 @@ class UnmixModel:
     ----------
     Phi : array of shape (M, M)
         The orthogonal transform; its rows are the atoms.
-    W : array of shape (M, K)
+    W : array of shape (M, K), or (M/2, K) if two atoms share a power
         The pattern of each component over the atoms, in the units of the power of the frames.
     scale : float
         Root mean square of the frames it was learned from.
@@ -102,21 +103,6 @@ class UnmixModel:
         )  # fmt: skip
         return encode(Y, learned).H
 
-    def in_order(self, order: Indices) -> UnmixModel:
-        """Return the same model with its components in another order.
-
-        Parameters
-        ----------
-        order : array of int
-            The present number of each component, from 0, in the new order.
-
-        Returns
-        -------
-        UnmixModel
-            A copy.
-        """
-        return replace(self, W=self.W[:, order])
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file.
 
@@ -148,8 +134,9 @@ class UnmixModel:
         header, parts = storage.read(path, KIND)
         with storage.usable(path, KIND):
             model = cls(**checked(parts, TABLE), history=History.from_json(header["history"]))
+            check_rows(model.W, model.Phi)
             if model.M % 2:
-                raise ValueError(
+                raise InvalidValue(
                     f"it has windows of {model.M} samples, but an even number is needed"
                 )
         return replace(model, Phi=exactly_orthogonal(model.Phi, np.float64))  # parts then add up
@@ -162,12 +149,12 @@ def model_for(source: UnmixModel | str | os.PathLike[str], sample_rate: int) -> 
     elif isinstance(source, (str, os.PathLike)):
         model, name = UnmixModel.load(source), str(source)
     else:
-        raise TypeError(
+        raise InvalidType(
             f"model is {type(source).__name__}, but the model of an unmixing or the path of one is"
             ' needed: pass u.model, or a path such as "out/song/model.npz"'
         )
     if model.sample_rate != sample_rate:
-        raise ValueError(
+        raise InvalidValue(
             f"{name} was learned at {model.sample_rate} Hz, but the recording has {sample_rate}"
             " Hz: resample it"
         )

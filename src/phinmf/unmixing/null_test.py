@@ -7,31 +7,26 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 import soundfile
-from numpy.typing import NDArray
 
 from phinmf._types import Array
 from phinmf.arrays.threads import Workers
+from phinmf.audio import BLOCK, SampleFormat, in_blocks_of
 from phinmf.audio.files import native
-from phinmf.audio.sample_format import SampleFormat
-from phinmf.audio.sources import BLOCK, in_blocks_of
 from phinmf.audio.writing import Stems
+from phinmf.unmixing.listing import FolderRecord, NullTest
 from phinmf.unmixing.overview import Overview
-from phinmf.unmixing.record import FolderRecord, NullTest
 
 
 @dataclass
 class Measured:
     """Levels of files, and how their sum compares with the recording at the gain asked for."""
 
-    sample_format: SampleFormat
     channels: Array  #: (K, channels, channels): inner products of the channels of each file
     peaks: Array
     samples: int = 0  #: of each file, all channels
@@ -63,22 +58,19 @@ def level(residual: float, energy: float) -> float:
 def measure(
     stems: Stems,
     recording: Iterable[Array],
-    progress: Callable[[float], object] = lambda share: None,
     n_threads: int | None = None,
     overview: Overview | None = None,
 ) -> Measured:
     """Read closed files again, block by block, beside the recording they are components of.
 
-    Threads read the files side by side; they are added up in their order.
-
-    Raise OSError if a file is not what was written. Integers of up to 32 bits and sums of them are
-    exact in double precision, so rounding neither hides nor causes a difference. The overview gets
-    the peaks of what is read.
+    Threads read the files side by side; they are added up in their order. Raise OSError if a file
+    is not what was written. Integers of up to 32 bits and sums of them are exact in double
+    precision, so rounding neither hides nor causes a difference. The overview gets the peaks of
+    what is read.
     """
-    sample_format, K = stems.sample_format, len(stems.paths)
-    C = stems.channels
-    result = Measured(sample_format, np.zeros((K, C, C)), np.zeros(K))
-    full = 2.0 ** ((sample_format.bits or 1) - 1)
+    bits, K, C = stems.sample_format.bits, len(stems.paths), stems.channels
+    result = Measured(np.zeros((K, C, C)), np.zeros(K), rounded=bits is not None)
+    full = 2.0 ** ((bits or 1) - 1)
     checksums, done = [0] * K, 0
     with ExitStack() as stack:
         files = [stack.enter_context(reopened(stems, k)) for k in range(K)]
@@ -88,68 +80,53 @@ def measure(
 
             def read_block(k: int, n: int = len(block), start: int = done) -> Array:
                 """Read the block of file k and measure it."""
-                written = read(stems, k, files[k], n)
+                try:
+                    written = files[k].read(n, dtype=stems.sample_format.dtype, always_2d=True)
+                except soundfile.LibsndfileError as error:
+                    raise damaged(stems, k, error.error_string) from None
+                if written.shape != (n, C):
+                    raise damaged(stems, k, "it is cut short")
                 checksums[k] = zlib.crc32(written.data, checksums[k])
-                heard = written / 2.0**31 if sample_format.bits else written.astype(np.float64)
+                heard = written / 2.0**31 if bits else written.astype(np.float64)
                 result.channels[k] += heard.T @ heard
                 result.peaks[k] = max(result.peaks[k], heard.max(), -heard.min())
                 if overview is not None:
-                    overview.keep(k + 1, start, heard)
+                    overview.add(k + 1, start, heard)
                 return heard
 
-            workers.each(read_block, range(K), partial(np.add, total, out=total))
+            for heard in workers.map(read_block, range(K)):
+                total += heard
             if overview is not None:
-                overview.keep(0, done, total)
+                overview.add(0, done, total)
             rest = total - whole
             result.energy += float(np.vdot(whole, whole))
             result.residual += float(np.vdot(rest, rest))
             result.exact &= not rest.any()
-            if sample_format.bits:
+            if bits is not None:
                 result.rounded &= np.array_equal(total * full, np.rint(whole * full))
             result.samples += block.size
             done += len(block)
-            progress(done / max(stems.length, 1))
     if done != stems.length:
         raise OSError(f"{stems.where}: {stems.length} samples were written of {done}: try again")
     for k in range(K):
-        if sample_format.lossless and checksums[k] != stems.checksums[k]:
+        if stems.sample_format.lossless and checksums[k] != stems.checksums[k]:
             raise damaged(stems, k, "its samples are not those that were written")
-    result.rounded &= sample_format.bits is not None
     return result
 
 
 def reopened(stems: Stems, k: int) -> soundfile.SoundFile:
-    """Open a file that was written, and check its header."""
+    """Open a file that was written."""
     try:
-        file = soundfile.SoundFile(native(stems.paths[k]))
+        return soundfile.SoundFile(native(stems.paths[k]))
     except soundfile.LibsndfileError as error:
-        raise damaged(stems, k, error.error_string.strip()) from None
-    header = SampleFormat(file.format, file.subtype), file.samplerate, file.channels
-    if header != (stems.sample_format, stems.sample_rate, stems.channels):
-        file.close()
-        raise damaged(stems, k, f"it is {' '.join(map(str, header))}")
-    if file.frames < stems.length:  # some formats are padded to whole blocks
-        file.close()
-        raise damaged(stems, k, f"it has {file.frames} samples of {stems.length}")
-    return file
-
-
-def read(stems: Stems, k: int, file: soundfile.SoundFile, n: int) -> NDArray[Any]:
-    """Return the next samples, in the type they were written in."""
-    try:
-        samples = file.read(n, dtype=stems.sample_format.dtype, always_2d=True)
-    except soundfile.LibsndfileError as error:
-        raise damaged(stems, k, error.error_string.strip()) from None
-    if len(samples) < n:
-        raise damaged(stems, k, "it is cut short")
-    return samples
+        raise damaged(stems, k, error.error_string) from None
 
 
 def damaged(stems: Stems, k: int, reason: str) -> OSError:
     """Return the error for a file that is not what was written."""
     return OSError(
         f"{stems.where}: file {k + 1} of {len(stems.paths)} cannot be read back as it was written"
-        f" ({reason.rstrip('.')}): is the disk full or damaged? Nothing was kept"
+        f" ({reason.strip(' .')}): is the disk full or damaged? Nothing was kept"
     )
 
 
@@ -161,13 +138,6 @@ def adds_up(record: FolderRecord) -> str:
     if record.gain_db:
         recording += f" at {record.gain_db:+g} dB"
     return sentence(record.null_test, record.sample_format, "components", recording)
-
-
-def groups_add_up(record: FolderRecord) -> str | None:
-    """Say what the groups of a folder add up to; None if it has none."""
-    if record.groups_null_test is None:
-        return None
-    return sentence(record.groups_null_test, record.sample_format, "groups", "the components")
 
 
 def sentence(test: NullTest, sample_format: SampleFormat, names: str, whole: str) -> str:

@@ -10,29 +10,32 @@ import numpy as np
 
 from phinmf import checks
 from phinmf._types import Components, Device, RandomState
-from phinmf.algorithm.options import DEFAULT_SPARSITY, Options
-from phinmf.fit.automatic import AUTO, USUAL, checked_components
+from phinmf.algorithm.options import Options
+from phinmf.errors import InvalidType, InvalidValue
+from phinmf.fit.automatic import checked_components
 from phinmf.inits import INITS, InitName
 from phinmf.solvers import Solver, SolverName
 
-TEMPLATE = "component_{number}"  #: default name of a component's file, without the ending
-FIELD = re.compile(r"{[^{}]*}|[{}]")  #: of a template, or half of one
 MAX_GAIN = 60.0  #: dB
 MAX_WINDOW = 65_535  #: samples
 
-Plain = str | int | float | None  #: values that JSON has
+USUAL = 24  #: components, where no number is named: more are better, but must be grouped
+
+Plain = str | bool | int | float | None  #: values that JSON has
 
 
 @dataclass(frozen=True)
 class UnmixOptions:
     """How a recording is unmixed; the parameters are those of `phinmf.unmix`."""
 
-    n_components: Components = 8
-    window: str | float = "40ms"
-    sparsity: float = DEFAULT_SPARSITY
+    n_components: Components | None = None  #: None: `USUAL`, or as many as a short recording has
+    window: str | float = "93ms"
+    sparsity: float = 50.0
+    floor: float = 1e-3
+    pairs: bool = True
     n_atoms: int | float | None = 0.99
-    solver: SolverName | Solver | None = Options.solver
-    init: InitName = "dct"
+    solver: SolverName | Solver | None = None
+    init: InitName | None = None
     seed: RandomState = None
     max_time: float | None = Options.max_time
     learn_on: int | None = None
@@ -41,12 +44,13 @@ class UnmixOptions:
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be meant, whether or not they are used."""
-        checked_components(self.n_components)
+        if self.n_components is not None:
+            checked_components(self.n_components)
         parsed_window(self.window)
-        checks.choice("init", self.init, INITS)
+        checks.choice("init", self.init, [None, *INITS])
         Options(
-            solver=self.solver, sparsity=self.sparsity, max_time=self.max_time,
-            n_threads=self.n_threads,
+            solver=self.solver, sparsity=self.sparsity, floor=self.floor, pairs=self.pairs,
+            max_time=self.max_time, n_threads=self.n_threads,
         )  # fmt: skip
         Options(n_atoms=self.n_atoms)  # which is not used without a solver
         check_seed(self.seed)
@@ -56,7 +60,7 @@ class UnmixOptions:
     @property
     def likely_components(self) -> int:
         """The number of components, or the usual one where they are still to be counted."""
-        return USUAL if self.n_components == AUTO else self.n_components
+        return USUAL if isinstance(self.n_components, str | None) else int(self.n_components)
 
     def plain(self) -> dict[str, Plain]:
         """Return the options as JSON holds them; a solver or a generator is described in words."""
@@ -73,43 +77,23 @@ class Output:
     folder: Path
     format: str | None = None  #: None: that of the recording
     subtype: str | None = None  #: None: that of the recording
-    filename: str = TEMPLATE
     gain: float = 0.0  #: dB, the same for all components
     overwrite: bool = False
-    keep: tuple[Path, ...] = ()  #: files that are read: a folder that holds them is not replaced
 
     def __post_init__(self) -> None:
-        """Refuse a gain and file names that cannot be meant."""
-        self.file_name(1, 1)
+        """Refuse a gain that cannot be meant."""
         if not abs(self.gain) <= MAX_GAIN:
-            raise ValueError(
+            raise InvalidValue(
                 f"gain is {self.gain}, but a number from -{MAX_GAIN:g} to {MAX_GAIN:g} of decibels"
                 " is needed"
             )
-
-    def file_name(self, number: int, K: int) -> str:
-        """Return the name of component `number` of K without the ending, as the template says.
-
-        Raise ValueError if the template has other fields than {number} and {track}, or leads to
-        another folder.
-        """
-        digits = max(2, len(str(K)))
-        fields = {"{number}": f"{number:0{digits}d}", "{track}": self.folder.name}
-        name = FIELD.sub(lambda field: fields.get(field[0], "/"), str(self.filename))
-        if name in ("", ".", "..") or any(c in name for c in "/\\\0"):
-            raise ValueError(
-                f"filename is {self.filename!r}, but a name without folders is needed: write"
-                f" {TEMPLATE} or {{track}}-{{number}}, where {{track}} is the name of the recording"
-                " and {number} counts the components"
-            )
-        return name
 
 
 def parsed_window(window: str | float) -> tuple[float, str]:
     """Return a number and its unit ("ms", "s", or "" for samples) from "40ms", "0.04s" or 640."""
     match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ms|s|)\s*", str(window))
     if not match:
-        raise ValueError(
+        raise InvalidValue(
             f"window is {window!r}, but a length such as 40ms, or a number of samples, is needed"
         )
     return float(match[1]), match[2]
@@ -120,7 +104,7 @@ def window_length(window: str | float, sample_rate: int) -> int:
     value, unit = parsed_window(window)
     samples = value * {"ms": sample_rate / 1000, "s": sample_rate, "": 1}[unit]
     if not 2 <= samples < MAX_WINDOW + 1:
-        raise ValueError(
+        raise InvalidValue(
             f"window is {window!r}, which is {samples:g} samples at {sample_rate} Hz, but 2 to"
             f" {MAX_WINDOW} are needed: give a length such as 40ms, or a number of samples"
         )
@@ -134,7 +118,7 @@ def check_seed(seed: RandomState) -> None:
     try:
         np.random.default_rng(seed)
     except (TypeError, ValueError):
-        raise TypeError(
+        raise InvalidType(
             f"seed is {seed!r}, but None, a whole number ≥ 0, a RandomState or a Generator is"
             " needed"
         ) from None

@@ -1,25 +1,41 @@
-"""The outline of a recording and of its components: the peak of each short stretch.
+"""What pages show and play without reading a whole recording.
 
-It is written beside the components, so that a player can draw hours of sound without reading them.
+The outline of a recording and of its components, the peak of each short stretch, is written beside
+the components for the player of the studio. Half a minute from the middle is put into the page.
 """
 
 from __future__ import annotations
 
-from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phinmf._types import Array, Indices
-from phinmf.unmixing import ownership
+from phinmf.unmixing import listing
 
 FINEST = 256  #: samples of the shortest stretch
 MOST = 65_536  #: stretches; a longer recording has longer ones
+SECONDS = 30.0  #: longest preview, so that its sound has room in a page
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """Samples of all components from one stretch of the recording."""
+
+    start: int  #: first sample
+    components: list[Array]  #: K arrays (n, channels)
+
+
+def preview_of(length: int, sample_rate: int) -> tuple[int, int]:
+    """Return first sample and length of a stretch from the middle, or of all there is."""
+    n = min(length, round(SECONDS * sample_rate))
+    return (length - n) // 2, n
 
 
 def step_of(length: int) -> int:
-    """Return the samples of a stretch."""
+    """Return the samples of a stretch of the outline."""
     step = FINEST
     while -(-length // step) > MOST:
         step *= 2
@@ -33,39 +49,30 @@ class Overview:
         self.step = step_of(length)
         self.peaks: Array = np.zeros((K + 1, -(-length // self.step)))  #: the sum first
 
-    def keep(self, row: int, start: int, block: Array) -> None:
-        """Take a block (n, channels) that begins at sample `at`; row 0 is the sum."""
-        loudest = np.abs(block).max(axis=1)
-        first = -start % self.step  # where the first stretch begins that begins in this block
-        starts = np.arange(first, len(block), self.step)
-        starts = np.concatenate([[0], starts]) if first else starts
-        maxima = np.maximum.reduceat(loudest, starts)
+    def add(self, row: int, start: int, block: Array) -> None:
+        """Add a block (n, channels) that begins at sample `start`; row 0 is the sum.
+
+        The start is a multiple of a stretch, or of the samples of a block that is shorter than one.
+        """
+        starts = np.arange(0, len(block), self.step)
+        maxima = np.maximum.reduceat(np.abs(block).max(axis=1), starts)
         bins = (start + starts) // self.step
         self.peaks[row, bins] = np.maximum(self.peaks[row, bins], maxima)
 
-    def in_order(self, order: Indices) -> Overview:
-        """Return the same overview with its components in another order."""
-        changed = copy(self)
-        changed.peaks = self.peaks[[0, *(order + 1)]]
-        return changed
-
-    def bytes(self) -> NDArray[np.uint8]:
-        """Return the peaks in one byte each: 255 times the square root."""
-        return np.rint(255 * np.sqrt(self.peaks.clip(0, 1))).astype(np.uint8)
-
-    def save(self, path: Path) -> None:
-        """Write the peaks, one byte each."""
-        np.save(path, self.bytes())
+    def save(self, path: Path, order: Indices) -> None:
+        """Write the peaks of the components in an order: one byte each, 255 times the root."""
+        peaks = self.peaks[[0, *(order + 1)]].clip(0, 1)
+        np.save(path, np.rint(255 * np.sqrt(peaks)).astype(np.uint8))
 
 
 def load(folder: Path, K: int, length: int) -> NDArray[np.uint8]:
     """Return the bytes (K + 1, stretches) of a folder; raise ValueError if they do not fit it."""
-    path = ownership.inside(folder, ownership.OVERVIEW)
+    path = listing.inside(folder, listing.OVERVIEW)
     try:  # mapped, since a header may announce more than the memory holds
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
-        raise ownership.damaged(folder) from None
+        raise listing.damaged(folder) from None
     fits = isinstance(mapped, np.ndarray) and mapped.dtype == np.uint8
     if not fits or mapped.shape != (K + 1, -(-length // step_of(length))):
-        raise ownership.damaged(folder)
+        raise listing.damaged(folder)
     return np.array(mapped)

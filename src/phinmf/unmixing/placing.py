@@ -17,76 +17,96 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from phinmf.unmixing import ownership
+from phinmf.unmixing import listing
 from phinmf.unmixing.interrupts import uninterrupted
-from phinmf.unmixing.record import FolderRecord
+from phinmf.unmixing.listing import FolderRecord
 
 NEW, BEFORE = "new", "before"  #: subfolders of a workshop: the new files, and the replaced ones
-SPARE = 4  #: files kept open, so that cleaning up can open folders at the limit of open files
 ATTEMPTS = 20  #: to make a folder while other processes remove the folders above it
+TOO_MANY_OPEN = (errno.EMFILE, errno.ENFILE)
 #: errors that say that the disk, or the table of open files, is full or broken
 FULL = {
-    getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EMFILE", "ENFILE")
-    if hasattr(errno, name)
-}
+    *(getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS")),
+    *TOO_MANY_OPEN,
+} - {None}
 
 
 @contextmanager
-def new_folder(final: Path, overwrite: bool = False, keep: Collection[Path] = ()) -> Iterator[Path]:
+def new_folder(
+    final: Path, overwrite: bool = False, inputs: Collection[Path] = ()
+) -> Iterator[Path]:
     """Yield an empty folder, which gets the name `final` at the end.
 
     If it exists, it is replaced only with `overwrite`, only if every file in it is this program's,
-    and not if it holds one of the files `keep`, which are being read.
+    and not if it holds one of the files `inputs`, which are being read.
     """
-    check_free(final, overwrite, keep)
+    check_free(final, overwrite, inputs)
     with workshop(final) as bench:
         new, before = bench / NEW / final.absolute().name, bench / BEFORE
         new.mkdir()
         yield new
-        check_free(final, overwrite, keep)
+        check_free(final, overwrite, inputs)
         with uninterrupted():
             exists = os.path.lexists(final)
+            with renamed([(final, before)] * exists + [(new, final)]):
+                pass
             if exists:
-                os.rename(final, before)
-            try:
-                os.rename(new, final)
-            except OSError:
-                if not exists:
-                    check_free(final)  # another process was quicker
-                elif not os.path.lexists(final):
-                    os.rename(before, final)
-                raise
-            finally:
-                if before.exists():
-                    with added_meanwhile(before, final):
-                        ownership.remove(before)
+                try:
+                    remove(before)
+                except OSError:
+                    raise OSError(
+                        f"{final} was replaced, but something was added to it meanwhile, which is"
+                        f" now in {before}"
+                    ) from None
 
 
-def check_free(final: Path, overwrite: bool = False, keep: Collection[Path] = ()) -> None:
-    """Raise FileExistsError if a folder exists and may not be replaced.
-
-    The parameters are those of `new_folder`.
-    """
+def check_free(final: Path, overwrite: bool = False, inputs: Collection[Path] = ()) -> None:
+    """Raise FileExistsError if a folder exists and may not be replaced; see `new_folder`."""
     if os.path.lexists(final):
         if not overwrite:
             raise FileExistsError(
                 f"{final} exists already: choose another folder, or replace it (--overwrite, or"
                 " overwrite=True in Python)"
             )
-        ownership.check_replaceable(final, keep)
+        check_replaceable(final, inputs)
 
 
-@contextmanager
-def added_meanwhile(before: Path, final: Path) -> Iterator[None]:
-    """Say where files are that were added to a folder while it was replaced."""
-    try:
-        yield
-    except OSError:
-        raise OSError(
-            f"{final} was replaced, but something was added to it meanwhile, which is now in"
-            f" {before}"
-        ) from None
+def check_replaceable(folder: Path, inputs: Collection[Path] = ()) -> None:
+    """Raise FileExistsError if a folder may not be replaced as a whole.
+
+    `inputs` are files that are being read: a folder that holds one of them, whatever path or link
+    leads to it, is not replaced.
+    """
+    problem = None
+    if folder.is_symlink():
+        problem = "is a link"
+    elif not folder.is_dir():
+        problem = "is a file"
+    elif os.path.ismount(folder) or folder.samefile(Path.cwd()):
+        problem = "is the current folder or a disk of its own"
+    elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        problem = "cannot be written to"
+    else:
+        existing = [path for path in inputs if path.exists()]
+        for entry in folder.iterdir():
+            if entry.exists() and any(entry.samefile(path) for path in existing):
+                problem = f"holds {entry.name}, which is being read"
+    if problem is not None:
+        raise FileExistsError(f"{folder} {problem}, and is not replaced: choose another folder")
+    if others := listing.foreign(folder, sorted(os.listdir(folder))):
+        shown = ", ".join(others[:3]) + (f" and {len(others) - 3} more" * (len(others) > 3))
+        raise FileExistsError(
+            f"{folder} holds what phinmf did not write or what was changed since ({shown}), and is"
+            " not replaced: move that away, or choose another folder"
+        )
+
+
+def remove(folder: Path) -> None:
+    """Remove the files of a folder that are this program's, and the folder, if nothing is left."""
+    names = os.listdir(folder)
+    for name in set(names) - set(listing.foreign(folder, names)):
+        os.unlink(folder / name)
+    folder.rmdir()
 
 
 @contextmanager
@@ -100,31 +120,36 @@ def exchange(
     files are beside it, or in `workplace`, an existing folder on the same disk.
     """
     with workshop(folder if workplace is None else workplace / folder.name) as bench:
-        new = bench / NEW
+        new, before = bench / NEW, bench / BEFORE
         yield new
-        (bench / BEFORE).mkdir()
-        moves = [(folder / name, bench / BEFORE / name) for name in out]
-        names = sorted(path.name for path in new.iterdir() if path.name != ownership.LISTING)
+        before.mkdir()
+        names = sorted({path.name for path in new.iterdir()} - {listing.LISTING})
+        moves = [(folder / name, before / name) for name in out]
         moves += [(new / name, folder / name) for name in names]
-        with open(new / ownership.LISTING, "rb") as file:
-            os.fsync(file.fileno())
         with uninterrupted(), alone(folder):
-            if ownership.contents(folder, out)[1] or ownership.read(folder) != record:
+            if listing.foreign(folder, out) or listing.read(folder) != record:
                 raise FileExistsError(f"{folder} was changed meanwhile: try again")
-            renamed: list[tuple[Path, Path]] = []
-            try:
-                for source, target in moves:
-                    if os.path.lexists(target):
-                        raise FileExistsError(f"{target} exists already: move it away")
-                    os.rename(source, target)
-                    renamed.append((source, target))
-                os.replace(new / ownership.LISTING, folder / ownership.LISTING)
-            except BaseException:
-                for source, target in reversed(renamed):
-                    os.rename(target, source)
-                raise
+            with renamed(moves):
+                os.replace(new / listing.LISTING, folder / listing.LISTING)
             for name in out:
-                (bench / BEFORE / name).unlink()
+                (before / name).unlink()
+
+
+@contextmanager
+def renamed(moves: list[tuple[Path, Path]]) -> Iterator[None]:
+    """Rename files or folders to names that are free; if one fails, or the block, rename back."""
+    done: list[tuple[Path, Path]] = []
+    try:
+        for source, target in moves:
+            if os.path.lexists(target):
+                raise FileExistsError(f"{target} exists already: move it away")
+            os.rename(source, target)
+            done.append((source, target))
+        yield
+    except BaseException:
+        for source, target in reversed(done):
+            os.rename(target, source)
+        raise
 
 
 @contextmanager
@@ -151,62 +176,51 @@ def workshop(final: Path) -> Iterator[Path]:
     Folders above it that were made for it are removed as well, if they are empty.
     """
     above = final.absolute().parent
-    made: list[Path] = []
-    spare: list[int] = []
+    missing = [folder for folder in (above, *above.parents) if not folder.exists()]
     bench: Path | None = None
     try:
         with uninterrupted():
-            spare += [os.open(os.devnull, os.O_RDONLY) for _ in range(SPARE)]
-            made += [folder for folder in (above, *above.parents) if not folder.exists()]
-            bench = folder_in(above, final)
-            (bench / NEW).mkdir()
+            try:
+                bench = temporary_folder(above)
+                (bench / NEW).mkdir()
+            except OSError as error:
+                raise unwritable(final, error) from None
         yield bench
     except OSError as error:
         raise (unwritable(final, error) if error.errno in FULL else error) from None
     finally:
         try:
-            clean(bench, made, spare)
+            clean(bench, missing)
         finally:
-            clean(bench, made, spare)  # a signal may have come before the first call began
+            clean(bench, missing)  # a signal may have come before the first call began
 
 
-def folder_in(above: Path, final: Path) -> Path:
-    """Make a temporary folder, and the folders above it; say so if `final` cannot be made there."""
-    attempts = 0
-    while True:
-        try:
+def temporary_folder(above: Path) -> Path:
+    """Make a folder with a new name, and the folders above it that do not exist."""
+    for _ in range(ATTEMPTS):
+        with suppress(FileNotFoundError):  # another process removed a folder that was empty
             above.mkdir(parents=True, exist_ok=True)
             return Path(tempfile.mkdtemp(prefix=".phinmf-", dir=above))
-        except OSError as error:
-            attempts += 1
-            removed = isinstance(error, FileNotFoundError)  # by another process: it was empty
-            if removed and attempts < ATTEMPTS:
-                continue
-            if error.errno in FULL:
-                raise
-            raise PermissionError(
-                f"{final} cannot be written ({error.strerror}): choose another folder"
-            ) from None
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
 
-def clean(bench: Path | None, made: list[Path], spare: list[int]) -> None:
+def clean(bench: Path | None, missing: list[Path]) -> None:
     """Remove a workshop and the empty folders that were made for it; it may be called twice."""
     with uninterrupted():
-        while spare:
-            os.close(spare.pop())
         if bench is not None:
             shutil.rmtree(bench / NEW, ignore_errors=True)
-        empty = [] if bench is None else [bench / BEFORE, bench]
-        for folder in (*empty, *made):
+        own = [] if bench is None else [bench / BEFORE, bench]
+        for folder in (*own, *missing):
             with suppress(OSError):  # not empty: files that could not be put back are kept
                 folder.rmdir()
 
 
 def unwritable(folder: Path, error: OSError) -> OSError:
     """Return the error for a folder that the system cannot write to."""
-    advice = (
-        "use fewer components, since each has an open file, or raise the limit with ulimit -n"
-        if error.errno in (errno.EMFILE, errno.ENFILE)
-        else "free space on the disk, or choose another folder"
-    )
+    if error.errno in TOO_MANY_OPEN:
+        advice = "use fewer components, since each has an open file, or raise the limit (ulimit -n)"
+    elif error.errno in FULL:
+        advice = "free space on the disk, or choose another folder"
+    else:
+        advice = "choose another folder"
     return OSError(f"{folder} cannot be written ({error.strerror}): {advice}")

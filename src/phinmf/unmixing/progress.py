@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+
+from phinmf._types import Array
 
 LEARNING, SEPARATING, CHECKING, PAGE = "learning", "separating", "checking", "drawing the page"
 PAUSE = 10.0  #: seconds between two lines about the same stage
@@ -13,6 +15,17 @@ Progress = Callable[[str, float], object]  #: takes the stage and the share; wha
 
 def no_progress(stage: str, share: float) -> None:
     """Show nothing."""
+
+
+def watched(
+    blocks: Iterable[Array], length: int, stage: str, progress: Progress
+) -> Iterator[Array]:
+    """Yield blocks of samples, and show which share of all `length` samples is done."""
+    done = 0
+    for block in blocks:
+        yield block
+        done += len(block)
+        progress(stage, done / length)
 
 
 class Lines:

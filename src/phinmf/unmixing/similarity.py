@@ -1,4 +1,6 @@
-"""How alike two components are: in spectrum, rhythm, onsets and place between the channels.
+"""How alike components are, and the groups that follow from it.
+
+Two components are compared in spectrum, rhythm, onsets and place between the channels.
 
 No respect alone is enough. The notes of an instrument follow each other, so that they are not loud
 at the same times, but they have similar spectra, rhythms and places; a drum may start together with
@@ -10,12 +12,13 @@ which all components are the same, as the place in a recording of one channel, c
 from __future__ import annotations
 
 import numpy as np
+from scipy.cluster.hierarchy import cut_tree, fcluster, linkage
 from scipy.ndimage import convolve1d
+from scipy.spatial.distance import squareform
 
-from phinmf._types import Array
+from phinmf._types import Array, Indices
 from phinmf.unmixing.model import UnmixModel
 
-RESPECTS = "spectrum", "rhythm", "onsets", "place"
 BANDS = 32  #: of a spectrum, equally wide on the mel scale
 SPEEDS = 40  #: bands of a rhythm, equally wide on a logarithmic scale
 SLOWEST, FASTEST = 0.25, 20.0  #: Hz, of a rhythm
@@ -24,26 +27,18 @@ CLOSE = 7  #: frames within which onsets are taken to be at the same time
 LEAST_COSINE = 1e-6  #: two components that have nothing in common
 LEAST_MEAN = 0.02  #: mean difference in a recording; smaller ones are chance
 
+WEIGHT = 0.75  #: exponent of a component's share of the energy
+LEAST_SHARE = 1e-9  #: so that a silent component has a weight
+CERTAIN = 0.75  #: similarity of components that probably belong together
+GAIN = 1e-9  #: improvement for which a component moves
+
 
 def similarity(H: Array, spectra: Array, channels: Array, sample_rate: int) -> Array:
-    """Return how alike components are, whatever their levels.
+    """Return how alike components are, whatever their levels: (K, K), symmetric, from 0 to 1.
 
-    Parameters
-    ----------
-    H : array of shape (K, N)
-        Activations of frames that overlap by half.
-    spectra : array of shape (K, M/2 + 1)
-        Power spectrum of each component, as `spectra_of` returns it.
-    channels : array of shape (K, channels, channels)
-        Inner products of the channels of each component.
-    sample_rate : int
-        Samples per second.
-
-    Returns
-    -------
-    array of shape (K, K)
-        Symmetric, from 0 to 1, and 1 on the diagonal. Two components that differ as much as is
-        usual in the recording have exp(-1) = 0.37, a silent one has 0 with all others.
+    H (K, N) are activations of frames that overlap by half, `spectra` (K, M/2 + 1) power spectra,
+    `channels` (K, channels, channels) inner products of the channels of each component. Two that
+    differ as much as is usual in the recording have exp(-1) = 0.37, a silent one has 0 with others.
     """
     heard = np.flatnonzero(H.any(axis=1))
     S = np.eye(len(H))
@@ -55,11 +50,13 @@ def similarity(H: Array, spectra: Array, channels: Array, sample_rate: int) -> A
 
 def spectra_of(model: UnmixModel) -> Array:
     """Return the power spectrum (K, M/2 + 1) of each component: that of its atoms, added up."""
-    return model.W.T @ np.square(np.abs(np.fft.rfft(model.Phi, axis=1)))
+    spectra = np.square(np.abs(np.fft.rfft(model.Phi, axis=1)))
+    P = len(model.W)  # pairs of atoms have the mean of both spectra
+    return model.W.T @ spectra.reshape(P, -1, spectra.shape[1]).mean(axis=1)
 
 
 def differences(H: Array, spectra: Array, channels: Array, sample_rate: int) -> Array:
-    """Return how much components that are heard differ: (4, K, K), one for each of `RESPECTS`."""
+    """Return how much components that are heard differ in each respect: (4, K, K)."""
     K, F = spectra.shape
     likeness = (
         cosines(in_bands(spectra, mel(F, sample_rate), BANDS) ** 0.25),
@@ -114,7 +111,83 @@ def smoothed(x: Array, width: int) -> Array:
 
 def cosines(X: Array) -> Array:
     """Return the cosine of each two rows; a row of zeros has 0 with all."""
-    products = X @ X.T
+    return normalised(X @ X.T)
+
+
+def normalised(products: Array) -> Array:
+    """Return the cosines of vectors from their inner products."""
     norms = np.sqrt(np.diag(products))
     norms = np.where(norms > 0, norms, 1)
     return products / norms / norms[:, None]
+
+
+def divide(S: Array, n: int, shares: Array | None = None) -> Indices:
+    """Divide K components into n groups, none of them empty; return their numbers from 0.
+
+    `S` (K, K) is the similarity, of which negative numbers count as 0, and `shares` (K,) the share
+    of the energy that each component has, by default the same.
+
+    The groups of average linkage are improved by moving single components, as long as that raises
+    the sum over groups of w' S w / Σw, where w are the weights of the components of a group. That
+    is k-means with weights in the space in which S are the inner products: strong components
+    decide, so that a weak one that is unlike all others does not become a group.
+    """
+    S = symmetric(S)
+    K = len(S)
+    weights = np.ones(K) if shares is None else np.maximum(shares, LEAST_SHARE) ** WEIGHT
+    if K == 1:
+        return np.zeros(1, dtype=np.intp)
+    labels = cut_tree(linkage(distances(S), "average"), n_clusters=[n])[:, 0].astype(np.intp)
+    while (move := best_move(S, weights, labels, n)) is not None:
+        k, group = move
+        labels[k] = group
+    return labels
+
+
+def best_move(S: Array, w: Array, labels: Indices, n: int) -> tuple[int, int] | None:
+    """Return the component and the group whose union improves the sum most, or None."""
+    rows = np.arange(len(S))
+    member = np.zeros((len(S), n))
+    member[rows, labels] = w
+    near = S @ member  # similarity of each component to each group, weighted
+    mass = member.sum(axis=0)
+    inside = np.einsum("kg,kg->g", member, near)
+    value = inside / mass
+    own = w * w * np.diag(S)
+    alone = np.bincount(labels, minlength=n)[labels] == 1
+    without = inside[labels] - 2 * w * near[rows, labels] + own
+    left = without / np.where(alone, 1, mass[labels] - w)
+    joined = (inside + 2 * w[:, None] * near + own[:, None]) / (mass + w[:, None])
+    gain = (left - value[labels])[:, None] + joined - value
+    gain[rows, labels] = gain[alone] = -np.inf
+    k, group = np.unravel_index(gain.argmax(), gain.shape)
+    return (int(k), int(group)) if gain[k, group] > GAIN * value.sum() else None
+
+
+def suggestions(S: Array, n_max: int = 5) -> list[list[int]]:
+    """Return sets of components, counted from 1, that probably belong together.
+
+    The most certain of at most n_max sets comes first, and no component is in two. Each two
+    components of a set have a similarity of at least `CERTAIN`.
+    """
+    S = symmetric(S)
+    if len(S) < 2:
+        return []
+    labels = fcluster(linkage(distances(S), "complete"), 1 - CERTAIN, "distance")
+    sets = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    sets = [members for members in sets if len(members) > 1]
+    sets.sort(key=lambda members: -S[np.ix_(members, members)].min())
+    return [[int(k) + 1 for k in members] for members in sets[:n_max]]
+
+
+def distances(S: Array) -> Array:
+    """Return 1 - S of all pairs, in the order of scipy."""
+    pairs: Array = squareform(1 - S, checks=False)
+    return pairs
+
+
+def symmetric(S: Array) -> Array:
+    """Return S without what rounding and older versions left in it: from 0 to 1, symmetric."""
+    S = np.clip((S + S.T) / 2, 0, 1)
+    np.fill_diagonal(S, 1)
+    return S

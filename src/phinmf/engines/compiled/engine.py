@@ -1,20 +1,26 @@
 """The fast engine of the CPU: it holds Y, X, the trial point and H, and shards compute with them.
 
-Sums run over the same blocks in the same order whatever the number of threads and of shards, so
-the bits agree, in memory and on disk. H is always in memory, and replaced as a whole.
+Invariants:
+
+* Sums run over the same blocks in the same order whatever the number of threads and of shards, so
+  the bits agree, in memory and on disk.
+* Y is never changed. X and H are replaced as a whole, so an interrupt leaves each of them as it was
+  before or as it is after.
+* X after moves T₁, T₂ … is computed as T₂(T₁(ΦY)) everywhere: the bits do not depend on when.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from phinmf._types import AnyArray, Array, Indices, Mask
-from phinmf.arrays import with_separate_channels
+from phinmf.arrays import for_each_atom, with_separate_channels
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.threads import Workers
 from phinmf.divergences import Divergence, Penalty
@@ -26,21 +32,14 @@ from phinmf.engines.base import (
     Objective,
     as_array,
     links_among,
-    links_of,
 )
-from phinmf.engines.compiled.frames import FramesInMemory, FrameStore
 from phinmf.engines.compiled.on_disk import FramesOnDisk, read_frames, shards_needed
-from phinmf.engines.compiled.shard import (
-    Factors,
-    Nodes,
-    PowerModel,
-    Shard,
-    contiguous,
-    rows_of,
-    shards_of,
-)
+from phinmf.engines.compiled.shard import Nodes, PowerModel, Shard, contiguous, shards_of
 from phinmf.engines.compiled.summation import blocks_of, total
+from phinmf.errors import InvalidValue
 from phinmf.linalg.algebra import Algebra
+
+Out = TypeVar("Out")
 
 NOT_IN_MEMORY = (
     "smoothness is set, which needs all frames in memory, but they do not fit: leave it out, or"
@@ -69,44 +68,46 @@ class CompiledEngine(Engine):
         atoms: Array | None = None,
     ) -> None:
         """Hold frames, or their products with atoms (P, M)."""
-        C, M, N = Y.shape
-        self.shape, self.dtype = (C, M if atoms is None else len(atoms), N), Y.dtype
-        self.atoms = None if atoms is None else np.asfortranarray(atoms, self.dtype)
-        self.divergence = divergence
-        self.weights = np.ones(N) if weights is None else weights
-        self.links = links_of(self.weights, links)
+        super().__init__(Y, divergence, n_threads, weights, links)
+        C, _, N = self.shape
+        self.atoms = None
+        if atoms is not None:
+            self.atoms = np.asfortranarray(atoms, self.dtype)
+            self.shape = (C, len(atoms), N)
         self.workers = workers or Workers(n_threads)
         self.algebra = Algebra(self.workers)
         self.n_blocks = len(blocks_of(N))
         self.H: Array = np.zeros((N, 0), self.dtype)  #: (N, K)
         self.source = Y
-        self._frames = None if is_lazy(Y) else self._in_memory(Y.transpose(0, 2, 1))
+        self._frames: FramesInMemory | FramesOnDisk | None = None
 
     @property
-    def frames(self) -> FrameStore:
-        """The frames; those of a dask array are looked at when they are first needed."""
+    def frames(self) -> FramesInMemory | FramesOnDisk:
+        """The frames, which are read when they are first needed.
+
+        (`functools.cached_property` holds a lock meanwhile before Python 3.12, which a child
+        process that is forked then would wait for.)
+        """
         if self._frames is None:
             self._frames = self._read()
         return self._frames
 
-    def _in_memory(self, Y: Array) -> FrameStore:
-        """Hold frames (C, N, M), or their products with the atoms."""
-        w, equal = self.weights, bool((self.weights == self.weights[0]).all())
-        blocks = slice(0, self.n_blocks)
-        shard = Shard(self.shape[2], blocks, w, equal, self.divergence, self.workers)
-        Y = with_separate_channels(Y)
+    def _read(self) -> FramesInMemory | FramesOnDisk:
+        """Hold the frames; those of a dask array in memory if there is room for them."""
+        Y, N = self.source, self.shape[2]
+        if is_lazy(Y):
+            n_shards = shards_needed(Y.shape, self.dtype, self.atoms)
+            if n_shards > 1:
+                shards = shards_of(self.weights, self.divergence, self.workers, n_shards)
+                return FramesOnDisk(shards, Y, self.dtype, self.atoms)
+            Y = read_frames(Y, slice(0, N), self.dtype)
+        else:
+            Y = with_separate_channels(Y.transpose(0, 2, 1))
+        shard = Shard(self.weights, self.divergence, self.workers)
         if self.atoms is not None:
             Y = shard.rotated(Y, self.atoms)
         self.source = Y.transpose(0, 2, 1)
         return FramesInMemory(shard, Y)
-
-    def _read(self) -> FrameStore:
-        """Hold frames of a dask array in memory if there is room for them, otherwise on disk."""
-        n_shards = shards_needed(self.source.shape, self.dtype, self.atoms)
-        if n_shards == 1:
-            return self._in_memory(read_frames(self.source, slice(0, self.shape[2]), self.dtype))
-        shards = shards_of(self.weights, self.divergence, self.workers, n_shards)
-        return FramesOnDisk(shards, self.source, self.dtype, self.atoms)
 
     def __enter__(self) -> CompiledEngine:
         self.workers.__enter__()
@@ -138,10 +139,10 @@ class CompiledEngine(Engine):
         self.frames.rotate(Phi)
 
     def powers(self) -> Array:
-        return np.concatenate([shard.powers(Y) for shard, Y in self.frames.originals()])
+        return np.concatenate(self.frames.each_original(Shard.powers))
 
     def energies(self) -> Array:
-        nodes = [n for shard, X in self.frames.transformed() for n in shard.energies(X)]
+        nodes = chain.from_iterable(self.frames.each(Shard.energies, ()))
         return np.asarray(total(self.n_blocks, nodes)[0] / self.shape[0])
 
     def activations(self) -> Array:
@@ -162,13 +163,9 @@ class CompiledEngine(Engine):
         if gamma and penalty.smoothness:
             self._update_smoothly(W, rates, penalty.smoothness, eps, gamma)
             gamma = 0.0
-        H: list[Array] = []
-        nodes: Nodes = []
-        for shard, X in self.frames.transformed():
-            updated, sums = shard.nmf_pass(X, self.H[shard.frames], W, rates, eps, gamma)
-            H.append(updated)
-            nodes += sums
-        self.H = joined(H)
+        results = self.frames.each(Shard.nmf_pass, [self.H], W, rates, eps, gamma)
+        self.H = joined([H for H, _ in results])
+        nodes = chain.from_iterable(nodes for _, nodes in results)
         numerator, denominator, activation = total(self.n_blocks, nodes)
         return DictionarySums(numerator.T, denominator.T, activation)
 
@@ -176,13 +173,14 @@ class CompiledEngine(Engine):
         self, W: Array, rates: Array, smoothness: float, eps: float, gamma: float
     ) -> None:
         links = self._links_in_memory()
-        for shard, X in self.frames.transformed():
-            self.H = shard.smooth_activations(X, self.H, links, W, rates, smoothness, eps, gamma)
+        (self.H,) = self.frames.each(
+            Shard.smooth_activations, [self.H], links, W, rates, smoothness, eps, gamma
+        )
 
     def _links_in_memory(self) -> Mask:
         """Return whether each frame, and the one after the last, follows the one before it."""
         if len(self.frames.shards) > 1:
-            raise ValueError(NOT_IN_MEMORY)  # less memory is free than when the fit began
+            raise InvalidValue(NOT_IN_MEMORY)  # less memory is free than when the fit began
         return np.append(self.links, False)
 
     def roughness(self) -> float:
@@ -194,16 +192,13 @@ class CompiledEngine(Engine):
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
         numbers = penalty.sparsity, eps, tol, max_updates
-        self.H = joined([
-            shard.converged_activations(X, self.H[shard.frames], W, *numbers)
-            for shard, X in self.frames.transformed()
-        ])  # fmt: skip
+        self.H = joined(self.frames.each(Shard.converged_activations, [self.H], W, *numbers))
 
     def objective(self, W: Array, eps: float) -> Objective:
-        return CompiledObjective(self, Factors(self.H, contiguous(W.T)), eps)
+        return CompiledObjective(self, PowerModel(self.H, contiguous(W.T)), eps)
 
     def objective_of(self, V_hat: Array, eps: float) -> Objective:
-        return CompiledObjective(self, V_hat.T, eps)
+        return CompiledObjective(self, PowerModel(V_hat.T), eps)
 
 
 def joined(rows: list[Array]) -> Array:
@@ -211,65 +206,119 @@ def joined(rows: list[Array]) -> Array:
     return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
 
+class FramesInMemory:
+    """One shard, in three arrays as large as its frames at most: Y, X and a trial point.
+
+    X is always computed in the memory of the trial point, and the two are exchanged.
+    """
+
+    trial: Array | None = None  #: the T whose TX is in the memory of the trial point
+
+    def __init__(self, shard: Shard, Y: Array) -> None:
+        """Hold frames Y (C, N, M)."""
+        self.shard = shard
+        self.shards = [shard]
+        self.Y = self.X = Y
+        self._spare: Array | None = None  #: memory of the trial point
+
+    def each(self, method: Callable[..., Out], rows: Sequence[Any], *arguments: Any) -> list[Out]:
+        """Return what a method of every shard returns for its X, its rows and other arguments.
+
+        Each of the `rows` has an axis of frames, which comes first.
+        """
+        return [method(self.shard, self.X, *rows, *arguments)]
+
+    def each_original(self, method: Callable[..., Out]) -> list[Out]:
+        """Return what a method of every shard returns for its Y."""
+        return [method(self.shard, self.Y)]
+
+    def rest(self) -> None:
+        """X ← Y, and free the memory of X and of the trial point."""
+        self.X, self._spare, self.trial = self.Y, None, None
+
+    def rotate(self, Phi: Array) -> None:
+        """X ← ΦY."""
+        self.trial = None  # its memory is written to
+        self._exchange(self.shard.rotated(self.Y, Phi, self._spare))
+
+    def move(self, T: Array) -> None:
+        """X ← TX."""
+        TX = self._spare
+        if T is not self.trial or TX is None:
+            self.trial = None  # its memory is written to
+            TX = self.shard.rotated(self.X, T, TX)
+        self._exchange(TX)
+
+    def trial_memory(self) -> Array:
+        """Return memory for TX, to be named by `trial` when it is complete."""
+        self.trial = None  # what it held before is lost
+        if self._spare is None:
+            self._spare = self.shard.room(self.Y)
+        return self._spare
+
+    def _exchange(self, X: Array) -> None:
+        """Exchange X and the trial point; the memory of Y is never that of a trial point."""
+        self._spare, self.trial = None if self.X is self.Y else self.X, None
+        self.X = X
+
+    def close(self) -> None:
+        """Do nothing: memory is freed by itself."""
+
+
 class ShardsObjective(Objective):
     """L(TΦ) as a sum of what the shards of an engine return."""
 
-    def __init__(self, engine: Engine, eps: float) -> None:
-        self.algebra = engine.algebra
-        self.n_channels = engine.shape[0]
-        self.eps = eps
-        self._bound: Array | None = None  #: what `bound` returns next, computed by `curvature`
+    n_channels: int
+    _bound: Array | None = None  #: what `bound` returns next, computed by `curvature`
 
     @abstractmethod
     def sums(self, method: Callable[..., Nodes], *arguments: object) -> list[Any]:
         """Add up what a method of every shard returns for its X and the model of its power."""
 
-    @abstractmethod
-    def sums_at(self, T: Array | None) -> list[Any]:
-        """Add up what `Shard.evaluate` returns, and remember TX for `move`."""
-
-    def evaluate(self, T: Array | None = None) -> Evaluation:
-        self.evaluations += 1
-        loss, G = self.sums_at(T)
+    def evaluation(self, sums: list[Any]) -> Evaluation:
+        """Return the loss and the mean over channels of the gradient from the sums of shards."""
+        loss, G = sums
         G /= G.dtype.type(self.n_channels)
         return Evaluation(float(loss), G)
 
     def loss(self) -> float:
-        return float(self.sums(Shard.loss)[0])
-
-    def move(self, T: Array) -> None:
-        self._bound = None
+        return float(self.sums(Shard.evaluate, None, None, False)[0])
 
     def bound(self) -> Array:
         bound, self._bound = self._bound, None
-        return self.sums(Shard.curvature, False)[0] if bound is None else bound
+        if bound is None:
+            (bound,) = self._curvatures(False)
+        return bound
 
     def curvature(self) -> Array:
-        exact, self._bound = self.sums(Shard.curvature, True)  # solvers need both
+        exact, self._bound = self._curvatures(True)  # solvers need both
         return exact
+
+    def _curvatures(self, exact: bool) -> list[Array]:
+        """Return the bound, and before it the exact curvature: (M, M), also of pairs of atoms."""
+        return [for_each_atom(A, A.shape[1]) for A in self.sums(Shard.curvature, exact)]
 
 
 class CompiledObjective(ShardsObjective):
     """The model of the power is computed block by block and never held as a whole."""
 
     def __init__(self, engine: CompiledEngine, model: PowerModel, eps: float) -> None:
-        """Use a model of the power of all frames."""
-        super().__init__(engine, eps)
-        self.engine, self.model = engine, model
+        self.engine, self.model, self.eps = engine, model, eps
+        self.algebra, self.n_channels = engine.algebra, engine.shape[0]
 
     def sums(self, method: Callable[..., Nodes], *arguments: object) -> list[Any]:
-        nodes: Nodes = []
-        for shard, X in self.engine.frames.transformed():
-            nodes += method(shard, X, rows_of(self.model, shard.frames), self.eps, *arguments)
-        return total(self.engine.n_blocks, nodes)
+        results = self.engine.frames.each(method, [self.model], self.eps, *arguments)
+        return total(self.engine.n_blocks, chain.from_iterable(results))
 
-    def sums_at(self, T: Array | None) -> list[Any]:
-        memory = None if T is None else self.engine.frames.trial_memory()
-        sums = self.sums(Shard.evaluate, T, memory)
-        if T is not None:
-            self.engine.frames.trial = T
-        return sums
+    def evaluate(self, T: Array | None = None) -> Evaluation:
+        self.evaluations += 1
+        if T is None:
+            return self.evaluation(self.sums(Shard.evaluate))
+        frames = self.engine.frames
+        sums = self.sums(Shard.evaluate, T, frames.trial_memory())
+        frames.trial = T
+        return self.evaluation(sums)
 
     def move(self, T: Array) -> None:
-        super().move(T)
+        self._bound = None
         self.engine.frames.move(T)

@@ -66,6 +66,25 @@ def half_curvature(
 
 
 @inlined
+def half_pair_curvature(
+    family: int, v: Scalar, eps: Scalar, b: Scalar, log: Scalar, one: Scalar
+) -> Scalar:
+    """Half the mean f'' of the two atoms of a pair of power v."""
+    a = v + eps
+    if family == GAUSSIAN:
+        return one / b
+    if family == ITAKURA_SAITO:
+        return one / b - eps / (a * a)
+    if family == KULLBACK_LEIBLER:
+        return log + v / max(a, LEAST)
+    if family == EUCLIDEAN:
+        return a - b + v
+    of_a, of_b = one / np.sqrt(a), one / np.sqrt(b)
+    slope = of_b - of_a
+    return slope + slope + v * of_a / a
+
+
+@inlined
 def numerator_and_denominator(
     family: int, a: Scalar, b: Scalar, one: Scalar
 ) -> tuple[Scalar, Scalar]:

@@ -1,7 +1,9 @@
 """Elementwise computations on a block of frames, compiled: one pass over memory for each.
 
 The readable formulas are in `phinmf.divergences`, and these are tested against them. Arrays are
-(channels, frames, atoms).
+(channels, frames, atoms). What the model sees of the channels, and of two atoms that share their
+power as a pair, is a mean power: it, and what follows for each coefficient, are in the first four
+functions alone. Powers and their model have an entry for each atom, or for each pair.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from phinmf.engines.compiled.entries import (
     KULLBACK_LEIBLER,
     LEAST,
     half_curvature,
+    half_pair_curvature,
     half_slope_and_value,
     logarithms,
 )
@@ -29,8 +32,11 @@ MOST = 1e300  #: largest ratio whose logarithm is taken
 
 @compiled
 def frame_power(X: Array, i: int, v: Array) -> None:
-    """v_m = mean over channels of x²_cm in frame i."""
+    """v_m = mean over channels of x²_cm in frame i; over pairs of atoms, too, if v has those."""
     C, _, M = X.shape
+    if len(v) < M:
+        pair_power(X, i, v)
+        return
     for m in range(M):
         v[m] = X[0, i, m] * X[0, i, m]
     if C > 1:
@@ -40,6 +46,44 @@ def frame_power(X: Array, i: int, v: Array) -> None:
         share = X.dtype.type(1.0 / C)
         for m in range(M):
             v[m] *= share
+
+
+@compiled
+def pair_power(X: Array, i: int, v: Array) -> None:
+    """v_p = mean over channels of (x²_2p + x²_2p+1) / 2 in frame i."""
+    C = len(X)
+    for p in range(len(v)):
+        v[p] = X[0, i, 2 * p] * X[0, i, 2 * p] + X[0, i, 2 * p + 1] * X[0, i, 2 * p + 1]
+    for c in range(1, C):
+        for p in range(len(v)):
+            v[p] += X[c, i, 2 * p] * X[c, i, 2 * p] + X[c, i, 2 * p + 1] * X[c, i, 2 * p + 1]
+    share = X.dtype.type(0.5 / C)
+    for p in range(len(v)):
+        v[p] *= share
+
+
+@inlined
+def frame_slopes(X: Array, i: int, s: Array, F: Array) -> None:
+    """f'(x_cm) = s_m x_cm of every channel of frame i; both atoms of a pair have the same s."""
+    for c in range(len(X)):
+        if len(s) == X.shape[2]:
+            for m in range(len(s)):
+                F[c, i, m] = s[m] * X[c, i, m]
+        else:
+            for p in range(len(s)):
+                F[c, i, 2 * p] = s[p] * X[c, i, 2 * p]
+                F[c, i, 2 * p + 1] = s[p] * X[c, i, 2 * p + 1]
+
+
+@inlined
+def entry_power(X: Array, i: int, m: int, M: int) -> float:
+    """v_m of M powers of frame i, a sum in double precision."""
+    C, size = len(X), X.shape[2] // M
+    total = 0.0
+    for c in range(C):
+        for k in range(size * m, size * (m + 1)):
+            total += X[c, i, k] * X[c, i, k]
+    return total / (C * size)
 
 
 @cache
@@ -53,7 +97,7 @@ def loss_and_slope_for(family: int) -> Callable[..., float]:
         X: Array, WH: Array, weights: Array, equal: bool, eps: Scalar, F: Array
     ) -> float:
         """Weighted sum of f over a block; F receives the weighted f'(x)."""
-        C, n, M = X.shape
+        n, M = WH.shape
         one = X.dtype.type(1)
         v, s, values = np.empty(M, X.dtype), np.empty(M, X.dtype), np.zeros(M)
         ratio, room, log = np.empty(M), np.empty(M), np.empty(M)
@@ -73,9 +117,7 @@ def loss_and_slope_for(family: int) -> Callable[..., float]:
                     slope, value = half_slope_and_value(family, a, b, one)
                     values[m] += weight * value
                     s[m] = twice * slope
-            for c in range(C):
-                for m in range(M):
-                    F[c, i, m] = s[m] * X[c, i, m]
+            frame_slopes(X, i, s, F)
         loss = 0.0
         for m in range(M):
             loss += values[m]
@@ -97,7 +139,7 @@ def likelihood_for(family: int) -> Callable[..., float]:
         One logarithm of a product of GROUP ratios of equal weight replaces those of the ratios. If
         the product leaves the range of numbers, the logarithms are taken one by one.
         """
-        C, n, M = X.shape
+        n, M = WH.shape
         one, two = X.dtype.type(1), X.dtype.type(2)
         v, s = np.empty(M, X.dtype), np.empty(M, X.dtype)
         rational, product = np.zeros(M), np.ones(M)
@@ -114,9 +156,7 @@ def likelihood_for(family: int) -> Callable[..., float]:
                 rational[m] += a * inverse
                 product[m] *= a * inverse if kappa else inverse
                 s[m] = twice * (inverse - one / a if kappa else inverse)
-            for c in range(C):
-                for m in range(M):
-                    F[c, i, m] = s[m] * X[c, i, m]
+            frame_slopes(X, i, s, F)
             if i - first == group - 1 or i == n - 1:
                 for m in range(M):
                     if 1e-290 < product[m] < 1e290:
@@ -124,10 +164,7 @@ def likelihood_for(family: int) -> Callable[..., float]:
                     else:
                         logarithm = 0.0
                         for j in range(first, i + 1):
-                            total = 0.0
-                            for c in range(C):
-                                total += X[c, j, m] * X[c, j, m]
-                            a64 = total / C + eps if kappa else 1.0
+                            a64 = entry_power(X, j, m, M) + eps if kappa else 1.0
                             logarithm += np.log(a64 / (WH[j, m] + eps))
                     loss += weight * (rational[m] - kappa * (i + 1 - first) - logarithm)
                     rational[m], product[m] = 0.0, 1.0
@@ -145,21 +182,28 @@ def curvatures_for(family: int) -> Kernel:
     def curvatures(
         X: Array, WH: Array, weights: Array, eps: Scalar, exact: bool, B: Array, V: Array
     ) -> None:
-        """B receives the weighted bound b(x), or the exact f''(x); V the power."""
-        _, n, M = X.shape
+        """B receives the weighted bound b(x), or the exact f''(x); V the power of each atom."""
+        n, M = WH.shape
+        pairs, power = X.shape[2] > M, np.empty(M, X.dtype)
         one, two = X.dtype.type(1), X.dtype.type(2)
         ratio, room, log = np.empty(M), np.empty(M), np.zeros(M)
         for i in range(n):
             frame_power(X, i, V[i])
+            if pairs:
+                pair_power(X, i, power)
+            else:
+                power[:] = V[i]
             twice = two * X.dtype.type(weights[i])
             if family == KULLBACK_LEIBLER:
-                log_ratios(V[i], WH[i], eps, ratio, room, log)
+                log_ratios(power, WH[i], eps, ratio, room, log)
             for m in range(M):
-                v, b, log_ratio = V[i, m], WH[i, m] + eps, X.dtype.type(log[m])
-                if exact:
+                v, b, log_ratio = power[m], WH[i, m] + eps, X.dtype.type(log[m])
+                if not exact:
+                    B[i, m] = twice * half_curvature(family, v, eps, b, log_ratio, one, False)
+                elif not pairs:
                     B[i, m] = twice * half_curvature(family, v, eps, b, log_ratio, one, True)
                 else:
-                    B[i, m] = twice * half_curvature(family, v, eps, b, log_ratio, one, False)
+                    B[i, m] = twice * half_pair_curvature(family, v, eps, b, log_ratio, one)
 
     return curvatures
 

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from phinmf._types import Array, Mask
+from phinmf.divergences.penalty import MOST_GROWTH
 from phinmf.engines.compiled.compiling import Kernel, Scalar, compiled, inlined, reassociated
 from phinmf.engines.compiled.entries import (
     EUCLIDEAN,
@@ -24,31 +25,23 @@ PIECE = 128  #: frames that are computed at a time, so that they stay in the cac
 
 @inlined
 def split(
-    family: int,
-    X: Array,
-    first: int,
-    step: int,
-    WH: Array,
-    eps: Scalar,
-    v: Array,
-    P: Array,
+    family: int, X: Array, first: int, step: int, WH: Array, eps: Scalar, v: Array, P: Array,
     Q: Array,
-) -> None:
-    """P and Q for as many frames as WH has: every `step`th from `first` on."""
+) -> None:  # fmt: skip
+    """P and Q for as many frames as WH has: every `step`th from `first` on.
+
+    Q of Kullback–Leibler is 1 and is not written.
+    """
     one = X.dtype.type(1)
     for i in range(len(WH)):
         frame_power(X, first + step * i, v)
-        for m in range(len(v)):
-            P[i, m], Q[i, m] = numerator_and_denominator(family, v[m] + eps, WH[i, m] + eps, one)
-
-
-@inlined
-def ratios(X: Array, first: int, WH: Array, eps: Scalar, v: Array, P: Array) -> None:
-    """P of Kullback–Leibler alone, whose Q is 1."""
-    for i in range(len(WH)):
-        frame_power(X, first + i, v)
-        for m in range(len(v)):
-            P[i, m] = (v[m] + eps) / (WH[i, m] + eps)
+        if family == KULLBACK_LEIBLER:
+            for m in range(len(v)):
+                P[i, m] = (v[m] + eps) / (WH[i, m] + eps)
+        else:
+            for m in range(len(v)):
+                a, b = v[m] + eps, WH[i, m] + eps
+                P[i, m], Q[i, m] = numerator_and_denominator(family, a, b, one)
 
 
 @cache
@@ -85,20 +78,14 @@ def nmf_block_for(family: int) -> Kernel:
             h = H[first : first + p]
             if gamma > zero:
                 np.dot(h, Wt, WH[:p])
-                if family == KULLBACK_LEIBLER:
-                    ratios(X, first, WH[:p], eps, v, P)
-                else:
-                    split(family, X, first, 1, WH[:p], eps, v, P, Q)
+                split(family, X, first, 1, WH[:p], eps, v, P, Q)
                 np.dot(P[:p], W, numerator[:p])
                 if family != KULLBACK_LEIBLER:
                     np.dot(Q[:p], W, denominator[:p])
                 update(h, numerator, denominator, rates, gamma, least, zero, one)
             weigh(h, weights, first, weighted, H1)
             np.dot(h, Wt, WH[:p])
-            if family == KULLBACK_LEIBLER:
-                ratios(X, first, WH[:p], eps, v, P)
-            else:
-                split(family, X, first, 1, WH[:p], eps, v, P, Q)
+            split(family, X, first, 1, WH[:p], eps, v, P, Q)
             np.dot(weighted[:p].T, P[:p], part)
             PH += part
             if family != KULLBACK_LEIBLER:
@@ -210,8 +197,7 @@ def converge_block_for(family: int) -> Kernel:
         This is done in double precision and without products of matrices, whose rounding would
         depend on the number of frames. Wt has an even number of rows; the last one may be 0.
         """
-        _, n, M = X.shape
-        K = H.shape[1]
+        (n, K), M = H.shape, Wt.shape[1]
         v, h = np.empty(M, X.dtype), np.zeros(len(Wt))
         a, v_hat, P, Q = np.empty(M), np.empty(M), np.empty(M), np.empty(M)
         for i in range(n):
@@ -273,9 +259,9 @@ def smooth_block_for(family: int) -> Kernel:
         neighbour that is missing is replaced by the frame itself.)
         """
         K, M = H.shape[1], len(W)
-        zero, one = X.dtype.type(0), X.dtype.type(1)
+        zero, one, most = X.dtype.type(0), X.dtype.type(1), X.dtype.type(MOST_GROWTH)
         v, WH = np.empty(M, X.dtype), np.empty((PIECE, M), X.dtype)
-        P, Q = np.empty((PIECE, M), X.dtype), np.empty((PIECE, M), X.dtype)
+        P, Q = np.empty((PIECE, M), X.dtype), np.ones((PIECE, M), X.dtype)
         h = np.empty((PIECE, K), X.dtype)
         numerator, denominator = np.empty((PIECE, K), X.dtype), np.empty((PIECE, K), X.dtype)
         for first in range(start, stop, 2 * PIECE):
@@ -298,7 +284,7 @@ def smooth_block_for(family: int) -> Kernel:
                     fall = old / fall if fall > zero and old > zero else one
                     a = old * numerator[i, k] + strength * rise
                     b = old * (denominator[i, k] + rates[k]) + strength * fall
-                    ratio = a / b if b > zero else one
+                    ratio = min(a / b, most) if b > zero else one
                     if gamma != one:
                         ratio = ratio**gamma
                     H[n, k] = max(old * ratio, min(old, least))

@@ -1,9 +1,10 @@
 """Frames that do not fit into memory: shards take turns, with X in scratch files.
 
 Y is read from its source, an array of dask, again and again, while one thread reads the next shard
-ahead. A file holds X as it was when it was last needed; matrices that were applied since then are
-multiplied when it is read, in the same order as in memory, so the bits are the same. Files are
-read and written as a whole: mapped into memory they would count as used memory.
+ahead. Nothing but the method that computes with a shard refers to its frames, so that they are
+freed before others are read. A file holds X as it was when it was last needed; matrices that were
+applied since then are multiplied when it is read, in the same order as in memory, so the bits are
+the same. Files are read and written as a whole: mapped into memory they would count as used memory.
 """
 
 from __future__ import annotations
@@ -12,130 +13,131 @@ import math
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeVar
 
 from phinmf._types import AnyArray, Array, Precision
 from phinmf.arrays import lazy, room_for_frames
-from phinmf.engines.compiled.frames import FrameStore
 from phinmf.engines.compiled.shard import Shard
+from phinmf.errors import InvalidValue
 
 #: Arrays as large as the frames that a fit in memory may come to hold: in double precision Y, X
 #: and a trial point, and while these are at rest Y, X and a trial point in single precision.
 ARRAYS_IN_MEMORY = 4.5
 
+Out = TypeVar("Out")
+
 #: Arrays as large as a shard that are in memory at the same time: X, the memory to multiply it in,
-#: and what is read ahead for the next shard, from chunks.
+#: what is read ahead for the next shard, and chunks that this is read from.
 ARRAYS_ON_DISK = 5
 
 ASSUMED_MEMORY = 2**33  #: bytes, where the system does not say how much is free
 LEAST_MEMORY = 2**26  #: bytes that are always used
 
 
-class FramesOnDisk(FrameStore):
-    """Shards in turn, of a dask array (C, M, N) or of its products with atoms (P, M)."""
+class FramesOnDisk:
+    """Shards in turn, of a dask array (C, M, N) or of its products with atoms (P, M).
+
+    The methods are those of `FramesInMemory`.
+    """
+
+    trial: Array | None = None  #: is not held
 
     def __init__(
         self, shards: Sequence[Shard], source: AnyArray, dtype: Precision, atoms: Array | None
     ) -> None:
-        self.shards = shards
+        self.shards, self.source, self.dtype, self.atoms = shards, source, dtype, atoms
         folder = lazy.dask().config.get("temporary-directory", None)
         if folder is not None:
             Path(folder).mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="phinmf-", dir=folder))
         self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        self.files = [
-            StoredX(shard, self.folder / str(i), source, dtype, atoms)
-            for i, shard in enumerate(shards)
-        ]
+        #: of each shard X as of some time, if there is a file; otherwise that is Y
+        self.files = [self.folder / str(i) for i in range(len(shards))]
+        #: of each shard the matrices that X was multiplied by since, the first one first
+        self.pending: list[list[Array]] = [[] for _ in shards]
 
-    def originals(self) -> Iterator[tuple[Shard, Array]]:
-        for file, Y in self._in_turn(StoredX.read_Y):
-            yield file.shard, file.with_atoms(Y)
+    def each(self, method: Callable[..., Out], rows: Sequence[Any], *arguments: Any) -> list[Out]:
+        """Return what a method of every shard returns for its X, its rows and other arguments.
 
-    def transformed(self) -> Iterator[tuple[Shard, Array]]:
-        for file, X in self._in_turn(StoredX.read):
-            yield file.shard, file.brought_up_to_date(X)
+        The next shard is read while one is computed with.
+        """
+        results: list[Out] = []
+        with ThreadPoolExecutor(1) as reader:
+            ahead = deque([reader.submit(self._read, 0)])
+            for i, shard in enumerate(self.shards):
+                if i + 1 < len(self.shards):
+                    ahead.append(reader.submit(self._read, i + 1))
+                X = self._brought_up_to_date(i, ahead.popleft().result())
+                own = [array[shard.frames] for array in rows]
+                results.append(method(shard, X, *own, *arguments))
+                del X
+        return results
+
+    def each_original(self, method: Callable[..., Out]) -> list[Out]:
+        """Return what a method of every shard returns for its Y."""
+        return [method(shard, self._read_Y(shard)) for shard in self.shards]
 
     def rest(self) -> None:
-        for file in self.files:
-            file.forget()
+        """X ← Y, and remove the files."""
+        for file, matrices in zip(self.files, self.pending, strict=True):
+            file.unlink(missing_ok=True)
+            matrices.clear()
 
     def rotate(self, Phi: Array) -> None:
+        """X ← ΦY, when it is read next."""
         self.rest()
         self.move(Phi)
 
     def move(self, T: Array) -> None:
-        for file in self.files:
-            file.pending.append(T)
+        """X ← TX, when it is read next."""
+        for matrices in self.pending:
+            matrices.append(T)
+
+    def trial_memory(self) -> None:
+        """Return None: there is no memory for a trial point."""
 
     def close(self) -> None:
+        """Remove all files."""
         self._remove()
 
-    def _in_turn(self, read: Callable[[StoredX], Array]) -> Iterator[tuple[StoredX, Array]]:
-        """Read every shard, the next one while the caller computes with one."""
-        with ThreadPoolExecutor(1) as reader:
-            ahead = reader.submit(read, self.files[0])
-            for i, file in enumerate(self.files):
-                frames = ahead.result()
-                if i + 1 < len(self.files):
-                    ahead = reader.submit(read, self.files[i + 1])
-                yield file, frames
-                del frames
+    def _read_Y(self, shard: Shard) -> Array:
+        """Return the frames of a shard, or their products with the atoms."""
+        Y = read_frames(self.source, shard.frames, self.dtype)
+        return Y if self.atoms is None else shard.rotated(Y, self.atoms)
 
-
-class StoredX:
-    """X of a shard as of some time, in a file, and the matrices that it was multiplied by since."""
-
-    def __init__(
-        self, shard: Shard, path: Path, source: AnyArray, dtype: Precision, atoms: Array | None
-    ) -> None:
-        self.shard, self.path = shard, path
-        self.source, self.dtype, self.atoms = source, dtype, atoms
-        self.pending: list[Array] = []  #: matrices, the first one first
-        self.stored = False  #: whether there is a file; otherwise the matrices are applied to Y
-
-    def read_Y(self) -> Array:
-        """Return the frames of the source (C, n, M)."""
-        return read_frames(self.source, self.shard.frames, self.dtype)
-
-    def read(self) -> Array:
-        """Return X as it is stored, or Y of the source."""
-        if not self.stored:
-            return self.read_Y()
+    def _read(self, i: int) -> Array:
+        """Return X of shard i as it is stored, or the frames of the source."""
+        frames = self.shards[i].frames
+        if not self.files[i].exists():
+            return read_frames(self.source, frames, self.dtype)
         C, M, _ = self.source.shape
-        n = self.shard.frames.stop - self.shard.frames.start
-        X = room_for_frames((C, n, M if self.atoms is None else len(self.atoms)), self.dtype)
-        with self.path.open("rb") as file:
+        P = M if self.atoms is None else len(self.atoms)
+        X = room_for_frames((C, frames.stop - frames.start, P), self.dtype)
+        with self.files[i].open("rb") as file:
             for channel in X:
                 file.readinto(channel.data)
         return X
 
-    def with_atoms(self, Y: Array) -> Array:
-        """Return frames of the source, or their products with the atoms."""
-        return Y if self.atoms is None else self.shard.rotated(Y, self.atoms)
-
-    def brought_up_to_date(self, X: Array) -> Array:
-        """Return X from what was read, and store it if it has changed."""
-        if not self.stored:
-            X = self.with_atoms(X)
-        if self.pending:
+    def _brought_up_to_date(self, i: int, X: Array) -> Array:
+        """Return X of shard i from what was read, and store it if it has changed."""
+        shard, path = self.shards[i], self.files[i]
+        if self.atoms is not None and not path.exists():
+            X = shard.rotated(X, self.atoms)
+        if self.pending[i]:
             spare = room_for_frames(X.shape, X.dtype)
-            for T in self.pending:
-                X, spare = self.shard.rotated(X, T, spare), X
-            new = self.path.with_suffix(".new")
+            for T in self.pending[i]:
+                X, spare = shard.rotated(X, T, spare), X
+            new = path.with_suffix(".new")
             with new.open("wb") as file:
                 for channel in X:
                     file.write(channel.data)
-            new.replace(self.path)  # an interrupt before leaves X and what is pending
-            self.stored, self.pending = True, []
+            new.replace(path)  # an interrupt before leaves X and what is pending
+            self.pending[i].clear()
         return X
-
-    def forget(self) -> None:
-        """Go back to Y."""
-        self.stored, self.pending = False, []
-        self.path.unlink(missing_ok=True)
 
 
 def read_frames(source: AnyArray, frames: slice, dtype: Precision) -> Array:
@@ -180,7 +182,7 @@ def memory_budget() -> float:
     except (AttributeError, TypeError, ValueError):
         budget = 0.0
     if not budget > 0:
-        raise ValueError(f"phinmf.memory is {setting!r}, but some memory is needed, such as 2GB")
+        raise InvalidValue(f"phinmf.memory is {setting!r}, but some memory is needed, such as 2GB")
     return budget
 
 

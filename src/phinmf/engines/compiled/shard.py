@@ -19,10 +19,11 @@ from __future__ import annotations
 import importlib
 import math
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -32,25 +33,23 @@ from phinmf.arrays import levels, room_for_frames
 from phinmf.arrays.threads import Workers, no_fork
 from phinmf.divergences import Divergence, compiled_family
 from phinmf.divergences.base import LEAST
-from phinmf.engines.compiled.summation import Node, Tree, blocks_of, stretches_of
+from phinmf.engines.compiled.summation import Node, add_up, blocks_of, nodes_within, stretches_of
 from phinmf.engines.sums import CHECK_EVERY
+from phinmf.errors import InvalidType
 
 Nodes: TypeAlias = list[Node]  #: sums over the blocks of a shard, as far as the tree adds them up
 
 
-class Factors(NamedTuple):
-    """The model WH of the power."""
+@dataclass(frozen=True)
+class PowerModel:
+    """A model of the power, frames first: WH, or any V̂."""
 
-    H: Array  #: (n, K)
-    Wt: Array  #: (K, M): Wᵀ, contiguous
+    frames: Array  #: (n, K): H; without W (n, M): V̂
+    Wt: Array | None = None  #: (K, M): Wᵀ, contiguous
 
-
-PowerModel: TypeAlias = Factors | Array  #: WH, or any model V̂ (n, M)
-
-
-def rows_of(model: PowerModel, frames: slice) -> PowerModel:
-    """Return the model of the power of consecutive frames."""
-    return Factors(model.H[frames], model.Wt) if isinstance(model, Factors) else model[frames]
+    def __getitem__(self, frames: slice) -> PowerModel:
+        """Return the model of consecutive frames."""
+        return PowerModel(self.frames[frames], self.Wt)
 
 
 class Scratch(threading.local):
@@ -63,45 +62,40 @@ class Scratch(threading.local):
             memory[name] = np.empty(size, dtype)
         return np.asarray(memory[name][:size].reshape(shape))
 
+    def __reduce__(self) -> tuple[type[Scratch], tuple[()]]:
+        """Let a shard in another process have memory of its own."""
+        return Scratch, ()
+
 
 class Shard:
     """Computes with the frames of consecutive blocks."""
 
     def __init__(
         self,
-        N: int,
-        blocks: slice,
         weights: Array,
-        equal: bool,
         divergence: Divergence,
         workers: Workers,
+        blocks: slice = slice(None),
         scratch: Scratch | None = None,
     ) -> None:
-        """Use these of the blocks of N frames, and the weights (n,) of their own frames.
-
-        `equal` says whether the weights of all N frames are equal.
-        """
-        all_blocks = blocks_of(N)
-        self.N, self.n_blocks = N, len(all_blocks)
-        self.first = blocks.start  #: number of the first block
-        chosen = all_blocks[blocks]
-        start = chosen[0].start
-        self.frames = slice(start, chosen[-1].stop)  #: of the N frames
-        self.blocks = [slice(b.start - start, b.stop - start) for b in chosen]  #: of its frames
-        self.weights, self.equal = np.array(weights), equal
+        """Use these of the blocks of all frames, whose weights are (N,)."""
+        all_blocks = blocks_of(len(weights))
+        first, end, _ = blocks.indices(len(all_blocks))
+        start = all_blocks[first].start
+        self.frames = slice(start, all_blocks[end - 1].stop)  #: of the N frames
+        self.blocks = []  #: of its own frames
+        for block in all_blocks[first:end]:
+            self.blocks.append(slice(block.start - start, block.stop - start))
+        self.nodes = nodes_within(len(all_blocks), first, end)  #: numbers of blocks that it adds up
+        self.weights = weights[self.frames].copy()
+        self.equal = bool((weights == weights[0]).all())  #: whether all N weights are
         family = compiled_family(divergence)
         if family is None:
-            raise TypeError(f"no kernels are compiled for {divergence!r}: use the array engine")
+            raise InvalidType(f"no kernels are compiled for {divergence!r}: use the array engine")
         self.family = int(family)  #: the divergence as the kernels know it
         self.divergence = divergence
         self.workers = workers
         self.scratch = scratch or Scratch()
-
-    def __reduce__(self) -> tuple[type[Shard], tuple[object, ...]]:
-        """Copy a shard to another process, where it gets threads and scratch memory of its own."""
-        blocks = slice(self.first, self.first + len(self.blocks))
-        workers = Workers(self.workers.n_threads)
-        return Shard, (self.N, blocks, self.weights, self.equal, self.divergence, workers)
 
     # where it computes
 
@@ -124,7 +118,7 @@ class Shard:
         if out is None:
             out = room_for_frames((*Y.shape[:2], len(T)), Y.dtype)
         target, Tt = out, T.T.astype(Y.dtype, copy=False)
-        self.workers.each(lambda b: np.matmul(Y[:, b], Tt, out=target[:, b]), self.blocks)
+        list(self.workers.map(lambda b: np.matmul(Y[:, b], Tt, out=target[:, b]), self.blocks))
         return out
 
     # values for each frame
@@ -147,7 +141,7 @@ class Shard:
         numbers = float(mu), float(eps), LEAST, float(tol), CHECK_EVERY, max_updates
         degree = float(self.divergence.degree)
         converge = kernels("nmf_kernels").converge_block_for(self.family)
-        self.workers.each(lambda b: converge(X[:, b], H[b], Wt, *numbers, degree), self.blocks)
+        list(self.workers.map(lambda b: converge(X[:, b], H[b], Wt, *numbers, degree), self.blocks))
         return H
 
     def smooth_activations(
@@ -169,7 +163,7 @@ class Shard:
                 start = b.start + (b.start + parity) % 2
                 update(X, self.weights, links, H, start, b.stop, W, Wt, rates, *numbers)
 
-            self.workers.each(update_block, self.blocks)
+            list(self.workers.map(update_block, self.blocks))
         return H
 
     # sums over frames
@@ -177,20 +171,20 @@ class Shard:
     def energies(self, X: Array) -> Nodes:
         """(M,): energy of each atom, weighted, summed over channels."""
 
-        def energies(b: slice) -> tuple[Array]:
+        def energies(b: slice) -> Node:
             x, w = X[:, b], self.weights[b]
-            return (np.einsum("n,cnm,cnm->m", w, x, x, dtype=np.float64),)
+            return Node(1, [np.einsum("n,cnm,cnm->m", w, x, x, dtype=np.float64)])
 
         return self._sum(energies)
 
     def activation_sums(self, H: Array) -> Nodes:
         """(K,): H1, weighted."""
-        return self._sum(lambda b: (self.weights[b] @ H[b],))
+        return self._sum(lambda b: Node(1, [self.weights[b] @ H[b]]))
 
     def roughness(self, H: Array, links: Mask) -> Nodes:
         """Σ d(h_{n-1} | h_n) over linked frames; `links` as in `smooth_activations`."""
         roughness = kernels("nmf_kernels").roughness
-        return self._sum(lambda b: (roughness(H, links, b.start, b.stop),))
+        return self._sum(lambda b: Node(1, [roughness(H, links, b.start, b.stop)]))
 
     def nmf_pass(
         self, X: Array, H: Array, W: Array, rates: Array, eps: float, gamma: float
@@ -204,70 +198,66 @@ class Shard:
         numbers = [H.dtype.type(x) for x in (eps, gamma, LEAST)]
         update = kernels("nmf_kernels").nmf_block_for(self.family)
 
-        def nmf_block(b: slice) -> tuple[Array, Array, Array]:
+        def nmf_block(b: slice) -> Node:
             PH, QH, H1 = np.zeros_like(Wt), np.zeros_like(Wt), np.zeros_like(Wt[:, 0])
             update(X[:, b], self.weights[b], H[b], W, Wt, rates, *numbers, PH, QH, H1)
-            return PH, QH, H1
+            return Node(1, [PH, QH, H1])
 
         return H, self._sum(nmf_block)
 
     def evaluate(
         self, X: Array, model: PowerModel, eps: float, T: Array | None = None,
-        out: Array | None = None,
+        out: Array | None = None, gradient: bool = True,
     ) -> Nodes:  # fmt: skip
-        """Loss at TX and C times its gradient; None stands for the identity.
+        """Loss at TX, and C times its gradient; None stands for the identity.
 
         TX is written to `out`, an array like X; without it, to scratch memory block by block.
         """
-        kernel, small = kernels("kernels").loss_and_slope_for(self.family), X.dtype.type(eps)
+        kernel = kernels("kernels").loss_and_slope_for(self.family)
+        small = X.dtype.type(eps)
         Tt = None if T is None else T.T.astype(X.dtype, copy=False)
 
-        def loss_and_gradient(b: slice) -> tuple[float, Array]:
+        def loss_and_gradient(b: slice) -> Node:
             x = X[:, b]
             if Tt is not None:
                 x = np.matmul(x, Tt, out=self._scratch_like(x) if out is None else out[:, b])
             F = self.scratch.array("F", x.shape, x.dtype)
-            weights, v_hat = self.weights[b], self._power(model, b)
-            loss = float(kernel(x, v_hat, weights, self.equal, small, F))
-            G = F[0].T @ x[0]  # (8)
-            for c in range(1, len(F)):
-                G += F[c].T @ x[c]
-            return loss, G
+            v_hat = self._power(model, b)
+            loss = kernel(x, v_hat, self.weights[b], self.equal, small, F)
+            sums: list[Any] = [x.shape[2] // v_hat.shape[1] * float(loss)]  # of all atoms
+            if gradient:
+                G = F[0].T @ x[0]  # (8)
+                for c in range(1, len(F)):
+                    G += F[c].T @ x[c]
+                sums.append(G)
+            return Node(1, sums)
 
         return self._sum(loss_and_gradient)
 
-    def loss(self, X: Array, model: PowerModel, eps: float) -> Nodes:
-        """Loss at X."""
-        kernel, small = kernels("kernels").loss_and_slope_for(self.family), X.dtype.type(eps)
-
-        def loss(b: slice) -> tuple[float]:
-            x = X[:, b]
-            slopes = self.scratch.array("F", x.shape, x.dtype)
-            weights, v_hat = self.weights[b], self._power(model, b)
-            return (float(kernel(x, v_hat, weights, self.equal, small, slopes)),)
-
-        return self._sum(loss)
-
     def curvature(self, X: Array, model: PowerModel, eps: float, exact: bool) -> Nodes:
-        """Σ_n f''(x_in) x_jn² at X if exact, and the same with the bound b of (12) for f''."""
+        """Σ_n f''(x_in) x_jn² at X if exact, and the same with the bound b of (12) for f''.
+
+        A row for each power: those of a pair's two atoms are equal.
+        """
         kernel, small = kernels("kernels").curvatures_for(self.family), X.dtype.type(eps)
 
-        def curvatures(b: slice) -> list[Array]:
+        def curvatures(b: slice) -> Node:
             x, v_hat = X[:, b], self._power(model, b)
-            products: list[Array] = []
-            B, V = (self.scratch.array(name, x.shape[1:], X.dtype) for name in ("F", "V"))
+            products = []
+            B = self.scratch.array("F", v_hat.shape, X.dtype)
+            V = self.scratch.array("V", x.shape[1:], X.dtype)
             for kind in (True, False) if exact else (False,):
                 kernel(x, v_hat, self.weights[b], small, kind, B, V)
                 products.append(B.T @ V)  # (9), (12)
-            return products
+            return Node(1, products)
 
         return self._sum(curvatures)
 
     def _power(self, model: PowerModel, b: slice) -> Array:
         """Return the model of the power of a block (n, M); WH is in scratch memory."""
-        if not isinstance(model, Factors):
-            return model[b]
-        h, Wt = model.H[b], model.Wt
+        h, Wt = model.frames[b], model.Wt
+        if Wt is None:
+            return h
         return np.matmul(h, Wt, out=self.scratch.array("WH", (len(h), Wt.shape[1]), h.dtype))
 
     def _scratch_like(self, x: Array) -> Array:
@@ -275,32 +265,25 @@ class Shard:
         C, n, M = x.shape
         return self.scratch.array("X", (C, n + 1, M), x.dtype)[:, :n]
 
-    def _sum(self, of_block: Callable[[slice], Sequence[Any]]) -> Nodes:
+    def _sum(self, of_block: Callable[[slice], Node]) -> Nodes:
         """Add up what a function returns for each block, as far as the tree allows."""
-        tree, number = Tree(self.n_blocks), self.first
-
-        def add(sums: Sequence[Any]) -> None:
-            nonlocal number
-            tree.add(Node(number, number + 1, list(sums)))
-            number += 1
-
-        self.workers.each(of_block, self.blocks, add)
-        return tree.nodes
+        nodes = []
+        with closing(self.workers.map(of_block, self.blocks)) as blocks:
+            for n in self.nodes:
+                nodes.append(add_up(n, blocks))
+        return nodes
 
 
 def shards_of(
-    weights: Array, divergence: Divergence, workers: Workers, n_shards: int = 1
+    weights: Array, divergence: Divergence, workers: Workers, n_shards: int
 ) -> list[Shard]:
     """Cut frames of these weights (N,) into shards, fewer if there are not so many blocks.
 
     They share scratch memory: one after the other may compute.
     """
-    N, equal, scratch = len(weights), bool((weights == weights[0]).all()), Scratch()
-    all_blocks, shards = blocks_of(N), []
-    for blocks in stretches_of(len(all_blocks), n_shards):
-        own = weights[all_blocks[blocks][0].start : all_blocks[blocks][-1].stop]
-        shards.append(Shard(N, blocks, own, equal, divergence, workers, scratch))
-    return shards
+    scratch = Scratch()
+    stretches = stretches_of(len(blocks_of(len(weights))), n_shards)
+    return [Shard(weights, divergence, workers, blocks, scratch) for blocks in stretches]
 
 
 def kernels(name: str) -> ModuleType:

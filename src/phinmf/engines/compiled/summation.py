@@ -8,8 +8,7 @@ and the bits are those of one machine that holds all blocks.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,46 +30,32 @@ def blocks_of(N: int) -> list[slice]:
 class Node(NamedTuple):
     """The sums over the blocks of a node of the tree."""
 
-    first: int  #: block
-    end: int  #: the block after the last
+    n: int  #: number of blocks
     sums: list[Any]  #: arrays and numbers
 
 
-@lru_cache(maxsize=32)
-def closing(n: int) -> tuple[tuple[int, ...], ...]:
-    """For each of n blocks, the first blocks of the nodes that end with it, smallest node first."""
-    begins: list[list[int]] = [[] for _ in range(n)]
-
-    def visit(first: int, end: int) -> None:
-        if end - first > 1:
-            middle = (first + end) // 2
-            visit(first, middle)
-            visit(middle, end)
-            begins[end - 1].append(first)
-
-    visit(0, n)
-    return tuple(tuple(b) for b in begins)
+def nodes_within(n: int, first: int, end: int) -> list[int]:
+    """Return the sizes of the largest nodes of a tree of n blocks that `first` to `end` are."""
+    if end - first in (0, n):
+        return [n] if end > first else []
+    half = n // 2
+    left = nodes_within(half, min(first, half), min(end, half))
+    return left + nodes_within(n - half, max(first - half, 0), max(end - half, 0))
 
 
-class Tree:
-    """Adds up nodes that come in the order of their blocks; holds one for each level at most."""
+def add_up(n: int, nodes: Iterator[Node]) -> Node:
+    """Return a node of n blocks from the next nodes or blocks that make it up, in their order.
 
-    def __init__(self, n: int) -> None:
-        self.closing = closing(n)
-        self.nodes: list[Node] = []
-
-    def add(self, node: Node) -> None:
-        """Take the next node, and add up every node that is now complete."""
-        nodes = self.nodes
-        nodes.append(node)
-        for first in self.closing[node.end - 1]:
-            if first >= nodes[-1].first:
-                continue
-            if len(nodes) < 2 or nodes[-2].first != first:
-                break  # another shard holds the left half
-            right, left = nodes.pop(), nodes.pop()
-            sums = map(plus, left.sums, right.sums)
-            nodes.append(Node(left.first, right.end, list(sums)))
+    At most one partial sum for each level of the tree is in memory at a time.
+    """
+    node = next(nodes)
+    sizes = [n]  # of the nodes that begin with the same block, the largest first
+    while sizes[-1] > node.n:
+        sizes.append(sizes[-1] // 2)
+    for half, whole in itertools.pairwise(reversed(sizes)):
+        right = add_up(whole - half, nodes)
+        node = Node(whole, list(map(plus, node.sums, right.sums)))
+    return node
 
 
 def plus(a: Any, b: Any) -> Any:
@@ -82,12 +67,8 @@ def plus(a: Any, b: Any) -> Any:
 
 
 def total(n: int, nodes: Iterable[Node]) -> list[Any]:
-    """Return the sums over n blocks, from nodes in order that cover them; arrays are writable."""
-    tree = Tree(n)
-    for node in nodes:
-        tree.add(node)
-    (whole,) = tree.nodes
-    return [np.require(s, requirements="W") if isinstance(s, np.ndarray) else s for s in whole.sums]
+    """Return the sums over n blocks, from nodes in order that cover them."""
+    return add_up(n, iter(nodes)).sums
 
 
 def stretches_of(n: int, number: int) -> list[slice]:

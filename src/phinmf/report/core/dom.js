@@ -48,8 +48,8 @@ export function setPressed(element, pressed) {
 /** Scroll a line of elements so that one of them is in its middle. */
 export function reveal(scroller, element) {
   if (!element) return;
-  const [all, one] = [scroller.getBoundingClientRect(), element.getBoundingClientRect()];
-  scroller.scrollLeft += one.left + one.width / 2 - all.left - all.width / 2;
+  const [line, box] = [scroller.getBoundingClientRect(), element.getBoundingClientRect()];
+  scroller.scrollLeft += box.left + box.width / 2 - line.left - line.width / 2;
 }
 
 /** Give an element these children in this order; what has the focus keeps it. */
@@ -59,7 +59,8 @@ export function arrange(parent, children) {
     if (parent.children[i] !== child) parent.insertBefore(child, parent.children[i] ?? null);
   });
   while (parent.children.length > children.length) parent.lastElementChild.remove();
-  if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
+  const lost = focused !== document.activeElement && parent.contains(focused);
+  if (lost) focused.focus({ preventScroll: true });
 }
 
 /**

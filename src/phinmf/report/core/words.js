@@ -10,10 +10,12 @@ export function clock(seconds, digits = 1) {
 }
 
 /** With a capital letter and a full stop. */
-export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
+export const sentence = (words) =>
+  (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
 
 /** A sentence as the end of another one. */
-export const clause = (words) => `${words[0].toLowerCase()}${words.slice(1).replace(/\.$/, "")}`;
+export const clause = (words) =>
+  `${words[0].toLowerCase()}${words.slice(1).replace(/\.$/, "")}`;
 
 /** "2, 6 and 7" */
 export function list(items) {
@@ -23,6 +25,7 @@ export function list(items) {
 
 export const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
+/** A gain to the nearest half; `quietest` is the end of the fader. */
 export function decibels(value, quietest) {
   if (value <= quietest) return "silent";
   const rounded = Math.round(2 * value) / 2;
@@ -36,7 +39,8 @@ export function panWords(pan) {
 
 export function hertz(value) {
   if (value === null || value === undefined) return "silence";
-  return value < 1000 ? `${Math.round(value)} Hz` : `${(value / 1000).toFixed(value < 10000 ? 1 : 0)} kHz`;
+  if (value < 1000) return `${Math.round(value)} Hz`;
+  return `${(value / 1000).toFixed(value < 10000 ? 1 : 0)} kHz`;
 }
 
 export function percent(share) {

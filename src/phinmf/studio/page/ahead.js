@@ -1,29 +1,38 @@
+import { sound } from "./server.js";
+
 const SECONDS = 0.5; // of a stretch
 const AHEAD = 8; // seconds that are fetched before they are needed, if they fit
+const READY = 2; // stretches that must be here before another version is switched to
 const BYTES = 192e6; // maximum
 const AT_ONCE = 2; // requests
 const AGAIN = 1000; // milliseconds until a request that failed is made again
 
-/** Samples of a stretch: all stretches of a take but the last are as long. */
-export const stretchOf = (take) => Math.max(128, Math.round(SECONDS * take.sample_rate));
-
-/** Fetches the stretches of a take before they are played, and drops those that are far away. */
+/** Fetches the stretches of a version before they are played, and drops those far away. */
 export class Ahead {
-  /**
-   * @param take of the server's state
-   * @param fetch function of start, count and an AbortSignal that returns {count, samples}
-   * @param deliver function to call with what was fetched: start, count, samples
-   * @param drop function to call with the start of a stretch that is not needed any more
-   */
-  constructor(take, fetch, deliver, drop) {
-    Object.assign(this, { take, fetch, deliver, drop });
-    this.stretch = stretchOf(take);
-    this.bytes = 4 * this.stretch * take.channels * (take.components.length + 1); // of a stretch
-    this.stretches = new Set(); // starts of those that were delivered, the one that was needed last at the end
+  /** @param version of the server's state */
+  constructor(version) {
+    this.version = version;
+    // all stretches of a version but the last are as long
+    this.stretch = Math.max(128, Math.round(SECONDS * version.sample_rate));
+    this.bytes = 4 * this.stretch * version.channels * (version.components.length + 1);
+    this.stretches = new Set(); // starts of those that came, the one needed last at the end
     this.loading = new Map(); // starts and how to abort them
     this.upcoming = [];
+    this.messages = []; // what a mixer is told as soon as there is one
+    this.port = null; // of the mixer
     this.closed = false;
     this.problem = ""; // why the last request failed
+  }
+
+  /** Let a mixer hear this version. */
+  connect(port) {
+    this.port = port;
+    for (const message of this.messages.splice(0)) this.tell(message);
+  }
+
+  tell(message) {
+    if (this.port) this.port.postMessage(message, message.samples ? [message.samples.buffer] : []);
+    else this.messages.push(message);
   }
 
   /** Fetch what is heard next from a position on. */
@@ -38,13 +47,18 @@ export class Ahead {
     this.load();
   }
 
+  /** Whether it can be played at once from where it was last wanted. */
+  get ready() {
+    return this.upcoming.slice(0, READY).every((start) => this.stretches.has(start));
+  }
+
   /** The starts of the stretches that are heard next, in their order. */
   next(position, loop) {
     const room = Math.max(2, Math.floor(BYTES / this.bytes) - AT_ONCE);
     const most = Math.min(room, Math.ceil(AHEAD / SECONDS));
     const starts = [];
     let sample = position;
-    while (starts.length < most && sample < this.take.length) {
+    while (starts.length < most && sample < this.version.length) {
       const start = sample - (sample % this.stretch);
       if (starts.includes(start)) break; // once around the loop
       starts.push(start);
@@ -65,11 +79,11 @@ export class Ahead {
     const abort = new AbortController();
     this.loading.set(start, abort);
     try {
-      const count = Math.min(this.stretch, this.take.length - start);
-      const sound = await this.fetch(start, count, abort.signal);
+      const length = Math.min(this.stretch, this.version.length - start);
+      const { count, samples } = await sound(this.version.id, start, length, abort.signal);
       if (this.closed) return;
       this.stretches.add(start);
-      this.deliver(start, sound.count, sound.samples);
+      this.tell({ act: "add", start, count, samples });
       this.problem = "";
       this.tidy();
     } catch (error) {
@@ -88,7 +102,7 @@ export class Ahead {
       if (this.stretches.size * this.bytes <= BYTES) return;
       if (this.upcoming.includes(start)) continue;
       this.stretches.delete(start);
-      this.drop(start);
+      this.tell({ act: "drop", start });
     }
   }
 

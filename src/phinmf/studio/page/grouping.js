@@ -1,109 +1,153 @@
-import { enableDragging } from "./dragging.js";
-import { COLOURS, groupOf, hue, named } from "./groups.js";
-import { openMenu } from "./menu.js";
-import { notice } from "./notices.js";
-import { count } from "./words.js";
+import { find, findAll, make, setPressed, setText } from "./dom.js";
+import { groupOf, hue } from "./groups.js";
+import { openMenu } from "./popups.js";
+import { count, list } from "./words.js";
 
-/** How components are put together on the desk: selected, dragged, moved by menus, named. */
+const STARTS = 5; // pixels after which a press is a drag
+const EDGE = 40; // pixels from the edge of the window where it scrolls
+const TARGETS = "[data-group], [data-drop], [data-component]";
+
+/** How components are put together: dragged, moved by menus, suggested. */
 export class Grouping {
-  /** @param desk whose rows and actions these are */
-  constructor(desk) {
-    this.desk = desk;
-    this.lastPicked = null; // the component that was selected last
+  /**
+   * @param rows of the version that is shown
+   * @param current function that returns its mix
+   */
+  constructor(rows, current) {
+    Object.assign(this, { rows, current, suggested: [], refused: new Set() });
+    rows.list.addEventListener("pointerdown", (event) => {
+      const handle = event.target.closest(".handle");
+      if (!handle || event.button !== 0) return;
+      const numbers = current().movedWith(Number(handle.closest(".row").dataset.component));
+      follow(handle, event, numbers, (target) => this.drop(numbers, target));
+    });
   }
 
-  enableDragging(list) {
-    enableDragging(list, (number) => this.movedWith(number), (numbers, target) => this.drop(numbers, target));
-  }
+  /** Make a group, whose name is written next. */
+  group(numbers) { this.rows.editName(this.current().group(numbers)); }
 
-  /** What the controls of a row do. */
-  rowActs(row) {
-    const mix = () => this.desk.current();
-    const members = () => mix().members(row);
-    const id = JSON.stringify(row);
-    return {
-      solo: () => mix().toggleSolo(members()),
-      mute: () => mix().toggleMute(members()),
-      gain: (decibels) => mix().setGain(members(), decibels, `gain ${id}`),
-      pan: (pan) => mix().setPan(members(), pan, `pan ${id}`),
-      ended: () => mix().history.endGesture(),
-      menu: (event) => this.moveMenu(event.currentTarget, this.movedWith(row.component)),
-      select: (selected, range) => this.pick(row.component, selected, range),
-      fold: () => mix().toggleFold(row.group),
-      colour: (event) => this.colourMenu(event.currentTarget, row.group),
-      ungroup: () => mix().ungroup(row.group),
-      rename: (input) => this.rename(row.group, input),
-      leaveName: (input) => this.leaveName(row.group, input),
-    };
-  }
-
-  /** Select a component, or with Shift all rows from the one that was selected before. */
-  pick(number, selected, range) {
-    const rows = this.desk.rows.all.map((row) => Number(row.dataset.component)).filter(Boolean);
-    const [a, b] = [rows.indexOf(this.lastPicked), rows.indexOf(number)].sort((x, y) => x - y);
-    this.desk.current().select(range && a >= 0 ? rows.slice(a, b + 1) : [number], selected);
-    this.lastPicked = number;
-  }
-
-  /** The components that move together: those that are selected, if this one is. */
-  movedWith(number) {
-    const { selected } = this.desk.current();
-    return selected.has(number) ? [...selected] : [number];
-  }
-
-  group(numbers = [...this.desk.current().selected]) {
-    const name = this.desk.current().group(numbers);
-    if (name) this.desk.rows.editName(name);
-  }
-
+  /** Put components where they were dropped: on a component in no group, both become one. */
   drop(numbers, { group, drop, component }) {
-    if (group !== undefined) this.desk.current().move(numbers, group);
-    else if (drop === "new") this.group(numbers);
-    else if (drop === "rest") this.desk.current().move(numbers, null);
-    else this.dropOn(numbers, Number(component));
-  }
-
-  /** On a component of a group: into that group. On another one: a new group of both. */
-  dropOn(numbers, component) {
-    const group = groupOf(this.desk.current().groups, component);
-    if (group) this.desk.current().move(numbers, group.name);
-    else this.group([...numbers, component]);
+    const mix = this.current();
+    const name = group ?? groupOf(mix.groups, Number(component))?.name;
+    if (name !== undefined) mix.move(numbers, name);
+    else if (drop === "rest") mix.move(numbers, null);
+    else this.group(component ? [...numbers, Number(component)] : numbers);
   }
 
   moveMenu(anchor, numbers) {
     if (!numbers.length) return;
-    const { groups } = this.desk.current();
-    const what = numbers.length > 1 ? count(numbers.length, "component") : `component ${numbers[0]}`;
+    const { groups } = this.current();
+    const move = (name) => this.current().move(numbers, name);
+    const [number] = numbers;
+    const what = numbers.length > 1 ? count(numbers.length, "component") : `component ${number}`;
+    const item = ({ name, colour }) => ({ text: name, hue: hue(colour), act: () => move(name) });
     openMenu(anchor, `Move ${what}`, [
-      ...groups.map(({ name, colour }) => ({ text: name, hue: hue(colour), act: () => this.desk.current().move(numbers, name) })),
+      ...groups.map(item),
       { text: "New group", act: () => this.group(numbers) },
-      ...(groups.length ? [{ text: "No group", act: () => this.desk.current().move(numbers, null) }] : []),
+      ...(groups.length ? [{ text: "No group", act: () => move(null) }] : []),
     ]);
   }
 
-  colourMenu(anchor, name) {
-    const { colour } = named(this.desk.current().groups, name);
-    openMenu(anchor, `Colour of group ${name}`, COLOURS.map((text, i) => (
-      { text, hue: hue(i), current: i === colour, act: () => this.desk.current().recolour(name, i) }
-    )));
+  // ---- components that come and go together: one suggestion at a time ------------------------
+
+  update() {
+    const mix = this.current();
+    const open = mix.version.suggestions.filter((numbers) => this.isOpen(mix, numbers));
+    const element = find(".suggestion");
+    element.hidden = !open.length;
+    this.suggested = open[0] ?? [];
+    setText(find("p", element), `Components ${list(this.suggested)} come and go together.`);
+    setText(find("small", element), open.length > 1 ? `and ${open.length - 1} more` : "");
+    setPressed(find("[data-action=listen]"), this.listening);
   }
 
-  /** Take a name from its field; return whether it is one. */
-  rename(name, input) {
-    if (!named(this.desk.current().groups, name)) return true; // it was renamed or undone meanwhile
-    const to = input.value.trim();
-    const problem = this.desk.current().rename(name, input.value);
-    input.setCustomValidity(problem);
-    if (problem) input.reportValidity();
-    else if (to !== name) this.desk.rows.focus(this.desk.rows.groups.get(to));
-    return !problem;
+  /** Whether it was neither refused nor decided by groups: all in one, or in several. */
+  isOpen({ groups, version }, numbers) {
+    const names = numbers.map((number) => groupOf(groups, number)?.name);
+    const decided = names.every(Boolean) || new Set(names.filter(Boolean)).size > 1;
+    return !decided && !this.refused.has(`${version.key} ${numbers}`);
   }
 
-  /** Show the name that is stored instead of one that was refused. */
-  leaveName(name, input) {
-    if (input.validity.valid) return;
-    notice(`${input.validationMessage} The group is still called “${name}”.`, { name: "name" });
-    input.value = name;
-    input.setCustomValidity("");
+  get listening() {
+    const { solos } = this.current();
+    return solos.size === this.suggested.length && this.suggested.every((n) => solos.has(n));
   }
+
+  /** Hear the suggested components alone, or all again. */
+  listen() { this.current().soloOnly(this.listening ? [] : this.suggested); }
+
+  refuse() {
+    const mix = this.current();
+    if (this.listening) mix.solos.clear();
+    this.refused.add(`${mix.version.key} ${this.suggested}`);
+    mix.changed();
+  }
+}
+
+/**
+ * Follow a mouse, a pen or a finger that drags components.
+ *
+ * @param handle where it began
+ * @param numbers of the components
+ * @param dropped function of the dataset of the row on which they are dropped
+ */
+function follow(handle, { pointerId, clientX, clientY }, numbers, dropped) {
+  const text = numbers.length > 1 ? `${numbers.length} components` : `Component ${numbers[0]}`;
+  const ghost = make("div", { class: "ghost", text });
+  const ended = new AbortController();
+  let target = null;
+  let scrolling = 0;
+  handle.setPointerCapture(pointerId);
+
+  const point = (x, y) => {
+    const row = document.elementFromPoint(x, y)?.closest?.(".row");
+    const own = numbers.includes(Number(row?.dataset.component));
+    target?.classList.remove("over");
+    target = row?.matches(TARGETS) && !own ? row : null;
+    target?.classList.add("over");
+  };
+  const scroll = (x, y) => {
+    cancelAnimationFrame(scrolling);
+    const by = y < EDGE ? y - EDGE : Math.max(0, y - window.innerHeight + EDGE);
+    if (!by) return;
+    window.scrollBy(0, by / 6);
+    point(x, y);
+    scrolling = requestAnimationFrame(() => scroll(x, y));
+  };
+  const move = ({ clientX: x, clientY: y }) => {
+    if (!ghost.isConnected) {
+      if (Math.hypot(x - clientX, y - clientY) <= STARTS) return;
+      document.body.append(ghost);
+      document.body.classList.add("dragging");
+    }
+    ghost.style.transform = `translate(${x + 12}px, ${y + 8}px)`;
+    point(x, y);
+    scroll(x, y);
+  };
+  const end = ({ type }) => {
+    ended.abort();
+    cancelAnimationFrame(scrolling);
+    document.body.classList.remove("dragging");
+    for (const row of findAll(".row.over")) row.classList.remove("over");
+    if (!ghost.isConnected) return;
+    ghost.remove();
+    handle.addEventListener("click", swallow, { capture: true, once: true }); // it was no click
+    setTimeout(() => handle.removeEventListener("click", swallow, { capture: true }), 0);
+    if (type === "pointerup" && target) dropped({ ...target.dataset });
+  };
+  const stop = (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    end(event);
+  };
+  const { signal } = ended;
+  handle.addEventListener("pointermove", move, { signal });
+  for (const type of ["pointerup", "pointercancel"]) handle.addEventListener(type, end, { signal });
+  document.addEventListener("keydown", stop, { capture: true, signal });
+}
+
+function swallow(event) {
+  event.stopImmediatePropagation();
+  event.preventDefault();
 }

@@ -3,17 +3,16 @@
  * a component is in one group at most, and no group is empty.
  */
 
-export const COLOURS = [
-  "Blue", "Red", "Sea green", "Purple", "Amber", "Sky blue",
-  "Pink", "Green", "Indigo", "Orange", "Turquoise", "Magenta",
-];
-const RESERVED = "rest"; // the name of what is in no group
-const MOST = 60; // characters of a name
+const COLOURS = 12;
+const LONGEST = 50; // characters of a name
+const RESERVED = /^(rest|con|prn|aux|nul|(com|lpt)\d)(\.|$)/i; // of what is in no group; of systems
+const NOT_IN_NAMES = /[/\\:*?"<>|=,;\p{C}\p{Zl}\p{Zp}]/gu;
 
 /** Degrees: neighbours are far apart, as in the static report. */
 export const hue = (colour) => Math.round((250 + 137.508 * colour) % 360);
 
-export const groupOf = (groups, number) => groups.find(({ components }) => components.includes(number));
+export const groupOf = (groups, number) =>
+  groups.find(({ components }) => components.includes(number));
 
 export const named = (groups, name) => groups.find((group) => group.name === name);
 
@@ -21,7 +20,7 @@ export const named = (groups, name) => groups.find((group) => group.name === nam
 export function moved(groups, numbers, name) {
   const members = (group) => (group.name === name
     ? sorted([...group.components, ...numbers])
-    : group.components.filter((n) => !numbers.includes(n)));
+    : group.components.filter((number) => !numbers.includes(number)));
   return groups
     .map((group) => ({ ...group, components: members(group) }))
     .filter(({ components }) => components.length);
@@ -30,44 +29,33 @@ export function moved(groups, numbers, name) {
 /** Put components into a new group, with a name and a colour that no other group has. */
 export function grouped(groups, numbers) {
   const left = moved(groups, numbers, null);
-  const group = { name: freeName(left), colour: freeColour(left), components: sorted(numbers) };
+  const colours = Array.from({ length: COLOURS }, (_, i) => i);
+  const free = colours.find((colour) => left.every((group) => group.colour !== colour));
+  const colour = free ?? left.length % COLOURS;
+  const group = { name: freeName(left, "Group", 1), colour, components: sorted(numbers) };
   return { groups: [...left, group], name: group.name };
 }
 
 export const ungrouped = (groups, name) => groups.filter((group) => group.name !== name);
 
-export const renamed = (groups, name, to) => changed(groups, name, { name: to.trim() });
-
-export const recoloured = (groups, name, colour) => changed(groups, name, { colour });
-
-/** What is wrong with a name, in a sentence; "" if nothing is. */
-export function nameProblem(groups, name, to) {
-  const trimmed = to.trim();
-  const same = (group) => group.name !== name && group.name.toLowerCase() === trimmed.toLowerCase();
-  if (!trimmed) return "A group needs a name.";
-  if ([...trimmed].length > MOST) return `A name has at most ${MOST} characters.`;
-  if (trimmed.toLowerCase() === RESERVED) return `“${RESERVED}” is the name of what is in no group.`;
-  if (groups.some(same)) return `There is a group “${trimmed}” already.`;
-  if (trimmed.startsWith(".")) return "A name cannot begin with a full stop.";
-  if (/[/\\:*?"<>|=,;\p{Cc}]/u.test(trimmed)) return "A name of a file cannot have / \\ : * ? \" < > | = , ; in it.";
-  return "";
+/** Give a group the name that comes nearest to what was typed: a file can be called like this. */
+export function renamed(groups, name, typed) {
+  const words = typed.toWellFormed().replace(NOT_IN_NAMES, " ").replace(/^[.\s]+/, "");
+  const cut = [...words].slice(0, LONGEST).join("").replace(/[.\s]+$/, "");
+  const others = groups.filter((group) => group.name !== name);
+  let to = cut || name;
+  if (RESERVED.test(to)) to = `Group ${to}`;
+  if (taken(others, to)) to = freeName(others, to, 2);
+  const change = (group) => (group.name === name ? { ...group, name: to } : group);
+  return { groups: groups.map(change), name: to };
 }
 
-function changed(groups, name, change) {
-  return groups.map((group) => (group.name === name ? { ...group, ...change } : group));
+function freeName(groups, words, number) {
+  const name = `${words} ${number}`;
+  return taken(groups, name) ? freeName(groups, words, number + 1) : name;
 }
+
+const taken = (groups, name) =>
+  groups.some((group) => group.name.toLowerCase() === name.toLowerCase());
 
 const sorted = (numbers) => [...new Set(numbers)].sort((a, b) => a - b);
-
-function freeName(groups) {
-  for (let i = 1; ; i++) {
-    const name = `Group ${i}`;
-    if (!nameProblem(groups, null, name)) return name;
-  }
-}
-
-function freeColour(groups) {
-  const used = groups.map(({ colour }) => colour);
-  const free = COLOURS.findIndex((_, i) => !used.includes(i));
-  return free < 0 ? groups.length % COLOURS.length : free;
-}

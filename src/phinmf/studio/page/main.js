@@ -1,18 +1,25 @@
 import { Desk } from "./desk.js";
 import { find, reveal, setText } from "./dom.js";
-import { gains } from "./levels.js";
-import { dismiss, notice } from "./notices.js";
+import { Recordings, Uploads } from "./library.js";
 import { Player } from "./player.js";
-import { Recordings } from "./recordings.js";
-import { dismissJob, follow } from "./server.js";
-import { TakeMix } from "./take_mix.js";
-import { Uploads } from "./uploads.js";
+import { dismiss, notice } from "./popups.js";
+import { follow } from "./server.js";
+import { VersionMix } from "./version_mix.js";
 import { clause } from "./words.js";
 
-/** The whole page: what the server says, which take is shown, and who is told. */
+/** The whole page: what the server says, which version is shown, and who is told. */
 
-const state = { recordings: [], takes: new Map(), home: "", gone: false, shown: null, expected: null };
-const mixes = new Map(); // TakeMix by key of the take
+const state = {
+  recordings: [], // as the server describes them
+  versions: new Map(), // of all recordings, by key: their folder
+  home: "",
+  gone: false, // whether the server does not answer
+  shown: null, // key of a version
+  before: null, // value of its mix when it was shown: whether anybody is busy with it
+  looked: new Set(), // keys of versions that were shown or offered
+  expected: null, // id of a recording that was dropped and cannot be heard yet
+};
+const mixes = new Map(); // VersionMix by key of the version
 const listening = { original: false };
 
 const current = () => (state.shown ? mixOf(state.shown) : null);
@@ -20,39 +27,34 @@ const current = () => (state.shown ? mixOf(state.shown) : null);
 function mixOf(key) {
   if (!mixes.has(key)) {
     const overruled = () => notice(
-      "Another tab changed this take meanwhile; its version is shown. Undo brings yours back.",
+      "Another tab changed this version meanwhile; its groups are shown. Undo brings yours back.",
       { name: "overruled", kind: "info" },
     );
-    mixes.set(key, new TakeMix(state.takes.get(key), listening, changed, overruled));
+    mixes.set(key, new VersionMix(state.versions.get(key), listening, changed, overruled));
   }
   return mixes.get(key);
 }
 
-const player = new Player(
-  ({ key }) => { const { levels, solos } = mixOf(key); return gains(levels, solos, listening.original); },
-  () => desk.showTransport(),
-);
+const player = new Player(({ key }) => mixOf(key).gains, () => desk.showTransport());
 const desk = new Desk({ player, current, show });
-const recordings = new Recordings(find(".recordings"), {
-  open: (id) => show(state.recordings.find((recording) => recording.id === id).takes.at(-1).key),
-  dismiss: (id) => dismissJob(id).catch((error) => notice(error.message, { name: `job ${id}` })),
-});
+const recordings = new Recordings((id) => (
+  show(state.recordings.find((recording) => recording.id === id).versions.at(-1).key)));
 const uploads = new Uploads((id) => {
-  state.expected ??= { id, before: current()?.history.value }; // of several files the first
+  state.expected ??= id; // of several files the first
+  state.before = current()?.value;
   choose();
 });
+
+const recordingOf = (key) =>
+  state.recordings.find(({ versions }) => versions.some((version) => version.key === key));
 
 /** Groups, levels, solos or the selection changed. */
 function changed() {
   if (!current()) return;
   player.updateGains();
-  desk.update(recordingOf(state.shown), groupsOf);
+  desk.update(recordingOf(state.shown), ({ key, groups }) => mixes.get(key)?.groups ?? groups);
   showStatus();
 }
-
-const groupsOf = (take) => mixes.get(take.key)?.groups ?? take.groups;
-
-const recordingOf = (key) => state.recordings.find(({ takes }) => takes.some((take) => take.key === key));
 
 // ---- the server --------------------------------------------------------------------------------
 
@@ -61,15 +63,16 @@ function hear({ recordings: described, home }) {
   state.home = home;
   state.recordings = described.map((recording) => ({
     ...recording,
-    takes: recording.takes.map((take) => ({ ...take, key: take.folder, recording: recording.id })),
+    versions: recording.versions.map((version) => (
+      { ...version, key: version.folder, recording: recording.id })),
   }));
-  const takes = state.recordings.flatMap((recording) => recording.takes);
-  state.takes = new Map(takes.map((take) => [take.key, take]));
-  for (const take of takes) {
-    mixes.get(take.key)?.hear(take);
-    player.refresh(take);
+  const versions = state.recordings.flatMap((recording) => recording.versions);
+  state.versions = new Map(versions.map((version) => [version.key, version]));
+  for (const version of versions) {
+    mixes.get(version.key)?.hear(version);
+    player.refresh(version);
   }
-  for (const key of mixes.keys()) if (!state.takes.has(key)) mixes.delete(key);
+  for (const key of mixes.keys()) if (!state.versions.has(key)) mixes.delete(key);
   choose();
   showLibrary();
   changed();
@@ -85,12 +88,13 @@ function showLibrary() {
   const home = find(".home");
   home.hidden = !state.home;
   setText(find("bdi", home), state.home);
-  document.body.classList.toggle("empty", !state.takes.size);
+  document.body.classList.toggle("empty", !state.versions.size);
 }
 
 function showStatus() {
   const all = [...mixes.values()].map(({ saving }) => saving);
-  const worst = all.find(({ status }) => status === "not saved") ?? all.find(({ status }) => status === "saving");
+  const having = (status) => all.find((saving) => saving.status === status);
+  const worst = having("not saved") ?? having("saving");
   const status = find(".status");
   status.dataset.status = worst?.status ?? "saved";
   let words = worst ? "saving …" : "saved";
@@ -98,82 +102,68 @@ function showStatus() {
   setText(status, state.shown ? words : "");
   const banner = find(".banner");
   banner.hidden = !state.gone;
+  const where = state.home || "its folder";
   setText(banner, state.gone
-    ? `The studio has stopped. Start it again with phinmf studio; what you saved is in ${state.home || "its folder"}.` : "");
+    ? `The studio has stopped. Start it again with phinmf studio; what you saved is in ${where}.`
+    : "");
 }
 
-// ---- which take is shown -----------------------------------------------------------------------
+// ---- which version is shown --------------------------------------------------------------------
 
-/** The end of the address that names a take; a name that is not text is shown, not refused. */
+/** The end of the address that names a version; a name that is not text is shown, not refused. */
 const hashOf = (key) => `#${encodeURIComponent(key.toWellFormed())}`;
 
 function show(key) {
-  if (!state.takes.has(key)) return;
-  dismiss("whole");
+  if (!state.versions.has(key)) return;
   dismiss("ready");
-  state.shown = key;
-  look();
+  const recording = recordingOf(key);
+  const mix = mixOf(key);
+  Object.assign(state, { shown: key, before: mix.value });
+  for (const version of recording.versions) state.looked.add(version.key);
+  if (state.expected === recording.id) state.expected = null;
   history.replaceState(null, "", hashOf(key));
-  desk.open(mixOf(key), recordingOf(key));
+  desk.open(mix, recording);
   showLibrary();
   changed();
   reveal(find(".recordings"), find(".recording.shown")); // on a phone they are in one line
-  reveal(find(".takes-line"), find(".takes [aria-selected=true]"));
+  reveal(find(".versions-line"), find(".versions [aria-selected=true]"));
 }
 
-/** Decide by itself what to show: something new, if nobody is busy with what is shown. */
+/** Show something new by itself, if nobody is busy with what is shown; or offer it. */
 function choose() {
-  const takes = [...state.takes.values()];
-  if (!takes.length) {
-    if (state.shown) { state.shown = null; desk.close(); }
+  const versions = [...state.versions.values()];
+  if (!versions.length) {
+    if (state.shown) desk.close();
+    state.shown = null;
     return;
   }
-  const expected = takes.findLast(({ recording }) => recording === state.expected?.id);
-  if (expected) { showExpected(expected); return; }
-  if (!state.takes.has(state.shown)) {
-    const named = takes.find(({ key }) => hashOf(key) === location.hash);
-    const again = takes.find(({ recording }) => recording === player.take?.recording);
-    show((named ?? again ?? takes.at(-1)).key);
+  const shown = state.versions.get(state.shown);
+  if (!shown) {
+    const named = versions.find(({ key }) => hashOf(key) === location.hash);
+    const beside = versions.find(({ recording }) => recording === player.version?.recording);
+    show((named ?? beside ?? versions.at(-1)).key);
     return;
   }
-  offerNew();
-}
-
-/** A recording that was dropped can be heard: show it, unless someone went on with another one. */
-function showExpected({ key, recording }) {
-  const idle = !player.playing && state.expected.before === current()?.history.value;
-  const { title } = state.recordings.find(({ id }) => id === recording);
-  state.expected = null;
-  if (idle) show(key);
-  else offer(`${title} is ready.`, "ready", key);
-}
-
-const looked = new Set(); // keys of takes that existed when their recording was last looked at
-
-function look() {
-  for (const { key } of recordingOf(state.shown).takes) looked.add(key);
-}
-
-/** Another take of the recording is ready: the whole one replaces an untouched preview by itself. */
-function offerNew() {
-  const fresh = recordingOf(state.shown).takes.findLast(({ key }) => !looked.has(key));
-  look();
+  const related = [shown.recording, state.expected];
+  const fresh = versions.findLast(({ key, recording }) => (
+    related.includes(recording) && !state.looked.has(key)));
   if (!fresh) return;
-  const preview = state.takes.get(state.shown).kind === "preview" && fresh.kind === "whole";
-  if (preview && !player.playing && current().untouched) show(fresh.key);
-  else if (preview) offer("The whole recording is ready.", "whole", fresh.key);
-  else offer(`${fresh.name} is ready.`, "ready", fresh.key);
-}
-
-function offer(text, name, key) {
-  notice(text, { name, kind: "info", label: "Show it", act: () => show(key) });
+  state.looked.add(fresh.key);
+  if (!player.playing && current().value === state.before) {
+    show(fresh.key);
+    return;
+  }
+  const { title } = recordingOf(fresh.key);
+  const name = fresh.recording === shown.recording ? fresh.name : title;
+  const offer = { name: "ready", kind: "info", label: "Show it", act: () => show(fresh.key) };
+  notice(`${name} is ready.`, offer);
 }
 
 // ---- begin -------------------------------------------------------------------------------------
 
 window.addEventListener("beforeunload", (event) => {
   const unsaved = [...mixes.values()].some(({ saving }) => saving.status !== "saved");
-  if (unsaved || uploads.busy) event.preventDefault();
+  if (unsaved || uploads.waiting) event.preventDefault();
 });
 
 follow(hear, lost);
@@ -185,5 +175,4 @@ window.phinmfStudio = Object.freeze({
   get position() { return player.position; },
   get playing() { return player.playing; },
   get waiting() { return player.waiting; },
-  get gains() { return current() ? gains(current().levels, current().solos, listening.original) : []; },
 });

@@ -1,15 +1,13 @@
-import { Deck } from "./deck.js";
-import { Mixing } from "./mixing.js";
+import { Deck, Voice } from "./mixing.js";
 
-/** Blocks of 128 samples between two reports. */
-const REPORT_EVERY = 8;
+const REPORT_EVERY = 8; // blocks of 128 samples
 
 /** The audio thread: holds the next seconds of all sources and adds them up. */
 class Mixer extends AudioWorkletProcessor {
-  constructor({ processorOptions }) {
+  constructor() {
     super();
-    this.decks = new Map();
-    this.mixing = new Mixing(this.deckOf(processorOptions));
+    this.deck = null; // of the version that is heard
+    this.voices = []; // the last one is what is to be heard; the others fade out
     this.serial = 0; // of the last command; older reports are not believed
     this.blocks = 0;
     this.port.onmessage = ({ data }) => {
@@ -18,50 +16,42 @@ class Mixer extends AudioWorkletProcessor {
     };
   }
 
-  deckOf(take) {
-    const deck = new Deck(take);
-    this.decks.set(take.key, deck);
-    return deck;
-  }
-
   // ---- commands ------------------------------------------------------------------------------
 
-  add({ key, start, count, samples }) { this.decks.get(key)?.add(start, count, samples); }
+  open({ version }) { this.deck = new Deck(version); }
 
-  drop({ key, start }) { this.decks.get(key)?.drop(start); }
+  add({ start, count, samples }) { this.deck.stretches.set(start, { start, count, samples }); }
 
-  play() { this.mixing.playing = true; }
+  drop({ start }) { this.deck.stretches.delete(start); }
 
-  pause() { this.mixing.playing = false; }
+  gains({ gains }) {
+    const silent = this.voices.every(({ deck }) => deck !== this.deck);
+    if (silent) this.deck.gains.set(gains);
+    this.deck.targets.set(gains);
+  }
 
-  seek({ position }) { this.mixing.seek(position); }
+  play({ position, loop }) {
+    this.pause();
+    this.voices.push(new Voice(this.deck, position, loop));
+  }
 
-  loop({ loop }) { this.mixing.loop = loop; }
+  pause() { for (const voice of this.voices) voice.playing = false; }
 
-  open({ take }) { this.deckOf(take); }
-
-  gains({ key, gains }) { this.decks.get(key)?.targets.set(gains); }
-
-  change({ key, shift }) { this.mixing.change(this.decks.get(key), shift); }
-
-  close({ key }) { this.decks.delete(key); }
+  loop({ loop }) { for (const voice of this.voices) voice.loop = loop; }
 
   // ---- sound ---------------------------------------------------------------------------------
 
   process(_inputs, [[left, right]]) {
-    this.mixing.process(left, right);
+    for (const voice of this.voices) voice.process(left, right);
     this.blocks += 1;
-    if (this.mixing.ended || this.blocks >= REPORT_EVERY) this.report();
+    const voice = this.voices.at(-1);
+    if (voice?.playing && (voice.over || this.blocks >= REPORT_EVERY)) {
+      const { position, waiting, over } = voice;
+      this.port.postMessage({ serial: this.serial, position, waiting, over });
+      this.blocks = 0;
+    }
+    this.voices = this.voices.filter(({ over }) => !over);
     return true;
-  }
-
-  report() {
-    const { deck, shown, playing, waiting, ended } = this.mixing;
-    const levels = deck.levels.slice();
-    this.port.postMessage({ serial: this.serial, key: deck.key, position: shown, playing, waiting, ended, levels });
-    deck.levels.fill(0);
-    this.mixing.ended = false;
-    this.blocks = 0;
   }
 }
 

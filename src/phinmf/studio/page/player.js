@@ -1,100 +1,101 @@
-import { Ahead, stretchOf } from "./ahead.js";
-import { landing, shifted } from "./mixing.js";
-import { sound } from "./server.js";
+import { Ahead } from "./ahead.js";
 
 const REST = 400; // milliseconds of pause after which the sound device is left alone
 const SHORTEST = 0.05; // seconds of a loop
 
-/** What a deck must know of a take. */
-export const deckOptions = (take) => ({
-  key: take.key, rate: take.sample_rate, channels: take.channels, length: take.length,
-  sources: take.components.length + 1, stretch: stretchOf(take),
+/** What a deck must know of a version. */
+export const deckOptions = ({ version, stretch }) => ({
+  rate: version.sample_rate, channels: version.channels, length: version.length,
+  sources: version.components.length + 1, stretch,
 });
 
-/** Plays a take: the audio context, what is fetched for it, and where it is. */
+/**
+ * Plays a version: the audio context, what is fetched for it, and where it is.
+ *
+ * Another version of the same recording goes on at the same moment. It is shown at once; until
+ * enough of its sound is here, the one before it is still heard.
+ */
 export class Player {
   /**
-   * @param gains function of a take that returns the factors of its sources
+   * @param gains function of a version that returns the factors of its sources
    * @param changed function to call when it starts, stops, waits or moves
    */
   constructor(gains, changed) {
     Object.assign(this, { gains, changed });
-    this.take = null;
-    this.position = 0; // samples of the take
-    this.loop = null;
+    this.version = null; // that is shown
+    this.position = 0; // samples of the version
+    this.loop = null; // {start, end} in samples
     this.playing = false;
     this.waiting = false;
-    this.levels = []; // peaks of the sources, for the meters
     this.problem = ""; // why nothing can be heard
     this.context = null; // made when play is first called: browsers require a gesture
-    this.port = null; // to the worklet
-    this.serial = 0;
-    this.decks = new Map(); // by key: {take, ahead, backlog}
+    this.connected = null; // a promise that the mixer is there
+    this.port = null; // to the mixer
+    this.serial = 0; // of commands
+    this.ahead = null; // fetches the version that is shown
+    this.heard = null; // fetches the version that the mixer plays
   }
 
-  // ---- takes ---------------------------------------------------------------------------------
+  // ---- versions ------------------------------------------------------------------------------
 
-  /** Show a take; while another one of the same recording plays, go over to it at the same moment. */
-  open(take) {
-    const before = this.take;
-    if (before?.key === take.key) return;
-    const together = before && before.recording === take.recording && before.sample_rate === take.sample_rate;
+  open(version) {
+    const before = this.version;
+    if (before?.key === version.key) return;
+    const together = before?.recording === version.recording
+      && before.sample_rate === version.sample_rate;
     if (!together) this.leave();
-    const shift = together ? before.first_sample - take.first_sample : 0;
-    this.position = together ? landing(take, this.position + shift) : 0;
-    this.loop = together ? shifted(this.loop, shift, take.length) : null;
-    this.take = take;
-    this.addDeck(take);
-    this.post({ act: "change", key: take.key, shift });
-    this.closeOthers();
+    const shift = together ? before.first_sample - version.first_sample : 0;
+    if (this.ahead !== this.heard) this.ahead.close();
+    this.version = version;
+    this.position = landing(version, this.position + shift);
+    this.loop = shifted(this.loop, shift, version.length);
+    this.ahead = new Ahead(version);
     this.fetchAhead();
+    this.goOver();
     this.changed();
   }
 
-  addDeck(take) {
-    if (this.decks.has(take.key)) return;
-    const { key } = take;
-    const deck = { take, backlog: [] };
-    deck.ahead = new Ahead(
-      take,
-      (start, count, signal) => sound(deck.take.id, start, count, signal),
-      (start, count, samples) => this.deliver({ act: "add", key, start, count, samples }),
-      (start) => this.post({ act: "drop", key, start }),
-    );
-    this.decks.set(key, deck);
-    this.post({ act: "open", take: deckOptions(take) });
-    this.updateGains(take);
-  }
-
-  /** The server described a take again; after a restart it may have another id. */
-  refresh(take) {
-    if (this.take?.key === take.key) this.take = take;
-    const deck = this.decks.get(take.key);
-    if (deck) deck.take = take;
-  }
-
-  /** Close decks that are neither shown nor, until another one is ready, heard. */
-  closeOthers() {
-    for (const [key, { ahead }] of this.decks) {
-      if (key === this.take.key || (this.playing && key === this.heard)) continue;
-      ahead.close();
-      this.decks.delete(key);
-      this.post({ act: "close", key });
+  /** The server described a version again; after a restart it may have another id. */
+  refresh(version) {
+    if (this.version?.key === version.key) this.version = version;
+    for (const ahead of [this.ahead, this.heard]) {
+      if (ahead?.version.key === version.key) ahead.version = version;
     }
   }
 
-  /** Forget the context: the next take may have another sample rate. */
-  leave() {
-    this.playing = false;
-    for (const { ahead } of this.decks.values()) ahead.close();
-    this.decks.clear();
-    this.context?.close();
-    Object.assign(this, { context: null, port: null, heard: null, levels: [], waiting: false });
+  /** Let the version that is shown be heard: now, or as soon as enough of its sound is here. */
+  goOver(now = !this.playing) {
+    if (!this.port || this.heard === this.ahead || !(now || this.ahead.ready)) return;
+    this.heard?.close();
+    this.heard = this.ahead;
+    this.post({ act: "open", version: deckOptions(this.ahead) });
+    this.updateGains();
+    this.ahead.connect(this.port);
+    if (this.playing) this.postPlay();
   }
 
-  deliver(message) {
-    if (this.port) this.port.postMessage(message, [message.samples.buffer]);
-    else this.decks.get(message.key)?.backlog.push(message);
+  /** Forget the context: the next version may have another sample rate. */
+  leave() {
+    this.ahead?.close();
+    this.heard?.close();
+    this.context?.close();
+    Object.assign(this, {
+      version: null, position: 0, loop: null, playing: false, waiting: false,
+      context: null, connected: null, port: null, ahead: null, heard: null,
+    });
+  }
+
+  // ---- the mixer -----------------------------------------------------------------------------
+
+  async connect(context) {
+    await context.audioWorklet.addModule("mixer.js");
+    if (this.context !== context) return; // another recording was opened meanwhile
+    const options = { numberOfInputs: 0, outputChannelCount: [2] };
+    const node = new AudioWorkletNode(context, "phinmf-mixer", options);
+    node.connect(context.destination);
+    node.port.onmessage = ({ data }) => this.hear(data);
+    this.port = node.port;
+    this.goOver();
   }
 
   /** Send a command; reports from before it are not believed. */
@@ -103,84 +104,64 @@ export class Player {
     this.port?.postMessage({ ...message, serial: this.serial });
   }
 
-  // ---- the worklet ---------------------------------------------------------------------------
-
-  async connect(context) {
-    await context.audioWorklet.addModule("mixer.js");
-    if (this.context !== context) return;
-    const node = new AudioWorkletNode(context, "phinmf-mixer", {
-      numberOfInputs: 0, outputChannelCount: [2], processorOptions: deckOptions(this.take),
-    });
-    node.connect(context.destination);
-    node.port.onmessage = ({ data }) => this.hear(data);
-    this.port = node.port;
-    this.heard = this.take.key;
-    this.updateGains(this.take);
-    for (const message of this.decks.get(this.take.key).backlog.splice(0)) this.deliver(message);
-    this.post({ act: "loop", loop: this.loop });
-    this.post({ act: "seek", position: this.position });
+  postPlay() {
+    this.post({ act: "play", position: this.position, loop: this.loop });
   }
 
-  /** A report of the worklet. */
-  hear({ serial, key, position, playing, waiting, ended, levels }) {
-    const over = key !== this.heard; // another take is heard from now on
-    this.heard = key;
-    if (over) this.closeOthers();
-    if (key !== this.take.key) {
-      this.fetchAhead(key, position);
-      return;
-    }
-    this.levels = levels;
+  updateGains() {
+    if (this.heard !== this.ahead || !this.heard) return;
+    this.post({ act: "gains", gains: this.gains(this.version) });
+  }
+
+  /** A report of the mixer. */
+  hear({ serial, position, waiting, over }) {
     if (serial < this.serial) return;
-    Object.assign(this, { position, waiting, playing: playing && !ended });
+    const { heard } = this;
+    const shift = heard.version.first_sample - this.version.first_sample;
+    this.waiting = waiting;
+    this.playing = !over;
+    this.position = over ? 0 : landing(this.version, position + shift);
+    if (heard !== this.ahead) heard.want(position, null);
     this.fetchAhead();
+    this.goOver();
     this.changed();
   }
 
-  /** Fetch for the take that is shown, and for one that is still heard. */
-  fetchAhead(key = this.take.key, position = this.position) {
-    const deck = this.decks.get(key);
-    if (!deck) return;
-    deck.ahead.want(position, key === this.take.key ? this.loop : null);
-    this.problem = deck.ahead.problem;
-    if (key === this.take.key) return;
-    const shift = deck.take.first_sample - this.take.first_sample;
-    this.position = landing(this.take, position + shift); // where it will go on
-    this.fetchAhead();
-    this.changed();
+  fetchAhead() {
+    this.ahead.want(this.position, this.loop);
+    this.problem = this.ahead.problem;
   }
 
   // ---- transport -----------------------------------------------------------------------------
 
   async play() {
-    if (!this.take) return;
+    if (!this.version) return;
+    const { sample_rate: sampleRate } = this.version;
     let { context } = this;
     try {
-      if (!context) {
-        context = new AudioContext({ sampleRate: this.take.sample_rate, latencyHint: "interactive" });
-        this.context = context;
-        await this.connect(context);
-      }
+      context ??= new AudioContext({ sampleRate, latencyHint: "interactive" });
+      this.context = context;
+      this.connected ??= this.connect(context);
+      await this.connected;
       await context.resume();
     } catch {
-      if (this.context !== context) return; // another recording was opened meanwhile
-      if (!this.port) this.context = null; // the next attempt begins anew
-      this.problem = `This browser cannot play sound at ${this.take.sample_rate} Hz.`;
+      if (context && this.context !== context) return;
+      this.connected = null; // the next attempt begins anew
+      this.problem = `This browser cannot play sound at ${sampleRate} Hz.`;
       this.changed();
       return;
     }
-    if (this.context !== context) return;
+    if (this.context !== context || this.playing) return;
     this.playing = true;
-    this.post({ act: "play" });
+    this.postPlay();
     this.fetchAhead();
     this.changed();
   }
 
   pause() {
-    this.playing = false;
-    this.waiting = false;
-    this.levels = [];
+    Object.assign(this, { playing: false, waiting: false });
     this.post({ act: "pause" });
+    this.goOver();
     setTimeout(() => { if (!this.playing) this.context?.suspend(); }, REST);
     this.changed();
   }
@@ -190,27 +171,35 @@ export class Player {
   }
 
   seek(sample) {
-    if (!this.take) return;
-    this.position = Math.round(Math.min(this.take.length - 1, Math.max(0, sample)));
-    this.post({ act: "seek", position: this.position });
+    if (!this.version) return;
+    this.position = Math.round(Math.min(this.version.length - 1, Math.max(0, sample)));
+    this.goOver(true);
+    if (this.playing) this.postPlay();
     this.fetchAhead();
     this.changed();
   }
 
-  /** Loop a region; null plays on. */
+  /** Loop a region; without one, play on. */
   setLoop(from, to) {
     this.loop = null;
     if (from !== undefined) {
       const start = Math.max(0, Math.round(Math.min(from, to)));
-      const end = Math.min(this.take.length, Math.round(Math.max(from, to)));
-      if (end - start >= SHORTEST * this.take.sample_rate) this.loop = { start, end };
+      const end = Math.min(this.version.length, Math.round(Math.max(from, to)));
+      if (end - start >= SHORTEST * this.version.sample_rate) this.loop = { start, end };
     }
-    this.post({ act: "loop", loop: this.loop });
+    if (this.heard === this.ahead) this.post({ act: "loop", loop: this.loop });
     this.fetchAhead();
     this.changed();
   }
+}
 
-  updateGains(take = this.take) {
-    if (take) this.post({ act: "gains", key: take.key, gains: this.gains(take) });
-  }
+/** The position in a version for one that may lie outside of it: then its beginning. */
+const landing = (version, position) =>
+  (position >= 0 && position < version.length ? position : 0);
+
+/** A loop in the samples of another version of the recording, if it lies in that. */
+function shifted(loop, shift, length) {
+  if (!loop) return null;
+  const moved = { start: loop.start + shift, end: loop.end + shift };
+  return moved.start >= 0 && moved.end <= length ? moved : null;
 }

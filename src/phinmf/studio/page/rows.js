@@ -1,156 +1,152 @@
+import { showControls } from "./controls.js";
 import { arrange, elementsOf, find, findAll, setPressed, setText } from "./dom.js";
-import { drawWave, highest, peaksOf } from "./drawing.js";
 import { groupOf, hue } from "./groups.js";
-import { groupGain, QUIETEST, sounds } from "./levels.js";
-import { componentRow, groupRow, newGroupRow, originalRow, restRow } from "./row_parts.js";
-import { decibels, hertz, panWords, percent } from "./words.js";
+import { hertz, panWords, percent } from "./words.js";
 
-const FLOOR = -48; // decibels: the lower end of the meters
-const STEPS = 26; // of a meter: what cannot be seen is not drawn
-const shownLevels = new WeakMap(); // steps by row
-
-/** A meter rises at once and falls slowly. */
-function showLevel(row, peak = 0) {
-  const height = peak > 0 ? Math.min(1, Math.max(0, 1 - (20 * Math.log10(peak)) / FLOOR)) : 0;
-  const before = shownLevels.get(row) ?? 0;
-  const steps = Math.max(Math.round(STEPS * height), before - 1);
-  if (steps === before || steps < 0) return;
-  shownLevels.set(row, steps);
-  const bar = find(".meter i", row);
-  bar.style.transform = `scaleY(${steps / STEPS})`;
-  bar.classList.toggle("over", peak > 1);
-}
-
-/** The rows of a take: the original, groups with their components, components in no group. */
+/** The rows of a version: the original, groups with their components, components in no group. */
 export class Rows {
-  /**
-   * @param element the list
-   * @param acts functions: of(numbers, name) gives those of a row, `original`, `group`
-   */
-  constructor(element, acts) {
-    Object.assign(this, { element, acts, mix: null, overview: null });
-    this.original = originalRow(acts.original);
-    this.target = newGroupRow(acts.group);
-    this.rest = restRow();
-    this.components = [];
+  /** @param list the element, which holds the rows that are always there */
+  constructor(list) {
+    Object.assign(this, { list, mix: null, overview: null, top: 1 });
+    this.original = find(".original", list);
+    this.target = find(".target", list);
+    this.rest = find(".heading", list);
+    this.components = []; // rows by number, from 0
     this.groups = new Map(); // rows by name
+    this.enableFields();
   }
 
-  /** Show another take. */
+  /** Let the faders and the names of all rows act; some of them do not exist yet. */
+  enableFields() {
+    const listen = (type, selector, act) => this.list.addEventListener(type, (event) => {
+      const field = event.target.closest(selector);
+      if (field) act(field, this.rowOf(field), event);
+    });
+    const move = (fader, row) => {
+      const { action } = fader.dataset;
+      const numbers = this.mix.members(row);
+      const set = action === "pan" ? this.mix.setPan : this.mix.setGain;
+      set.call(this.mix, numbers, Number(fader.value), `${action} ${JSON.stringify(row)}`);
+    };
+    listen("input", "[type=range]", move);
+    listen("change", "[type=range]", () => this.mix.endGesture());
+    listen("dblclick", "[type=range]", (fader, row) => {
+      fader.value = 0;
+      move(fader, row);
+      this.mix.endGesture();
+    });
+    listen("focusin", ".title", (title) => title.select());
+    listen("change", ".title", (title, { group }) => this.rename(group, title));
+    listen("keydown", ".title", (title, { group }, event) => {
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      event.stopPropagation();
+      if (event.key === "Escape") title.value = group;
+      this.focus(this.groups.get(this.rename(group, title)));
+    });
+  }
+
+  /** Give a group the name in its field; return the name that it has now. */
+  rename(group, title) {
+    const name = this.mix.rename(group, title.value);
+    title.value = name;
+    if (name !== group) this.focus(this.groups.get(name));
+    return name;
+  }
+
+  /** Show another version. */
   open(mix) {
     Object.assign(this, { mix, overview: null });
     this.groups.clear();
-    this.components = mix.take.components.map(({ number, hertz: frequency, share }) => {
-      const facts = [hertz(frequency), percent(share)];
-      return componentRow(number, facts, this.acts.of({ component: number }));
+    this.components = mix.version.components.map(({ number, hertz: frequency, share }) => {
+      const row = fromTemplate("component", number);
+      setText(find(".number", row), String(number));
+      setText(find(".hertz", row), hertz(frequency));
+      setText(find(".share", row), percent(share));
+      row.ariaLabel = `Component ${number}, ${hertz(frequency)}, ${percent(share)}`;
+      return row;
     });
+    this.update();
   }
 
   setOverview(overview) {
     this.overview = overview;
-    this.top = highest(overview);
+    this.top = overview.peaks.reduce((most, peak) => Math.max(most, peak), 1);
   }
 
   /** The rows as they stand, from top to bottom. */
-  get all() {
-    return findAll(".row", this.element);
-  }
+  get all() { return findAll(".row", this.list); }
 
   // ---- what the mix says ---------------------------------------------------------------------
 
   update() {
     const { mix } = this;
-    const { original } = mix.listening;
-    elementsOf(this.groups, mix.groups.map(({ name }) => [name, name]), (name) => groupRow(name, this.acts.of({ group: name })));
-    arrange(this.element, this.order());
-    for (const group of mix.groups) this.updateGroup(group, original);
-    mix.take.components.forEach(({ number }) => this.updateComponent(number, original));
-    setPressed(find("[data-action=original]", this.original), original);
-    this.original.classList.toggle("silent", !original);
+    const names = mix.groups.map(({ name }) => [name, name]);
+    elementsOf(this.groups, names, createGroup);
+    arrange(this.list, this.order());
+    for (const group of mix.groups) this.updateGroup(group);
+    mix.version.components.forEach(({ number }) => this.updateComponent(number));
+    setPressed(find("[data-action=original]", this.original), mix.original);
+    this.original.classList.toggle("silent", !mix.original);
     this.target.classList.toggle("ready", mix.selected.size > 0);
-    if (!find(".row[tabindex='0']", this.element)) this.original.tabIndex = 0;
+    if (!find(".row[tabindex='0']", this.list)) this.original.tabIndex = 0;
   }
 
   order() {
     const { groups, folded } = this.mix;
-    const inGroups = groups.flatMap(({ name, components }) => [
-      this.groups.get(name), ...(folded.has(name) ? [] : components.map((n) => this.components[n - 1])),
-    ]);
-    const loose = this.components.filter((_, i) => !groupOf(groups, i + 1));
-    return [this.original, ...inGroups, ...(groups.length ? [this.target, this.rest] : []),
-      ...loose, ...(groups.length ? [] : [this.target])];
+    const inGroups = groups.flatMap(({ name, components }) => {
+      const rows = folded.has(name) ? [] : components.map((number) => this.components[number - 1]);
+      return [this.groups.get(name), ...rows];
+    });
+    const others = this.components.filter((_, i) => !groupOf(groups, i + 1));
+    if (!groups.length) return [this.original, ...others, this.target];
+    return [this.original, ...inGroups, this.target, this.rest, ...others];
   }
 
-  updateGroup({ name, colour, components }, original) {
+  updateGroup({ name, colour, components }) {
     const row = this.groups.get(name);
-    const { levels, solos, folded } = this.mix;
-    const heard = !original && components.some((n) => sounds(n, levels, solos));
     row.style.setProperty("--hue", hue(colour));
-    find(".fold", row).setAttribute("aria-expanded", !folded.has(name));
-    this.updateControls(row, components, groupGain(levels, components), heard);
+    find(".fold", row).setAttribute("aria-expanded", !this.mix.folded.has(name));
+    showControls(row, components, this.mix);
   }
 
-  updateComponent(number, original) {
+  updateComponent(number) {
     const row = this.components[number - 1];
-    const { levels, solos, groups, selected } = this.mix;
+    const { groups, selected, levels } = this.mix;
     const group = groupOf(groups, number);
     row.classList.toggle("grouped", Boolean(group));
     if (group) row.style.setProperty("--hue", hue(group.colour));
-    else row.style.removeProperty("--hue");
     row.classList.toggle("selected", selected.has(number));
     find("[data-action=select]", row).checked = selected.has(number);
-    const { gain_db: gain, pan } = levels[number - 1];
-    const slider = find(".pan", row);
-    slider.value = pan;
-    slider.setAttribute("aria-valuetext", panWords(pan));
-    slider.title = `Pan: ${panWords(pan)}`;
-    this.updateControls(row, [number], gain, !original && sounds(number, levels, solos));
+    const pan = find(".pan", row);
+    const { pan: place } = levels[number - 1];
+    pan.value = place;
+    pan.setAttribute("aria-valuetext", panWords(place));
+    pan.title = `Pan: ${panWords(place)}`;
+    showControls(row, [number], this.mix);
   }
 
-  updateControls(row, numbers, gain, heard) {
-    const { levels, solos } = this.mix;
-    const slider = find("[data-action=gain]", row);
-    const words = decibels(gain, QUIETEST);
-    slider.value = gain;
-    slider.setAttribute("aria-valuetext", `${words} dB`);
-    setText(find(".decibels", row), words);
-    setPressed(find("[data-action=solo]", row), numbers.every((n) => solos.has(n)));
-    setPressed(find("[data-action=mute]", row), numbers.every((n) => levels[n - 1].muted));
-    row.classList.toggle("silent", !heard);
-  }
-
-  // ---- what is drawn -------------------------------------------------------------------------
-
+  /** Draw the waveforms of all rows. */
   draw(view) {
-    if (!this.overview) return;
-    const { bins, step } = this.overview;
-    if (!bins) return;
-    const wave = (row, sources) => drawWave(find("canvas", row), peaksOf(this.overview, sources), step, view, this.top);
-    wave(this.original, [0]);
-    for (const { name, components } of this.mix.groups) wave(this.groups.get(name), components);
-    this.components.forEach((row, i) => { if (row.isConnected) wave(row, [i + 1]); });
-  }
-
-  /** Let the meters show peaks of all sources; groups show the highest of their components. */
-  showLevels(peaks) {
-    showLevel(this.original, peaks[0]);
-    this.components.forEach((row, i) => showLevel(row, peaks[i + 1]));
-    for (const { name, components } of this.mix.groups) {
-      showLevel(this.groups.get(name), Math.max(...components.map((n) => peaks[n] ?? 0)));
-    }
+    const { overview, top } = this;
+    if (!overview?.bins) return;
+    const draw = (row, sources) => {
+      drawWave(find("canvas", row), peaksOf(overview, sources), overview.step, view, top);
+    };
+    draw(this.original, [0]);
+    for (const { name, components } of this.mix.groups) draw(this.groups.get(name), components);
+    this.components.forEach((row, i) => draw(row, [i + 1]));
   }
 
   // ---- the focused row -----------------------------------------------------------------------
 
-  /** What the focused row stands for: {component}, {group} or {original}; null if none has the focus. */
-  get focused() {
-    const row = document.activeElement?.closest?.(".rows .row");
-    if (!row) return null;
-    const { component, group, original } = row.dataset;
-    if (component) return { component: Number(component) };
-    if (group !== undefined) return { group };
-    return original === undefined ? null : { original: true };
+  /** What the row of an element stands for: {component}, {group}, or neither. */
+  rowOf(element) {
+    const { component, group } = element?.closest(".row")?.dataset ?? {};
+    return component ? { component: Number(component) } : { group };
   }
+
+  /** What the row with the focus stands for. */
+  get focused() { return this.rowOf(document.activeElement); }
 
   /** Move the focus to the row above or below. */
   moveFocus(step) {
@@ -170,6 +166,58 @@ export class Rows {
 
   /** Let the name of a group be written. */
   editName(name) {
-    find(".title", this.groups.get(name))?.focus();
+    if (name !== undefined) find(".title", this.groups.get(name)).focus();
+  }
+}
+
+/** A row of which the page holds a template; labels end with what the row stands for. */
+function fromTemplate(kind, name) {
+  const row = find(`#${kind}-row`).content.firstElementChild.cloneNode(true);
+  row.dataset[kind] = name;
+  for (const control of findAll("[aria-label]", row)) control.ariaLabel += ` ${kind} ${name}`;
+  return row;
+}
+
+function createGroup(name) {
+  const row = fromTemplate("group", name);
+  row.ariaLabel = `Group ${name}`;
+  find(".title", row).value = name;
+  return row;
+}
+
+// ---- waveforms, from peaks of short stretches ---------------------------------------------------
+
+/** The peaks of several sources together: the highest of them at each moment. */
+function peaksOf({ peaks, bins }, sources) {
+  const rows = sources.map((source) => peaks.subarray(source * bins, (source + 1) * bins));
+  return rows.reduce((highest, row) => highest.map((peak, i) => Math.max(peak, row[i])));
+}
+
+/**
+ * Draw the part of a waveform that a view shows.
+ *
+ * @param canvas fills its parent; its colour is the colour of the text there
+ * @param peaks of each stretch of `step` samples
+ * @param top the peak that fills the height
+ */
+function drawWave(canvas, peaks, step, view, top) {
+  const ratio = window.devicePixelRatio || 1;
+  const width = Math.round(canvas.clientWidth * ratio);
+  const height = Math.round(canvas.clientHeight * ratio);
+  if (!width || !height) return; // it is folded
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+  const pen = canvas.getContext("2d");
+  pen.clearRect(0, 0, width, height);
+  pen.fillStyle = getComputedStyle(canvas).color;
+  const perPixel = view.span / width / step; // stretches
+  const first = view.from / step;
+  for (let x = 0; x < width; x++) {
+    const from = Math.floor(first + x * perPixel);
+    const to = Math.max(from + 1, Math.floor(first + (x + 1) * perPixel));
+    let peak = 0;
+    for (let i = from; i < to && i < peaks.length; i++) peak = Math.max(peak, peaks[i]);
+    const tall = Math.max(1, (peak / top) * height * 0.94);
+    pen.fillRect(x, (height - tall) / 2, 1, tall);
   }
 }

@@ -1,7 +1,7 @@
 const SOON = 300; // milliseconds after the last change
 const AGAIN = 2000; // milliseconds until what was not saved is tried again
 
-/** Saves groups and levels of a take, and says truly whether they are saved. */
+/** Saves groups and levels of a version, and says truly whether they are saved. */
 export class Saving {
   /**
    * @param save function of {revision, groups, levels} that returns a promise of {revision}
@@ -56,7 +56,8 @@ export class Saving {
 
   /** Someone else saved meanwhile: theirs is shown. */
   giveWay({ revision, groups, levels }) {
-    Object.assign(this, { revision, dirty: false, reason: "", latest: null }); // the answer is newer
+    // the answer is newer than what was heard last
+    Object.assign(this, { revision, dirty: false, reason: "", latest: null });
     this.adopt({ groups, levels }, true);
   }
 
@@ -66,11 +67,11 @@ export class Saving {
     if (!error.status || error.status >= 500) this.wait(AGAIN);
   }
 
-  /** What the server says about the take: another tab may have changed it. */
-  hear(take) {
-    this.latest = take;
-    if (this.dirty || this.sending || take.revision <= this.revision) return;
-    this.revision = take.revision;
-    this.adopt({ groups: take.groups, levels: take.levels }, false);
+  /** What the server says about the version: another tab may have changed it. */
+  hear(version) {
+    this.latest = version;
+    if (this.dirty || this.sending || version.revision <= this.revision) return;
+    this.revision = version.revision;
+    this.adopt({ groups: version.groups, levels: version.levels }, false);
   }
 }

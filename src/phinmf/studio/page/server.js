@@ -1,6 +1,5 @@
 /** The studio's server: its requests, its events, and what it says when something goes wrong. */
 
-const GONE = "The studio has stopped."; // what is said where no answer comes
 const RETRY = 1500; // milliseconds
 
 /** An answer that is no success; the message is a sentence to show. */
@@ -18,57 +17,44 @@ async function request(address, options = {}) {
     response = await fetch(address, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ServerError(0, { error: GONE });
+    throw new ServerError(0, { error: "The studio does not answer." });
   }
   if (response.ok) return response;
   throw new ServerError(response.status, await response.json().catch(() => null));
 }
 
-async function send(method, address, body) {
-  const headers = { "Content-Type": "application/json" };
-  const response = await request(address, { method, headers, body: JSON.stringify(body) });
+async function send(method, address, body, options = {}) {
+  const response = await request(address, { method, body, ...options });
   return response.json();
 }
 
-export const saveMix = (take, mix) => send("PUT", `takes/${take}/mix`, mix);
-export const unmixAgain = (recording, options) => send("POST", `recordings/${recording}/takes`, options);
-export const writeExport = (take, kind, levels) => send("POST", `takes/${take}/exports`, { kind, levels });
+export const saveMix = (version, mix) =>
+  send("PUT", `versions/${version}/mix`, JSON.stringify(mix));
+export const unmixAgain = (recording, options) =>
+  send("POST", `recordings/${recording}/versions`, JSON.stringify(options));
+export const writeExport = (version, kind, levels) =>
+  send("POST", `versions/${version}/exports`, JSON.stringify({ kind, levels }));
 export const dismissJob = (job) => request(`jobs/${job}`, { method: "DELETE" });
-export const removeTake = (take) => request(`takes/${take}`, { method: "DELETE" });
+export const removeVersion = (version) => request(`versions/${version}`, { method: "DELETE" });
+
+/** Send a file; returns the id of the recording. */
+export const upload = (file, signal) =>
+  send("POST", `recordings?name=${encodeURIComponent(file.name)}`, file, { signal });
 
 /** Samples of all sources: {count, samples}. */
-export async function sound(take, start, count, signal) {
-  const response = await request(`takes/${take}/sound?start=${start}&count=${count}`, { signal });
+export async function sound(version, start, count, signal) {
+  const address = `versions/${version}/sound?start=${start}&count=${count}`;
+  const response = await request(address, { signal });
   const samples = new Float32Array(await response.arrayBuffer());
-  return { count: Number(response.headers.get("X-Count") ?? count), samples };
+  return { count: Number(response.headers.get("X-Count")), samples };
 }
 
-/** Peaks of all sources: {step, bins, peaks}, the peaks as the root of the share of full scale × 255. */
-export async function overview(take) {
-  const response = await request(`takes/${take}/overview`);
+/** Peaks of all sources: {step, bins, peaks}; a peak is 255 times the root of the amplitude. */
+export async function overview(version) {
+  const response = await request(`versions/${version}/overview`);
   const peaks = new Uint8Array(await response.arrayBuffer());
-  return { step: Number(response.headers.get("X-Step")), bins: Number(response.headers.get("X-Bins")), peaks };
-}
-
-/**
- * Send a file.
- *
- * @param progress function to call with the share of the bytes that are sent
- * @returns {done, cancel}: a promise of the recording's id, and a function
- */
-export function upload(file, progress) {
-  const sending = new XMLHttpRequest(); // fetch does not say how much is sent
-  const done = new Promise((resolve, reject) => {
-    const answer = () => { try { return JSON.parse(sending.responseText); } catch { return null; } };
-    sending.upload.onprogress = ({ loaded, total }) => progress(total ? loaded / total : 0);
-    sending.onload = () =>
-      sending.status < 300 ? resolve(answer().id) : reject(new ServerError(sending.status, answer()));
-    sending.onerror = () => reject(new ServerError(0, { error: "It could not be sent: the studio does not answer." }));
-    sending.onabort = () => reject(new DOMException("cancelled", "AbortError"));
-  });
-  sending.open("POST", `recordings?name=${encodeURIComponent(file.name)}`);
-  sending.send(file);
-  return { done, cancel: () => sending.abort() };
+  const [step, bins] = ["X-Step", "X-Bins"].map((name) => Number(response.headers.get(name)));
+  return { step, bins, peaks };
 }
 
 /** Follow the state of the server; connect again and again while it is gone. */

@@ -1,8 +1,71 @@
 import { arrange, find, findAll, make } from "./dom.js";
 import { clock } from "./words.js";
 
+const CLOSEST = 0.25; // seconds that are shown at least
+const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
+const APART = 64; // pixels between the numbers of the ruler
 const DRAG = 4; // pixels after which a press is a drag
-const SURFACES = ".lane, .ruler";
+const LOOK_AROUND = 2000; // milliseconds in which the playhead is not followed
+
+/** The part of a version that is shown: zoom and scroll, in samples. */
+export class View {
+  constructor(length, rate) {
+    Object.assign(this, { length, rate, from: 0, span: length });
+  }
+
+  get to() { return this.from + this.span; }
+
+  get zoomed() { return this.span < this.length; }
+
+  /** Show another span; what is at a sample stays where it is, if that is shown. */
+  zoom(factor, sample) {
+    const inside = sample >= this.from && sample <= this.to;
+    const fixed = inside ? sample : this.from + this.span / 2;
+    const least = Math.min(this.length, CLOSEST * this.rate);
+    const share = (fixed - this.from) / this.span;
+    this.span = Math.min(this.length, Math.max(least, this.span / factor));
+    this.show(fixed - share * this.span);
+  }
+
+  /** Show the part from a sample on, as far as there is one. */
+  show(from) {
+    this.from = Math.min(this.length - this.span, Math.max(0, from));
+  }
+
+  /** Show what the view of another version shows, if that is zoomed and all of it is here. */
+  showAs(other, shift) {
+    const from = other.from + shift;
+    if (!other.zoomed || from < 0 || from + other.span > this.length) return;
+    this.span = other.span;
+    this.show(from);
+  }
+
+  /** Turn the page when the playhead leaves it; return whether it was turned. */
+  keepShown(position) {
+    if (position >= this.from && position < this.to) return false;
+    const before = this.from;
+    this.show(position - 0.05 * this.span);
+    return this.from !== before;
+  }
+
+  /** Where a sample is, as a share of the width. */
+  share(sample) { return (sample - this.from) / this.span; }
+
+  sample(share) { return Math.min(this.length, Math.max(0, this.from + share * this.span)); }
+
+  /** Seconds of the numbers on the ruler, `start` being where the version begins. */
+  ticks(width, start) {
+    const seconds = this.span / this.rate;
+    const longest = STEPS.at(-1) * Math.ceil(seconds / 6000);
+    const step = STEPS.find((candidate) => (candidate / seconds) * width >= APART) ?? longest;
+    const first = Math.ceil((start + this.from / this.rate) / step - 1e-9) * step;
+    const ticks = [];
+    for (let i = 0; first + i * step <= start + this.to / this.rate; i++) {
+      ticks.push(first + i * step);
+    }
+    return { step, seconds: ticks };
+  }
+}
 
 /** Ruler, playhead, loop and scroll bar: where things are in time, and the pointer on them. */
 export class Timeline {
@@ -12,24 +75,25 @@ export class Timeline {
    * @param redraw function to call when another part is shown
    */
   constructor(element, player, redraw) {
-    Object.assign(this, { element, player, redraw, view: null, take: null, followAfter: 0 });
+    Object.assign(this, { element, player, redraw, view: null, version: null, followAfter: 0 });
     this.ruler = find(".ruler", element);
     this.bar = find(".scrollbar", element);
-    this.thumb = find("i", this.bar);
     this.heads = findAll(".head", element); // on the ruler and over the lanes
     this.loops = findAll(".loop", element);
     this.width = 0; // of the ruler and the lanes, in pixels
-    this.pointers = new Map(); // those that are down: one drags a loop, two pinch
-    element.addEventListener("pointerdown", (event) => this.press(event));
-    element.addEventListener("pointermove", (event) => this.dragged(event));
-    for (const type of ["pointerup", "pointercancel"]) element.addEventListener(type, (event) => this.release(event));
+    this.press = null; // of a pointer: {surface, id, x, looping}
+    element.addEventListener("pointerdown", (event) => this.begin(event));
+    element.addEventListener("pointermove", (event) => this.drag(event));
+    for (const type of ["pointerup", "pointercancel"]) {
+      element.addEventListener(type, (event) => this.end(event));
+    }
     element.addEventListener("wheel", (event) => this.turn(event), { passive: false });
-    this.bar.addEventListener("pointerdown", (event) => this.dragBar(event));
+    this.bar.addEventListener("input", () => this.scroll(Number(this.bar.value)));
     new ResizeObserver(() => this.update()).observe(this.ruler);
   }
 
-  open(view, take) {
-    Object.assign(this, { view, take });
+  open(view, version) {
+    Object.assign(this, { view, version });
     this.update();
   }
 
@@ -38,20 +102,20 @@ export class Timeline {
   /** Another part is shown: draw everything again. */
   update() {
     if (!this.view) return;
-    const { view, ruler, bar, thumb } = this;
+    const { view, ruler, bar } = this;
     this.width = ruler.clientWidth;
-    const { step, seconds } = view.ticks(this.width, this.take.start);
+    const { step, seconds } = view.ticks(this.width, this.version.start);
     const digits = step < 0.1 ? 2 : step < 1 ? 1 : 0;
     const numbers = seconds.map((second) => {
       const tick = make("span", { text: clock(second, digits) });
-      tick.style.left = `${100 * view.share((second - this.take.start) * view.rate)}%`;
+      tick.style.left = `${100 * view.share((second - this.version.start) * view.rate)}%`;
       return tick;
     });
     arrange(find(".ticks", ruler), numbers);
-    bar.classList.toggle("needed", view.zoomed);
-    bar.setAttribute("aria-valuenow", Math.round((100 * view.from) / Math.max(1, view.length - view.span)));
-    thumb.style.left = `${(100 * view.from) / view.length}%`;
-    thumb.style.width = `${(100 * view.span) / view.length}%`;
+    bar.hidden = !view.zoomed;
+    bar.max = view.length - view.span;
+    bar.value = view.from;
+    bar.style.setProperty("--thumb", `${(this.width * view.span) / view.length}px`);
     this.showPosition();
     this.redraw();
   }
@@ -59,13 +123,14 @@ export class Timeline {
   /** Move the playhead and the loop; follow the playhead while it plays. */
   showPosition() {
     const { view, player } = this;
-    if (!view || player.take?.key !== this.take.key) return; // another take is about to be shown
-    if (player.playing && !this.pointers.size && performance.now() > this.followAfter && view.keepShown(player.position)) {
+    if (!view || player.version?.key !== this.version.key) return; // another one will be shown
+    const following = player.playing && !this.press && performance.now() > this.followAfter;
+    if (following && view.keepShown(player.position)) {
       this.update();
       return;
     }
-    const at = `translateX(${(view.share(player.position) * this.width).toFixed(1)}px)`; // moves without layout
-    for (const head of this.heads) head.style.transform = at;
+    const x = (view.share(player.position) * this.width).toFixed(1);
+    for (const head of this.heads) head.style.transform = `translateX(${x}px)`; // without layout
     const { start, end } = player.loop ?? { start: 0, end: 0 };
     for (const loop of this.loops) {
       loop.hidden = !player.loop;
@@ -74,95 +139,60 @@ export class Timeline {
     }
   }
 
-  zoom(factor, at = this.player.position) {
-    this.view.zoom(factor, at >= this.view.from && at <= this.view.to ? at : undefined);
+  zoom(factor, sample = this.player.position) {
+    this.view.zoom(factor, sample);
     this.update();
   }
 
-  scroll(samples) {
-    if (!this.view.zoomed) return;
-    this.followAfter = performance.now() + 2000; // leave the playhead alone while someone looks around
-    this.view.scroll(samples);
+  scroll(from) {
+    this.followAfter = performance.now() + LOOK_AROUND;
+    this.view.show(from);
     this.update();
   }
 
-  // ---- the pointer ---------------------------------------------------------------------------
+  // ---- the pointer: a click goes there, a drag makes a loop -----------------------------------
 
   sampleAt(x) {
     const { left, width } = this.ruler.getBoundingClientRect();
     return this.view.sample((x - left) / width);
   }
 
-  press(event) {
-    const surface = event.target.closest?.(SURFACES);
-    if (!surface || event.button !== 0 || !this.view) return;
-    surface.setPointerCapture(event.pointerId);
-    this.pointers.set(event.pointerId, { surface, x: event.clientX, first: event.clientX, looping: false });
+  begin({ target, button, pointerId: id, clientX: x }) {
+    const surface = target.closest?.(".lane, .ruler");
+    if (!surface || button !== 0 || this.press) return;
+    surface.setPointerCapture(id);
+    this.press = { surface, id, x, looping: false };
   }
 
-  dragged({ pointerId, clientX }) {
-    const pointer = this.pointers.get(pointerId);
-    if (!pointer) return;
-    const before = [...this.pointers.values()].map(({ x }) => x);
-    pointer.x = clientX;
-    const now = [...this.pointers.values()].map(({ x }) => x);
-    if (now.length === 2) this.pinch(before, now);
-    else if (pointer.pinched) return;
-    else if (pointer.looping || Math.abs(clientX - pointer.first) > DRAG) {
-      pointer.looping = true;
-      this.player.setLoop(this.sampleAt(pointer.first), this.sampleAt(clientX));
-    }
+  drag({ pointerId, clientX }) {
+    const { press } = this;
+    if (pointerId !== press?.id) return;
+    press.looping ||= Math.abs(clientX - press.x) > DRAG;
+    if (press.looping) this.player.setLoop(this.sampleAt(press.x), this.sampleAt(clientX));
   }
 
-  /** Two fingers: their distance zooms, their middle scrolls. */
-  pinch([a, b], [c, d]) {
-    for (const pointer of this.pointers.values()) pointer.pinched = true;
-    const at = this.sampleAt((a + b) / 2);
-    this.view.zoom(Math.max(20, Math.abs(c - d)) / Math.max(20, Math.abs(a - b)), at);
-    this.scroll((((a + b - c - d) / 2) * this.view.span) / this.width);
-    this.update();
+  end({ type, pointerId, clientX }) {
+    const { press, player, player: { loop, position } } = this;
+    if (pointerId !== press?.id) return;
+    this.press = null;
+    if (type === "pointercancel") return;
+    const sample = this.sampleAt(clientX);
+    const inside = (point) => loop && point >= loop.start && point < loop.end;
+    if (!press.looping) {
+      if (press.surface === this.ruler && inside(sample)) player.setLoop();
+      else player.seek(sample);
+    } else if (loop && !inside(position)) player.seek(loop.start);
   }
 
-  release({ type, pointerId, clientX }) {
-    const pointer = this.pointers.get(pointerId);
-    this.pointers.delete(pointerId);
-    if (!pointer || type === "pointercancel" || pointer.pinched) return;
-    const { player } = this;
-    const at = this.sampleAt(clientX);
-    if (pointer.looping) {
-      if (player.loop && (player.position < player.loop.start || player.position >= player.loop.end)) {
-        player.seek(player.loop.start);
-      }
-    } else if (player.loop && pointer.surface === this.ruler && at >= player.loop.start && at < player.loop.end) {
-      player.setLoop();
-    } else player.seek(at);
-  }
-
+  /** The wheel scrolls sideways, and zooms with Ctrl, as two fingers on a touchpad do. */
   turn(event) {
-    if (!this.view || !event.target.closest?.(SURFACES)) return;
-    if (event.ctrlKey) {
-      event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY / 200), this.sampleAt(event.clientX));
-      return;
-    }
-    const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-    if (!this.view.zoomed || Math.abs(sideways) < Math.abs(event.shiftKey ? 0 : event.deltaY)) return;
+    const { deltaX, deltaY, shiftKey, ctrlKey } = event;
+    if (!event.target.closest?.(".lane, .ruler")) return;
+    const sideways = shiftKey ? deltaY || deltaX : deltaX;
+    const scrolls = this.view.zoomed && (shiftKey || Math.abs(deltaX) > Math.abs(deltaY));
+    if (!ctrlKey && !scrolls) return;
     event.preventDefault();
-    this.scroll((sideways * this.view.span) / this.width);
-  }
-
-  dragBar({ pointerId, clientX }) {
-    const { bar, view } = this;
-    const { left, width } = bar.getBoundingClientRect();
-    const at = ((clientX - left) / width) * view.length;
-    if (at < view.from || at > view.to) this.scroll(at - (view.from + view.to) / 2);
-    let x = clientX;
-    bar.setPointerCapture(pointerId);
-    bar.onpointermove = (event) => {
-      this.scroll(((event.clientX - x) / width) * view.length);
-      x = event.clientX;
-    };
-    bar.onpointerup = () => { bar.onpointermove = null; };
-    bar.onpointercancel = bar.onpointerup;
+    if (ctrlKey) this.zoom(Math.exp(-deltaY / 200), this.sampleAt(event.clientX));
+    else this.scroll(this.view.from + (sideways * this.view.span) / this.width);
   }
 }

@@ -1,0 +1,154 @@
+import { grouped, moved, named, renamed, ungrouped } from "./groups.js";
+import { groupGain, Mix } from "./mix.js";
+import { Saving } from "./saving.js";
+import { saveMix } from "./server.js";
+
+const MOST = 200; // steps that can be undone
+
+/**
+ * The groups and levels of a version in this tab, what they were before, and what is selected:
+ * everything that can be done with it. Buttons, keys and drags call these functions.
+ */
+export class VersionMix extends Mix {
+  /**
+   * @param version of the server's state
+   * @param listening {original}: shared by all versions
+   * @param changed function to call when anything changes
+   * @param overruled function to call when another tab's mix replaced the one of this tab
+   */
+  constructor(version, listening, changed, overruled) {
+    super({ groups: version.groups, levels: version.levels }, changed, listening);
+    this.version = version;
+    this.past = []; // values that undo brings back
+    this.future = []; // and redo
+    this.gesture = null; // changes with the same name are one step, until something else happens
+    this.selected = new Set(); // numbers of components
+    this.folded = new Set(); // names of groups
+    this.saving = new Saving(version.revision, {
+      save: (mix) => saveMix(this.version.id, mix),
+      mix: () => this.value,
+      adopt: (value, conflict) => {
+        this.record(value); // undo brings back what this tab had
+        if (conflict) overruled();
+        changed();
+      },
+      changed,
+    });
+  }
+
+  get groups() { return this.value.groups; }
+
+  // ---- changes, one step at a time -----------------------------------------------------------
+
+  change(parts, gesture = null) {
+    this.record({ ...this.value, ...parts }, gesture);
+    this.saving.edit();
+  }
+
+  record(value, gesture = null) {
+    if (gesture === null || gesture !== this.gesture) {
+      this.past = [...this.past, this.value].slice(-MOST);
+    }
+    Object.assign(this, { value, gesture, future: [] });
+  }
+
+  before(gesture) {
+    return gesture !== null && gesture === this.gesture ? this.past.at(-1) : this.value;
+  }
+
+  /** A movement is over: the next one is a step of its own. */
+  endGesture() { this.gesture = null; }
+
+  undo() { this.step(this.past, this.future); }
+
+  redo() { this.step(this.future, this.past); }
+
+  step(from, to) {
+    if (!from.length) return;
+    to.push(this.value);
+    this.value = from.pop();
+    this.gesture = null;
+    this.saving.edit();
+  }
+
+  /** The server described the version again. */
+  hear(version) {
+    this.version = version;
+    this.saving.hear(version);
+  }
+
+  // ---- levels --------------------------------------------------------------------------------
+
+  addGain(numbers, decibels) {
+    this.setGain(numbers, groupGain(this.levels, numbers) + decibels, `gain keys ${numbers}`);
+  }
+
+  setPan(numbers, pan, gesture) {
+    const limited = Math.min(1, Math.max(-1, Math.round(100 * pan) / 100));
+    this.adjust(numbers, () => ({ pan: Math.abs(pan) < 0.04 ? 0 : limited }), gesture);
+  }
+
+  addPan(numbers, change) {
+    this.setPan(numbers, this.levels[numbers[0] - 1].pan + change, `pan keys ${numbers}`);
+  }
+
+  // ---- groups --------------------------------------------------------------------------------
+
+  /** The components that a row stands for: one, or those of a group. */
+  members({ component, group }) {
+    return group === undefined ? [component] : named(this.groups, group)?.components ?? [];
+  }
+
+  /** Select components; if all of them are selected already, none of them. */
+  toggleSelected(numbers) {
+    const all = numbers.every((number) => this.selected.has(number));
+    for (const number of numbers) {
+      if (all) this.selected.delete(number);
+      else this.selected.add(number);
+    }
+    this.changed();
+  }
+
+  clearSelection() {
+    this.selected.clear();
+    this.changed();
+  }
+
+  /** The components that move together: those that are selected, if this one is. */
+  movedWith(number) {
+    return this.selected.has(number) ? [...this.selected] : [number];
+  }
+
+  /** Put components into a new group; return its name. */
+  group(numbers) {
+    if (!numbers.length) return undefined;
+    const { groups, name } = grouped(this.groups, numbers);
+    this.selected.clear();
+    this.change({ groups });
+    return name;
+  }
+
+  /** Move components to a group, or out of all groups (null). */
+  move(numbers, name) {
+    const groups = moved(this.groups, numbers, name);
+    this.selected.clear();
+    if (JSON.stringify(groups) === JSON.stringify(this.groups)) this.changed();
+    else this.change({ groups });
+  }
+
+  /** Rename a group; return the name that it has now. */
+  rename(name, typed) {
+    const { groups, name: to } = renamed(this.groups, name, typed);
+    if (to === name || !named(this.groups, name)) return name; // it was renamed already
+    if (this.folded.delete(name)) this.folded.add(to);
+    this.change({ groups });
+    return to;
+  }
+
+  ungroup(name) { this.change({ groups: ungrouped(this.groups, name) }); }
+
+  toggleFold(name) {
+    if (!this.folded.delete(name)) this.folded.add(name);
+    this.changed();
+  }
+}

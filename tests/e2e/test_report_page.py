@@ -1,0 +1,303 @@
+"""The report in a real browser, opened from disk: heard, operated and looked at."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from browser import CONTRAST, PLAYER, RENDER, SCREENSHOTS, gains, position, start
+from reports import HOSTILE, example_report, hostile_report, written
+
+from phinmf.report.contents import ComponentGroup
+from phinmf.report.page import fragment
+
+pytestmark = pytest.mark.full
+
+RATE = 16_000
+TAB, LEFT, RIGHT, HOME = "\ue004", "\ue012", "\ue014", "\ue011"
+GROUPS = [
+    ComponentGroup("lead guitar", [4, 2], 1, "lead guitar.wav"),
+    ComponentGroup(HOSTILE, [5], 0),
+    ComponentGroup("rest", [1, 3]),
+]
+FIRST, SECOND, REST = "[data-group='4 2']", "[data-group='5']", "[data-group='1 3']"
+PLAYING = f"{PLAYER}.playback.playing"
+#: elements that end beyond the window
+TOO_WIDE = """[...document.querySelectorAll('main *:not(.hidden):not(svg *)')].filter(e => {
+  const b = e.getBoundingClientRect(); return b.width && b.right > innerWidth + 1; })
+  .map(e => e.outerHTML.slice(0, 100))"""
+
+
+@pytest.fixture(scope="module")
+def report():
+    return example_report()
+
+
+@pytest.fixture(scope="module")
+def files(report, tmp_path_factory):
+    """The page of the report, and the same with groups."""
+    folder = tmp_path_factory.mktemp("report")
+    pages = {"plain": report, "grouped": replace(report, groups=GROUPS)}
+    return {name: written(page, folder / f"{name}.html") for name, page in pages.items()}
+
+
+def opened(browser, file):
+    """A page, just opened, its sound decoded."""
+    browser.look(1200, 900)
+    browser.open(file)
+    assert browser.resolved(f"{PLAYER}.ready") is True
+    return browser
+
+
+@pytest.fixture
+def page(browser, files):
+    return opened(browser, files["plain"])
+
+
+@pytest.fixture
+def grouped(browser, files):
+    return opened(browser, files["grouped"])
+
+
+def rendered(page, begin, seconds):
+    """What would be heard."""
+    code = f"{RENDER}({begin}, {seconds}).then(b => Array.from(b.getChannelData(0)))"
+    return np.array(page.resolved(code))
+
+
+def pressed(page, selector):
+    return page.js(f'document.querySelector("{selector}").ariaPressed')
+
+
+def test_every_part_is_decoded_in_time_without_a_request(page, report, files):
+    n = len(report.mixture)
+    assert page.js(f"{PLAYER}.playback.buffers.map(b => b.length)") == [n] * len(report.sounds)
+    begin, end = 2 * RATE, 3 * RATE
+    for i, samples in enumerate(report.sounds):
+        channel = f"{PLAYER}.playback.buffers[{i}].getChannelData(0)"
+        decoded = np.array(page.js(f"Array.from({channel}.slice({begin - 50}, {end + 50}))"))
+        exact = samples[begin:end, 0]
+        late = [np.dot(decoded[k : k + len(exact)], exact) for k in range(101)]
+        assert np.argmax(late) == 50, i  # a lag of 0 samples
+    total = rendered(page, 2, 1)
+    page.press("m")
+    assert np.corrcoef(total, rendered(page, 2, 1))[0, 1] > 0.99
+    assert np.corrcoef(total, report.mixture[begin:end, 0])[0, 1] > 0.99
+    page.press("2")
+    exact = report.components[1].samples[begin:end, 0]
+    assert np.corrcoef(rendered(page, 2, 1), exact)[0, 1] > 0.98
+    start(page)
+    assert page.requests() == [files["plain"].resolve().as_uri()]
+    assert page.errors() == []
+
+
+def test_the_clock_runs_stands_begins_again_and_repeats(page, report):
+    start(page)
+    assert page.js(f"{PLAYER}.playback.sources.length") == len(report.sounds)
+    before = page.js(f"[{PLAYER}.playback.position, performance.now()]")
+    page.until(f"{PLAYER}.playback.position > {before[0]} + 0.5")
+    after = page.js(f"[{PLAYER}.playback.position, performance.now()]")
+    assert after[0] - before[0] == pytest.approx((after[1] - before[1]) / 1000, abs=0.15)
+    page.click(".play")
+    still = position(page)
+    assert not page.js(PLAYING)
+    assert position(page) == still > 0.5
+    assert page.js("document.querySelector('.play').getAttribute('aria-label')") == "Play"
+    page.click(".whole .timeline", x=0.97)
+    start(page)
+    page.until(f"!{PLAYING}")
+    assert position(page) == 0
+    page.press("r")
+    page.click(".whole .timeline", x=0.97)
+    page.click(".play")
+    page.until(f"{PLAYING} && {PLAYER}.playback.position < 5")
+
+
+def test_solo_mute_and_gain_by_mouse(page, report):
+    start(page)
+    n = len(report.components)
+    assert gains(page) == [0] + [1] * n
+    page.click("[data-component='2'] .solo")
+    assert gains(page) == [0, 0, 1] + [0] * (n - 2)
+    page.click("[data-component='3'] .solo")
+    assert gains(page) == [0, 0, 1, 1] + [0] * (n - 3)
+    page.click("[data-component='3'] .mute")
+    assert gains(page) == [0, 0, 1] + [0] * (n - 2)
+    page.click(".reset")
+    page.click("[data-component='1'] .mute")
+    assert gains(page) == [0, 0] + [1] * (n - 1)
+    assert pressed(page, "[data-component='1'] .mute") == "true"
+    page.click(".reset")
+    page.click("[data-component='1'] .gain input", x=0.02)
+    quiet = gains(page)[1]
+    assert 0.009 < quiet < 0.02  # about -40 dB
+    page.click(".switch label:nth-of-type(2)")
+    assert gains(page) == [1] + [0] * n
+    page.click(".switch label:nth-of-type(1)")
+    assert gains(page) == [0, quiet] + [1] * (n - 1)
+
+
+def test_keys(page, report):
+    n = len(report.components)
+    page.press(" ")
+    page.until(PLAYING)
+    page.press(" ")
+    assert not page.js(PLAYING)
+    page.press(LEFT * 50)  # past the beginning
+    assert position(page) == 0
+    page.press(RIGHT * 3)
+    assert position(page) == pytest.approx(3)
+    page.press(HOME)
+    assert position(page) == 0
+    page.press("1")
+    assert gains(page) == [0, 1] + [0] * (n - 1)
+    page.press("1")
+    assert gains(page) == [0] + [1] * n
+    page.press("1", shift=True)
+    assert gains(page) == [0, 0] + [1] * (n - 1)
+    page.press("m")
+    assert gains(page) == [1] + [0] * n
+    page.press("m")
+    page.press(" ")
+    page.until(PLAYING)
+    assert gains(page) == [0, 0] + [1] * (n - 1)  # what was changed in silence is heard
+    page.press("0")
+    assert gains(page) == [0] + [1] * n
+
+
+@pytest.mark.parametrize("where", ["[data-component='1']", ".plot", ".factor", ".whole"])
+@pytest.mark.parametrize("playing", [False, True])
+def test_seeking_moves_all(page, where, playing, report):
+    if playing:
+        start(page)
+    clicked = time.monotonic()
+    page.click(f"{where} .timeline", x=0.6)
+    place = position(page)
+    share = float(page.js("document.body.style.getPropertyValue('--at')"))
+    heard = time.monotonic() - clicked if playing else 0.0
+    assert 5.95 <= place <= 6.05 + heard
+    assert 0.595 <= share <= 0.605 + heard / 10
+    assert page.js(PLAYING) == playing
+    assert page.js(f"{PLAYER}.playback.sources.length") == (len(report.sounds) if playing else 0)
+    if not playing:
+        assert page.js("document.querySelector('.now').textContent").startswith("0:06.0")
+
+
+def test_every_control_is_reached_by_tab_and_pressed_by_space(grouped):
+    count = "[...document.querySelectorAll('button, a, input:not([type=radio])')].length"
+    controls = grouped.js(count) + 1  # a set of radio buttons is one stop
+    reached = []
+    for _ in range(controls):
+        grouped.press(TAB)
+        outline = grouped.js(
+            "[document.activeElement, document.activeElement.nextElementSibling].some("
+            "e => e && parseFloat(getComputedStyle(e).outlineWidth) >= 2)"
+        )
+        reached.append(grouped.js("document.activeElement.ariaLabel || ''"))
+        assert outline, reached[-1]
+        if "group" in reached[-1]:
+            grouped.press(" ")
+    assert grouped.js("document.activeElement.tagName") != "BODY"
+    buttons = [f"{word} group {group.name}" for group in GROUPS for word in ("Solo", "Mute")]
+    assert [label for label in reached if "group" in label] == buttons
+    assert {f"Mute component {k}" for k in range(1, 6)} <= set(reached)
+    assert not grouped.js(PLAYING)
+    assert gains(grouped) == [0] * 6  # all are muted
+
+
+def test_each_group_stands_above_its_components_in_its_colour(grouped):
+    def colour(selector):
+        return grouped.js(f'getComputedStyle(document.querySelector("{selector} .shape")).fill')
+
+    rows = grouped.js(
+        "[...document.querySelectorAll('.rows > li')]"
+        ".map(e => e.dataset.group ?? e.dataset.component ?? 'mixture')"
+    )
+    assert rows == ["mixture", "4 2", "4", "2", "5", "5", "1 3", "1", "3"]
+    names = grouped.js("[...document.querySelectorAll('.group bdi')].map(e => e.textContent)")
+    assert names == [group.name for group in GROUPS]
+    link = grouped.js(f'document.querySelector("{FIRST} a").getAttribute("href")')
+    assert link == "./lead%20guitar.wav"
+    first = colour(FIRST)
+    assert colour("[data-component='4']") == colour("[data-component='2']") == first
+    assert colour(SECOND) == colour("[data-component='5']") != first
+    assert colour(REST) == colour("[data-component='1']") == colour(".whole")
+    assert colour(".factor:nth-child(3)") == colour(REST)
+    assert colour(".factor:nth-child(4)") == first
+
+
+def test_a_group_is_heard_alone_and_left_out(grouped):
+    start(grouped)
+    grouped.click(f"{FIRST} .solo")
+    assert gains(grouped) == [0, 0, 1, 0, 1, 0]
+    assert pressed(grouped, "[data-component='4'] .solo") == "true"
+    grouped.click("[data-component='4'] .solo")
+    assert pressed(grouped, f"{FIRST} .solo") == "mixed"
+    assert gains(grouped) == [0, 0, 1, 0, 0, 0]
+    grouped.click(f"{FIRST} .solo")
+    grouped.click(f"{FIRST} .solo")
+    assert pressed(grouped, f"{FIRST} .solo") == "false"
+    grouped.click(f"{REST} .mute")
+    assert gains(grouped) == [0, 0, 1, 0, 1, 1]
+    grouped.press("2")  # the key of a component, wherever its row is
+    assert gains(grouped) == [0, 0, 1, 0, 0, 0]
+    grouped.click(".reset")
+    assert gains(grouped) == [0, 1, 1, 1, 1, 1]
+    assert pressed(grouped, f"{REST} .mute") == "false"
+
+
+@pytest.mark.parametrize("kind", ["plain", "grouped"])
+@pytest.mark.parametrize("width", [1200, 800, 360])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read_and_nothing_is_wider_than_the_window(
+    browser, files, kind, width, scheme
+):
+    page = opened(browser, files[kind])
+    page.look(width, 800, scheme, mobile=width < 500)
+    page.press("3")
+    page.click("[data-component='1'] .timeline", x=0.4)
+    texts = page.js(CONTRAST)
+    assert len(texts) > 50
+    assert [text for text in texts if text[0] < 4.5] == []
+    red = page.js("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0]")
+    assert (red < 60) == (scheme == "dark")
+    assert page.js("document.documentElement.scrollWidth") <= width
+    assert page.js(TOO_WIDE) == []
+    page.js("window.scrollTo(0, 0)")
+    page.screenshot(SCREENSHOTS / f"report_{kind}_{width}_{scheme}.png")
+
+
+def test_what_comes_from_outside_is_inert(browser, report, tmp_path):
+    hostile = replace(hostile_report(report), groups=GROUPS)
+    page = opened(browser, written(hostile, tmp_path / "hostile.html"))
+    assert page.js("document.querySelector('h1').textContent") == hostile.title
+    shown = page.js("[...document.querySelectorAll('[data-component] bdi')].map(e=>e.textContent)")
+    assert set(shown) == {component.name for component in hostile.components}
+    links = page.js("[...document.links].map(a => a.href)")
+    assert all(link.startswith(tmp_path.as_uri()) for link in links)
+    assert not page.js("window.attacked")
+    assert len(page.requests()) == 1
+    assert page.errors() == []
+
+
+def test_fragments_beside_each_other_do_not_clash(browser, report, tmp_path):
+    host = tmp_path / "notebook.html"
+    one = fragment(report)
+    host.write_text(f"<!doctype html><title>two</title><h1>host</h1>{one}{one}", encoding="utf-8")
+    browser.look(1000, 900)
+    browser.open(host)
+    frames = browser.driver.find_elements("css selector", "iframe")
+    browser.driver.switch_to.frame(frames[0])
+    assert browser.resolved(f"{PLAYER}.ready") is True
+    start(browser)
+    browser.press("1")
+    assert gains(browser)[2] == 0
+    inner = browser.js("document.body.offsetHeight")
+    browser.driver.switch_to.default_content()
+    browser.until(f"Math.abs(document.querySelector('iframe').clientHeight - {inner}) < 3")
+    browser.driver.switch_to.frame(browser.driver.find_elements("css selector", "iframe")[1])
+    assert browser.resolved(f"{PLAYER}.ready") is True
+    assert not browser.js(PLAYING)
+    assert browser.js(f"{PLAYER}.gains[2]") == 1
+    browser.driver.switch_to.default_content()
+    assert browser.errors() == []

@@ -1,0 +1,193 @@
+"""`phinmf unmix` and what belongs to it, as people use it: what is written is as it is said."""
+
+import importlib.metadata
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import soundfile
+from kept import QUICK, check_whole, record_of
+from sound_files import integers, tones, write
+
+import phinmf
+from phinmf.cli import main
+
+LEARNED = ["-k", "2", "--window", "64", "--max-time", "0.3"]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_one_line_takes_a_recording_apart(here, capsys, monkeypatch, installed):
+    """Also from a source tree, which has no metadata of an installation."""
+    if not installed:
+
+        def nothing_installed(name):
+            raise importlib.metadata.PackageNotFoundError(name)
+
+        monkeypatch.setattr(importlib.metadata.Distribution, "from_name", nothing_installed)
+    write(here / "song.wav", tones(channels=2), subtype="PCM_16")
+    assert main(["unmix", "song.wav", *LEARNED, "--json"]) == 0
+    (record,) = json.loads(capsys.readouterr().out)
+    assert record["versions"]["phinmf"] == phinmf.__version__
+    assert record["null_test"]["exact"]
+    assert phinmf.__version__ in (here / "out/song/report.html").read_text(encoding="utf-8")
+    check_whole(here / "out/song", here / "song.wav")
+    assert main(["env"]) == 0
+    assert f"phinmf {phinmf.__version__}" in capsys.readouterr().out
+
+
+def test_the_page_can_be_written_again(here, capsys):
+    write(here / "song.wav")
+    assert main(["unmix", "song.wav", *QUICK]) == 0
+    said = capsys.readouterr()
+    assert "bit for bit" in said.err
+    assert "out/song" in said.err
+    assert said.out == ""
+    assert not (here / "out/song/report.html").exists()
+    assert main(["report", "out/song"]) == 0
+    assert capsys.readouterr().out.strip() == "out/song/report.html"
+    check_whole(here / "out/song", here / "song.wav")
+    assert main(["report", "."]) == 1
+
+
+def test_components_are_counted(here, capsys):
+    write(here / "song.wav", tones(channels=2), subtype="PCM_16")
+    assert main(["unmix", "song.wav", "-k", "auto", "--window", "64", "--no-report"]) == 0
+    record = record_of(here / "out/song")
+    K = len(record["components"])
+    assert 1 <= K <= 8
+    assert record["options"]["n_components"] == "auto"
+    assert f"song.wav: {K} components" in capsys.readouterr().err
+    check_whole(here / "out/song", here / "song.wav")
+
+
+#: Options, and how many samples clip: all that are said to, or none.
+LEVELS = {
+    "--gain 40 --quiet": True, "--gain 40": True, "--gain -6 --quiet": False,
+    "--gain 40 --format WAV --subtype FLOAT --quiet": False, "--quiet": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", LEVELS)
+def test_samples_that_clip_are_said(here, capsys, how):
+    write(here / "song.flac", subtype="PCM_16")
+    assert main(["unmix", "song.flac", *QUICK, *how.split()]) == 0
+    n = record_of(here / "out/song")["clipped"]
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("phinmf: ")]
+    if not LEVELS[how]:
+        assert (n, said) == (None, [])
+        return
+    parts = [integers(here / f"out/song/component_0{k}.flac") for k in (1, 2)]
+    assert 0 < n <= sum(np.count_nonzero((y == 2**15 - 1) | (y == -(2**15))) for y in parts)
+    assert len(said) == 1
+    assert f"song.flac: {n} samples" in said[0]
+
+
+#: Format of the recording, options, what is said of the sum, and the range of its level.
+ADDS_UP = [
+    ({"subtype": "PCM_24"}, "", "bit for bit", None),
+    ({"subtype": "PCM_24"}, "--subtype PCM_16", "rounded to 16 bits", (-90, -60)),
+    ({"subtype": "PCM_24"}, "--gain -6", "at -6 dB, rounded to 24 bits", (-140, -110)),
+    ({"subtype": "PCM_24"}, "--format ogg", "VORBIS is lossy", (-60, -3)),
+    ({"subtype": "PCM_24"}, "--subtype FLOAT", "", (-400, -126)),
+    ({"format": "OGG", "subtype": "VORBIS"}, "", "as decoded from VORBIS", (-140, -100)),
+    ({"format": "SDS", "subtype": "PCM_16"}, "", "rounded to 16 bits", (-100, -60)),
+]
+
+
+@pytest.mark.parametrize(("recording", "how", "sentence", "range_"), ADDS_UP)
+def test_what_is_said_of_the_sum_is_true(here, capsys, recording, how, sentence, range_):
+    write(here / "song.wav", **recording)
+    assert main(["unmix", "song.wav", *QUICK, *how.split()]) == 0
+    assert sentence in capsys.readouterr().err
+    check_whole(here / "out/song", here / "song.wav")
+    level = record_of(here / "out/song")["null_test"]["db"]
+    assert level is None if range_ is None else range_[0] < level < range_[1]
+    if recording.get("format") == "SDS":  # a format that does not keep samples is not written
+        assert soundfile.info(here / "out/song/component_01.wav").format == "WAV"
+
+
+def test_a_model_is_used_again(here, capsys):
+    """With its own number of components; in a part of the recording, and in another format."""
+    write(here / "song.wav", tones(400_000))
+    how = [*LEARNED, "--no-report", "--preview", "--fixed", "--quiet"]
+    assert main(["unmix", "song.wav", *how]) == 0
+    record = record_of(here / "out/song")
+    assert record["length"] == 30 * 8000
+    assert record["options"]["solver"] is None
+    again = ["unmix", "song.wav", "--model", "out/song/model.npz", "-o", "again", "--no-report"]
+    for number in ("5", "auto"):
+        assert main([*again, "-k", number]) == 1
+        assert "the number of components in out/song/model.npz is 2" in capsys.readouterr().err
+        assert not (here / "again").exists()
+    assert main([*again, "-k", "2", "--format", "flac", "--duration", "1"]) == 0
+    assert (here / "again/song/component_02.flac").exists()
+    assert main([*again, "--overwrite", "--duration", "1"]) == 0
+    assert (here / "again/song/component_02.wav").exists()
+
+
+def test_a_part_that_is_drawn_silent_is_not_the_whole():
+    y = np.zeros(400_000)
+    y[300_000:302_000] = tones(2000)[:, 0]
+    parts = phinmf.unmix(y, 8000, 2, window=64, seed=0, learn_on=64, max_time=0.2)
+    assert parts.null_db < -100
+
+
+def test_the_demo_ends_with_what_to_listen_to_and_the_null_test(here, capsys):
+    assert main(["demo", "-k", "3", "--max-time", "0.3", "-o", "new"]) == 0
+    printed = capsys.readouterr().out
+    assert "bit for bit" in printed
+    assert "report.html" in printed
+    check_whole(here / "new/example")
+
+
+def test_a_terminal_shows_a_bar_that_is_gone_at_the_end(here, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # which makes rich take any stream for a terminal
+    write(here / "song.wav")
+    assert main(["unmix", "song.wav", *QUICK]) == 0
+    printed = capsys.readouterr().err
+    assert "song.wav: separating" in printed
+    assert " %" in printed
+    assert "%" not in printed.rpartition("\x1b[2K")[2]
+
+
+def test_help_imports_nothing_slow():
+    code = (
+        "import sys, contextlib, io\n"
+        "from phinmf.cli import main\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
+        "    main(['unmix', '--help'])\n"
+        "print([m for m in ('numba', 'matplotlib', 'soundfile', 'torch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_control_c(here, times):
+    """Once: what has been learned is written. Twice: nothing is."""
+    rng = np.random.default_rng(0)
+    write(here / "song.wav", 0.1 * rng.standard_normal(200_000))
+    command = [sys.executable, "-m", "phinmf", "unmix", "song.wav", "--window", "512", "-k", "4"]
+    command.append("--no-report")
+    process = subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True)
+    with process.stderr as lines:
+        for line in lines:
+            if "learning" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        if times == 2:
+            time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+        lines.read()
+    code = process.wait(timeout=60)
+    if times == 1:
+        assert code == 0
+        assert "callback" in record_of(here / "out/song")["stop_reason"]
+        check_whole(here / "out/song", here / "song.wav")
+    else:
+        assert code == 1
+        assert not list(here.glob("out/*"))
