@@ -1,5 +1,6 @@
 """From a dropped file to what is heard, again and again."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -54,6 +55,15 @@ def test_sound_is_planar_and_adds_up(studio, home, version):
     assert np.abs(heard[1:].sum(axis=0) - heard[0]).max() < 1e-6
     assert samples(studio.sound(5990, 1000)).shape == (4, 2, 10)
     assert studio.sound(6000, 5).headers["x-count"] == "0"
+
+
+def test_no_thread_is_left_behind(home, wav):
+    before = set(threading.enumerate())
+    with running(home) as studio:
+        studio.upload(wav)
+        studio.until(idle)
+        assert studio.sound(0, 10).status == 200
+    assert not [t for t in threading.enumerate() if t.name.startswith("phinmf") and t not in before]
 
 
 @pytest.mark.parametrize(

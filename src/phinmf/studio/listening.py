@@ -62,6 +62,11 @@ class Listening:
             self._close()
             yield
 
+    def close(self) -> None:
+        """Close the files and end the threads that read them."""
+        with self.closed():
+            self._readers.shutdown()
+
     def _close(self) -> None:
         """Close the files that are open."""
         self._version = None

@@ -157,8 +157,8 @@ class Session:
         for folder in self._stale_pages:
             with suppress(OSError, ValueError):  # it was removed or changed by somebody else
                 refresh_report(folder)
-        with self.listening.closed():
-            self.home.close()
+        self.listening.close()
+        self.home.close()
 
     def _add(self, discovery: Discovery, problems: list[str]) -> Recording | None:
         """Open a recording; one whose file cannot be read is shown for its versions only."""
