@@ -114,7 +114,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Workers:
-    """Threads that work on one item each while the caller uses results; used as a context."""
+    """Threads that work on one item each, the caller being one of them; used as a context."""
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads or available()
@@ -133,7 +133,7 @@ class Workers:
 
     def _open(self) -> None:
         """Make a pool, which starts its threads when there is work."""
-        self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="phinmf")
+        self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="phinmf")
         self._process = os.getpid()
 
     def __exit__(self, *_: object) -> None:
@@ -147,30 +147,46 @@ class Workers:
     def map(self, work: Callable[[In], Out], items: Iterable[In]) -> Generator[Out]:
         """Yield what the work returns for each item, in the order of the items.
 
-        At most n + 1 results wait at a time for n threads, however many items there are. An error
-        in a thread is raised here, when its item is due. With one thread, or of one item, the
-        caller does the work. A caller that does not use all results must close the iterator, which
-        waits for the threads.
+        Until the next result is there, the caller works, too: a thread less needs less memory. At
+        most n + 1 results wait at a time for n threads, however many items there are. An error is
+        raised when its item is due. With one thread, or of one item, the caller does all the work.
+        A caller that does not use all results must close the iterator, which waits for the threads.
         """
         if self._pool is None or (isinstance(items, Sequence) and len(items) < 2):
             yield from map(work, items)
             return
         if self._process != os.getpid():  # forked: this process has none of the threads
             self._open()
-        waiting: deque[Future[Out]] = deque()
+        waiting: deque[tuple[In, Future[Out]]] = deque()
         try:
             for item in items:
-                waiting.append(self._pool.submit(work, item))
+                waiting.append((item, self._pool.submit(work, item)))
                 if len(waiting) > self.n_threads:
-                    waiting[0].exception()  # waits; an interrupt leaves it in the queue
-                    yield waiting.popleft().result()
+                    yield first_result(work, waiting)
             while waiting:
-                waiting[0].exception()
-                yield waiting.popleft().result()
+                yield first_result(work, waiting)
         finally:  # after an error or an interrupt, nothing new is started
-            for future in waiting:
+            futures = [future for _, future in waiting]
+            for future in futures:
                 future.cancel()
-            wait(waiting)
+            wait(futures)
+
+
+def first_result(work: Callable[[In], Out], waiting: deque[tuple[In, Future[Out]]]) -> Out:
+    """Remove the first item and return its result; meanwhile do what no thread has begun."""
+    while not waiting[0][1].done():
+        for i, (item, future) in enumerate(waiting):
+            if future.cancel():
+                own: Future[Out] = Future()
+                try:
+                    own.set_result(work(item))
+                except Exception as error:  # raised when it is due
+                    own.set_exception(error)
+                waiting[i] = item, own
+                break
+        else:
+            wait([waiting[0][1]])  # an interrupt leaves it in the queue
+    return waiting.popleft()[1].result()
 
 
 def parallel_map(
