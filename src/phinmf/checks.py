@@ -199,4 +199,4 @@ def generator(random_state: RandomState) -> np.random.Generator:
 def generators(random_state: RandomState, n: int) -> list[np.random.Generator]:
     """Return n independent generators, so that drawing from one does not change the others."""
     entropy = generator(random_state).integers(2**63, size=4)
-    return [np.random.default_rng(seed) for seed in np.random.SeedSequence(list(entropy)).spawn(n)]
+    return list(map(np.random.default_rng, np.random.SeedSequence(list(entropy)).spawn(n)))

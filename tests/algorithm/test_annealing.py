@@ -8,13 +8,14 @@ import phinmf
 from phinmf import Anneal, Method, Status
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.schedule import SINGLE_SERVES, Schedule
+from phinmf.inits import Frames
 
 
 def phases(n=1, anneal=None, floor=1e-8, shape=(1, 100, 5000), seconds=0.0, **limits):
     """Phases of the first n outer iterations, each of which takes that many seconds."""
     limits = {"max_iter": 1000} | limits
     options = Options(method=Method(anneal=anneal or Anneal()), floor=floor, tol=0, **limits)
-    schedule = Schedule(options, shape, np.dtype(np.float64))
+    schedule = Schedule(options, Frames(np.broadcast_to(0.0, shape)))
     return [schedule.phase(t, t * seconds) for t in range(n)]
 
 

@@ -12,7 +12,7 @@ from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import nmf_step
 from phinmf.divergences import Divergence, Penalty
 from phinmf.engines import ENGINES
-from phinmf.engines.base import links_among, links_of
+from phinmf.engines.base import links_among
 
 DIVERGENCES = ["itakura-saito", "gaussian", "kullback-leibler", phinmf.Beta(0.5)]
 
@@ -82,7 +82,7 @@ def test_nmf_steps_never_raise_the_objective(seed, N, C, divergence, gamma, smoo
         assert after <= before + 1e-10 * (abs(before) + Y.size)
         before = after
     H = host(frames.activations())
-    expected = roughness(H, links_of(weights, links))
+    expected = roughness(H, frames.links)
     assert frames.roughness() == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
@@ -105,9 +105,13 @@ def test_blocks_agree_with_the_readable_engine(N, dtype, rng):
 
 def test_links():
     weights = np.array([1.0, 1, 0, 1, 2, 1])
-    assert links_of(weights, None).tolist() == [False, True, False, False, True, True]
     links = np.array([True, True, True, True, False, True])
-    assert links_of(weights, links).tolist() == [False, True, False, False, False, True]
+    for of_caller, links_of_frames in (
+        (None, [False, True, False, False, True, True]),
+        (links, [False, True, False, False, False, True]),
+    ):
+        frames = engine("array", np.ones((1, 2, 6)), weights=weights, links=of_caller)
+        assert frames.links.tolist() == links_of_frames
     assert links_among(np.array([0, 1, 3, 4]), links).tolist() == [True, True, False, False]
     assert links_among(slice(None), links).tolist() == links.tolist()
 

@@ -54,26 +54,19 @@ def draw(weights: Array, n: int, rng: np.random.Generator) -> Sample:
     return Sample(frames, counts * (total / n))
 
 
+@dataclass(eq=False)
 class Model:
     """An engine, the penalty, and what is not updated: V̂, columns of W, or H.
 
     Invariant: X = Φ·Y to the last bit where `rotated` is Φ.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        penalty: Penalty,
-        V_hat: Array | None = None,
-        fixed: FixedFactors = NONE,
-        frames: Indices | slice = ALL,
-    ) -> None:
-        self.engine = engine
-        self.frames = frames  #: which of all frames these are
-        self.penalty = penalty
-        self.V_hat = V_hat
-        self.fixed = fixed
-        self.rotated: Array | None = None  #: the Φ of X = ΦY; None if X has been moved since
+    engine: Engine
+    penalty: Penalty
+    V_hat: Array | None = None
+    fixed: FixedFactors = NONE
+    frames: Indices | slice | None = None  #: which of all frames these are; None: all
+    rotated: Array | None = None  #: the Φ of X = ΦY; None if X has been moved since
 
     def subset(self, sample: Sample | None, dtype: Precision, atoms: Array | None = None) -> Model:
         """Return the same model on a sample of the frames (None: all), in this precision.
@@ -162,7 +155,7 @@ class Model:
     def go_to(self, iterate: Iterate) -> None:
         """Go to an iterate without changing it."""
         H = iterate.activations if self.fixed.H is None else self.fixed.H
-        if H.shape[1] > self.engine.shape[2]:  # activations of all frames
+        if self.frames is not None and H.shape[1] > self.engine.shape[2]:  # of all frames
             H = take_frames(as_array(H), self.frames)
         if H.shape[1] == self.engine.shape[2]:
             self.engine.set_activations(H)  # first: those of another engine let it free its memory

@@ -68,11 +68,12 @@ def free_columns(W: Array, fixed: Indices | None) -> Array | None:
 def flat_activations(powers: Array, M: int, K: int, penalty: Penalty) -> Array:
     """Return the flat start of H (K, N): the best constant model of each frame.
 
-    It is a view of N numbers, and sent to shards as these.
+    For a frame of mean power p, Itakura–Saito is least for the s that minimises p/s + log s + μs:
+    p if μ = 0, about √(p/μ) if μ is large. H is a view of N numbers, and sent to shards as these.
     """
     xp = namespace(powers)
-    level = penalty.flat_level(powers) * (M / max(K, 1))
-    flat: Array = xp.broadcast_to(level, (K, len(powers)))
+    s = 2 * powers / (1 + xp.sqrt(1 + 4 * penalty.sparsity * powers))
+    flat: Array = xp.broadcast_to(s * (M / max(K, 1)), (K, len(powers)))
     return flat
 
 

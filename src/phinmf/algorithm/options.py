@@ -159,6 +159,9 @@ class Anneal:
         checks.count("length", self.length, 1)
 
 
+ANNEAL = Anneal()  #: the default schedule
+
+
 @dataclass(frozen=True)
 class Method:
     """The inner working of Algorithm 1: argument `method` of `tl_nmf`.
@@ -253,7 +256,7 @@ class Options:
             return anneal
         if anneal is None:
             anneal = self.solver is None or self.solver.anneals_by_default
-        return Anneal() if anneal else None
+        return ANNEAL if anneal else None
 
     @property
     def nmf_exponent(self) -> float:

@@ -20,6 +20,8 @@ import numpy as np
 from phinmf._types import Precision
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.subspace import Subspace
+from phinmf.arrays import dtype_of
+from phinmf.inits import Frames
 
 TIME_SHARE = 0.7  #: share of max_time after which the floor is the target
 SINGLE_PAYS = 2**17  #: minimum number of samples for which single precision saves time
@@ -50,29 +52,30 @@ class Phase(NamedTuple):
 
 
 class Schedule:
-    """The phase of each outer iteration of a fit to frames of a shape (C, M, N) and a precision.
+    """The phase of each outer iteration of a fit to frames.
 
-    N counts a frame of weight 2 as two. `may_sample` is False if weights are not whole numbers:
-    then no sample of frames can be drawn. At most `n_atoms` atoms are learned (None: all); fewer
-    while the floor is high, if there is the `subspace` of a coarse beginning.
+    At most `n_atoms` atoms are learned (None: all); fewer while the floor is high, if there is the
+    `subspace` of a coarse beginning.
     """
 
     def __init__(
         self,
         options: Options,
-        shape: tuple[int, int, int],
-        dtype: Precision,
-        *,
-        may_sample: bool = True,
+        frames: Frames,
         subspace: Subspace | None = None,
         n_atoms: int | None = None,
     ) -> None:
-        _, M, N = shape
-        self.M, self.dtype = M, dtype
+        C, M, N = frames.Y.shape
+        # a frame of weight 2 counts as two; of other weights no sample of frames can be drawn, and
+        # a sample has no neighbours
+        whole = frames.weights is None or bool((frames.weights % 1 == 0).all())
+        if frames.weights is not None and whole:
+            N = int(frames.weights.sum())
+        may_sample = whole and not options.smoothness
+        self.M, self.dtype = M, dtype_of(frames.Y)
         self.target, self.max_time = options.floor, options.max_time
         self.n_atoms = None if n_atoms == M else n_atoms
-        size = options.atoms_per_power  # only whole pairs are learned
-        self.sizes = [size * math.ceil(M / size / n) for n in (8, 4, 2, 1)]  #: numbers of atoms
+        self.group = options.atoms_per_power  #: only whole pairs are learned
         anneal = options.anneal
         self.anneal = anneal if anneal and anneal.start > self.target else None
         self.sample_size: int | None = None
@@ -83,7 +86,7 @@ class Schedule:
             n = round(self.anneal.sample * M)
             self.sample_size = n if 0 < n <= N // 2 and may_sample else None
             self.coarse = subspace if self.anneal.coarse else None
-        self.single = math.prod(shape) >= SINGLE_PAYS
+        self.single = C * M * N >= SINGLE_PAYS
         converges = self.target >= SINGLE_SERVES and options.tol >= SINGLE_CONVERGES
         self.single_to_the_end = self.single and converges
 
@@ -116,8 +119,9 @@ class Schedule:
         """Return how many atoms to learn if those of less mean power are left out; None: all."""
         n = self.n_atoms or self.M
         if self.coarse is not None:
+            sizes = (self.group * math.ceil(self.M / self.group / part) for part in (8, 4, 2, 1))
             strong = self.coarse.count(power)
-            n = min(n, next(size for size in self.sizes if size >= strong))
+            n = min(n, next(size for size in sizes if size >= strong))
         return n if n < self.M else None
 
     def allows(self, n_atoms: int | None) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from phinmf import checks
 from phinmf._types import AnyArray, Array, Indices, RandomState
+from phinmf.algorithm.options import Options
 from phinmf.api import tl_nmf
 from phinmf.errors import InvalidType, InvalidValue
 from phinmf.estimator import encoding
@@ -121,10 +122,12 @@ def learned_by(model: Result | TLNMF) -> Learned:
     if isinstance(model, Result):
         if model.W is None or model.terms is None:
             raise InvalidValue("the result has no components to predict with: pass one of tl_nmf")
-        return Learned(
-            model.Phi, model.W, model.scale, model.floor / model.scale**2,
-            model.terms.divergence, model.terms.penalty,
+        divergence, penalty = model.terms
+        options = Options(
+            divergence=divergence, sparsity=penalty.sparsity, smoothness=penalty.smoothness,
+            floor=model.floor / model.scale**2,
         )  # fmt: skip
+        return Learned(model.Phi, model.W, model.scale, options)
     if not isinstance(model, TLNMF):
         raise InvalidType(f"model is {model!r}, but a result of tl_nmf or a TLNMF is needed")
     encoding.check_is_fitted(model)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,14 +27,9 @@ Out = TypeVar("Out")
 class Levels(NamedTuple):
     """Levels of frames before they are scaled."""
 
-    largest: Array  #: (N,): largest absolute value
+    largest: Array  #: (N,): largest absolute value; 0 of a silent frame
     energies: Array  #: (N,): sum of squares; infinite if it leaves the range of double precision
     bad: int  #: number of values that are NaN or infinite
-
-    @property
-    def silent(self) -> Any:
-        """(N,): whether a frame is exactly zero."""
-        return self.largest == 0
 
 
 def each(

@@ -21,7 +21,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from phinmf import checks
 from phinmf._types import Array, Mask
 from phinmf.arrays import namespace
 
@@ -47,18 +46,6 @@ class Penalty:
 
     sparsity: float
     smoothness: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("sparsity", "smoothness"):
-            object.__setattr__(self, name, checks.number(name, getattr(self, name), 0))
-
-    def flat_level(self, powers: Array) -> Array:
-        """Return the constant model s (N,) where H starts: the best one for Itakura–Saito.
-
-        For a frame of mean power p it minimises p/s + log s + μs over s: p if μ = 0, about √(p/μ)
-        if μ is large. It depends on that frame alone.
-        """
-        return 2 * powers / (1 + namespace(powers).sqrt(1 + 4 * self.sparsity * powers))
 
 
 class Pull(NamedTuple):

@@ -13,7 +13,6 @@ from phinmf._types import Array, Indices, Mask
 from phinmf.arrays import (
     cast,
     copied,
-    dtype_of,
     like,
     namespace,
     take_frames,
@@ -31,7 +30,6 @@ from phinmf.engines.base import (
     Objective,
     as_array,
     links_among,
-    links_of,
 )
 from phinmf.engines.sums import power
 from phinmf.linalg.algebra import algebra_of
@@ -51,15 +49,11 @@ class ArrayEngine(Engine):
         weights: Array | None = None,
         links: Mask | None = None,
     ) -> None:
+        super().__init__(Y, divergence, n_threads, weights, links)
         self.xp = namespace(Y)
         self.Y = Y
         self.X = Y
         self.H: Array = zeros((0, Y.shape[2]), Y)
-        self.divergence = divergence
-        self.shape = tuple(Y.shape)
-        self.dtype = dtype_of(Y)
-        self.weights = np.ones(Y.shape[2]) if weights is None else weights
-        self.links = links_of(self.weights, links)
         #: the weights, on the device of the frames; in memory of PyTorch, because the bits of its
         #: products depend on where an array begins relative to a cache line
         self.w64 = copied(like(self.weights, Y))

@@ -133,8 +133,11 @@ class Engine(ABC):
         self.divergence = divergence
         #: (N,): how many frames each frame counts for in every sum; on the host
         self.weights: Array = np.ones(Y.shape[2]) if weights is None else weights
-        #: (N,), on the host: whether a frame follows the one before it
-        self.links = links_of(self.weights, links)
+        #: (N,), on the host: whether a frame follows the one before it; the first one does not,
+        #: and a frame of weight 0 is linked to none
+        self.links = np.ones(Y.shape[2], bool) if links is None else links.copy()
+        self.links[:1] = False
+        self.links[1:] &= (self.weights[1:] > 0) & (self.weights[:-1] > 0)
 
     @classmethod
     def supports(cls, divergence: Divergence) -> bool:
@@ -227,17 +230,6 @@ class Engine(ABC):
     @abstractmethod
     def objective_of(self, V_hat: Array, eps: float) -> Objective:
         """L with a given (M, N) model: v̂ = V_hat + ε."""
-
-
-def links_of(weights: Array, links: Mask | None) -> Mask:
-    """Return whether each frame follows the one before it: the first one does not.
-
-    A frame of weight 0 is linked to none.
-    """
-    follows = np.ones(len(weights), bool) if links is None else links.copy()
-    follows[:1] = False
-    follows[1:] &= (weights[1:] > 0) & (weights[:-1] > 0)
-    return follows
 
 
 def links_among(frames: Indices | slice | Mask, links: Mask) -> Mask:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,15 +21,14 @@ from phinmf.fit.encode import EncodedFrames, Learned, encode
 from phinmf.fit.prediction import Prediction, predict
 
 #: Options that the activations of new frames depend on.
-ENCODING = ("divergence", "sparsity", "smoothness", "floor", "engine", "n_threads")
+ENCODING = ("divergence", "sparsity", "smoothness", "floor", "engine", "device", "n_threads")
 
 
 def encoded(estimator: Parameters, X: AnyArray, weights: Array | None = None) -> EncodedFrames:
     """Encode frames with a fitted TLNMF; the arrays are on the device of the frames."""
     device = ComputeDevice("X", X, estimator.device, estimator.engine)
-    factors = replace(learned(estimator), device=estimator.device)
     with device.computing():
-        frames = encode(device.take(X).T[None], factors, weights)
+        frames = encode(device.take(X).T[None], learned(estimator), weights)
         return frames._replace(H=device.back(frames.H), energies=device.back(frames.energies))
 
 
@@ -42,11 +40,8 @@ def check_is_fitted(estimator: Parameters) -> None:
 
 def learned(estimator: Parameters) -> Learned:
     """Return what a fitted TLNMF has learned, and how it computes the activations of new frames."""
-    options = estimator._options(ENCODING)
-    return Learned(
-        estimator.transform_matrix_, estimator.components_.T, estimator.scale_, options.floor,
-        options.divergence, options.penalty, options.engine, options.n_threads,
-    )  # fmt: skip
+    e, options = estimator, estimator._options(ENCODING)
+    return Learned(e.transform_matrix_, e.components_.T, e.scale_, options)
 
 
 def predicted(estimator: Parameters, X: AnyArray, weights: Array | None) -> Prediction:

@@ -26,11 +26,12 @@ from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import flat_activations, normalise
 from phinmf.algorithm.options import Method, Options
 from phinmf.algorithm.run import Run
+from phinmf.algorithm.schedule import Schedule
 from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
 from phinmf.errors import InvalidType, InvalidValue
-from phinmf.fit.data import Data, data_of
+from phinmf.fit.data import Data, data_of, engine_of
 from phinmf.fit.initial_factors import fixed_parts
 from phinmf.inits import KLT, Frames
 from phinmf.result import Status
@@ -103,12 +104,12 @@ def over_complete_path(data: Data, how: Options) -> list[Count]:
     """Fit many components, then remove them one by one."""
     _, M, N = data.Y.shape
     K, rng = min(FIRST_OF_LONG if M > ATOMS else FIRST, M, N), np.random.default_rng(0)
-    with data.engine(how) as engine:
+    with engine_of(how, data.Y, data.weights, data.links) as engine:
         model = Model(engine, how.penalty)
         W, _ = normalise(rng.exponential(size=(M, K)).astype(np.float32))
         H = flat_activations(engine.powers(), M, K, how.penalty)
         start = Iterate(np.eye(M, dtype=np.float32), W, H)
-        outcome = alternate(Run(model, how, data.schedule(how), start, rng))
+        outcome = alternate(Run(model, how, Schedule(how, data), start, rng))
         if outcome.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         last = outcome.iterate

@@ -25,7 +25,7 @@ from phinmf.algorithm.alternate import Save
 from phinmf.algorithm.model import Iterate, Sample
 from phinmf.algorithm.options import Method, Options
 from phinmf.algorithm.run import Run, Snapshot
-from phinmf.algorithm.schedule import Stage
+from phinmf.algorithm.schedule import Schedule, Stage
 from phinmf.arrays.levels import each
 from phinmf.divergences import Divergence
 from phinmf.engines.compiled.summation import blocks_of
@@ -194,7 +194,7 @@ def description(
     columns = initial.fixed.columns
     values = vars(options) | vars(options.method) | {
         "sparsity": options.penalty.sparsity,
-        "anneal": data.schedule(options).anneal,
+        "anneal": Schedule(options, data).anneal,
         "nmf_exponent": options.nmf_exponent,
     }  # fmt: skip
     names = [field.name for field in (*fields(Options), *fields(Method))]

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks
 from phinmf._types import AnyArray, Array, Indices, Mask
 from phinmf.algorithm.options import Options
-from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
-from phinmf.algorithm.subspace import Subspace
+from phinmf.algorithm.schedule import SINGLE_PAYS
 from phinmf.arrays import lazy
 from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
@@ -37,30 +36,14 @@ class Data(Frames):
     columns: Indices | slice  #: of Y, for each of those frames
     links: Mask | None  #: (n,): whether each frame of the fit follows the one before; None: all do
 
-    def schedule(
-        self, options: Options, subspace: Subspace | None = None, n_atoms: int | None = None
-    ) -> Schedule:
-        """Return the schedule of a run on these frames."""
-        C, M, N = self.Y.shape
-        whole = self.weights is None or bool((self.weights % 1 == 0).all())
-        if self.weights is not None and whole:
-            N = int(self.weights.sum())
-        return Schedule(
-            options,
-            (C, M, N),
-            arrays.dtype_of(self.Y),
-            may_sample=whole and not options.smoothness,  # a sample has no neighbours
-            subspace=subspace,
-            n_atoms=n_atoms,
-        )
 
-    def engine(self, options: Options) -> Engine:
-        """Return the engine of these options, which holds the frames of the fit."""
-        pair_losses = options.solver is not None and options.solver.needs_pair_losses
-        return engine_for(
-            options.engine, self.Y, options.divergence, options.n_threads, self.weights,
-            self.links, pair_losses, options.smoothness, options.device,
-        )  # fmt: skip
+def engine_of(options: Options, Y: AnyArray, weights: Array | None, links: Mask | None) -> Engine:
+    """Return the engine of these options, which holds frames Y (C, M, N)."""
+    pair_losses = options.solver is not None and options.solver.needs_pair_losses
+    return engine_for(
+        options.engine, Y, options.divergence, options.n_threads, weights, links, pair_losses,
+        options.smoothness, options.device,
+    )  # fmt: skip
 
 
 def data_of(

@@ -8,16 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from phinmf import arrays
-from phinmf._types import AnyArray, Array, Device, Mask
+from phinmf._types import AnyArray, Array, Mask
 from phinmf.algorithm.model import Model
 from phinmf.algorithm.nmf import flat_activations, normalise
+from phinmf.algorithm.options import Options
 from phinmf.arrays.levels import Levels, levels
-from phinmf.divergences import Divergence, Penalty
-from phinmf.engines import engine_for
 from phinmf.engines.base import links_among
 from phinmf.engines.sums import CHECK_EVERY
 from phinmf.errors import InvalidValue
-from phinmf.fit.data import Data
+from phinmf.fit.data import Data, engine_of
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry, at its power
 MAX_UPDATES = 1000
@@ -30,12 +29,7 @@ class Learned:
     Phi: Array
     W: Array
     scale: float  #: root mean square of the frames of the fit
-    floor: float  #: relative to their power
-    divergence: Divergence
-    penalty: Penalty
-    engine: str = "auto"
-    n_threads: int | None = None
-    device: Device = None  #: of the workers of a cluster
+    options: Options  #: the divergence, the penalty, the floor, and where to compute
 
 
 class EncodedFrames(NamedTuple):
@@ -56,19 +50,18 @@ def encode(
     does not depend on the other frames, up to rounding, which depends on the number of columns of
     a product. Only smooth activations depend on their neighbours; `links` say which.
     """
-    scale, penalty, dtype = learned.scale, learned.penalty, arrays.dtype_of(Y)
+    scale, dtype = learned.scale, arrays.dtype_of(Y)
+    options = learned.options.keeping_Phi()  # any engine serves, whatever the solver was
+    penalty = options.penalty
     smallest = float(np.finfo(dtype).tiny) ** 0.5  # else a silent frame and its model are 0/0
-    floor = max(learned.floor, smallest)
+    floor = max(options.floor, smallest)
     Phi, W = arrays.like(learned.Phi, Y, dtype), arrays.like(learned.W, Y)
     level = levels(Y)
     if level.bad:
         raise InvalidValue(f"the frames have {level.bad} NaN or infinite values: remove them")
     unit = to_unit_power(Y, scale, level)
     columns, s = normalise(arrays.cast(W, np.float64))
-    with engine_for(
-        learned.engine, unit, learned.divergence, learned.n_threads, weights, links,
-        smoothness=penalty.smoothness, device=learned.device,
-    ) as frames:  # fmt: skip
+    with engine_of(options, unit, weights, links) as frames:
         frames.rotate(Phi)
         frames.set_activations(flat_activations(frames.powers(), len(W), W.shape[1], penalty))
         frames.converge_activations(columns, penalty, floor, TOLERANCE, MAX_UPDATES)

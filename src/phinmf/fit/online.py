@@ -138,7 +138,7 @@ class Learner:
             waiting_weights=self.waiting_weights[size:],
         )
         level = levels(Y)
-        loud = np.flatnonzero(~arrays.to_numpy(level.silent) & (weights > 0))
+        loud = np.flatnonzero((arrays.to_numpy(level.largest) > 0) & (weights > 0))
         if not len(loud):
             return learner
         Y, weights = arrays.take_frames(Y, loud), weights[loud]
@@ -148,12 +148,7 @@ class Learner:
         if self.fitted_at == 0:
             few = len(learner.keys) < BLOCKS_TO_BEGIN * plan.block_size
             return learner if few else learner.after_first_fit(plan, start)
-        options = plan.options
-        factors = Learned(
-            self.Phi, self.W, learner.scale, options.floor, options.divergence, options.penalty,
-            options.engine, options.n_threads,
-        )  # fmt: skip
-        costs = encode(Y, factors, weights)
+        costs = encode(Y, Learned(self.Phi, self.W, learner.scale, plan.options), weights)
         if (learner.births > learner.fitted_at).mean() >= RENEWED:
             learner, _ = learner.after_fit(plan)
         return learner.with_row(plan, costs.divergence, costs.penalty, len(loud), start)

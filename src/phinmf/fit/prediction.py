@@ -66,8 +66,9 @@ def predict(
     weights = np.where(arrays.to_numpy(level.largest) == 0, 0.0, weights)
     if not weights.any():
         return Prediction(0.0, 1.0)
-    if learned.engine == "dask":
-        learned = replace(learned, engine="auto")  # a stretch of frames is in memory
+    floor = max(learned.options.floor, LEAST_FLOOR)
+    options = replace(learned.options, engine="auto", device=None, floor=floor)
+    learned = replace(learned, options=options)  # a stretch of frames is in memory
     mean = float(arrays.to_numpy(level.energies) @ weights) / (C * M * weights.sum())
     power = max(mean / learned.scale**2, TINY)
     parts = np.array_split(rng.permutation(M), min(PARTS, M))
@@ -112,8 +113,7 @@ def activations(X: Array, W: Array, learned: Learned) -> Array:
     if len(W) == 0:
         return arrays.zeros((W.shape[1], X.shape[2]), W)
     identity = arrays.identity(len(W), X)
-    floor = max(learned.floor, LEAST_FLOOR)
-    encoded = encode(X, replace(learned, Phi=identity, W=W, scale=1.0, floor=floor))
+    encoded = encode(X, replace(learned, Phi=identity, W=W, scale=1.0))
     return arrays.cast(encoded.H, np.float64)
 
 

@@ -24,7 +24,7 @@ from phinmf.arrays.threads import single_threaded_blas
 from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import checked_components, counted
 from phinmf.fit.checkpoint import Checkpoint, description, seed_of
-from phinmf.fit.data import Data, data_of
+from phinmf.fit.data import Data, data_of, engine_of
 from phinmf.fit.encode import Learned, with_left_out_frames
 from phinmf.fit.initial_factors import InitialFactors, initial_factors
 from phinmf.result import Callback, Result, Status, Terms
@@ -119,7 +119,7 @@ class Problem:
         rng_Phi, rng_W, rng_sample = checks.generators(random_state, 3)
         if V_hat is not None:
             rng_sample = rng_W
-        with data.engine(options) as engine:
+        with engine_of(options, data.Y, data.weights, data.links) as engine:
             Phi, initial = self.start or start_of(
                 data, options, self.initial, self.few_atoms, rng_Phi, self.order
             )
@@ -162,10 +162,7 @@ class Problem:
             if initial.fixed.H is not None and initial.H_original is not None:
                 H = arrays.cast(initial.H_original, initial.dtype)
             elif not isinstance(data.used, slice):
-                learned = Learned(
-                    iterate.Phi, W, data.scale, options.floor, options.divergence, options.penalty,
-                    options.engine, options.n_threads,
-                )  # fmt: skip
+                learned = Learned(iterate.Phi, W, data.scale, options)
                 H = with_left_out_frames(H, data, learned)
         return Result(
             Phi=self.ordered(iterate.Phi),
@@ -289,7 +286,7 @@ def prepared(
             W, _ = normalise(arrays.cast(start[1].W, initial.dtype))
             subspace = replace(subspace, W=W)
     n_atoms = None if few is None else few.number
-    schedule = data.schedule(options, subspace if coarse else None, n_atoms)
+    schedule = Schedule(options, data, subspace if coarse else None, n_atoms)
     return Problem(data, options, initial, start, few, subspace, schedule, V_hat, order)
 
 

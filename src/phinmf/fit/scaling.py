@@ -19,7 +19,7 @@ def check_levels(level: Levels, floor: float, dtype: Precision) -> None:
     """Raise for values that are not finite, frames without any sound, or a floor below rounding."""
     if level.bad:
         raise InvalidValue(f"Y has {level.bad} NaN or infinite values: remove or replace them")
-    silent = int(level.silent.sum())
+    silent = int((level.largest == 0).sum())
     if silent == len(level.largest):
         raise InvalidValue(
             "Y is all zero where its frames have a weight: there is nothing to learn from silence"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phinmf import checks
 from phinmf.divergences import DIVERGENCES, Beta, Divergence, Penalty
 from phinmf.entries import from_json, in_json
 from phinmf.errors import InvalidValue
@@ -32,7 +33,8 @@ class Terms(NamedTuple):
     @classmethod
     def from_json(cls, saved: Any, divergence: Divergence | None) -> Terms:
         """Return the terms that `to_json` wrote; a divergence of the user's own is passed again."""
-        return cls(divergence_from_json(saved, divergence), Penalty(**saved["penalty"]))
+        weights = {name: checks.number(name, x) for name, x in saved["penalty"].items()}
+        return cls(divergence_from_json(saved, divergence), Penalty(**weights))
 
 
 def divergence_to_json(divergence: Divergence) -> dict[str, Any]:

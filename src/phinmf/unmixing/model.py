@@ -9,7 +9,7 @@ import numpy as np
 
 from phinmf import storage
 from phinmf._types import Array
-from phinmf.divergences import ItakuraSaito, Penalty
+from phinmf.algorithm.options import Options
 from phinmf.entries import Entry, check_rows, checked, packed
 from phinmf.errors import InvalidType, InvalidValue
 from phinmf.fit.encode import Learned, encode
@@ -97,11 +97,9 @@ class UnmixModel:
         array of shape (K, N)
             Activations, in the units of the power of the frames.
         """
-        learned = Learned(
-            self.Phi, self.W, self.scale, self.floor / self.scale**2, ItakuraSaito(),
-            Penalty(self.sparsity), n_threads=n_threads,
-        )  # fmt: skip
-        return encode(Y, learned).H
+        floor = self.floor / self.scale**2
+        options = Options(sparsity=self.sparsity, floor=floor, n_threads=n_threads)
+        return encode(Y, Learned(self.Phi, self.W, self.scale, options)).H
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file.

@@ -85,21 +85,19 @@ class CompiledEngine(Engine):
     def frames(self) -> FramesInMemory | FramesOnDisk:
         """The frames, which are read when they are first needed.
 
+        Those of a dask array are held in memory if there is room for them.
         (`functools.cached_property` holds a lock meanwhile before Python 3.12, which a child
         process that is forked then would wait for.)
         """
-        if self._frames is None:
-            self._frames = self._read()
-        return self._frames
-
-    def _read(self) -> FramesInMemory | FramesOnDisk:
-        """Hold the frames; those of a dask array in memory if there is room for them."""
+        if self._frames is not None:
+            return self._frames
         Y, N = self.source, self.shape[2]
         if is_lazy(Y):
             n_shards = shards_needed(Y.shape, self.dtype, self.atoms)
             if n_shards > 1:
                 shards = shards_of(self.weights, self.divergence, self.workers, n_shards)
-                return FramesOnDisk(shards, Y, self.dtype, self.atoms)
+                self._frames = FramesOnDisk(shards, Y, self.dtype, self.atoms)
+                return self._frames
             Y = read_frames(Y, slice(0, N), self.dtype)
         else:
             Y = with_separate_channels(Y.transpose(0, 2, 1))
@@ -107,7 +105,8 @@ class CompiledEngine(Engine):
         if self.atoms is not None:
             Y = shard.rotated(Y, self.atoms)
         self.source = Y.transpose(0, 2, 1)
-        return FramesInMemory(shard, Y)
+        self._frames = FramesInMemory(shard, Y)
+        return self._frames
 
     def __enter__(self) -> CompiledEngine:
         self.workers.__enter__()
