@@ -16,7 +16,7 @@ from phinmf.algorithm.nmf import flat_activations, nmf_step
 from phinmf.arrays.levels import levels
 from phinmf.divergences import DIVERGENCES, Penalty
 from phinmf.engines.compiled.engine import CompiledEngine
-from phinmf.fit import scaling
+from phinmf.fit.data import unit_power
 from phinmf.linalg.manifold import Cayley, random_orthogonal, skew
 
 K, PENALTY, EPS = 10, Penalty(150.0), DEFAULTS["floor"]
@@ -27,7 +27,7 @@ def measure(M: int, N: int, dtype: type, threads: int, repeats: int) -> dict:
     """Medians over rounds in which every candidate is timed once."""
     rng = np.random.default_rng(0)
     Y = rng.standard_normal((1, M, N)).astype(dtype)
-    Y, _ = scaling.unit_power(Y, None, levels(Y))
+    Y, _ = unit_power(Y, None, levels(Y))
     engine = CompiledEngine(Y, DIVERGENCES["itakura-saito"], threads)
     W = rng.random((M, K)).astype(dtype)
     W /= W.sum(axis=0)
@@ -81,7 +81,7 @@ def nmf_to_sklearn(dtype: type, repeats: int = 5) -> float:
     rng = np.random.default_rng(0)
     M, N = 440, 5418
     Y = rng.standard_normal((1, M, N)).astype(dtype)
-    Y, _ = scaling.unit_power(Y, None, levels(Y))
+    Y, _ = unit_power(Y, None, levels(Y))
     W = np.full((M, K), 1 / M, dtype)
     engine, theirs = CompiledEngine(Y, DIVERGENCES["itakura-saito"], 2), sklearn_nmf(Y[0], K)
     ratios = []

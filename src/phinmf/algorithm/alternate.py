@@ -63,9 +63,10 @@ def reason_to_stop(run: Run, callback: Callback | None) -> Status | None:
         if callback(State(len(history), row.objective, history, iterate.Phi, iterate.W)):
             return Status.CALLBACK
     if run.phase.final:
-        scale = run.gradient_scale
-        if scale is not None and row.gradient <= options.tol * scale:
-            return Status.SMALL_GRADIENT
+        if run.whole.V_hat is not None:  # nothing but Φ is learned: G_ii sums N terms of order 1
+            scale = float(run.whole.engine.weights.sum()) * len(run.iterate.Phi) ** 0.5
+            if row.gradient <= options.tol * scale:
+                return Status.SMALL_GRADIENT
         if run.bound - row.objective <= options.tol * abs(row.objective):
             return Status.LINE_SEARCH if row.search_failed else Status.SMALL_DECREASE
     if options.max_time is not None and row.seconds >= options.max_time:

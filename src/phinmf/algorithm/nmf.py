@@ -8,7 +8,7 @@ from phinmf._types import Array, Indices
 from phinmf.arrays import namespace
 from phinmf.divergences import Penalty
 from phinmf.divergences.base import multiply
-from phinmf.engines import DictionarySums, Engine
+from phinmf.engines import Engine
 
 
 class FixedFactors(NamedTuple):
@@ -25,10 +25,14 @@ def nmf_step(
     engine: Engine, W: Array, penalty: Penalty, eps: float, gamma: float, fixed: FixedFactors = NONE
 ) -> Array:
     """H ← H∘[WᵀP/(WᵀQ+μ)]^γ, then W ← W∘[PHᵀ/(QHᵀ+μ1(H1)ᵀ)]^γ; the objective never rises."""
+    xp, free = namespace(W), None
+    if fixed.columns is not None:
+        free = xp.ones_like(W[0], dtype=xp.bool)
+        free[fixed.columns] = False
     sums = engine.nmf_pass(W, penalty, eps, gamma if fixed.H is None else 0.0)
-    free = free_columns(W, fixed.columns)
-    pressure = penalty.sparsity * sums.activation
-    W = updated_dictionary(W, sums, pressure, gamma, free)
+    denominator = sums.denominator + penalty.sparsity * sums.activation
+    updated = multiply(W, sums.numerator, denominator, gamma)
+    W = updated if free is None else xp.where(free, updated, W)
     if fixed.H is not None:
         return W
     W, s = normalise(W, free)
@@ -36,33 +40,17 @@ def nmf_step(
     return W
 
 
-def updated_dictionary(
-    W: Array, sums: DictionarySums, pressure: Array, gamma: float, free: Array | None
-) -> Array:
-    """Return W∘[PHᵀ/(QHᵀ+pressure)]^γ in free columns; `pressure` (K,) is μH1."""
-    denominator = sums.denominator + pressure
-    updated = multiply(W, sums.numerator, denominator, gamma)
-    return updated if free is None else namespace(W).where(free, updated, W)
-
-
 def normalise(W: Array, free: Array | None = None) -> tuple[Array, Array]:
-    """Return W with columns of sum 1, and the factors s by which H is scaled to keep WH."""
+    """Return W with columns of sum 1, and the factors s by which H is scaled to keep WH.
+
+    If `free` (K,) says which columns may change, the others do not.
+    """
     xp, s = namespace(W), W.sum(axis=0)
     unchanged = s == 0  # a column of zeros
     if free is not None:
         unchanged = unchanged | xp.logical_not(free)
     s = xp.where(unchanged, xp.ones_like(s), s)
     return W / s, s
-
-
-def free_columns(W: Array, fixed: Indices | None) -> Array | None:
-    """Return a mask (K,) of the columns of W that may change; None if all may."""
-    if fixed is None:
-        return None
-    xp = namespace(W)
-    free = xp.ones_like(W[0], dtype=xp.bool)
-    free[fixed] = False
-    return free
 
 
 def flat_activations(powers: Array, M: int, K: int, penalty: Penalty) -> Array:

@@ -96,13 +96,6 @@ class Run:
         """The precision of the data."""
         return self.whole.engine.dtype
 
-    @property
-    def gradient_scale(self) -> float | None:
-        """The scale of the gradient if nothing but Φ is learned: G_ii sums N terms of order 1."""
-        if self.whole.V_hat is None:
-            return None
-        return float(self.whole.engine.weights.sum()) * len(self.iterate.Phi) ** 0.5
-
     def seconds(self) -> float:
         """Return the seconds since the run began, including those before it was resumed."""
         return time.perf_counter() - self.began

@@ -45,7 +45,8 @@ class Subspace:
 
     def holding(self, share: float) -> int:
         """Return how many atoms hold this share of the energy."""
-        return min(atoms_holding(share, self.powers), len(self.powers))
+        energy = np.cumsum(self.powers)
+        return min(int(np.searchsorted(energy, share * energy[-1])) + 1, len(energy))
 
     def count(self, least: float) -> int:
         """Return the number of atoms whose mean power is at least `least`."""
@@ -132,10 +133,3 @@ class Subspace:
         powers = like(means, iterate.W, dtype_of(iterate.W))[:, None]
         rows = powers / xp.where(level > TINY, level, xp.ones_like(level))
         return xp.concat([iterate.W, xp.broadcast_to(rows, (P - n, K))])
-
-
-def atoms_holding(share: float, powers: Array, total: float | None = None) -> int:
-    """Return how many atoms of falling powers hold a share of the total; one more if too few."""
-    energy = np.cumsum(powers)
-    whole = energy[-1] if total is None else total
-    return int(np.searchsorted(energy, share * whole)) + 1

@@ -29,9 +29,9 @@ from phinmf.algorithm.options import Options
 from phinmf.arrays.levels import levels
 from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
+from phinmf.fit.data import check_scale
 from phinmf.fit.encode import Learned, encode
 from phinmf.fit.problem import problem_of
-from phinmf.fit.scaling import check_scale
 from phinmf.inits import Continuation
 from phinmf.result import History, Result, Row, State, Status
 from phinmf.warn import early_stops

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ PIECE = 192  #: number of rows of a product that one worker computes at a time
 LEAF = 128  #: largest size of an inverse that LAPACK computes directly
 
 
+@dataclass(frozen=True)
 class Algebra:
     """Dense algebra in pieces that depend on the sizes alone: threads do not change the bits."""
 
-    def __init__(self, workers: Workers | None = None) -> None:
-        self.workers = workers or Workers(1)
+    workers: Workers
 
     def product(self, A: Array, B: Array) -> Array:
         """Return AB; each worker computes a part of the rows."""
@@ -86,7 +87,7 @@ class TensorAlgebra(Algebra):
         return namespace(A).linalg.matrix_exp(A)
 
 
-PLAIN, OF_TENSORS = Algebra(), TensorAlgebra()
+PLAIN, OF_TENSORS = Algebra(Workers(1)), TensorAlgebra(Workers(1))
 
 
 def algebra_of(x: Array) -> Algebra:

@@ -154,11 +154,8 @@ def curve(objective: Objective, E: Array, retraction: Retraction) -> Callable[[f
     """
     xp = namespace(E)
 
-    def too_far(eta: float) -> bool:
-        return eta > 1 and eta * float(xp.max(xp.abs(E))) > FARTHEST
-
     def trial(eta: float) -> Trial:
-        if too_far(eta):
+        if eta > 1 and eta * float(xp.max(xp.abs(E))) > FARTHEST:
             return Trial(eta, np.inf, np.nan, E, E)  # never accepted: T and G are not used
         T = retraction.point(E, eta, objective.algebra)
         loss, G = objective.evaluate(T)

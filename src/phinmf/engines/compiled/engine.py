@@ -160,21 +160,14 @@ class CompiledEngine(Engine):
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
         rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
         if gamma and penalty.smoothness:
-            self._update_smoothly(W, rates, penalty.smoothness, eps, gamma)
-            gamma = 0.0
+            numbers = rates, penalty.smoothness, eps, gamma
+            links, gamma = self._links_in_memory(), 0.0
+            (self.H,) = self.frames.each(Shard.smooth_activations, [self.H], links, W, *numbers)
         results = self.frames.each(Shard.nmf_pass, [self.H], W, rates, eps, gamma)
         self.H = joined([H for H, _ in results])
         nodes = chain.from_iterable(nodes for _, nodes in results)
         numerator, denominator, activation = total(self.n_blocks, nodes)
         return DictionarySums(numerator.T, denominator.T, activation)
-
-    def _update_smoothly(
-        self, W: Array, rates: Array, smoothness: float, eps: float, gamma: float
-    ) -> None:
-        links = self._links_in_memory()
-        (self.H,) = self.frames.each(
-            Shard.smooth_activations, [self.H], links, W, rates, smoothness, eps, gamma
-        )
 
     def _links_in_memory(self) -> Mask:
         """Return whether each frame, and the one after the last, follows the one before it."""
@@ -237,16 +230,18 @@ class FramesInMemory:
 
     def rotate(self, Phi: Array) -> None:
         """X ← ΦY."""
-        self.trial = None  # its memory is written to
-        self._exchange(self.shard.rotated(self.Y, Phi, self._spare))
+        self.trial = None
+        self.move(Phi, self.Y)
 
-    def move(self, T: Array) -> None:
-        """X ← TX."""
+    def move(self, T: Array, X: Array | None = None) -> None:
+        """X ← TX, which costs nothing if it is the trial point; X are the present ones, or Y."""
         TX = self._spare
         if T is not self.trial or TX is None:
             self.trial = None  # its memory is written to
-            TX = self.shard.rotated(self.X, T, TX)
-        self._exchange(TX)
+            TX = self.shard.rotated(self.X if X is None else X, T, TX)
+        # the memory of Y is never that of a trial point
+        self._spare, self.trial = None if self.X is self.Y else self.X, None
+        self.X = TX
 
     def trial_memory(self) -> Array:
         """Return memory for TX, to be named by `trial` when it is complete."""
@@ -254,11 +249,6 @@ class FramesInMemory:
         if self._spare is None:
             self._spare = self.shard.room(self.Y)
         return self._spare
-
-    def _exchange(self, X: Array) -> None:
-        """Exchange X and the trial point; the memory of Y is never that of a trial point."""
-        self._spare, self.trial = None if self.X is self.Y else self.X, None
-        self.X = X
 
     def close(self) -> None:
         """Do nothing: memory is freed by itself."""
