@@ -67,8 +67,7 @@ IN_THEMSELVES = {
     "unmix song.wav --groups 0": "--groups", "unmix song.wav --group drums": "--group",
     "unmix song.wav --group a=1 --groups 2": "--group and --groups do not go together",
     "unmix song.wav --window soon": "--window", "unmix song.wav --solver guess": "--solver",
-    "unmix song.wav --preview --start 1": "--preview", "unmix song.wav --cluster ": "--cluster",
-    "unmix song.wav --cluster tcp://x:1 --device cuda": "do not go together",
+    "unmix song.wav --preview --start 1": "--preview",
 }  # fmt: skip
 
 

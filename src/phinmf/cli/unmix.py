@@ -6,15 +6,12 @@ import argparse
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 
 from phinmf import checks
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt
-from phinmf.cli.cluster import on_cluster
 from phinmf.cli.options import as_text, parsed, ranges, spelled
 from phinmf.cli.progress import progress_of
 from phinmf.cli.terminal import Failures, note
@@ -34,9 +31,6 @@ MAX_SPARSITY = 1e9  #: within the range of single precision
 
 def unmix(typed: argparse.Namespace) -> int:
     """Unmix every file; options are checked against all of them before the first one begins."""
-    if typed.cluster is not None:  # workers find absolute paths
-        typed.files = [name and str(Path(name).absolute()) for name in typed.files]
-        typed.output, typed.model = typed.output.absolute(), typed.model and typed.model.absolute()
     try:
         groups, options, output = checked(typed)
     except UserError as error:
@@ -61,9 +55,11 @@ def unmix(typed: argparse.Namespace) -> int:
             with failures.reported(folder):
                 record = regrouped(folder, groups, say)
                 results.append({"folder": str(folder), **record.to_json()})
-    for request, unmixed in started([*requests.values()], typed):
+    for request in requests.values():
         with failures.reported(request.path):
-            record = unmixed()
+            with progress_of(request.path.name, typed.quiet) as bar:
+                bar.say(f"{bar.name}: {request.recording.sound}")
+                record = unmix_file(request, bar.stops, bar)
             results.append({"folder": str(request.output.folder), **record.to_json()})
             for line in summary(request, record):
                 say(f"{request.path.name}: {line}")
@@ -97,10 +93,6 @@ def checked(typed: argparse.Namespace) -> tuple[Grouping | None, UnmixOptions, O
         typed.refuse("--group and --groups do not go together: leave one of them out")
     if typed.preview and (typed.start or typed.duration):
         typed.refuse("--preview chooses its own --start and --duration")
-    if typed.cluster is not None and "device" in values:
-        typed.refuse("--cluster and --device do not go together: leave one of them out")
-    if typed.cluster == "":
-        typed.refuse("--cluster is empty: give the address of a scheduler, or leave it out")
     return groups, UnmixOptions(**options), Output(typed.output / "track", **output)
 
 
@@ -161,23 +153,6 @@ def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:
             f"--start is {typed.start:g} s, but the recording is {sound.seconds:.4g} s long"
         )
     return recording.stretch(typed.start, typed.duration)
-
-
-def started(
-    requests: list[Request], typed: argparse.Namespace
-) -> Iterator[tuple[Request, Callable[[], FolderRecord]]]:
-    """Yield each request, and what unmixes it here or waits for a worker that does."""
-    local = nullcontext(lambda request: partial(unmixed_here, request, typed.quiet))
-    remote = typed.cluster is not None and requests
-    with on_cluster(typed.cluster) if remote else local as start:
-        yield from [(request, start(request)) for request in requests]
-
-
-def unmixed_here(request: Request, quiet: bool) -> FolderRecord:
-    """Unmix one file into its folder, and show the progress."""
-    with progress_of(request.path.name, quiet) as bar:
-        bar.say(f"{bar.name}: {request.recording.sound}")
-        return unmix_file(request, bar.stops, bar)
 
 
 def summary(request: Request, record: FolderRecord) -> Iterator[str]:
