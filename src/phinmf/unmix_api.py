@@ -87,10 +87,9 @@ def unmix(
     seed : int, RandomState, Generator or None
         Random seed; the same number gives the same result.
     max_time : float, optional
-        Maximum seconds of learning, exceeded by a step at most. If they are few, it learns from
-        fewer frames, then keeps the transform; 0 is one step of NMF on the fewest frames.
+        Maximum seconds of learning, exceeded by a step at most; 0 is one step of NMF.
     learn_on : int, optional
-        Number of frames to learn from, whatever `max_time` is; by default as many as are useful.
+        Number of frames to learn from; by default as many as are useful.
     n_threads : int, optional
         Number of threads; by default all processors.
     device : str or torch.device, optional
