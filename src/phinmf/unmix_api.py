@@ -22,7 +22,7 @@ from phinmf.result import Callback, History
 from phinmf.solvers import Solver, SolverName
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.model import UnmixModel, model_for
-from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.options import Output, Request, UnmixOptions
 from phinmf.unmixing.progress import Lines, no_progress
 from phinmf.unmixing.separate import ArraySink, separate
 from phinmf.warn import say
@@ -240,15 +240,11 @@ class Unmixing:
         Path
             The folder.
         """
-        from phinmf.report.folder import write_report
-        from phinmf.unmixing.folder import read_folder, write_folder
-        from phinmf.unmixing.placing import new_folder
+        from phinmf.unmix_file import unmix_file
 
-        output = Output(storage.named(folder, "folder"), format, subtype, gain)
+        output = Output(storage.named(folder, "folder"), format, subtype, gain, overwrite)
         source = ArraySource(columns(self.mixture), self.sample_rate)
-        with new_folder(output.folder, overwrite) as new:
-            write_folder(new, source, self.model, output)
-            write_report(read_folder(new))
+        unmix_file(Request(source, output, UnmixOptions(), self.model))
         return output.folder
 
     def plot_atoms(self, n: int = 6) -> Figure:

@@ -165,7 +165,7 @@ def test_the_demo_keeps_what_it_did_not_write(here, capsys):
     (here / "dm/example/thesis.tex").write_text("years of work")
     unchanged_by(here, capsys, ["demo", "-o", "dm"], "thesis.tex", "is not replaced")
     command = ["demo", "-k", "2", "--max-time", "0.1", "-o", "dm/example/thesis.tex"]
-    unchanged_by(here, capsys, command, "thesis.tex is a file")
+    unchanged_by(here, capsys, command, "thesis.tex", "cannot be written")
 
 
 def test_a_new_grouping_takes_the_place_of_the_one_before(song, capsys):

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from phinmf._types import Array
 from phinmf.audio import example as example
+
+if TYPE_CHECKING:
+    from phinmf.audio.files import Sound
 
 BLOCK = 65_536  #: samples that are read or written at a time
 #: bits of an integer sample; a subtype that is neither here nor in FLOATS is lossy
@@ -41,6 +44,14 @@ class Source(Protocol):
     def length(self) -> int:
         """Number of samples of each channel."""
 
+    @property
+    def sound(self) -> Sound | None:
+        """The file that it is a stretch of; None: an array."""
+
+    @property
+    def first(self) -> int:
+        """Its first sample in that file."""
+
     def read(self, start: int, n: int) -> Array:
         """Return up to n samples (n, channels) from `start` on, in double precision."""
 
@@ -56,6 +67,7 @@ class ArraySource:
 
     def __init__(self, samples: Array, sample_rate: int) -> None:
         self.samples = samples
+        self.sound, self.first = None, 0
         self.sample_rate = sample_rate
         self.length, self.channels = samples.shape
 

@@ -17,13 +17,13 @@ from phinmf.cli.progress import progress_of
 from phinmf.cli.terminal import Failures, note
 from phinmf.errors import InvalidValue, UserError, sentence
 from phinmf.report.folder import write_report
-from phinmf.unmix_file import Request, check_request, unmix_file
+from phinmf.unmix_file import check_request, unmix_file
 from phinmf.unmixing import listing, null_test
 from phinmf.unmixing.folder import folder_for, read_folder
-from phinmf.unmixing.groups import Grouping, regroup
+from phinmf.unmixing.groups import regroup
 from phinmf.unmixing.listing import FolderRecord
-from phinmf.unmixing.mix import Group
-from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.mix import Group, Grouping
+from phinmf.unmixing.options import Output, Request, UnmixOptions
 
 PREVIEW = 30.0  #: seconds
 MAX_SPARSITY = 1e9  #: within the range of single precision
@@ -37,17 +37,18 @@ def unmix(typed: argparse.Namespace) -> int:
         typed.refuse(spelled(str(error)))
     failures = Failures(typed.debug)
     folders, recordings = sorted_inputs(typed.files, groups is not None, failures)
-    requests: dict[Path, Request] = {}  #: by the folder that is written
+    requests: dict[Path, Request] = {}  #: by recording
+    writers: dict[Path, Path] = {}  #: recordings by the folder that is written
     for path in dict.fromkeys(recordings):
         with failures.reported(path):
             request = checked_request(path, typed, groups, options, output)
             folder = request.output.folder
-            if folder in requests:
+            if (other := writers.setdefault(folder, path)) != path:
                 raise InvalidValue(
-                    f"{path} would be written to {folder}, as {requests[folder].path} is: unmix it"
-                    " by itself, with another --output"
+                    f"{path} would be written to {folder}, as {other} is: unmix it by itself, with"
+                    " another --output"
                 )
-            requests[folder] = request
+            requests[path] = request
     say = (lambda text: None) if typed.quiet else note
     results: list[dict[str, object]] = []
     if groups is not None:
@@ -55,17 +56,17 @@ def unmix(typed: argparse.Namespace) -> int:
             with failures.reported(folder):
                 record = regrouped(folder, groups, say)
                 results.append({"folder": str(folder), **record.to_json()})
-    for request in requests.values():
-        with failures.reported(request.path):
-            with progress_of(request.path.name, typed.quiet) as bar:
+    for path, request in requests.items():
+        with failures.reported(path):
+            with progress_of(path.name, typed.quiet) as bar:
                 bar.say(f"{bar.name}: {request.recording.sound}")
                 record = unmix_file(request, bar.stops, bar)
             results.append({"folder": str(request.output.folder), **record.to_json()})
             for line in summary(request, record):
-                say(f"{request.path.name}: {line}")
+                say(f"{path.name}: {line}")
             if record.clipped is not None:
                 note(
-                    f"phinmf: {request.path}: {record.clipped} samples of the components are"
+                    f"phinmf: {path}: {record.clipped} samples of the components are"
                     " clipped at full scale: use --format WAV --subtype FLOAT or a lower --gain"
                 )
     if typed.json:

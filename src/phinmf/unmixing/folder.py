@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,15 +14,14 @@ import soundfile
 import phinmf
 from phinmf._types import Indices
 from phinmf.audio import SampleFormat, Source, files
-from phinmf.audio.files import Excerpt, Sound
+from phinmf.audio.files import Sound
 from phinmf.audio.writing import Stems, check_holds, sample_format_for
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import listing
 from phinmf.unmixing.listing import ComponentRecord, FolderRecord
-from phinmf.unmixing.mix import folded
 from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.null_test import Measured, measure
-from phinmf.unmixing.options import Output, Plain
+from phinmf.unmixing.options import Output, Request
 from phinmf.unmixing.overview import Overview, Preview, preview_of
 from phinmf.unmixing.progress import CHECKING, Progress, no_progress, watched
 from phinmf.unmixing.separate import separate
@@ -44,25 +42,20 @@ class UnmixedFolder:
 
 def write_folder(
     folder: Path,
-    source: Source,
+    request: Request,
     model: UnmixModel,
-    output: Output,
-    *,
-    options: dict[str, Plain] | None = None,
-    model_file: str | None = None,
-    learning: float | None = None,
-    n_threads: int | None = None,
+    learning: float,
     progress: Progress = no_progress,
 ) -> FolderRecord:
-    """Separate a recording into an empty folder, which will be called `output.folder`.
+    """Separate a recording into an empty folder, which will have the name that is requested.
 
     The recording is read twice: to separate it, and to compare it with what was written. The
-    options, the name of the file of a model that was used, and the seconds of learning are
-    recorded. The record that is returned names the strongest component first.
+    seconds of learning are recorded. The record that is returned names the strongest component
+    first.
     """
     start = time.perf_counter()
-    sound = source.sound if isinstance(source, Excerpt) else None  # None: an array
-    sample_format = format_of(output, source)
+    source, output, n_threads = request.recording, request.output, request.options.n_threads
+    sound, sample_format = source.sound, format_of(output, source)
     unsorted = [folder / f".{k}{sample_format.suffix}" for k in range(model.K)]
     stems = Stems(
         unsorted, sample_format, source.sample_rate, source.channels,
@@ -79,23 +72,26 @@ def write_folder(
     measured = measure(stems, recording, n_threads, overview)
     source.check_unchanged()
     order = np.argsort(-measured.energies, kind="stable")
-    names = component_files(model.K, sample_format)
+    digits = max(2, len(str(model.K)))
+    names = [f"component_{k:0{digits}d}{sample_format.suffix}" for k in range(1, model.K + 1)]
     for name, k in zip(names, order, strict=True):
         os.rename(unsorted[k], folder / name)
     model = replace(model, W=model.W[:, order])
     model.save(folder / listing.MODEL)
     overview.save(folder / listing.OVERVIEW, order)
-    seconds = {} if learning is None else {"learning": learning}
-    seconds |= {"streaming": written - start, "checking": time.perf_counter() - written}
+    seconds = {"streaming": written - start, "checking": time.perf_counter() - written}
+    if request.model is None:
+        seconds = {"learning": learning} | seconds
+    in_memory = isinstance(request.model, UnmixModel)
     lossless = sound is None or sound.sample_format.lossless
     alike = similarity(H[order], spectra_of(model), measured.channels[order], source.sample_rate)
     record = FolderRecord(
         track=folder.name,
         source=sound and replace(sound, path=Path(sound.path.name)),
-        start=source.first if isinstance(source, Excerpt) else 0,
+        start=source.first,
         length=source.length,
-        options=options,
-        model=model_file,
+        options=None if in_memory else request.options.plain(),
+        model=request.model.name if isinstance(request.model, Path) else None,
         components=component_records(names, measured, order),
         format=sample_format.format,
         subtype=sample_format.subtype,
@@ -161,26 +157,11 @@ def folder_for(above: Path, recording: Path) -> Path:
 
 def format_of(output: Output, source: Source) -> SampleFormat:
     """Return the format of the files, by default that of the recording; check that it fits."""
-    own = source.sound.sample_format if isinstance(source, Excerpt) else IN_MEMORY
+    own = IN_MEMORY if source.sound is None else source.sound.sample_format
     samples = source.length * source.channels
     sample_format = sample_format_for(own, samples, output.format, output.subtype)
     check_holds(sample_format, source.channels, source.sample_rate)
     return sample_format
-
-
-def component_files(K: int, sample_format: SampleFormat, groups: Iterable[str] = ()) -> list[str]:
-    """Return the names of the files of K components; raise if those of groups are not others.
-
-    Some disks do not distinguish capital letters.
-    """
-    ending, digits = sample_format.suffix, max(2, len(str(K)))
-    names = [f"component_{k:0{digits}d}{ending}" for k in range(1, K + 1)]
-    own = (listing.LISTING, listing.MODEL, listing.PAGE, listing.OVERVIEW)
-    taken = {folded(name): name for name in (*own, *names)}
-    for group in groups:
-        if (other := taken.get(folded(f"{group}{ending}"))) is not None:
-            raise InvalidValue(f"a group is called {group}, as {other} is: choose another name")
-    return names
 
 
 def read_folder(path: Path) -> UnmixedFolder:

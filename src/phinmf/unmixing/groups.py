@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,9 @@ from phinmf.audio.files import Sound
 from phinmf.audio.writing import Stems
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import listing
-from phinmf.unmixing.folder import component_files, component_sounds, derived_format
+from phinmf.unmixing.folder import component_sounds, derived_format
 from phinmf.unmixing.listing import FolderRecord, GroupRecord, NullTest
-from phinmf.unmixing.mix import REST, Group, Mix, check_groups, check_mix, folded
+from phinmf.unmixing.mix import REST, Group, Grouping, Mix, check_groups, check_mix, folded
 from phinmf.unmixing.null_test import measure
 from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.similarity import divide, normalised
@@ -25,7 +26,6 @@ from phinmf.unmixing.similarity import divide, normalised
 AUTOMATIC = "part_{}"  #: names of groups that have none
 SECONDS = 30.0  #: of two unmixings that are compared, from the middle of what both have
 FRAME = 0.05  #: seconds of a frame of their spectrograms, about
-Grouping = list[Group] | int  #: groups by name, or how many of components that are alike
 
 
 class MixChanged(InvalidValue):
@@ -63,13 +63,11 @@ def regroup(folder: Path, grouping: Grouping) -> FolderRecord:
     """
     record = listing.read(folder)
     K = len(record.components)
-    chosen = alike(record, grouping) if isinstance(grouping, int) else grouping
-    check_groups(chosen, K)
-    groups = with_rest(chosen, K)
     sounds = component_sounds(folder, record)
     sample_format = derived_format(record, sounds[0])
-    targets = [f"{group.name}{sample_format.suffix}" for group in groups]
-    component_files(K, sample_format, [group.name for group in groups])
+    targets = group_files(grouping, K, sample_format)
+    chosen = alike(record, grouping) if isinstance(grouping, int) else grouping
+    groups = with_rest(chosen, K)
     before = [group.file for group in record.groups.values()]
     with exchange(folder, record, replaced_files(folder, before, targets)) as new:
         paths = [new / name for name in targets]
@@ -87,23 +85,27 @@ def regroup(folder: Path, grouping: Grouping) -> FolderRecord:
         return listing.write(new, grouped, add=targets, drop=before)
 
 
-def group_names(grouping: Grouping, K: int) -> list[str]:
-    """Return the names of the groups that K components will be joined to; raise if they cannot."""
+def group_files(grouping: Grouping, K: int, sample_format: SampleFormat) -> list[str]:
+    """Return the names of the files of groups of K components; raise if there cannot be such."""
     if isinstance(grouping, int):
         if not 1 <= grouping <= K:
             raise InvalidValue(f"groups is {grouping}, but {K} components make 1 to {K} groups")
-        return [AUTOMATIC.format(i + 1) for i in range(grouping)]
-    check_groups(grouping, K)
-    return [group.name for group in with_rest(grouping, K)]
+        names = [AUTOMATIC.format(i + 1) for i in range(grouping)]
+    else:
+        check_groups(grouping, K)
+        names = [group.name for group in with_rest(grouping, K)]
+    for name in names:
+        if re.fullmatch(r"component_\d+", folded(name)):
+            raise InvalidValue(f"a group is called {name}, as a component is: choose another name")
+    return [f"{name}{sample_format.suffix}" for name in names]
 
 
 def alike(record: FolderRecord, n: int) -> list[Group]:
     """Join the components of a folder into n groups of those that are alike."""
-    titles = group_names(n, len(record.components))
     shares = [component.share for component in record.components]
     labels = divide(np.array(record.similarity), n, np.array(shares))
     members = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
-    return [Group(title, k.tolist()) for title, k in zip(titles, members, strict=True)]
+    return [Group(AUTOMATIC.format(i), k.tolist()) for i, k in enumerate(members, 1)]
 
 
 def with_rest(groups: list[Group], K: int) -> list[Group]:

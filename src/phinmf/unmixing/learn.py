@@ -18,6 +18,7 @@ from phinmf.audio.frames import frame_count, to_frames
 from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
 from phinmf.fit.devices import ComputeDevice
+from phinmf.fit.problem import check_length
 from phinmf.result import Callback
 from phinmf.unmixing.fits import Fits
 from phinmf.unmixing.model import UnmixModel
@@ -31,14 +32,15 @@ USUAL_SHARE = 4  #: a quarter of the atoms usually holds the share of the energy
 FIRST, LAST = 0.25, 0.15
 
 
-def fitting(options: UnmixOptions, length: int, sample_rate: int) -> UnmixOptions:
+def fitting(options: UnmixOptions, source: Source) -> UnmixOptions:
     """Return options with a number of components, or "auto", for a recording.
 
-    Refuse a window or a number of components that do not fit it; the usual number is less if the
-    recording is too short for it.
+    Refuse a window and numbers of atoms and components that do not fit it; the usual number of
+    components is less if the recording is too short for it.
     """
-    M, K = window_length(options.window, sample_rate), options.n_components
-    most = min(M // 2 if options.pairs else M, frame_count(length, M))
+    M, K = window_length(options.window, source.sample_rate), options.n_components
+    check_length(options.n_atoms, M)
+    most = min(M // 2 if options.pairs else M, frame_count(source.length, M))
     if K is None:
         return replace(options, n_components=max(1, min(USUAL, most)))
     if K != AUTO:
@@ -55,7 +57,7 @@ def learn(
     """Learn a model of a recording; the callback, if there is one, stops it by returning True."""
     progress(LEARNING, 0.0)
     limit = TimeLimit(options.max_time)
-    options = fitting(options, source.length, source.sample_rate)
+    options = fitting(options, source)
     M, rng = window_length(options.window, source.sample_rate), checks.generator(options.seed)
     n = options.learn_on or enough_frames(M, source.channels, options.n_atoms)
     Y = sampled_frames(source, M, max(n, 2 * options.likely_components + STRETCH), rng)
