@@ -12,7 +12,6 @@ import numpy as np
 import soundfile
 
 import phinmf
-from phinmf._types import Indices
 from phinmf.audio import SampleFormat, Source, files
 from phinmf.audio.files import Sound
 from phinmf.audio.writing import Stems, check_holds, sample_format_for
@@ -82,6 +81,7 @@ def write_folder(
     seconds = {"streaming": written - start, "checking": time.perf_counter() - written}
     if request.model is None:
         seconds = {"learning": learning} | seconds
+    total = float(measured.energies.sum()) or 1.0
     in_memory = isinstance(request.model, UnmixModel)
     lossless = sound is None or sound.sample_format.lossless
     alike = similarity(H[order], spectra_of(model), measured.channels[order], source.sample_rate)
@@ -92,7 +92,10 @@ def write_folder(
         length=source.length,
         options=None if in_memory else request.options.plain(),
         model=request.model.name if isinstance(request.model, Path) else None,
-        components=component_records(names, measured, order),
+        components=[
+            ComponentRecord(name, energy / total)
+            for name, energy in zip(names, measured.energies[order].tolist(), strict=True)
+        ],
         format=sample_format.format,
         subtype=sample_format.subtype,
         gain_db=output.gain,
@@ -100,8 +103,6 @@ def write_folder(
         null_test=measured.null_test,
         similarity=alike.round(4).tolist(),
         window=model.M,
-        objective=model.history[-1].target_objective if len(model.history) else None,
-        n_iter=len(model.history),
         stop_reason=model.stop_reason,
         n_atoms=model.n_atoms,
         energy=model.energy,
@@ -111,28 +112,6 @@ def write_folder(
         | {"python": platform.python_version()},
     )
     return listing.write(folder, record, add=[*names, listing.MODEL, listing.OVERVIEW])
-
-
-def component_records(
-    names: list[str], measured: Measured, order: Indices
-) -> list[ComponentRecord]:
-    """Return what result.json says about the components, the strongest first."""
-    total = float(measured.energies.sum()) or 1.0
-    energies, peaks = measured.energies[order].tolist(), measured.peaks[order].tolist()
-    return [
-        ComponentRecord(
-            file=name,
-            share=energy / total,
-            rms_db=decibels(energy / max(measured.samples, 1), 10),
-            peak_db=decibels(peak, 20),
-        )
-        for name, energy, peak in zip(names, energies, peaks, strict=True)
-    ]
-
-
-def decibels(value: float, factor: int) -> float | None:
-    """Return the level of a power (factor 10) or an amplitude (20); None for silence."""
-    return round(factor * float(np.log10(value)), 2) if value > 0 else None
 
 
 def clipped(stems: Stems, measured: Measured) -> int | None:
