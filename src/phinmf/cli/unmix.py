@@ -37,40 +37,19 @@ def unmix(typed: argparse.Namespace) -> int:
         typed.refuse(spelled(str(error)))
     failures = Failures(typed.debug)
     folders, recordings = sorted_inputs(typed.files, groups is not None, failures)
-    requests: dict[Path, Request] = {}  #: by recording
-    writers: dict[Path, Path] = {}  #: recordings by the folder that is written
-    for path in dict.fromkeys(recordings):
-        with failures.reported(path):
-            request = checked_request(path, typed, groups, options, output)
-            folder = request.output.folder
-            if (other := writers.setdefault(folder, path)) != path:
-                raise InvalidValue(
-                    f"{path} would be written to {folder}, as {other} is: unmix it by itself, with"
-                    " another --output"
-                )
-            requests[path] = request
+    requests = checked_requests(recordings, typed, groups, options, output, failures)
     say = (lambda text: None) if typed.quiet else note
-    results: list[dict[str, object]] = []
+    results: list[tuple[Path, FolderRecord]] = []
     if groups is not None:
         for folder in folders:
             with failures.reported(folder):
-                record = regrouped(folder, groups, say)
-                results.append({"folder": str(folder), **record.to_json()})
+                results.append((folder, regrouped(folder, groups, say)))
     for path, request in requests.items():
         with failures.reported(path):
-            with progress_of(path.name, typed.quiet) as bar:
-                bar.say(f"{bar.name}: {request.recording.sound}")
-                record = unmix_file(request, bar.stops, bar)
-            results.append({"folder": str(request.output.folder), **record.to_json()})
-            for line in summary(request, record):
-                say(f"{path.name}: {line}")
-            if record.clipped is not None:
-                note(
-                    f"phinmf: {path}: {record.clipped} samples of the components are"
-                    " clipped at full scale: use --format WAV --subtype FLOAT or a lower --gain"
-                )
+            results.append((request.output.folder, unmixed(path, request, typed.quiet, say)))
     if typed.json:
-        print(json.dumps(results, indent=2))  # in ASCII, which every terminal and program reads
+        content = [{"folder": str(folder), **record.to_json()} for folder, record in results]
+        print(json.dumps(content, indent=2))  # in ASCII, which every terminal and program reads
     return 1 if failures.number else 0
 
 
@@ -121,26 +100,39 @@ def sorted_inputs(
     return folders, recordings
 
 
-def checked_request(
-    path: Path,
+def checked_requests(
+    recordings: list[Path],
     typed: argparse.Namespace,
     groups: Grouping | None,
     options: UnmixOptions,
     output: Output,
-) -> Request:
-    """Open a recording and check that the options fit it."""
-    request = Request(
-        stretch_of(files.excerpt(path, typed.salvage), typed),
-        replace(output, folder=folder_for(typed.output, path)), options, typed.model, groups,
-        page=not typed.no_report, others=tuple(map(Path, typed.files)),
-    )  # fmt: skip
-    K = check_request(request)
-    if typed.model is not None and getattr(typed, "n_components", K) != K:
-        raise InvalidValue(
-            f"-k is {typed.n_components!r}, but the number of components in {typed.model} is {K}:"
-            " leave -k out to use what it has, or leave --model out to learn others"
-        )
-    return request
+    failures: Failures,
+) -> dict[Path, Request]:
+    """Open recordings and check that the options fit them; report those that they do not fit."""
+    requests: dict[Path, Request] = {}
+    writers: dict[Path, Path] = {}  #: recordings by the folder that is written
+    for path in dict.fromkeys(recordings):
+        with failures.reported(path):
+            recording = stretch_of(files.excerpt(path, typed.salvage), typed)
+            folder = folder_for(typed.output, path)
+            request = Request(
+                recording, replace(output, folder=folder), options, typed.model, groups,
+                page=not typed.no_report, others=tuple(map(Path, typed.files)),
+            )  # fmt: skip
+            K = check_request(request)
+            if typed.model is not None and getattr(typed, "n_components", K) != K:
+                raise InvalidValue(
+                    f"-k is {typed.n_components!r}, but the number of components in {typed.model}"
+                    f" is {K}: leave -k out to use what it has, or leave --model out to learn"
+                    " others"
+                )
+            if (other := writers.setdefault(folder, path)) != path:
+                raise InvalidValue(
+                    f"{path} would be written to {folder}, as {other} is: unmix it by itself, with"
+                    " another --output"
+                )
+            requests[path] = request
+    return requests
 
 
 def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:
@@ -156,14 +148,26 @@ def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:
     return recording.stretch(typed.start, typed.duration)
 
 
-def summary(request: Request, record: FolderRecord) -> Iterator[str]:
-    """Yield lines about a folder that was written."""
+def unmixed(
+    path: Path, request: Request, quiet: bool, say: Callable[[str], object]
+) -> FolderRecord:
+    """Unmix a recording, show the progress, and say what was written."""
     folder = request.output.folder
-    yield null_test.adds_up(record)
-    yield from group_lines(folder, record)
-    yield f"{len(record.components)} components in {folder}"
+    with progress_of(path.name, quiet) as bar:
+        bar.say(f"{bar.name}: {request.recording.sound}")
+        record = unmix_file(request, bar.stops, bar)
+    say(f"{path.name}: {null_test.adds_up(record)}")
+    for line in group_lines(folder, record):
+        say(f"{path.name}: {line}")
+    say(f"{path.name}: {len(record.components)} components in {folder}")
     if request.page:
-        yield f"listen to {folder / 'report.html'}"
+        say(f"{path.name}: listen to {folder / listing.PAGE}")
+    if record.clipped is not None:
+        note(
+            f"phinmf: {path}: {record.clipped} samples of the components are clipped at full scale:"
+            " use --format WAV --subtype FLOAT or a lower --gain"
+        )
+    return record
 
 
 def regrouped(folder: Path, grouping: Grouping, say: Callable[[str], object]) -> FolderRecord:

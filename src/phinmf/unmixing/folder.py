@@ -53,14 +53,9 @@ def write_folder(
     first.
     """
     start = time.perf_counter()
-    source, output, n_threads = request.recording, request.output, request.options.n_threads
-    sound, sample_format = source.sound, format_of(output, source)
-    unsorted = [folder / f".{k}{sample_format.suffix}" for k in range(model.K)]
-    stems = Stems(
-        unsorted, sample_format, source.sample_rate, source.channels,
-        tags={} if sound is None else sound.tags,
-        gain=10 ** (output.gain / 20), where=output.folder,
-    )  # fmt: skip
+    source, n_threads = request.recording, request.options.n_threads
+    stems, sound = stems_of(folder, request, model.K), source.sound
+    sample_format = stems.sample_format
     fine = sample_format.subtype in ("DOUBLE", "PCM_32")  # others hold at most 24 bits
     dtype = np.float64 if fine else np.float32
     with stems:
@@ -74,7 +69,7 @@ def write_folder(
     digits = max(2, len(str(model.K)))
     names = [f"component_{k:0{digits}d}{sample_format.suffix}" for k in range(1, model.K + 1)]
     for name, k in zip(names, order, strict=True):
-        os.rename(unsorted[k], folder / name)
+        os.rename(stems.paths[k], folder / name)
     model = replace(model, W=model.W[:, order])
     model.save(folder / listing.MODEL)
     overview.save(folder / listing.OVERVIEW, order)
@@ -98,8 +93,8 @@ def write_folder(
         ],
         format=sample_format.format,
         subtype=sample_format.subtype,
-        gain_db=output.gain,
-        exact=measured.exact and not output.gain and lossless,
+        gain_db=request.output.gain,
+        exact=measured.exact and not request.output.gain and lossless,
         null_test=measured.null_test,
         similarity=alike.round(4).tolist(),
         window=model.M,
@@ -112,6 +107,21 @@ def write_folder(
         | {"python": platform.python_version()},
     )
     return listing.write(folder, record, add=[*names, listing.MODEL, listing.OVERVIEW])
+
+
+def stems_of(folder: Path, request: Request, K: int) -> Stems:
+    """Return the files of K components, which are not open yet and are not sorted yet."""
+    source, output = request.recording, request.output
+    sample_format = format_of(output, source)
+    return Stems(
+        [folder / f".{k}{sample_format.suffix}" for k in range(K)],
+        sample_format,
+        source.sample_rate,
+        source.channels,
+        tags={} if source.sound is None else source.sound.tags,
+        gain=10 ** (output.gain / 20),
+        where=output.folder,
+    )
 
 
 def clipped(stems: Stems, measured: Measured) -> int | None:
