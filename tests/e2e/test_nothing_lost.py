@@ -16,7 +16,7 @@ import phinmf
 from phinmf import unmix_file
 from phinmf.audio import files, writing
 from phinmf.cli import main
-from phinmf.unmixing import folder, groups, interrupts, placing
+from phinmf.unmixing import folder, interrupts, placing, sums
 
 UNMIX = ["unmix", "song.wav", *QUICK]
 OWN = {"component_01.wav", "component_02.wav", "model.npz", "overview.npy", "result.json"}
@@ -176,14 +176,14 @@ def test_a_new_grouping_takes_the_place_of_the_one_before(song, capsys):
 
 
 def test_two_groupings_at_the_same_time(out, monkeypatch, capsys):
-    measure, first = groups.measure, [True]
+    measure, first = sums.measure, [True]
 
     def meanwhile(*how):
         if first and first.pop():
             assert main(["unmix", "out/song", "--group", "b=1"]) == 0
         return measure(*how)
 
-    monkeypatch.setattr(groups, "measure", meanwhile)
+    monkeypatch.setattr(sums, "measure", meanwhile)
     assert main(["unmix", "out/song", "--group", "a=1"]) == 1
     assert "was changed meanwhile" in capsys.readouterr().err
     check_alone(out, "b.wav", "rest.wav")

@@ -30,7 +30,8 @@ from phinmf.studio.requests import NotFound, Refusal
 from phinmf.studio.transfers import Export, Exports
 from phinmf.unmix_file import unmix_file
 from phinmf.unmixing import listing, placing
-from phinmf.unmixing.groups import MixChanged, carried, save_mix
+from phinmf.unmixing.carry import carried
+from phinmf.unmixing.groups import MixChanged, save_mix
 from phinmf.unmixing.learn import fitting
 from phinmf.unmixing.mix import Level, Mix
 from phinmf.unmixing.options import Output, Request, UnmixOptions

@@ -178,9 +178,3 @@ def component_sounds(folder: Path, record: FolderRecord) -> list[Sound]:
                 f"{sound.path} is not as long as {first.path}, or has other channels"
             )
     return sounds
-
-
-def derived_format(record: FolderRecord, first: Sound) -> SampleFormat:
-    """Return the format of files that are made from those of a folder: the same."""
-    samples = first.length * first.channels
-    return sample_format_for(first.sample_format, samples, record.format, record.subtype)
