@@ -24,9 +24,10 @@ def unmix_file(
     """Unmix a recording into a folder, and return what its result.json says.
 
     The callback gets a `State` after each outer iteration, and stops learning by returning True.
+    A request that was typed should be checked first (`check_request`): a wrong format or group is
+    noticed only after learning.
     """
     recording, output = request.recording, request.output
-    check_request(request)
     with new_folder(output.folder, output.overwrite, request.inputs) as new:
         start = time.perf_counter()
         if request.model is None:
