@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from phinmf._types import Array
 from phinmf.audio import example as example
-
-if TYPE_CHECKING:
-    from phinmf.audio.files import Sound
 
 BLOCK = 65_536  #: samples that are read or written at a time
 #: bits of an integer sample; a subtype that is neither here nor in FLOATS is lossy
@@ -27,6 +25,74 @@ SUFFIXES = {
     "WAV": ".wav", "WAVEX": ".wav", "RF64": ".wav", "W64": ".w64", "AIFF": ".aiff", "CAF": ".caf",
     "AU": ".au", "FLAC": ".flac", "OGG": ".ogg", "MP3": ".mp3",
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SampleFormat:
+    """Format of a file and type of its samples, in the words of libsndfile."""
+
+    format: str
+    subtype: str
+
+    @property
+    def bits(self) -> int | None:
+        """Bits of an integer sample; None for floating point and for lossy formats."""
+        return BITS.get(self.subtype)
+
+    @property
+    def lossless(self) -> bool:
+        """Whether samples are read back as they were written."""
+        return self.subtype in BITS or self.subtype in FLOATS
+
+    @property
+    def dtype(self) -> str:
+        """Type in which samples are written and read back."""
+        return "int32" if self.bits else "float64" if self.subtype == "DOUBLE" else "float32"
+
+    @property
+    def suffix(self) -> str:
+        """Ending of a file name."""
+        return ".opus" if self.subtype == "OPUS" else SUFFIXES[self.format]
+
+    def __str__(self) -> str:
+        return f"{self.format} {self.subtype}"
+
+
+@dataclass(frozen=True)
+class Sound:
+    """What the header of a sound file says."""
+
+    path: Path
+    sample_rate: int
+    channels: int
+    length: int  #: samples of each channel
+    format: str
+    subtype: str
+    tags: dict[str, str]
+
+    @property
+    def seconds(self) -> float:
+        """Length in seconds."""
+        return self.length / self.sample_rate
+
+    @property
+    def sample_format(self) -> SampleFormat:
+        """How its samples are stored."""
+        return SampleFormat(self.format, self.subtype)
+
+    def is_like(self, other: Sound) -> bool:
+        """Whether both can be the same recording, as far as their headers say."""
+        return (self.length, self.sample_rate, self.channels, self.subtype) == (
+            other.length, other.sample_rate, other.channels, other.subtype,
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        minutes, seconds = divmod(self.seconds, 60)
+        channels = {1: "mono", 2: "stereo"}.get(self.channels, f"{self.channels} channels")
+        return (
+            f"{int(minutes)}:{seconds:04.1f} min, {self.sample_rate} Hz, {channels},"
+            f" {self.sample_format}"
+        )
 
 
 class Source(Protocol):
@@ -97,34 +163,3 @@ def in_blocks_of(size: int, blocks: Iterable[Array]) -> Iterator[Array]:
             waiting, n = [joined[size:]], n - size
     if n:
         yield np.concatenate(waiting)
-
-
-@dataclass(frozen=True)
-class SampleFormat:
-    """Format of a file and type of its samples, in the words of libsndfile."""
-
-    format: str
-    subtype: str
-
-    @property
-    def bits(self) -> int | None:
-        """Bits of an integer sample; None for floating point and for lossy formats."""
-        return BITS.get(self.subtype)
-
-    @property
-    def lossless(self) -> bool:
-        """Whether samples are read back as they were written."""
-        return self.subtype in BITS or self.subtype in FLOATS
-
-    @property
-    def dtype(self) -> str:
-        """Type in which samples are written and read back."""
-        return "int32" if self.bits else "float64" if self.subtype == "DOUBLE" else "float32"
-
-    @property
-    def suffix(self) -> str:
-        """Ending of a file name."""
-        return ".opus" if self.subtype == "OPUS" else SUFFIXES[self.format]
-
-    def __str__(self) -> str:
-        return f"{self.format} {self.subtype}"

@@ -45,7 +45,9 @@ def likeness(old: Path, new: Path) -> Array:
     first = max(before.start, after.start)
     length = min(before.start + before.length, after.start + after.length) - first
     if length < 1:
-        raise InvalidValue("the two unmixings have no moment in common: groups cannot be carried over")
+        raise InvalidValue(
+            "the two unmixings have no moment in common: groups cannot be carried over"
+        )
     sounds = component_sounds(new, after), component_sounds(old, before)
     rate, K = sounds[0][0].sample_rate, len(sounds[0])
     n = min(length, round(SECONDS * rate))

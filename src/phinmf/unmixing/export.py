@@ -12,8 +12,7 @@ from typing import Literal
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.audio import FLOATS, SampleFormat
-from phinmf.audio.files import Sound
+from phinmf.audio import FLOATS, SampleFormat, Sound
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import listing
 from phinmf.unmixing.folder import component_sounds

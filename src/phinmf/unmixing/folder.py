@@ -12,8 +12,7 @@ import numpy as np
 import soundfile
 
 import phinmf
-from phinmf.audio import SampleFormat, Source, files
-from phinmf.audio.files import Sound
+from phinmf.audio import SampleFormat, Sound, Source, files
 from phinmf.audio.writing import Stems, check_holds, sample_format_for
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import listing

@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from phinmf.audio import SampleFormat
-from phinmf.audio.files import Sound
+from phinmf.audio import SampleFormat, Sound
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import typed_json
 from phinmf.unmixing.mix import Mix, check_mix

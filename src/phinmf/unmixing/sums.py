@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.audio import SampleFormat, files
-from phinmf.audio.files import Sound
+from phinmf.audio import SampleFormat, Sound, files
 from phinmf.audio.writing import Stems, sample_format_for
 from phinmf.unmixing.listing import FolderRecord, NullTest
 from phinmf.unmixing.mix import Group
