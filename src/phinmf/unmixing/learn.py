@@ -64,10 +64,7 @@ def learn(
     learns = options.solver is not None
     place = ComputeDevice("frames", Y, options.device)
     with place.computing():
-        on_place = None
-        if callback is not None:
-            on_place = lambda state: callback(place.for_callback(state))  # noqa: E731
-        fits = Fits.of(place.take(Y), options, rng, on_place, progress)
+        fits = Fits.of(place, options, rng, callback, progress)
         if options.n_components == AUTO:
             fits = fits.counted(limit.left())
         last = fits.nmf(max_time=limit.left(FIRST if learns else 1.0))
