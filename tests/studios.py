@@ -13,8 +13,8 @@ import sound_files
 from phinmf.audio import files
 from phinmf.studio.serving import Server
 from phinmf.studio.session import Session
-from phinmf.unmix_file import Request, unmix_file
-from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmix_file import unmix_file
+from phinmf.unmixing.options import Output, Request, UnmixOptions
 
 PATIENCE = 60.0  #: seconds, on a busy machine
 QUICK = UnmixOptions(n_components=3, window=64, solver=None, seed=0)

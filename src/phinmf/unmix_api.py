@@ -22,7 +22,7 @@ from phinmf.result import Callback, History
 from phinmf.solvers import Solver, SolverName
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.model import UnmixModel, model_for
-from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.options import Output, Request, UnmixOptions
 from phinmf.unmixing.progress import Lines, no_progress
 from phinmf.unmixing.separate import ArraySink, separate
 from phinmf.warn import say
@@ -87,10 +87,9 @@ def unmix(
     seed : int, RandomState, Generator or None
         Random seed; the same number gives the same result.
     max_time : float, optional
-        Maximum seconds of learning, exceeded by a step at most. If they are few, it learns from
-        fewer frames, then keeps the transform; 0 is one step of NMF on the fewest frames.
+        Maximum seconds of learning, exceeded by a step at most; 0 is one step of NMF.
     learn_on : int, optional
-        Number of frames to learn from, whatever `max_time` is; by default as many as are useful.
+        Number of frames to learn from; by default as many as are useful.
     n_threads : int, optional
         Number of threads; by default all processors.
     device : str or torch.device, optional
@@ -241,15 +240,11 @@ class Unmixing:
         Path
             The folder.
         """
-        from phinmf.report.folder import write_report
-        from phinmf.unmixing.folder import read_folder, write_folder
-        from phinmf.unmixing.placing import new_folder
+        from phinmf.unmix_file import unmix_file
 
-        output = Output(storage.named(folder, "folder"), format, subtype, gain)
+        output = Output(storage.named(folder, "folder"), format, subtype, gain, overwrite)
         source = ArraySource(columns(self.mixture), self.sample_rate)
-        with new_folder(output.folder, overwrite) as new:
-            write_folder(new, source, self.model, output)
-            write_report(read_folder(new))
+        unmix_file(Request(source, output, UnmixOptions(), self.model))
         return output.folder
 
     def plot_atoms(self, n: int = 6) -> Figure:

@@ -9,7 +9,6 @@ import pytest
 from kept import QUICK
 from sound_files import integers, tones, write
 
-import phinmf
 from phinmf import unmix_file
 from phinmf.cli import main
 
@@ -34,13 +33,13 @@ AGAINST_THE_RECORDING = {
     "--group a=1,25": "component 25", "-k 3 --group a=1-4": "component 4",
     "--group a=1 --group A=2": "'A'", "--group a=1-3;b=3": "component 3",
     "--group ../../evil=1": "'../../evil'", "--group .a=1": "'.a'",
-    "--group component_01=1": "component_01.wav", "--group COMPONENT_02=1": "COMPONENT_02",
+    "--group component_01=1": "component_01", "--group COMPONENT_02=1": "COMPONENT_02",
     "--group rest=1": "rest", "-k auto --groups 2": "-k", "--groups 99": "--groups is 99",
     "--start 10": "--start is 10 s", "--atoms 100000": "--atoms is 100000",
-    "--window 5s": "--window is 5s", "--duration 0.02": "--window is 93ms", "-k 400": "-k is 400",
+    "--window 30s": "--window is '30s'", "--duration 0.02 -k 3": "-k is 3", "-k 400": "-k is 400",
     "--format nonsense": "--format is nonsense", "--format xyz": "--format is ",
     "--format SDS": "SDS", "--format RAW": "RAW", "--format HTK": "HTK",
-    "--format flac --subtype float": "--subtype is FLOAT", "--device nonsense": "--device is ",
+    "--format flac --subtype float": "--subtype is FLOAT",
     "--model nothing.npz": "nothing.npz",
 }  # fmt: skip
 
@@ -61,14 +60,15 @@ def test_options_are_checked_against_the_recording(song, capsys, how):
 IN_THEMSELVES = {
     "": "", "nothing": "nothing", "unmix": "FILE", "unmix song.wav -o ": "-o",
     "unmix song.wav --start=-1": "--start", "unmix song.wav --duration nan": "--duration",
-    "unmix song.wav --gain 1e5": "--gain", "unmix song.wav --sparsity inf": "--sparsity",
+    "unmix song.wav --gain 1e5": "--gain", "unmix song.wav --gain nan": "--gain",
+    "unmix song.wav --sparsity inf": "--sparsity", "unmix song.wav --floor=-1": "--floor",
     "unmix song.wav --max-time=-3": "--max-time", "unmix song.wav --seed 1e3": "--seed",
     "unmix song.wav --threads 0": "--threads", "unmix song.wav -k many": "-k is 'many'",
     "unmix song.wav --groups 0": "--groups", "unmix song.wav --group drums": "--group",
     "unmix song.wav --group a=1 --groups 2": "--group and --groups do not go together",
     "unmix song.wav --window soon": "--window", "unmix song.wav --solver guess": "--solver",
-    "unmix song.wav --preview --start 1": "--preview", "unmix song.wav --cluster ": "--cluster",
-    "unmix song.wav --cluster tcp://x:1 --device cuda": "do not go together",
+    "unmix song.wav --preview --start 1": "--preview",
+    "unmix song.wav --device nonsense": "--device is ",
 }  # fmt: skip
 
 
@@ -90,9 +90,9 @@ def test_every_recording_is_checked_before_the_first_is_begun(song, capsys):
     write(song / "eight.wav", tones(channels=8))
     assert main(["unmix", "eight.wav", "--format", "mp3"]) == 1
     assert "eight.wav: --format is MP3" in capsys.readouterr().err
-    assert main(["unmix", "song.wav", "z.wav", "--quiet"]) == 1
+    assert main(["unmix", "song.wav", "z.wav", "-k", "20", "--quiet"]) == 1
     first, second = capsys.readouterr().err.splitlines()
-    assert "z.wav: --window is 93ms, which is 744 samples" in first
+    assert "z.wav: -k is 20" in first
     assert "song.wav: this is a fault of phinmf" in second  # learning has begun
     (song / "out/song").mkdir(parents=True)
     assert main(["unmix", "song.wav", "--format", "xyz"]) == 1
@@ -131,7 +131,6 @@ UNUSABLE = {
     "a" * 5000: (None, "aaaa"), "pipe": (os.mkfifo, "pipe or a device"),
     "link.wav": (linked_pipe, "pipe or a device"), "zero.wav": (silence, "silent"),
     "nan.wav": (lambda path: write(path, np.full(9000, np.nan), subtype="FLOAT"), "NaN"),
-    "short.wav": (lambda path: write(path, tones(40)), "short.wav"),
     "none.wav": (lambda path: path.write_bytes(b""), "none.wav"),
     "film.m4a": (lambda path: path.write_bytes(bytes(100)), "ffmpeg"),
     "cut.flac": (cut, "cut.flac"),
@@ -157,14 +156,6 @@ def test_inputs_that_cannot_be_used_do_not_stop_the_others(here, capsys, quiet):
         assert any(sentence in line for line in about), name
     assert [result["track"] for result in json.loads(said.out)] == ["song"]
     assert {path.name for path in here.glob("out/*")} == {"song"}
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["pipe.wav", "stream.flac"])
-def test_frames_are_not_read_from_what_cannot_be_used(here, name):
-    (os.mkfifo if name == "pipe.wav" else without_a_length)(here / name)
-    with pytest.raises(ValueError, match=name):
-        phinmf.frames_from_files(here / name, 32)
 
 
 def test_files_and_folders_that_may_not_be_read_or_written(here, capsys, monkeypatch):
@@ -236,13 +227,10 @@ def test_what_is_wrong_with_several_folders_is_said_of_each(here, capsys):
     said = capsys.readouterr().err.splitlines()
     for name in "abcdef":
         assert sum(f"out/{name}" in line and line.startswith("phinmf: ") for line in said) == 1
-    (out / "s/model.npz").write_bytes(b"nothing")
     for command in (["report"], ["export", "-o", "x"]):
         for name in "abcef":
             assert main([*command, f"out/{name}"]) == 1
             assert f"out/{name}" in capsys.readouterr().err
-    assert main(["report", "out/s"]) == 1
-    assert "out/s" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "shown"), [(NAME, r"\x1b[31m\x07\u202e"), (LOST, r"caf\xe9")])
@@ -272,24 +260,10 @@ def test_names_that_a_terminal_would_obey_and_that_are_not_text(here, capsys, na
     assert not {"\x1b", "\x07", "\u202e"} & set(said)
 
 
-@pytest.mark.parametrize("command", ["", "unmix", "demo", "report", "env"])
-def test_help_in_plain_letters(capsys, command):
-    """What has to be escaped cannot be read."""
-    with pytest.raises(SystemExit) as stopped:
-        main([*command.split(), "--help"])
-    assert stopped.value.code == 0
-    capsys.readouterr().out.encode("ascii")
-
-
-def faulty(*_, **__):
-    return {}["nothing"]
-
-
-@pytest.mark.parametrize("fault", [faulty, lambda *_: int("soon"), lambda *_: None + 1])
-def test_a_fault_is_an_apology_that_names_the_log(here, monkeypatch, capsys, fault):
+def test_a_fault_is_an_apology_that_names_the_log(here, monkeypatch, capsys):
     monkeypatch.delenv("LOCALAPPDATA", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "state"))
-    monkeypatch.setattr(unmix_file, "learn", fault)
+    monkeypatch.setattr(unmix_file, "learn", lambda *_: int("soon"))
     write(here / "song.wav")
     assert main(["unmix", "song.wav", "gone.wav", *QUICK]) == 1
     printed = capsys.readouterr().err

@@ -83,7 +83,6 @@ sys.exit(main({2}))
 @pytest.mark.parametrize(
     ("command", "limit", "value", "said"),
     [
-        (["demo", "-o", "new/demo"], "RLIMIT_FSIZE", 30_000, "File too large"),
         (["unmix", "song.wav", *QUICK], "RLIMIT_FSIZE", 30_000, "File too large"),
         (["unmix", "song.wav", *QUICK, "-k", "30"], "RLIMIT_NOFILE", 20, "Too many open files"),
     ],

@@ -1,4 +1,4 @@
-"""Names, texts, numbers and sound files that somebody may type or have on a disk."""
+"""Names, groups and sound files that somebody may type or have on a disk."""
 
 import os
 
@@ -20,29 +20,10 @@ GROUPS = [
     "[red]=1", "\x1b[31m=1", "\udcff=1", "é=1 e\u0301=2", "a=" + "9" * 5000, "n" * 250 + "=1",
     "a=１", "part_1=1", "model=1", "a\u2028b=1", "*=1", "a=1;b=2", "🎵=2",
 ]  # fmt: skip
-NUMBERS = [
-    "0", "1", "2", "3", "-1", "0.5", "1e-9", "1e9", "1e308", "1e999", "inf", "nan", "-0", "", " 1 ",
-    "0x10", "１", "1_0", "9" * 30, "1e-320", "+2", "two", "2,5", "0.2",
-]  # fmt: skip
 FORMATS = ["WAV", "wav", ".flac", "FLAC", "OGG", "MP3", "OPUS", "AIFF", "W64", "CAF", "AU", "RF64",
            "WAVEX", "RAW", "SDS", "MAT5", "", "../x", "XYZ", "[red]", "VOC"]  # fmt: skip
 SUBTYPES = ["PCM_16", "PCM_24", "PCM_32", "PCM_U8", "PCM_S8", "FLOAT", "DOUBLE", "VORBIS", "ULAW",
             "ALAC_16", "MS_ADPCM", "GSM610", "OPUS", "", "x", "pcm_16"]  # fmt: skip
-#: Options of `phinmf unmix`: values that are right or at the border, and any that can be typed.
-OPTIONS = {
-    "-k": (["1", "3", "5"], NUMBERS),
-    "--window": (["32", "64", "8ms"], ["65", "2", "0", "-4", "nan", "ms", "100000", "6" * 19]),
-    "--sparsity": (["0", "1", "1e9"], NUMBERS), "--seed": (["0", "7"], NUMBERS),
-    "--solver": (["quasi-newton", "projected-gradient", "jacobi"], ["none", ""]),
-    "--init": (["dct", "random", "klt", "jd"], [""]),
-    "--max-time": (["0.01", "1e-9", "0.3"], NUMBERS), "--threads": (["1", "2", "64"], NUMBERS),
-    "--start": (["0.01", "0.05"], NUMBERS), "--duration": (["0.03", "1e9"], NUMBERS),
-    "--groups": (["1", "2"], NUMBERS), "--group": (["a=1", "b=2 c=1"], GROUPS),
-    "--gain": (["6", "-6", "0.1", "60", "-60"], NUMBERS), "--device": (["cpu"], ["cuda:7", "tpu"]),
-    "--format": (FORMATS[:13], FORMATS), "--subtype": (SUBTYPES[:7], SUBTYPES),
-    "--model": ([".", "out"], [""]),
-}  # fmt: skip
-FLAGS = ["--fixed", "--preview", "--overwrite", "--no-report", "--quiet", "--json"]
 KINDS = [
     (format, subtype)
     for format in ("WAV", "FLAC", "AIFF", "W64", "CAF", "AU", "RF64", "WAVEX", "OGG", "MP3", "VOC",
@@ -51,16 +32,6 @@ KINDS = [
 ]  # fmt: skip
 USUAL = [("WAV", "PCM_16"), ("WAV", "PCM_24"), ("FLAC", "PCM_16"), ("WAV", "FLOAT"),
          ("AIFF", "PCM_24"), ("WAV", "PCM_U8"), ("WAV", "PCM_32"), ("WAV", "DOUBLE")]  # fmt: skip
-
-
-def options(rng):
-    """A few options of `phinmf unmix`, with values that are right, at the border, or garbage."""
-    words = [pick(rng, [*FLAGS, "--unknown", "--version", "--help"])] * (rng.random() < 0.1)
-    for name in rng.permutation(list(OPTIONS))[: rng.integers(1, 4)].tolist():
-        value = pick(rng, OPTIONS[name][int(rng.random() < 0.4)])
-        joined = name.startswith("--") and rng.random() < 0.5
-        words += [f"{name}={value}"] if joined else [name, value]
-    return words
 
 
 def write_sane(path, rng):

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 
 from fuzz import hostile_files, written
-from fuzz.attacks import BROKE, HELD, REFUSED, SECONDS, Hangs, Outcome, alarm, pick
+from fuzz.attacks import SECONDS, Hangs, alarm, pick
 from fuzz.hostile_files import NAMES
 from phinmf.cli import main
 
@@ -115,30 +115,24 @@ class Scene:
         """Do something to a finished folder that its owner might do."""
         rng = self.rng
         path = pick(rng, sorted(folder.iterdir()))
-        kind = rng.integers(7)
-        if kind in (0, 1) and path.is_file() and path.name != "result.json":
+        kind = rng.integers(5)
+        if kind == 0 and path.is_file() and path.name != "result.json":
             data = bytearray(path.read_bytes())
-            if kind == 0 and data:
-                data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
+            place = int(rng.integers(1 + len(data)))
+            if rng.random() < 0.5 and place < len(data):
+                data[place] ^= 1 << int(rng.integers(8))
             else:
-                del data[int(rng.integers(1 + len(data))) :]
+                del data[place:]
             path.write_bytes(data)
+        elif kind == 1 and not os.path.lexists(moved := self.top / "moved"):
+            path.rename(moved)
+            path.symlink_to(moved)
         elif kind == 2:
-            if not os.path.lexists(moved := self.top / "moved"):
-                path.rename(moved)
-                path.symlink_to(moved)
-        elif kind == 3:
             path.rename(folder / f"{pick(rng, NAMES[:16])}-")
-        elif kind == 4:
-            self.add_foreign(folder / pick(rng, NAMES))
-        elif kind == 5:
-            (folder / pick(rng, ["a.wav", "part_1.wav", "bass.wav", "REST.wav"])).write_bytes(b"me")
-        elif path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
+        elif kind == 3:
+            self.add_foreign(folder / pick(rng, [*NAMES, "a.wav", "part_1.wav", "bass.wav"]))
+        elif path.is_file():
             path.unlink()
-            if rng.random() < 0.5:
-                path.mkdir()
         present = state(self.top)
         self.ours = {
             name
@@ -163,8 +157,8 @@ class Scene:
             f"--{name.replace('_', '-')}" for name, p in chances.items() if self.rng.random() < p
         ]
 
-    def judge(self, kind, words):
-        """Run a command, and compare what is there afterwards; if it fails nothing may be new."""
+    def fault_of(self, words):
+        """Run a command and return what is wrong afterwards; if it fails nothing may be new."""
         before = state(self.top)
         code, fault = run(words, self.top)
         after = state(self.top)
@@ -174,16 +168,13 @@ class Scene:
             for name in changed & before.keys() - self.ours
             if not (stat.S_ISDIR(before[name][0]) and stat.S_ISDIR(after.get(name, [0])[0]))
         ]
-        several = kind == "several inputs"  # some may be written although others failed
         if fault:
-            return Outcome(kind, BROKE, fault)
+            return fault
         if lost:
-            return Outcome(kind, BROKE, f"lost or changed {lost} by {words}")
-        if code and changed and not several:
-            return Outcome(kind, BROKE, f"failed, but {changed} changed by {words}")
-        if wrong := self.wrong(changed & after.keys()):
-            return Outcome(kind, BROKE, f"{wrong} by {words}")
-        return Outcome(kind, REFUSED if code else HELD)
+            return f"lost or changed {lost}"
+        if code and changed:
+            return f"failed, but {changed} changed"
+        return self.wrong(changed & after.keys())
 
     def wrong(self, new):
         """What is wrong with what is new: it must belong to folders that are whole."""

@@ -2,14 +2,12 @@
 
 import pytest
 
-pytest.importorskip("torch")
-
 from fuzz import command_line, library
-from fuzz.attacks import attack_many, broken
+from fuzz.attacks import attack_many
 
 pytestmark = pytest.mark.full
 
 
 @pytest.mark.parametrize(("attack", "seed"), [(library.attack, 1), (command_line.attack, 12)])
 def test_random_attacks_break_nothing(attack, seed, recwarn):
-    assert broken(attack_many(attack, seed, attacks=400, seconds=40)) == []
+    assert attack_many(attack, seed, attacks=400, seconds=40) == []

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from fuzz.formulas import check_fit
-from fuzz.library import check_model
 from hostile import assert_finite, assert_never_rises, nothing_changes
 from problems import notes
 from sounds import KINDS
@@ -29,7 +28,10 @@ def checked(Y, **how):
     model = phinmf.TLNMF(**components, **how)
     with nothing_changes(X, *components.values()):
         H = model.fit_transform(X)
-    check_model(model, X, H)
+    assert np.array_equal(model.transform(X), H)
+    few, room = slice(None, None, max(1, len(X) // 3)), 1e-2 if Y.dtype == np.float32 else 1e-4
+    off = abs(model.transform(X[few]) - H[few])  # a frame does not depend on the others
+    assert (off <= room * H[few].max(axis=1, keepdims=True)).all()
     others = np.concatenate([0 * X[:1], 100 * X[:1], X[-1:] / 100])
     assert_finite(model.transform(others), model.transform_matrix_, model.atom_energies_)
     return r, model

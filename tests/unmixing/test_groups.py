@@ -16,12 +16,13 @@ from phinmf.audio.example import example
 from phinmf.cli import main
 from phinmf.cli.options import as_text, parsed, ranges
 from phinmf.cli.unmix import named
-from phinmf.unmix_file import Request, unmix_file
+from phinmf.unmix_file import unmix_file
 from phinmf.unmixing import listing, placing
+from phinmf.unmixing.carry import carried
 from phinmf.unmixing.export import export
-from phinmf.unmixing.groups import MixChanged, carried, regroup, save_mix
+from phinmf.unmixing.groups import MixChanged, regroup, save_mix
 from phinmf.unmixing.mix import Group, Level, Mix, check_mix
-from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.options import Output, Request, UnmixOptions
 from phinmf.unmixing.placing import exchange
 
 TYPED = {

@@ -14,7 +14,7 @@ import numpy as np
 import soundfile
 
 from phinmf._types import Array
-from phinmf.audio import BLOCK, SampleFormat
+from phinmf.audio import BLOCK, Sound
 from phinmf.errors import InvalidValue
 
 RATES = (100, 384_000)  #: Hz, lowest and highest sampling rate that is accepted
@@ -53,43 +53,6 @@ class Reader(soundfile.SoundFile):
     def seekable(self) -> bool:
         """Say that it cannot seek, although `seek` works."""
         return False
-
-
-@dataclass(frozen=True)
-class Sound:
-    """What the header of a sound file says."""
-
-    path: Path
-    sample_rate: int
-    channels: int
-    length: int  #: samples of each channel
-    format: str
-    subtype: str
-    tags: dict[str, str]
-
-    @property
-    def seconds(self) -> float:
-        """Length in seconds."""
-        return self.length / self.sample_rate
-
-    @property
-    def sample_format(self) -> SampleFormat:
-        """How its samples are stored."""
-        return SampleFormat(self.format, self.subtype)
-
-    def is_like(self, other: Sound) -> bool:
-        """Whether both can be the same recording, as far as their headers say."""
-        return (self.length, self.sample_rate, self.channels, self.subtype) == (
-            other.length, other.sample_rate, other.channels, other.subtype,
-        )  # fmt: skip
-
-    def __str__(self) -> str:
-        minutes, seconds = divmod(self.seconds, 60)
-        channels = {1: "mono", 2: "stereo"}.get(self.channels, f"{self.channels} channels")
-        return (
-            f"{int(minutes)}:{seconds:04.1f} min, {self.sample_rate} Hz, {channels},"
-            f" {self.sample_format}"
-        )
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,13 @@ from phinmf.audio.example import example
 from phinmf.cli.progress import progress_of
 from phinmf.cli.terminal import shown
 from phinmf.report.folder import write_report
+from phinmf.unmix_file import unmix_file
 from phinmf.unmixing.export import Kind
 from phinmf.unmixing.export import export as export_folder
-from phinmf.unmixing.folder import read_folder, write_folder
-from phinmf.unmixing.learn import learn
+from phinmf.unmixing.folder import read_folder
 from phinmf.unmixing.listing import PAGE
 from phinmf.unmixing.null_test import adds_up
-from phinmf.unmixing.options import Output, UnmixOptions
-from phinmf.unmixing.placing import new_folder
+from phinmf.unmixing.options import Output, Request, UnmixOptions
 
 #: packages, and the extra of phinmf that needs each of them
 PACKAGES = dict.fromkeys(
@@ -40,18 +39,17 @@ PACKAGES = dict.fromkeys(
 
 def demo(typed: argparse.Namespace) -> int:
     """Unmix the built-in example; print how exactly the files add up, and what to listen to."""
-    if typed.output.exists() and not typed.output.is_dir():
-        raise NotADirectoryError(f"{typed.output} is a file: choose another folder for --output")
     sound, folder = example(), typed.output / "example"
     y = np.rint(sound.mixture * 2**23) / 2**23  # as a file of 24 bits holds it
-    source, output = ArraySource(y[:, None], sound.sample_rate), Output(folder, "WAV", "PCM_24")
-    options = UnmixOptions(typed.components, seed=0, max_time=typed.max_time)
+    request = Request(
+        ArraySource(y[:, None], sound.sample_rate),
+        Output(folder, "WAV", "PCM_24", overwrite=True),
+        UnmixOptions(typed.components, seed=0, max_time=typed.max_time),
+    )
     stems, seconds = ", ".join(sound.stems), len(y) / sound.sample_rate
     print(f"The built-in example: {stems}; {seconds:g} s, synthesised", flush=True)
-    with progress_of("example", quiet=False) as bar, new_folder(folder, overwrite=True) as new:
-        model = learn(source, options, bar.stops, bar)
-        write_folder(new, source, model, output, options=options.plain(), progress=bar)
-        record = write_report(read_folder(new))
+    with progress_of("example", quiet=False) as bar:
+        record = unmix_file(request, bar.stops, bar)
     print(f"The null test: the files were read again, and {adds_up(record)}.")
     print(f"Listen: {shown(folder / 'report.html')}")
     print(

@@ -102,7 +102,6 @@ examples:
   phinmf unmix album/ -o out/ --seed 1                       every recording in a folder
   phinmf unmix live.wav --model out/song/model.npz -o out/   what was learned from another one
   phinmf unmix out/song --group "drums=1,4-6 bass=2"         join components; nothing is learned
-  phinmf unmix tapes/ --cluster tcp://10.0.0.1:8786          a file on each worker of a Dask cluster
 """
 
 STUDIO_EPILOG = """\
@@ -163,8 +162,6 @@ UNMIX: Arguments = {
         ("--threads", "number of processors to use (all)",
          {"dest": "n_threads", "type": value, "metavar": "N"}),
         ("--device", "learn on a GPU", {"metavar": "cuda"}),
-        ("--cluster", "scheduler of a Dask cluster to work on",
-         {"metavar": "ADDRESS", "default": None}),
     ],
     "which part of a recording": [
         ("--start", "where to begin, in seconds (0)",

@@ -6,27 +6,24 @@ import argparse
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 
 from phinmf import checks
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt
-from phinmf.cli.cluster import on_cluster
 from phinmf.cli.options import as_text, parsed, ranges, spelled
 from phinmf.cli.progress import progress_of
 from phinmf.cli.terminal import Failures, note
 from phinmf.errors import InvalidValue, UserError, sentence
 from phinmf.report.folder import write_report
-from phinmf.unmix_file import Request, check_request, unmix_file
+from phinmf.unmix_file import check_request, unmix_file
 from phinmf.unmixing import listing, null_test
 from phinmf.unmixing.folder import folder_for, read_folder
-from phinmf.unmixing.groups import Grouping, regroup
+from phinmf.unmixing.groups import regroup
 from phinmf.unmixing.listing import FolderRecord
-from phinmf.unmixing.mix import Group
-from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.mix import Group, Grouping
+from phinmf.unmixing.options import Output, Request, UnmixOptions
 
 PREVIEW = 30.0  #: seconds
 MAX_SPARSITY = 1e9  #: within the range of single precision
@@ -34,46 +31,25 @@ MAX_SPARSITY = 1e9  #: within the range of single precision
 
 def unmix(typed: argparse.Namespace) -> int:
     """Unmix every file; options are checked against all of them before the first one begins."""
-    if typed.cluster is not None:  # workers find absolute paths
-        typed.files = [name and str(Path(name).absolute()) for name in typed.files]
-        typed.output, typed.model = typed.output.absolute(), typed.model and typed.model.absolute()
     try:
         groups, options, output = checked(typed)
     except UserError as error:
         typed.refuse(spelled(str(error)))
     failures = Failures(typed.debug)
     folders, recordings = sorted_inputs(typed.files, groups is not None, failures)
-    requests: dict[Path, Request] = {}  #: by the folder that is written
-    for path in dict.fromkeys(recordings):
-        with failures.reported(path):
-            request = checked_request(path, typed, groups, options, output)
-            folder = request.output.folder
-            if folder in requests:
-                raise InvalidValue(
-                    f"{path} would be written to {folder}, as {requests[folder].path} is: unmix it"
-                    " by itself, with another --output"
-                )
-            requests[folder] = request
+    requests = checked_requests(recordings, typed, groups, options, output, failures)
     say = (lambda text: None) if typed.quiet else note
-    results: list[dict[str, object]] = []
+    results: list[tuple[Path, FolderRecord]] = []
     if groups is not None:
         for folder in folders:
             with failures.reported(folder):
-                record = regrouped(folder, groups, say)
-                results.append({"folder": str(folder), **record.to_json()})
-    for request, unmixed in started([*requests.values()], typed):
-        with failures.reported(request.path):
-            record = unmixed()
-            results.append({"folder": str(request.output.folder), **record.to_json()})
-            for line in summary(request, record):
-                say(f"{request.path.name}: {line}")
-            if record.clipped is not None:
-                note(
-                    f"phinmf: {request.path}: {record.clipped} samples of the components are"
-                    " clipped at full scale: use --format WAV --subtype FLOAT or a lower --gain"
-                )
+                results.append((folder, regrouped(folder, groups, say)))
+    for path, request in requests.items():
+        with failures.reported(path):
+            results.append((request.output.folder, unmixed(path, request, typed.quiet, say)))
     if typed.json:
-        print(json.dumps(results, indent=2))  # in ASCII, which every terminal and program reads
+        content = [{"folder": str(folder), **record.to_json()} for folder, record in results]
+        print(json.dumps(content, indent=2))  # in ASCII, which every terminal and program reads
     return 1 if failures.number else 0
 
 
@@ -97,10 +73,6 @@ def checked(typed: argparse.Namespace) -> tuple[Grouping | None, UnmixOptions, O
         typed.refuse("--group and --groups do not go together: leave one of them out")
     if typed.preview and (typed.start or typed.duration):
         typed.refuse("--preview chooses its own --start and --duration")
-    if typed.cluster is not None and "device" in values:
-        typed.refuse("--cluster and --device do not go together: leave one of them out")
-    if typed.cluster == "":
-        typed.refuse("--cluster is empty: give the address of a scheduler, or leave it out")
     return groups, UnmixOptions(**options), Output(typed.output / "track", **output)
 
 
@@ -128,26 +100,39 @@ def sorted_inputs(
     return folders, recordings
 
 
-def checked_request(
-    path: Path,
+def checked_requests(
+    recordings: list[Path],
     typed: argparse.Namespace,
     groups: Grouping | None,
     options: UnmixOptions,
     output: Output,
-) -> Request:
-    """Open a recording and check that the options fit it."""
-    request = Request(
-        stretch_of(files.excerpt(path, typed.salvage), typed),
-        replace(output, folder=folder_for(typed.output, path)), options, typed.model, groups,
-        page=not typed.no_report, others=tuple(map(Path, typed.files)),
-    )  # fmt: skip
-    K = check_request(request)
-    if typed.model is not None and getattr(typed, "n_components", K) != K:
-        raise InvalidValue(
-            f"-k is {typed.n_components!r}, but the number of components in {typed.model} is {K}:"
-            " leave -k out to use what it has, or leave --model out to learn others"
-        )
-    return request
+    failures: Failures,
+) -> dict[Path, Request]:
+    """Open recordings and check that the options fit them; report those that they do not fit."""
+    requests: dict[Path, Request] = {}
+    writers: dict[Path, Path] = {}  #: recordings by the folder that is written
+    for path in dict.fromkeys(recordings):
+        with failures.reported(path):
+            recording = stretch_of(files.excerpt(path, typed.salvage), typed)
+            folder = folder_for(typed.output, path)
+            request = Request(
+                recording, replace(output, folder=folder), options, typed.model, groups,
+                page=not typed.no_report, others=tuple(map(Path, typed.files)),
+            )  # fmt: skip
+            K = check_request(request)
+            if typed.model is not None and getattr(typed, "n_components", K) != K:
+                raise InvalidValue(
+                    f"-k is {typed.n_components!r}, but the number of components in {typed.model}"
+                    f" is {K}: leave -k out to use what it has, or leave --model out to learn"
+                    " others"
+                )
+            if (other := writers.setdefault(folder, path)) != path:
+                raise InvalidValue(
+                    f"{path} would be written to {folder}, as {other} is: unmix it by itself, with"
+                    " another --output"
+                )
+            requests[path] = request
+    return requests
 
 
 def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:
@@ -163,31 +148,26 @@ def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:
     return recording.stretch(typed.start, typed.duration)
 
 
-def started(
-    requests: list[Request], typed: argparse.Namespace
-) -> Iterator[tuple[Request, Callable[[], FolderRecord]]]:
-    """Yield each request, and what unmixes it here or waits for a worker that does."""
-    local = nullcontext(lambda request: partial(unmixed_here, request, typed.quiet))
-    remote = typed.cluster is not None and requests
-    with on_cluster(typed.cluster) if remote else local as start:
-        yield from [(request, start(request)) for request in requests]
-
-
-def unmixed_here(request: Request, quiet: bool) -> FolderRecord:
-    """Unmix one file into its folder, and show the progress."""
-    with progress_of(request.path.name, quiet) as bar:
-        bar.say(f"{bar.name}: {request.recording.sound}")
-        return unmix_file(request, bar.stops, bar)
-
-
-def summary(request: Request, record: FolderRecord) -> Iterator[str]:
-    """Yield lines about a folder that was written."""
+def unmixed(
+    path: Path, request: Request, quiet: bool, say: Callable[[str], object]
+) -> FolderRecord:
+    """Unmix a recording, show the progress, and say what was written."""
     folder = request.output.folder
-    yield null_test.adds_up(record)
-    yield from group_lines(folder, record)
-    yield f"{len(record.components)} components in {folder}"
+    with progress_of(path.name, quiet) as bar:
+        bar.say(f"{bar.name}: {request.recording.sound}")
+        record = unmix_file(request, bar.stops, bar)
+    say(f"{path.name}: {null_test.adds_up(record)}")
+    for line in group_lines(folder, record):
+        say(f"{path.name}: {line}")
+    say(f"{path.name}: {len(record.components)} components in {folder}")
     if request.page:
-        yield f"listen to {folder / 'report.html'}"
+        say(f"{path.name}: listen to {folder / listing.PAGE}")
+    if record.clipped is not None:
+        note(
+            f"phinmf: {path}: {record.clipped} samples of the components are clipped at full scale:"
+            " use --format WAV --subtype FLOAT or a lower --gain"
+        )
+    return record
 
 
 def regrouped(folder: Path, grouping: Grouping, say: Callable[[str], object]) -> FolderRecord:

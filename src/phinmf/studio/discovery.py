@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from phinmf.audio import files
-from phinmf.audio.files import Sound
+from phinmf.audio import Sound, files
 from phinmf.errors import InvalidValue
 from phinmf.studio.home import NOTE, Note, place_of, read_note
 from phinmf.unmixing import listing

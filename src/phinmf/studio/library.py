@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from phinmf.audio import files
-from phinmf.audio.files import Excerpt, Sound
+from phinmf.audio import Sound, files
+from phinmf.audio.files import Excerpt
 from phinmf.studio.discovery import Discovery
 from phinmf.studio.home import PREVIEW, WHOLE, title_of
 from phinmf.studio.requests import NotFound

@@ -28,12 +28,13 @@ from phinmf.studio.library import Library, Recording, Version
 from phinmf.studio.listening import Listening
 from phinmf.studio.requests import NotFound, Refusal
 from phinmf.studio.transfers import Export, Exports
-from phinmf.unmix_file import Request, unmix_file
+from phinmf.unmix_file import unmix_file
 from phinmf.unmixing import listing, placing
-from phinmf.unmixing.groups import MixChanged, carried, save_mix
+from phinmf.unmixing.carry import carried
+from phinmf.unmixing.groups import MixChanged, save_mix
 from phinmf.unmixing.learn import fitting
 from phinmf.unmixing.mix import Level, Mix
-from phinmf.unmixing.options import Output, UnmixOptions
+from phinmf.unmixing.options import Output, Request, UnmixOptions
 
 LONG = 40.0  #: seconds; a longer recording begins with a preview
 MANY = 800_000  #: samples of all channels at 44.1 kHz; so does one that is more work
@@ -106,7 +107,7 @@ class Session:
         recording.file.check_unchanged()
         if isinstance(options.n_components, int) and options.n_components > MOST_COMPONENTS:
             raise Refusal(f"at most {MOST_COMPONENTS} components can be listened to")
-        fitting(options, recording.file.length, recording.file.sample_rate)
+        fitting(options, recording.file)
         if carry_from is not None and self.library.recording_of(carry_from) is not recording:
             raise Refusal("groups are only carried over between versions of the same recording")
         return self._add_job(recording, recording.file, options, "version", carry_from)

@@ -12,16 +12,16 @@ from typing import Literal
 import numpy as np
 
 from phinmf._types import Array
-from phinmf.audio import FLOATS, SampleFormat
-from phinmf.audio.files import Sound
+from phinmf.audio import FLOATS, SampleFormat, Sound
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import listing
-from phinmf.unmixing.folder import component_sounds, derived_format
-from phinmf.unmixing.groups import membership, mixed, side_by_side, with_rest, write_sums
+from phinmf.unmixing.folder import component_sounds
+from phinmf.unmixing.groups import with_rest
 from phinmf.unmixing.listing import FolderRecord, NullTest
 from phinmf.unmixing.mix import Group, Level, Mix, check_groups, factors
 from phinmf.unmixing.null_test import adds_up, sentence
 from phinmf.unmixing.placing import new_folder
+from phinmf.unmixing.sums import derived_format, membership, mixed, side_by_side, write_sums
 
 Kind = Literal["groups", "components", "mix"]
 

@@ -20,6 +20,7 @@ from phinmf.algorithm.options import Anneal, Method, Options
 from phinmf.algorithm.subspace import Subspace
 from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of
+from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.initial_factors import initial_factors
 from phinmf.fit.problem import FewAtoms, Problem, prepared
 from phinmf.inits import Continuation
@@ -47,29 +48,30 @@ class Fits:
     Phi: Array  #: where the transform starts, in double precision
     seed: int
     n_components: int
+    place: ComputeDevice  #: where the frames are
     callback: Callback | None
     progress: Progress
 
     @classmethod
     def of(
         cls,
-        Y: AnyArray,
+        place: ComputeDevice,
         options: UnmixOptions,
         rng: np.random.Generator,
-        callback: Callback | None = None,
-        progress: Progress = no_progress,
+        callback: Callback | None,
+        progress: Progress,
     ) -> Fits:
         """Scale frames (C, M, N) to unit power, and choose the atoms that are learned."""
         o = options
         how = Options(sparsity=o.sparsity, floor=o.floor, pairs=o.pairs, init=o.init)
-        Y = checks.frames(Y)
+        Y = checks.frames(place.take(place.frames))
         data = data_of(Y, how, may_merge=False)  # later fits start from the H of all frames
         seed = int(rng.integers(2**63))
         drawn = np.random.default_rng(seed)
         start = how.init.start(data, drawn, np.float64)
         Phi, few = strongest(arrays.like(start, data.Y), data.Y, options)
         K = options.likely_components
-        return cls(options, data, few, Phi, seed, K, callback, progress)
+        return cls(options, data, few, Phi, seed, K, place, callback, progress)
 
     def counted(self, max_time: float | None = None) -> Fits:
         """The same with as many components as the frames have, counted in the DCT."""
@@ -117,7 +119,8 @@ class Fits:
 
         def after_iteration(state: State) -> bool:
             self.progress(LEARNING, (number + state.iteration / max_iter) / n_fits)
-            return bool(self.callback is not None and self.callback(state))
+            callback, state = self.callback, self.place.for_callback(state)
+            return callback is not None and bool(callback(state))
 
         watched = self.callback is not None or self.progress is not no_progress
         with early_stops():

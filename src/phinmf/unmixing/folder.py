@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,17 +12,14 @@ import numpy as np
 import soundfile
 
 import phinmf
-from phinmf._types import Indices
-from phinmf.audio import SampleFormat, Source, files
-from phinmf.audio.files import Excerpt, Sound
+from phinmf.audio import SampleFormat, Sound, Source, files
 from phinmf.audio.writing import Stems, check_holds, sample_format_for
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import listing
 from phinmf.unmixing.listing import ComponentRecord, FolderRecord
-from phinmf.unmixing.mix import folded
 from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.null_test import Measured, measure
-from phinmf.unmixing.options import Output, Plain
+from phinmf.unmixing.options import Output, Request
 from phinmf.unmixing.overview import Overview, Preview, preview_of
 from phinmf.unmixing.progress import CHECKING, Progress, no_progress, watched
 from phinmf.unmixing.separate import separate
@@ -44,31 +40,21 @@ class UnmixedFolder:
 
 def write_folder(
     folder: Path,
-    source: Source,
+    request: Request,
     model: UnmixModel,
-    output: Output,
-    *,
-    options: dict[str, Plain] | None = None,
-    model_file: str | None = None,
-    learning: float | None = None,
-    n_threads: int | None = None,
+    learning: float,
     progress: Progress = no_progress,
 ) -> FolderRecord:
-    """Separate a recording into an empty folder, which will be called `output.folder`.
+    """Separate a recording into an empty folder, which will have the name that is requested.
 
     The recording is read twice: to separate it, and to compare it with what was written. The
-    options, the name of the file of a model that was used, and the seconds of learning are
-    recorded. The record that is returned names the strongest component first.
+    seconds of learning are recorded. The record that is returned names the strongest component
+    first.
     """
     start = time.perf_counter()
-    sound = source.sound if isinstance(source, Excerpt) else None  # None: an array
-    sample_format = format_of(output, source)
-    unsorted = [folder / f".{k}{sample_format.suffix}" for k in range(model.K)]
-    stems = Stems(
-        unsorted, sample_format, source.sample_rate, source.channels,
-        tags={} if sound is None else sound.tags,
-        gain=10 ** (output.gain / 20), where=output.folder,
-    )  # fmt: skip
+    source, n_threads = request.recording, request.options.n_threads
+    stems, sound = stems_of(folder, request, model.K), source.sound
+    sample_format = stems.sample_format
     fine = sample_format.subtype in ("DOUBLE", "PCM_32")  # others hold at most 24 bits
     dtype = np.float64 if fine else np.float32
     with stems:
@@ -79,33 +65,38 @@ def write_folder(
     measured = measure(stems, recording, n_threads, overview)
     source.check_unchanged()
     order = np.argsort(-measured.energies, kind="stable")
-    names = component_files(model.K, sample_format)
+    digits = max(2, len(str(model.K)))
+    names = [f"component_{k:0{digits}d}{sample_format.suffix}" for k in range(1, model.K + 1)]
     for name, k in zip(names, order, strict=True):
-        os.rename(unsorted[k], folder / name)
+        os.rename(stems.paths[k], folder / name)
     model = replace(model, W=model.W[:, order])
     model.save(folder / listing.MODEL)
     overview.save(folder / listing.OVERVIEW, order)
-    seconds = {} if learning is None else {"learning": learning}
-    seconds |= {"streaming": written - start, "checking": time.perf_counter() - written}
+    seconds = {"streaming": written - start, "checking": time.perf_counter() - written}
+    if request.model is None:
+        seconds = {"learning": learning} | seconds
+    total = float(measured.energies.sum()) or 1.0
+    in_memory = isinstance(request.model, UnmixModel)
     lossless = sound is None or sound.sample_format.lossless
     alike = similarity(H[order], spectra_of(model), measured.channels[order], source.sample_rate)
     record = FolderRecord(
         track=folder.name,
         source=sound and replace(sound, path=Path(sound.path.name)),
-        start=source.first if isinstance(source, Excerpt) else 0,
+        start=source.first,
         length=source.length,
-        options=options,
-        model=model_file,
-        components=component_records(names, measured, order),
+        options=None if in_memory else request.options.plain(),
+        model=request.model.name if isinstance(request.model, Path) else None,
+        components=[
+            ComponentRecord(name, energy / total)
+            for name, energy in zip(names, measured.energies[order].tolist(), strict=True)
+        ],
         format=sample_format.format,
         subtype=sample_format.subtype,
-        gain_db=output.gain,
-        exact=measured.exact and not output.gain and lossless,
+        gain_db=request.output.gain,
+        exact=measured.exact and not request.output.gain and lossless,
         null_test=measured.null_test,
         similarity=alike.round(4).tolist(),
         window=model.M,
-        objective=model.history[-1].target_objective if len(model.history) else None,
-        n_iter=len(model.history),
         stop_reason=model.stop_reason,
         n_atoms=model.n_atoms,
         energy=model.energy,
@@ -117,26 +108,19 @@ def write_folder(
     return listing.write(folder, record, add=[*names, listing.MODEL, listing.OVERVIEW])
 
 
-def component_records(
-    names: list[str], measured: Measured, order: Indices
-) -> list[ComponentRecord]:
-    """Return what result.json says about the components, the strongest first."""
-    total = float(measured.energies.sum()) or 1.0
-    energies, peaks = measured.energies[order].tolist(), measured.peaks[order].tolist()
-    return [
-        ComponentRecord(
-            file=name,
-            share=energy / total,
-            rms_db=decibels(energy / max(measured.samples, 1), 10),
-            peak_db=decibels(peak, 20),
-        )
-        for name, energy, peak in zip(names, energies, peaks, strict=True)
-    ]
-
-
-def decibels(value: float, factor: int) -> float | None:
-    """Return the level of a power (factor 10) or an amplitude (20); None for silence."""
-    return round(factor * float(np.log10(value)), 2) if value > 0 else None
+def stems_of(folder: Path, request: Request, K: int) -> Stems:
+    """Return the files of K components, which are not open yet and are not sorted yet."""
+    source, output = request.recording, request.output
+    sample_format = format_of(output, source)
+    return Stems(
+        [folder / f".{k}{sample_format.suffix}" for k in range(K)],
+        sample_format,
+        source.sample_rate,
+        source.channels,
+        tags={} if source.sound is None else source.sound.tags,
+        gain=10 ** (output.gain / 20),
+        where=output.folder,
+    )
 
 
 def clipped(stems: Stems, measured: Measured) -> int | None:
@@ -161,26 +145,11 @@ def folder_for(above: Path, recording: Path) -> Path:
 
 def format_of(output: Output, source: Source) -> SampleFormat:
     """Return the format of the files, by default that of the recording; check that it fits."""
-    own = source.sound.sample_format if isinstance(source, Excerpt) else IN_MEMORY
+    own = IN_MEMORY if source.sound is None else source.sound.sample_format
     samples = source.length * source.channels
     sample_format = sample_format_for(own, samples, output.format, output.subtype)
     check_holds(sample_format, source.channels, source.sample_rate)
     return sample_format
-
-
-def component_files(K: int, sample_format: SampleFormat, groups: Iterable[str] = ()) -> list[str]:
-    """Return the names of the files of K components; raise if those of groups are not others.
-
-    Some disks do not distinguish capital letters.
-    """
-    ending, digits = sample_format.suffix, max(2, len(str(K)))
-    names = [f"component_{k:0{digits}d}{ending}" for k in range(1, K + 1)]
-    own = (listing.LISTING, listing.MODEL, listing.PAGE, listing.OVERVIEW)
-    taken = {folded(name): name for name in (*own, *names)}
-    for group in groups:
-        if (other := taken.get(folded(f"{group}{ending}"))) is not None:
-            raise InvalidValue(f"a group is called {group}, as {other} is: choose another name")
-    return names
 
 
 def read_folder(path: Path) -> UnmixedFolder:
@@ -208,9 +177,3 @@ def component_sounds(folder: Path, record: FolderRecord) -> list[Sound]:
                 f"{sound.path} is not as long as {first.path}, or has other channels"
             )
     return sounds
-
-
-def derived_format(record: FolderRecord, first: Sound) -> SampleFormat:
-    """Return the format of files that are made from those of a folder: the same."""
-    samples = first.length * first.channels
-    return sample_format_for(first.sample_format, samples, record.format, record.subtype)

@@ -1,29 +1,26 @@
 """Learn the transform and the components of a recording, on as much of it as is needed.
 
-A fit looks at the clock after each step, so a limit on the seconds is exceeded by a step at most.
-What could not be ended in time is left out before it begins: frames first, then the transform. For
-that a few steps on a few frames are measured. At the same measured speed more time never means
-fewer frames.
+The number of frames does not depend on the time. A fit looks at the clock after each step, so a
+limit on the seconds is exceeded by a step at most; where no time is left, the transform is kept.
 """
 
 from __future__ import annotations
 
 import time
-import timeit
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from phinmf import arrays, checks
 from phinmf._types import Array, Indices
-from phinmf.arrays.threads import available, single_threaded_blas
 from phinmf.audio import Source
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
 from phinmf.fit.devices import ComputeDevice
-from phinmf.result import Callback, Status
-from phinmf.unmixing.fits import OUTER_ITERATIONS, Fits
+from phinmf.fit.problem import check_length
+from phinmf.result import Callback
+from phinmf.unmixing.fits import Fits
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.options import USUAL, UnmixOptions, window_length
 from phinmf.unmixing.progress import LEARNING, Progress, no_progress
@@ -31,23 +28,19 @@ from phinmf.unmixing.progress import LEARNING, Progress, no_progress
 STRETCH = 64  #: consecutive frames that are read at a time
 ENOUGH_FRAMES = 1024  #: at least, before frames are left out
 USUAL_SHARE = 4  #: a quarter of the atoms usually holds the share of the energy that is learned
-#: with a limit on the time
-FEWEST = 256  #: frames
-FEW_STEPS = 3  #: of the transform; fewer are not worth starting
-PLANNED = 0.8  #: share of the seconds that is planned for; the rest is for what is not measured
-TRIAL = 0.05  #: share of the seconds in which the speed is measured
-NMF_STEPS = 105  #: that NMF usually takes before and after the transform is learned
-FIRST, LAST = 0.25, 0.15  #: shares of the seconds left for NMF before and after the transform
+#: shares of the seconds left for NMF before and after the transform is learned
+FIRST, LAST = 0.25, 0.15
 
 
-def fitting(options: UnmixOptions, length: int, sample_rate: int) -> UnmixOptions:
+def fitting(options: UnmixOptions, source: Source) -> UnmixOptions:
     """Return options with a number of components, or "auto", for a recording.
 
-    Refuse a window or a number of components that do not fit it; the usual number is less if the
-    recording is too short for it.
+    Refuse a window and numbers of atoms and components that do not fit it; the usual number of
+    components is less if the recording is too short for it.
     """
-    M, K = window_length(options.window, sample_rate), options.n_components
-    most = min(M // 2 if options.pairs else M, frame_count(length, M))
+    M, K = window_length(options.window, source.sample_rate), options.n_components
+    check_length(options.n_atoms, M)
+    most = min(M // 2 if options.pairs else M, frame_count(source.length, M))
     if K is None:
         return replace(options, n_components=max(1, min(USUAL, most)))
     if K != AUTO:
@@ -64,35 +57,22 @@ def learn(
     """Learn a model of a recording; the callback, if there is one, stops it by returning True."""
     progress(LEARNING, 0.0)
     limit = TimeLimit(options.max_time)
-    options = fitting(options, source.length, source.sample_rate)
+    options = fitting(options, source)
     M, rng = window_length(options.window, source.sample_rate), checks.generator(options.seed)
-    n = min(enough_frames(M, source.channels, options.n_atoms), frame_count(source.length, M))
-    least = 2 * options.likely_components + STRETCH
+    n = options.learn_on or enough_frames(M, source.channels, options.n_atoms)
+    Y = sampled_frames(source, M, max(n, 2 * options.likely_components + STRETCH), rng)
     learns = options.solver is not None
-    pace = None
-    if options.max_time is not None and options.device in (None, "cpu"):
-        few = sampled_frames(source, M, max(FEWEST, least), np.random.default_rng(0))
-        pace = measured(Fits.of(few, options, np.random.default_rng(0)), options.max_time)
-        n = max(min(FEWEST, n), pace.affordable_frames(options.max_time, n, learns))
-    Y = sampled_frames(source, M, max(options.learn_on or n, least), rng)
-    if pace is not None and learns:
-        left = limit.left(1 - FIRST) or 0.0
-        learns = pace.transform_steps(FEW_STEPS, Y.shape[2]) < left
     place = ComputeDevice("frames", Y, options.device)
     with place.computing():
-        on_place = None
-        if callback is not None:
-            on_place = lambda state: callback(place.for_callback(state))  # noqa: E731
-        fits = Fits.of(place.take(Y), options, rng, on_place, progress)
+        fits = Fits.of(place, options, rng, callback, progress)
         if options.n_components == AUTO:
             fits = fits.counted(limit.left())
         last = fits.nmf(max_time=limit.left(FIRST if learns else 1.0))
         learned = replace(last, Phi=fits.Phi)
-        if learns:
+        if learns and limit.left() != 0:
             learned = fits.transform(last, limit.left(1 - LAST))
             last = fits.nmf(learned, limit.left())
         W = fits.pooled(last.W)
-    out_of_time = options.solver is not None and not learns
     return UnmixModel(
         Phi=arrays.to_numpy(learned.Phi),
         W=arrays.to_numpy(W).astype(np.float64),
@@ -101,7 +81,7 @@ def learn(
         sparsity=options.sparsity,
         sample_rate=source.sample_rate,
         history=learned.history,
-        stop_reason=(Status.MAX_TIME if out_of_time else learned.status).value,
+        stop_reason=learned.status.value,
         n_atoms=learned.n_atoms,
         energy=learned.energy,
     )
@@ -161,47 +141,3 @@ class TimeLimit:
     def left(self, share: float = 1.0) -> float | None:
         """Return a share of the seconds that are left; None: no limit."""
         return None if self.ends is None else share * max(0.0, self.ends - time.perf_counter())
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How fast this machine learns, measured on a few frames."""
-
-    M: int  #: samples of a frame
-    channels: int
-    n_atoms: int  #: that are learned
-    nmf_step: float  #: seconds of a step of NMF for each frame
-    operation: float  #: seconds of a multiplication and addition in a product of matrices
-
-    def transform_steps(self, n_steps: int, n_frames: int) -> float:
-        """Return the seconds of steps that learn the transform, and of what they begin with.
-
-        Their products of matrices are counted: a step evaluates the objective three times and
-        inverts matrices of the learned atoms; before it all frames are rotated.
-        """
-        M, P = self.M, self.n_atoms
-        each_frame = 5 * M**2 + 7 * n_steps * P**2
-        once = 2 * M**3 + (22 + 10 * n_steps) * P**3
-        return self.operation * (each_frame * n_frames * self.channels + once)
-
-    def affordable_frames(self, seconds: float, most: int, transform: bool) -> int:
-        """Return how many frames, at most `most`, can be learned from in some seconds."""
-        once, each = 0.0, NMF_STEPS * self.nmf_step
-        if transform:
-            once = self.transform_steps(OUTER_ITERATIONS, 0)
-            each += self.transform_steps(OUTER_ITERATIONS, 1) - once
-        return int(max(0.0, min(most, (PLANNED * seconds - once) / each)))
-
-
-def measured(fits: Fits, seconds: float) -> Pace:
-    """Measure the pace of fits to a few frames, in a small share of the seconds."""
-    C, M, n = fits.data.Y.shape
-    steps = fits.nmf(max_time=TRIAL * seconds).history.seconds
-    A = np.ones((min(M, 768),) * 2, np.float32)
-    with single_threaded_blas:
-        product = min(timeit.repeat(lambda: A @ A, repeat=3, number=1)) / len(A) ** 3
-    return Pace(
-        M, C, M if fits.few is None else fits.few.number,
-        nmf_step=float(np.median(np.diff([0.0, *steps]))) / n,
-        operation=product / min(fits.options.n_threads or available(), available()),
-    )  # fmt: skip

@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from phinmf.audio import SampleFormat
-from phinmf.audio.files import Sound
+from phinmf.audio import SampleFormat, Sound
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import typed_json
 from phinmf.unmixing.mix import Mix, check_mix
@@ -36,12 +35,10 @@ class NullTest:
 
 @dataclass(frozen=True)
 class ComponentRecord:
-    """One component: its file, its share of the energy, and its levels (None: silence)."""
+    """One component: its file, and its share of the energy."""
 
     file: str
     share: float
-    rms_db: float | None
-    peak_db: float | None
 
 
 @dataclass(frozen=True)
@@ -76,8 +73,6 @@ class FolderRecord:
     null_test: NullTest  #: of the components and the recording as decoded, at the gain
     similarity: list[list[float]]  #: (K, K): how alike components are, see similarity.py
     window: int  #: samples of a frame
-    objective: float | None
-    n_iter: int
     stop_reason: str
     n_atoms: int  #: number of atoms that were learned
     energy: float  #: share of the energy that these hold

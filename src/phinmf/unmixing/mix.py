@@ -32,6 +32,9 @@ class Group:
     colour: int | None = None  #: number of a colour of the page
 
 
+Grouping = list[Group] | int  #: groups by name, or how many of components that are alike
+
+
 @dataclass(frozen=True)
 class Level:
     """How loud a component is in a mix, and where."""

@@ -11,10 +11,14 @@ import numpy as np
 from phinmf import checks
 from phinmf._types import Components, Device, RandomState
 from phinmf.algorithm.options import Options
+from phinmf.arrays.precision import torch_device
+from phinmf.audio import Source
 from phinmf.errors import InvalidType, InvalidValue
 from phinmf.fit.automatic import checked_components
 from phinmf.inits import INITS, InitName
 from phinmf.solvers import Solver, SolverName
+from phinmf.unmixing.mix import Grouping
+from phinmf.unmixing.model import UnmixModel
 
 MAX_GAIN = 60.0  #: dB
 MAX_WINDOW = 65_535  #: samples
@@ -54,6 +58,8 @@ class UnmixOptions:
         )  # fmt: skip
         Options(n_atoms=self.n_atoms)  # which is not used without a solver
         check_seed(self.seed)
+        if self.device not in (None, "cpu"):
+            torch_device(self.device)
         if self.learn_on is not None:
             checks.count("learn_on", self.learn_on, 1)
 
@@ -87,6 +93,26 @@ class Output:
                 f"gain is {self.gain}, but a number from -{MAX_GAIN:g} to {MAX_GAIN:g} of decibels"
                 " is needed"
             )
+
+
+@dataclass(frozen=True)
+class Request:
+    """One recording, or a stretch of it, what to do with it, and where to write."""
+
+    recording: Source
+    output: Output
+    options: UnmixOptions
+    model: Path | UnmixModel | None = None  #: is used instead of learning one
+    groups: Grouping | None = None  #: groups of components that are written as well
+    page: bool = True  #: whether a page is written
+    others: tuple[Path, ...] = ()  #: other recordings: a folder that holds one is not replaced
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Files that are read: a folder that holds one of them is not replaced."""
+        sound, model = self.recording.sound, self.model
+        own = [] if sound is None else [sound.path]
+        return [*self.others, *own, *([model] if isinstance(model, Path) else [])]
 
 
 def parsed_window(window: str | float) -> tuple[float, str]:

@@ -1,9 +1,9 @@
 """Put finished files in place, all of them or none, whatever interrupts.
 
-Invariants: files are written to a temporary folder beside their place, on the same disk, and
-renamed when all are complete; what they replace goes to the temporary folder first, and back if a
-rename fails. Signals wait while files are renamed. result.json is replaced last, in one step.
-Whatever ends the work, the temporary folder is removed, and folders that were made for it.
+Invariants: files are written to a temporary folder on the same disk, and renamed when all are
+complete; what they replace goes to the temporary folder first, and back if a rename fails. Signals
+wait while files are renamed. result.json is replaced last, in one step. Whatever ends the work, the
+temporary folder is removed. Folders above a new one are made at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from phinmf.unmixing.interrupts import uninterrupted
 from phinmf.unmixing.listing import FolderRecord
 
 NEW, BEFORE = "new", "before"  #: subfolders of a workshop: the new files, and the replaced ones
-ATTEMPTS = 20  #: to make a folder while other processes remove the folders above it
 TOO_MANY_OPEN = (errno.EMFILE, errno.ENFILE)
 #: errors that say that the disk, or the table of open files, is full or broken
 FULL = {
@@ -47,6 +46,7 @@ def new_folder(
         yield new
         check_free(final, overwrite, inputs)
         with uninterrupted():
+            final.absolute().parent.mkdir(parents=True, exist_ok=True)
             exists = os.path.lexists(final)
             with renamed([(final, before)] * exists + [(new, final)]):
                 pass
@@ -173,15 +173,14 @@ def alone(folder: Path) -> Iterator[None]:
 def workshop(final: Path) -> Iterator[Path]:
     """Yield a temporary folder beside another one, and remove it afterwards.
 
-    Folders above it that were made for it are removed as well, if they are empty.
+    If the folder above that does not exist yet, it is in the nearest one that does.
     """
-    above = final.absolute().parent
-    missing = [folder for folder in (above, *above.parents) if not folder.exists()]
+    above = next(folder for folder in final.absolute().parents if os.path.lexists(folder))
     bench: Path | None = None
     try:
         with uninterrupted():
             try:
-                bench = temporary_folder(above)
+                bench = Path(tempfile.mkdtemp(prefix=".phinmf-", dir=above))
                 (bench / NEW).mkdir()
             except OSError as error:
                 raise unwritable(final, error) from None
@@ -190,27 +189,18 @@ def workshop(final: Path) -> Iterator[Path]:
         raise (unwritable(final, error) if error.errno in FULL else error) from None
     finally:
         try:
-            clean(bench, missing)
+            clean(bench)
         finally:
-            clean(bench, missing)  # a signal may have come before the first call began
+            clean(bench)  # a signal may have come before the first call began
 
 
-def temporary_folder(above: Path) -> Path:
-    """Make a folder with a new name, and the folders above it that do not exist."""
-    for _ in range(ATTEMPTS):
-        with suppress(FileNotFoundError):  # another process removed a folder that was empty
-            above.mkdir(parents=True, exist_ok=True)
-            return Path(tempfile.mkdtemp(prefix=".phinmf-", dir=above))
-    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-
-
-def clean(bench: Path | None, missing: list[Path]) -> None:
-    """Remove a workshop and the empty folders that were made for it; it may be called twice."""
+def clean(bench: Path | None) -> None:
+    """Remove a workshop, if there is one; it may be called twice."""
+    if bench is None:
+        return
     with uninterrupted():
-        if bench is not None:
-            shutil.rmtree(bench / NEW, ignore_errors=True)
-        own = [] if bench is None else [bench / BEFORE, bench]
-        for folder in (*own, *missing):
+        shutil.rmtree(bench / NEW, ignore_errors=True)
+        for folder in (bench / BEFORE, bench):
             with suppress(OSError):  # not empty: files that could not be put back are kept
                 folder.rmdir()
 
