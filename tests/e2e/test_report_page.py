@@ -80,7 +80,7 @@ def test_every_part_is_decoded_in_time_without_a_request(page, report, files):
         late = [np.dot(decoded[k : k + len(exact)], exact) for k in range(101)]
         assert np.argmax(late) == 50, i  # a lag of 0 samples
     total = rendered(page, 2, 1)
-    page.press("m")
+    page.press("o")
     assert np.corrcoef(total, rendered(page, 2, 1))[0, 1] > 0.99
     assert np.corrcoef(total, report.mixture[begin:end, 0])[0, 1] > 0.99
     page.press("2")
@@ -103,12 +103,12 @@ def test_the_clock_runs_stands_begins_again_and_repeats(page, report):
     assert not page.js(PLAYING)
     assert position(page) == still > 0.5
     assert page.js("document.querySelector('.play').getAttribute('aria-label')") == "Play"
-    page.click(".whole .timeline", x=0.97)
+    page.click(".original .timeline", x=0.97)
     start(page)
     page.until(f"!{PLAYING}")
     assert position(page) == 0
     page.press("r")
-    page.click(".whole .timeline", x=0.97)
+    page.click(".original .timeline", x=0.97)
     page.click(".play")
     page.until(f"{PLAYING} && {PLAYER}.playback.position < 5")
 
@@ -117,23 +117,23 @@ def test_solo_mute_and_gain_by_mouse(page, report):
     start(page)
     n = len(report.components)
     assert gains(page) == [0] + [1] * n
-    page.click("[data-component='2'] .solo")
+    page.click("[data-component='2'] [data-action=solo]")
     assert gains(page) == [0, 0, 1] + [0] * (n - 2)
-    page.click("[data-component='3'] .solo")
+    page.click("[data-component='3'] [data-action=solo]")
     assert gains(page) == [0, 0, 1, 1] + [0] * (n - 3)
-    page.click("[data-component='3'] .mute")
+    page.click("[data-component='3'] [data-action=mute]")
     assert gains(page) == [0, 0, 1] + [0] * (n - 2)
-    page.click(".reset")
-    page.click("[data-component='1'] .mute")
+    page.click("[data-action=reset]")
+    page.click("[data-component='1'] [data-action=mute]")
     assert gains(page) == [0, 0] + [1] * (n - 1)
-    assert pressed(page, "[data-component='1'] .mute") == "true"
-    page.click(".reset")
+    assert pressed(page, "[data-component='1'] [data-action=mute]") == "true"
+    page.click("[data-action=reset]")
     page.click("[data-component='1'] .gain input", x=0.02)
     quiet = gains(page)[1]
     assert 0.009 < quiet < 0.02  # about -40 dB
-    page.click(".switch label:nth-of-type(2)")
+    page.click("[data-action=original]")
     assert gains(page) == [1] + [0] * n
-    page.click(".switch label:nth-of-type(1)")
+    page.click("[data-action=original]")
     assert gains(page) == [0, quiet] + [1] * (n - 1)
 
 
@@ -155,9 +155,9 @@ def test_keys(page, report):
     assert gains(page) == [0] + [1] * n
     page.press("1", shift=True)
     assert gains(page) == [0, 0] + [1] * (n - 1)
-    page.press("m")
+    page.press("o")
     assert gains(page) == [1] + [0] * n
-    page.press("m")
+    page.press("o")
     page.press(" ")
     page.until(PLAYING)
     assert gains(page) == [0, 0] + [1] * (n - 1)  # what was changed in silence is heard
@@ -165,7 +165,7 @@ def test_keys(page, report):
     assert gains(page) == [0] + [1] * n
 
 
-@pytest.mark.parametrize("where", ["[data-component='1']", ".plot", ".factor", ".whole"])
+@pytest.mark.parametrize("where", ["[data-component='1']", ".plot", ".factor", ".original"])
 @pytest.mark.parametrize("playing", [False, True])
 def test_seeking_moves_all(page, where, playing, report):
     if playing:
@@ -184,8 +184,8 @@ def test_seeking_moves_all(page, where, playing, report):
 
 
 def test_every_control_is_reached_by_tab_and_pressed_by_space(grouped):
-    count = "[...document.querySelectorAll('button, a, input:not([type=radio])')].length"
-    controls = grouped.js(count) + 1  # a set of radio buttons is one stop
+    count = "[...document.querySelectorAll('button, a, input')].length"
+    controls = grouped.js(count)
     reached = []
     for _ in range(controls):
         grouped.press(TAB)
@@ -211,9 +211,9 @@ def test_each_group_stands_above_its_components_in_its_colour(grouped):
 
     rows = grouped.js(
         "[...document.querySelectorAll('.rows > li')]"
-        ".map(e => e.dataset.group ?? e.dataset.component ?? 'mixture')"
+        ".map(e => e.dataset.group ?? e.dataset.component ?? 'original')"
     )
-    assert rows == ["mixture", "4 2", "4", "2", "5", "5", "1 3", "1", "3"]
+    assert rows == ["original", "4 2", "4", "2", "5", "5", "1 3", "1", "3"]
     names = grouped.js("[...document.querySelectorAll('.group bdi')].map(e => e.textContent)")
     assert names == [group.name for group in GROUPS]
     link = grouped.js(f'document.querySelector("{FIRST} a").getAttribute("href")')
@@ -221,29 +221,29 @@ def test_each_group_stands_above_its_components_in_its_colour(grouped):
     first = colour(FIRST)
     assert colour("[data-component='4']") == colour("[data-component='2']") == first
     assert colour(SECOND) == colour("[data-component='5']") != first
-    assert colour(REST) == colour("[data-component='1']") == colour(".whole")
+    assert colour(REST) == colour("[data-component='1']") == colour(".original")
     assert colour(".factor:nth-child(3)") == colour(REST)
     assert colour(".factor:nth-child(4)") == first
 
 
 def test_a_group_is_heard_alone_and_left_out(grouped):
     start(grouped)
-    grouped.click(f"{FIRST} .solo")
+    grouped.click(f"{FIRST} [data-action=solo]")
     assert gains(grouped) == [0, 0, 1, 0, 1, 0]
-    assert pressed(grouped, "[data-component='4'] .solo") == "true"
-    grouped.click("[data-component='4'] .solo")
-    assert pressed(grouped, f"{FIRST} .solo") == "mixed"
+    assert pressed(grouped, "[data-component='4'] [data-action=solo]") == "true"
+    grouped.click("[data-component='4'] [data-action=solo]")
+    assert pressed(grouped, f"{FIRST} [data-action=solo]") == "mixed"
     assert gains(grouped) == [0, 0, 1, 0, 0, 0]
-    grouped.click(f"{FIRST} .solo")
-    grouped.click(f"{FIRST} .solo")
-    assert pressed(grouped, f"{FIRST} .solo") == "false"
-    grouped.click(f"{REST} .mute")
+    grouped.click(f"{FIRST} [data-action=solo]")
+    grouped.click(f"{FIRST} [data-action=solo]")
+    assert pressed(grouped, f"{FIRST} [data-action=solo]") == "false"
+    grouped.click(f"{REST} [data-action=mute]")
     assert gains(grouped) == [0, 0, 1, 0, 1, 1]
     grouped.press("2")  # the key of a component, wherever its row is
     assert gains(grouped) == [0, 0, 1, 0, 0, 0]
-    grouped.click(".reset")
+    grouped.click("[data-action=reset]")
     assert gains(grouped) == [0, 1, 1, 1, 1, 1]
-    assert pressed(grouped, f"{REST} .mute") == "false"
+    assert pressed(grouped, f"{REST} [data-action=mute]") == "false"
 
 
 @pytest.mark.parametrize("kind", ["plain", "grouped"])

@@ -132,7 +132,8 @@ def test_tab_reaches_everything_and_leaves_again(few):
         if few.js("document.activeElement === document.body"):
             break
         here = few.js(
-            "((e) => [e.dataset.action ?? e.dataset.export ?? e.className ?? e.tagName,"
+            "((e) => [e.dataset.action ?? e.dataset.export ?? e.getAttribute('popovertarget')"
+            " ?? e.className ?? e.tagName,"
             " e.ariaLabel ?? e.textContent])(document.activeElement)"
         )
         reached.add(here[0])

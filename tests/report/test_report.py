@@ -120,7 +120,7 @@ def test_a_fragment_is_a_page_of_its_own_with_the_player_alone(short):
     ((tag, attributes),) = Reader(page.fragment(short)).elements
     assert tag == "iframe"
     assert "id" not in attributes
-    assert Reader(attributes["srcdoc"]).tags.count("input") == len(short.components) + 3
+    assert Reader(attributes["srcdoc"]).tags.count("input") == len(short.components) + 1
     assert "<h2>Facts" not in attributes["srcdoc"]
 
 

@@ -1,9 +1,9 @@
-import { enableKeys, showControls, showTransport } from "./core/controls.js";
-import { find, findAll, onClick, setPressed, setText } from "./core/dom.js";
+import { enableCommands, listKeys, showControls, showTransport } from "./core/controls.js";
+import { find, findAll, setPressed, setText } from "./core/dom.js";
 import { flat, Mix } from "./core/mix.js";
 import { clock } from "./core/words.js";
 
-/** The page of a folder: it plays the mixture and all components in sync. */
+/** The page of a folder: it plays the original and all components in sync. */
 
 const LEAD = 0.03; // seconds: sounds are scheduled in the future, so that all start in time
 const FADE = 0.008; // seconds: gains change gradually, so that nothing clicks
@@ -12,14 +12,14 @@ const FADE = 0.008; // seconds: gains change gradually, so that nothing clicks
 class Playback {
   /**
    * @param data seconds, rate and sounds (base64) of the page
-   * @param gains function that returns the gain of the mixture, then of each component
+   * @param gains function that returns the gain of the original, then of each component
    * @param changed function to call when it starts, stops or moves
    * @param finished function to call when it has played to the end
    */
   constructor(data, gains, changed, finished) {
     Object.assign(this, { gains, changed, finished, seconds: data.seconds });
     this.rate = supported(data.rate);
-    this.buffers = []; // the mixture, then the components
+    this.buffers = []; // the original, then the components
     this.context = null; // made when play is first called: browsers require a gesture
     this.volumes = []; // gain nodes in the order of the buffers
     this.sources = [];
@@ -123,15 +123,26 @@ function bytes(base64) {
 
 // ---- what is shown -----------------------------------------------------------------------------
 
+const KEYS = [
+  ["Space", "play, pause", { " ": "play" }],
+  ["← →", "back, on", { ArrowLeft: "back", ArrowRight: "on" }],
+  ["Home", "to the start", { Home: "start" }],
+  ["1–9", "solo; with Shift mute", { digit: "solo", "Shift digit": "mute" }],
+  ["O", "original, components", { o: "original" }],
+  ["R", "repeat", { r: "repeat" }],
+  ["0", "reset", { 0: "reset" }],
+];
+
 const data = JSON.parse(find("#sound").textContent);
-const rows = findAll("[data-component], [data-group]").map((row) => ({
-  row, numbers: (row.dataset.component ?? row.dataset.group).split(" ").map(Number),
-}));
-const n = findAll("[data-component]").length;
-const mix = new Mix({ levels: flat(n) }, update);
+const step = Math.min(5, data.seconds / 10); // of the arrow keys
+const rows = findAll("[data-component], [data-group]");
+const mix = new Mix({ levels: flat(data.sounds.length - 1) }, update);
 let repeat = false;
 
-/** Gain of the mixture, then of each component; nothing is panned here. */
+/** Numbers of the components that a row stands for. */
+const members = ({ component, group }) => String(component ?? group).split(" ").map(Number);
+
+/** Gain of the original, then of each component; nothing is panned here. */
 const volumes = () => mix.gains.filter((_, i) => i % 2 === 0);
 
 const playback = new Playback(data, volumes, showPosition, () => repeat && play());
@@ -162,12 +173,10 @@ function follow() {
 /** Set gains, buttons and rows to the state of the player. */
 function update() {
   playback.update();
-  document.body.classList.toggle("mixture", mix.original);
-  for (const radio of findAll("[name=heard]")) {
-    radio.checked = (radio.value === "mixture") === mix.original;
-  }
-  setPressed(find(".repeat"), repeat);
-  for (const { row, numbers } of rows) showControls(row, numbers, mix);
+  setPressed(find("[data-action=original]"), mix.original);
+  setPressed(find("[data-action=repeat]"), repeat);
+  find(".original").classList.toggle("silent", !mix.original);
+  for (const row of rows) showControls(row, members(row.dataset), mix);
 }
 
 // ---- controls ----------------------------------------------------------------------------------
@@ -178,28 +187,34 @@ async function play() {
   follow();
 }
 
-const togglePlay = () => (playback.playing ? playback.pause() : play());
 const seek = (seconds) => playback.seek(seconds).then(follow);
 
-function toggleRepeat() {
-  repeat = !repeat;
-  update();
-}
+const components = (act) => (row) => {
+  const numbers = members(row).filter((number) => number <= mix.levels.length);
+  if (numbers.length) act(numbers);
+};
 
-onClick(find(".play"), togglePlay);
-onClick(find(".repeat"), toggleRepeat);
-onClick(find(".reset"), () => mix.reset());
+const commands = {
+  play: () => (playback.playing ? playback.pause() : play()),
+  back: () => seek(playback.position - step),
+  on: () => seek(playback.position + step),
+  start: () => seek(0),
+  solo: components((numbers) => mix.toggleSolo(numbers)),
+  mute: components((numbers) => mix.toggleMute(numbers)),
+  original: () => mix.hearOriginal(),
+  reset: () => mix.reset(),
+  repeat: () => {
+    repeat = !repeat;
+    update();
+  },
+};
+enableCommands(commands, KEYS, (element) => ({ ...element.closest(".row")?.dataset }));
+listKeys(find(".keys"), KEYS);
+
 slider.addEventListener("input", () => seek(Number(slider.value)));
-for (const radio of findAll("[name=heard]")) {
-  radio.addEventListener("change", () => mix.hearOriginal(radio.value === "mixture"));
-}
-for (const { row, numbers } of rows) {
-  onClick(find("[data-action=solo]", row), () => mix.toggleSolo(numbers));
-  onClick(find("[data-action=mute]", row), () => mix.toggleMute(numbers));
-  find("[data-action=gain]", row)?.addEventListener("input", ({ target }) => {
-    mix.setGain(numbers, Number(target.value));
-  });
-}
+find(".rows").addEventListener("input", ({ target }) => {
+  mix.setGain(members(target.closest(".row").dataset), Number(target.value));
+});
 for (const timeline of findAll(".timeline")) {
   const seekThere = (event) => {
     const { left, width } = timeline.getBoundingClientRect();
@@ -210,20 +225,6 @@ for (const timeline of findAll(".timeline")) {
     if (event.pointerType === "mouse" && event.buttons & 1) seekThere(event);
   });
 }
-
-const step = Math.min(5, data.seconds / 10);
-const byNumber = (act) => (number) => { if (number <= n) act([number]); };
-enableKeys({
-  " ": togglePlay,
-  ArrowLeft: () => seek(playback.position - step),
-  ArrowRight: () => seek(playback.position + step),
-  Home: () => seek(0),
-  digit: byNumber((numbers) => mix.toggleSolo(numbers)),
-  shiftDigit: byNumber((numbers) => mix.toggleMute(numbers)),
-  m: () => mix.hearOriginal(),
-  r: toggleRepeat,
-  0: () => mix.reset(),
-});
 
 // ---- begin -------------------------------------------------------------------------------------
 

@@ -53,9 +53,9 @@ def percent(share: float) -> str:
 
 
 def rows(report: Report) -> Iterator[str]:
-    """Yield a row of the player for the mixture, for each group, and for each component."""
+    """Yield a row of the player for the original, for each group, and for each component."""
     hint = '<div class="controls"><span class="hint">the recording, to compare</span></div>'
-    yield _row(report, 'class="row whole"', _name("mixture"), hint, report.mixture)
+    yield _row(report, 'class="row original"', _name("original"), hint, report.mixture)
     if not report.groups:
         for number in range(1, len(report.components) + 1):
             yield _component(report, number)
@@ -113,7 +113,7 @@ def _name(name: str, about: str = "", file: str | None = None, key: str = "") ->
 def _controls(name: str, gain: str = "") -> str:
     """Return the buttons of a component or a group."""
     buttons = "".join(
-        f'<button type="button" class="{word.lower()}" data-action="{word.lower()}"'
+        f'<button type="button" data-action="{word.lower()}"'
         f' aria-pressed="false" aria-label="{word} {clean(name)}">{word}</button>'
         for word in ("Solo", "Mute")
     )

@@ -21,13 +21,14 @@ from phinmf.studio.home import PREVIEW, WHOLE, title_of
 from phinmf.studio.requests import NotFound
 from phinmf.unmixing import listing, overview
 from phinmf.unmixing.folder import component_sounds
+from phinmf.unmixing.groups import alike
 from phinmf.unmixing.listing import FolderRecord
 from phinmf.unmixing.mix import Level
 from phinmf.unmixing.null_test import adds_up
-from phinmf.unmixing.similarity import suggestions
 
 FRAME = 8192  #: samples in which the strongest frequency of a component is looked for
 AUDIBLE = 20.0  #: Hz; lower frequencies are not named
+MOST_GROUPS = 8  #: that the page makes by itself
 
 
 @dataclass(eq=False)
@@ -39,7 +40,7 @@ class Version:
     record: FolderRecord  #: another one as soon as groups or levels are saved
     original: Excerpt | None  #: the recording, if its file is here and the same as then
     hertz: list[float | None]  #: where each component is strongest
-    suggestions: list[list[int]]
+    alike: list[list[list[int]]]  #: numbers of the components in 2, 3, … groups of similar ones
     overview: NDArray[np.uint8]  #: (K + 1, stretches): peaks of the recording and the components
     sample_rate: int
     channels: int
@@ -84,7 +85,7 @@ class Version:
                 {"number": k + 1, "share": component.share, "hertz": self.hertz[k]}
                 for k, component in enumerate(record.components)
             ],
-            "suggestions": self.suggestions,
+            "alike": self.alike,
         }
 
 
@@ -98,10 +99,11 @@ def opened(id: str, folder: Path, recording: Excerpt | None) -> Version:
     if recording is not None and record.source and recording.sound.is_like(record.source):
         original = replace(recording, first=record.start, length=record.length)
     peaks = overview.load(folder, len(sounds), record.length)
+    numbers = range(2, 1 + min(MOST_GROUPS, len(sounds)))
     return Version(
         id, folder, record, original,
         hertz=[strongest(sound, row) for sound, row in zip(sounds, peaks[1:], strict=True)],
-        suggestions=suggestions(np.array(record.similarity)),
+        alike=[[group.components for group in alike(record, n)] for n in numbers],
         overview=peaks,
         sample_rate=sounds[0].sample_rate,
         channels=sounds[0].channels,

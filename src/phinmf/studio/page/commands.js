@@ -1,10 +1,10 @@
-import { enableKeys } from "./controls.js";
-import { find, make } from "./dom.js";
+import { enableCommands, listKeys } from "./controls.js";
+import { find } from "./dom.js";
 import { groupOf } from "./groups.js";
 
 /** All that can be done with the version that is shown: buttons and keys name a command. */
 
-/** Keys, what they do in words, and commands by the names that events have. */
+/** Keys, what they do in words, and names of commands by key. */
 const KEYS = [
   ["Space", "play, pause", { " ": "play" }],
   ["← →", "back, on; with Shift in small steps", {
@@ -12,7 +12,7 @@ const KEYS = [
     "Shift ArrowRight": "on-little",
   }],
   ["Home End", "to the start, to the end", { Home: "start", End: "end" }],
-  ["1–9", "solo; with Shift mute", { digit: "solo", shiftDigit: "mute" }],
+  ["1–9", "solo; with Shift mute", { digit: "solo", "Shift digit": "mute" }],
   ["↑ ↓", "to another row", { ArrowUp: "row-above", ArrowDown: "row-below" }],
   ["S M", "solo, mute the row", { s: "solo", m: "mute" }],
   [", .", "softer, louder", { ",": "softer", ".": "louder" }],
@@ -21,13 +21,14 @@ const KEYS = [
   ["G", "group the selection, or the row", { g: "group" }],
   ["N F U", "name, fold, ungroup the group", { n: "name", f: "fold", u: "ungroup" }],
   ["V", "move to another group", { v: "move" }],
+  ["K", "group all that are alike", { k: "alike" }],
   ["O", "original, components", { o: "original" }],
   ["L", "loop on, off", { l: "loop" }],
   ["[ ]", "loop from here, to here", { "[": "loop-from", "]": "loop-to" }],
   ["+ − A", "zoom in, out, show all", {
     "+": "zoom-in", "=": "zoom-in", "-": "zoom-out", a: "zoom-all",
   }],
-  ["Z", "undo; with Shift redo", { z: "undo", Z: "redo" }],
+  ["Z", "undo; with Shift redo", { z: "undo", "Shift z": "redo" }],
   ["T", "the next version, at the same moment", { t: "next-version" }],
   ["0", "reset levels", { 0: "reset" }],
   ["Esc", "end the loop, clear selection and solo", { Escape: "clear" }],
@@ -35,31 +36,15 @@ const KEYS = [
 ];
 
 /**
- * Let buttons and keys act.
+ * Let buttons and keys act on the version that is shown.
  *
- * A command gets what a row stands for ({component}, {group}, or neither: then what is selected is
- * meant), and the button, if it was one.
+ * A command gets what a row stands for: {component}, {group}, or neither: then what is selected is
+ * meant.
  */
-export function enableCommands(desk) {
+export function enableDesk(desk) {
   const { rows, current } = desk;
-  const commands = commandsOf(desk);
-  document.addEventListener("click", ({ target, detail }) => {
-    const control = target.closest("[data-action]");
-    const command = commands[control?.dataset.action];
-    if (!command) return;
-    command(rows.rowOf(control), control);
-    if (detail) control.blur(); // after a click with the mouse the space bar plays again
-  });
-  const act = (name) => (number) => {
-    if (!current()) return;
-    if (number === undefined) commands[name](rows.focused);
-    else if (number <= current().levels.length) commands[name]({ component: number });
-  };
-  const keys = Object.assign({}, ...KEYS.map(([, , names]) => names));
-  enableKeys(Object.fromEntries(Object.entries(keys).map(([key, name]) => [key, act(name)])));
-  const boxes = (names) => names.split(" ").flatMap((name) => [make("kbd", { text: name }), " "]);
-  find("dialog.keys dl").append(...KEYS.map(([names, words]) => (
-    make("div", {}, make("dt", {}, ...boxes(names)), make("dd", { text: words })))));
+  enableCommands(commandsOf(desk), KEYS, (element) => current() && rows.rowOf(element));
+  listKeys(find("#keys dl"), KEYS);
 }
 
 function commandsOf(desk) {
@@ -67,7 +52,8 @@ function commandsOf(desk) {
 
   const numbersOf = (row) => {
     const { selected } = current();
-    return (row.component ?? row.group) === undefined ? [...selected] : current().members(row);
+    const numbers = (row.component ?? row.group) === undefined ? selected : current().members(row);
+    return [...numbers].filter((number) => number <= current().levels.length);
   };
   const components = (act) => (row) => {
     const numbers = numbersOf(row);
@@ -82,7 +68,7 @@ function commandsOf(desk) {
   };
 
   return {
-    keys: () => find("dialog.keys").showModal(),
+    keys: () => find("#keys").showPopover(),
     "next-version": () => versions.next(),
 
     play: () => player.toggle(),
@@ -130,8 +116,6 @@ function commandsOf(desk) {
       if (!button) rows.focus(rows.groups.get(name)); // the row with the focus may be gone
     }),
     ungroup: group((mix, name) => mix.ungroup(name)),
-    listen: () => grouping.listen(),
-    "accept-suggestion": () => grouping.group(grouping.suggested),
-    "refuse-suggestion": () => grouping.refuse(),
+    alike: (row, button) => grouping.alikeMenu(button ?? find("[data-action=alike]")),
   };
 }

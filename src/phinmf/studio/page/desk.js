@@ -1,4 +1,4 @@
-import { enableCommands } from "./commands.js";
+import { enableDesk } from "./commands.js";
 import { showTransport } from "./controls.js";
 import { find, setPressed, setText } from "./dom.js";
 import { Grouping } from "./grouping.js";
@@ -27,7 +27,7 @@ export class Desk {
     this.timeline = new Timeline(find(".tracks"), player, redraw);
     this.versions = new Versions(show);
     this.exports = new Exports(current);
-    enableCommands(this);
+    enableDesk(this);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   }
 
@@ -71,13 +71,13 @@ export class Desk {
     const shape = JSON.stringify([mix.groups, [...mix.folded]]);
     if (shape !== this.shape) this.rows.draw(this.timeline.view); // levels change no waveform
     this.shape = shape;
-    this.grouping.update();
     this.exports.update();
     this.versions.update(recording, mix.version, groupsOf);
     const chosen = mix.selected.size;
     setText(find(".chosen"), chosen ? `${chosen} selected` : "");
     find(".tools [data-action=group]").disabled = !chosen;
     find(".tools [data-action=move]").disabled = !chosen;
+    find("[data-action=alike]").disabled = !mix.version.alike.length;
     find("[data-action=undo]").disabled = !mix.past.length;
     find("[data-action=redo]").disabled = !mix.future.length;
     setPressed(find(".transport [data-action=original]"), mix.original);

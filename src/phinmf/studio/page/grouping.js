@@ -1,20 +1,20 @@
-import { find, findAll, make, setPressed, setText } from "./dom.js";
+import { findAll, make } from "./dom.js";
 import { groupOf, hue } from "./groups.js";
 import { openMenu } from "./popups.js";
-import { count, list } from "./words.js";
+import { count } from "./words.js";
 
 const STARTS = 5; // pixels after which a press is a drag
 const EDGE = 40; // pixels from the edge of the window where it scrolls
 const TARGETS = "[data-group], [data-drop], [data-component]";
 
-/** How components are put together: dragged, moved by menus, suggested. */
+/** How components are put together: dragged, moved by menus, or all at once. */
 export class Grouping {
   /**
    * @param rows of the version that is shown
    * @param current function that returns its mix
    */
   constructor(rows, current) {
-    Object.assign(this, { rows, current, suggested: [], refused: new Set() });
+    Object.assign(this, { rows, current });
     rows.list.addEventListener("pointerdown", (event) => {
       const handle = event.target.closest(".handle");
       if (!handle || event.button !== 0) return;
@@ -49,39 +49,11 @@ export class Grouping {
     ]);
   }
 
-  // ---- components that come and go together: one suggestion at a time ------------------------
-
-  update() {
+  /** Put all components into as many groups of similar ones as are chosen. */
+  alikeMenu(anchor) {
     const mix = this.current();
-    const open = mix.version.suggestions.filter((numbers) => this.isOpen(mix, numbers));
-    const element = find(".suggestion");
-    element.hidden = !open.length;
-    this.suggested = open[0] ?? [];
-    setText(find("p", element), `Components ${list(this.suggested)} come and go together.`);
-    setText(find("small", element), open.length > 1 ? `and ${open.length - 1} more` : "");
-    setPressed(find("[data-action=listen]"), this.listening);
-  }
-
-  /** Whether it was neither refused nor decided by groups: all in one, or in several. */
-  isOpen({ groups, version }, numbers) {
-    const names = numbers.map((number) => groupOf(groups, number)?.name);
-    const decided = names.every(Boolean) || new Set(names.filter(Boolean)).size > 1;
-    return !decided && !this.refused.has(`${version.key} ${numbers}`);
-  }
-
-  get listening() {
-    const { solos } = this.current();
-    return solos.size === this.suggested.length && this.suggested.every((n) => solos.has(n));
-  }
-
-  /** Hear the suggested components alone, or all again. */
-  listen() { this.current().soloOnly(this.listening ? [] : this.suggested); }
-
-  refuse() {
-    const mix = this.current();
-    if (this.listening) mix.solos.clear();
-    this.refused.add(`${mix.version.key} ${this.suggested}`);
-    mix.changed();
+    openMenu(anchor, "Group what is alike", mix.version.alike.map((sets) => (
+      { text: `${sets.length} groups`, act: () => mix.groupAll(sets) })));
   }
 }
 

@@ -1,4 +1,4 @@
-import { arrange, button, elementsOf, find, make, onClick, setText } from "./dom.js";
+import { arrange, button, elementsOf, find, make, setText } from "./dom.js";
 import { notice } from "./popups.js";
 import { dismissJob, upload } from "./server.js";
 
@@ -84,7 +84,7 @@ export class Uploads {
     this.waiting = 0; // files that are not sent yet
     this.last = Promise.resolve();
     const input = find("input[type=file]");
-    onClick(find("[data-action=choose]"), () => input.click());
+    find("[data-action=choose]").addEventListener("click", () => input.click());
     input.addEventListener("change", () => {
       for (const file of input.files) this.add(file);
       input.value = "";

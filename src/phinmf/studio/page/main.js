@@ -26,11 +26,7 @@ const current = () => (state.shown ? mixOf(state.shown) : null);
 
 function mixOf(key) {
   if (!mixes.has(key)) {
-    const overruled = () => notice(
-      "Another tab changed this version meanwhile; its groups are shown. Undo brings yours back.",
-      { name: "overruled", kind: "info" },
-    );
-    mixes.set(key, new VersionMix(state.versions.get(key), listening, changed, overruled));
+    mixes.set(key, new VersionMix(state.versions.get(key), listening, changed));
   }
   return mixes.get(key);
 }

@@ -145,9 +145,6 @@ export class Rows {
     return component ? { component: Number(component) } : { group };
   }
 
-  /** What the row with the focus stands for. */
-  get focused() { return this.rowOf(document.activeElement); }
-
   /** Move the focus to the row above or below. */
   moveFocus(step) {
     const rows = this.all.filter((row) => row.hasAttribute("tabindex"));

@@ -1,7 +1,6 @@
-import { grouped, moved, named, renamed, ungrouped } from "./groups.js";
+import { grouped, groupsOf, moved, named, renamed, ungrouped } from "./groups.js";
 import { groupGain, Mix } from "./mix.js";
 import { Saving } from "./saving.js";
-import { saveMix } from "./server.js";
 
 const MOST = 200; // steps that can be undone
 
@@ -14,9 +13,8 @@ export class VersionMix extends Mix {
    * @param version of the server's state
    * @param listening {original}: shared by all versions
    * @param changed function to call when anything changes
-   * @param overruled function to call when another tab's mix replaced the one of this tab
    */
-  constructor(version, listening, changed, overruled) {
+  constructor(version, listening, changed) {
     super({ groups: version.groups, levels: version.levels }, changed, listening);
     this.version = version;
     this.past = []; // values that undo brings back
@@ -24,16 +22,7 @@ export class VersionMix extends Mix {
     this.gesture = null; // changes with the same name are one step, until something else happens
     this.selected = new Set(); // numbers of components
     this.folded = new Set(); // names of groups
-    this.saving = new Saving(version.revision, {
-      save: (mix) => saveMix(this.version.id, mix),
-      mix: () => this.value,
-      adopt: (value, conflict) => {
-        this.record(value); // undo brings back what this tab had
-        if (conflict) overruled();
-        changed();
-      },
-      changed,
-    });
+    this.saving = new Saving(this);
   }
 
   get groups() { return this.value.groups; }
@@ -69,6 +58,12 @@ export class VersionMix extends Mix {
     this.value = from.pop();
     this.gesture = null;
     this.saving.edit();
+  }
+
+  /** Someone else saved other groups or levels; undo brings back what this tab had. */
+  adopt(value) {
+    this.record(value);
+    this.changed();
   }
 
   /** The server described the version again. */
@@ -126,6 +121,12 @@ export class VersionMix extends Mix {
     this.selected.clear();
     this.change({ groups });
     return name;
+  }
+
+  /** Put all components into new groups. */
+  groupAll(sets) {
+    this.selected.clear();
+    this.change({ groups: groupsOf(sets) });
   }
 
   /** Move components to a group, or out of all groups (null). */

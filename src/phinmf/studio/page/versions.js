@@ -1,4 +1,4 @@
-import { arrange, button, elementsOf, find, findAll, make, onClick, setText } from "./dom.js";
+import { arrange, button, elementsOf, find, findAll, make, setText } from "./dom.js";
 import { dismiss, notice } from "./popups.js";
 import { removeVersion, unmixAgain, writeExport } from "./server.js";
 import { clock, count, sentence } from "./words.js";
@@ -23,8 +23,8 @@ export class Versions {
     this.tabs = new Map(); // by key
     this.form = find(".again-form");
     this.opener = find("[data-action=again]");
-    onClick(this.opener, () => this.toggleForm());
-    onClick(find("[data-action=remove-version]"), () => this.remove());
+    this.opener.addEventListener("click", () => this.toggleForm());
+    find("[data-action=remove-version]").addEventListener("click", () => this.remove());
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.ask();
@@ -121,7 +121,7 @@ export class Exports {
     this.current = current;
     this.buttons = findAll("[data-export]");
     this.busy = null; // the button whose files are being written
-    for (const element of this.buttons) onClick(element, () => this.write(element));
+    for (const element of this.buttons) element.addEventListener("click", () => this.write(element));
   }
 
   update() {
