@@ -40,7 +40,7 @@ SHOWN = """(() => {
 def grouped(page):
     """Make two groups, with the keyboard."""
     for first, name in ((0, "drums"), (3, "lead guitar")):
-        page.do(f"{STUDIO}.desk.rows.focus({STUDIO}.desk.rows.components[{first}])")
+        page.do(f"{STUDIO}.rows.focus({STUDIO}.rows.components[{first}])")
         page.press("x\ue015x" + "g" + name + ENTER)
     page.press(ESCAPE)
     until_saved(page)
@@ -52,7 +52,7 @@ def test_every_text_can_be_read(few, scheme):
     grouped(few)
     few.press("1")
     few.press("x")
-    few.click("[data-action=again]")
+    few.click("[popovertarget=again]")
     found = few.js(CONTRAST)
     assert len(found) > 50
     assert [text for text in found if text[0] < 4.5] == []
@@ -106,7 +106,7 @@ def test_nothing_moves_for_those_who_do_not_want_it(few):
 
 def test_every_control_has_a_name(few):
     grouped(few)
-    few.click("[data-action=again]")
+    few.click("[popovertarget=again]")
     tree = few.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     roles = {"button", "slider", "checkbox", "textbox", "tab", "combobox", "spinbutton", "link"}
     controls = [
@@ -124,7 +124,7 @@ def test_every_control_has_a_name(few):
 def test_tab_reaches_everything_and_leaves_again(few):
     grouped(few)
     few.driver.refresh()
-    few.until(f"{STUDIO}?.desk.rows.overview")
+    few.until(f"{STUDIO}?.rows.overview")
     few.press("1", shift=True)  # something to undo
     reached, seen = set(), []
     for _ in range(400):

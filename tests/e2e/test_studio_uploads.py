@@ -24,7 +24,7 @@ def own(tmp_path_factory):
 def page(browser, own):
     browser.look(1280, 1000)
     browser.visit(own.address)
-    browser.until(f"{STUDIO}?.state.home")
+    browser.until(f"{STUDIO}?.store.home")
     return browser
 
 
@@ -104,10 +104,10 @@ def test_hostile_names_and_tags_are_shown_and_not_executed(page, own, tmp_path):
         "'securitypolicyviolation', (e) => violations.push(e.blockedURI))"
     )
     drop(page, path)
-    page.until(f"{STUDIO}.state.shown && {STUDIO}.desk.rows.overview", 60)
+    page.until(f"{STUDIO}.store.shown && {STUDIO}.rows.overview", 60)
     page.until(f"{STUDIO}.mix.version.kind === 'whole'", 60)
     assert text(page, "#title bdi") == HOSTILE
-    assert texts(page, ".recording bdi")[-1] == HOSTILE
+    assert texts(page, ".recording .file bdi")[-1] == HOSTILE
     assert page.js("[...document.querySelectorAll('.recording .file')].at(-1).title") == name
     group = "&amp ' ` ${alert(1)} ]'][x]"
     page.press("\ue015\ue015" + "g" + group + ENTER)

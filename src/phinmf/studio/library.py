@@ -139,7 +139,9 @@ class Recording:
             "title": (sound.tags.get("title") if sound else None) or Path(self.name).stem,
             "about": str(sound or "a recording that was in memory"),
             "again": self.file is not None,
-            "versions": [version.state() for version in self.versions.values()],
+            "versions": [
+                version.state() | {"recording": self.id} for version in self.versions.values()
+            ],
         }
 
 

@@ -1,6 +1,11 @@
 import { enableCommands, listKeys } from "./controls.js";
 import { find } from "./dom.js";
+import { alikeMenu, group, moveMenu } from "./grouping.js";
 import { groupOf } from "./groups.js";
+import { player } from "./player.js";
+import { rows } from "./rows.js";
+import { current, show, recordingOf, store } from "./store.js";
+import { timeline } from "./timeline.js";
 
 /** All that can be done with the version that is shown: buttons and keys name a command. */
 
@@ -35,87 +40,114 @@ const KEYS = [
   ["?", "this list", { "?": "keys" }],
 ];
 
-/**
- * Let buttons and keys act on the version that is shown.
- *
- * A command gets what a row stands for: {component}, {group}, or neither: then what is selected is
- * meant.
- */
-export function enableDesk(desk) {
-  const { rows, current } = desk;
-  enableCommands(commandsOf(desk), KEYS, (element) => current() && rows.rowOf(element));
-  listKeys(find("#keys dl"), KEYS);
+// A command gets what a row stands for: {component}, {group}, or neither: then what is selected is
+// meant; and the button, if it was one.
+
+const numbersOf = (row) => {
+  const numbers = (row.component ?? row.group) === undefined
+    ? current().selected : current().members(row);
+  return [...numbers].filter((number) => number <= current().levels.length);
+};
+
+/** A command for components; without any it does nothing. */
+const components = (act) => (row) => {
+  const numbers = numbersOf(row);
+  if (numbers.length) act(current(), numbers);
+};
+
+/** A command for a group: that of the row, or of the component in it. */
+const ofGroup = (act) => ({ component, group: own }, button) => {
+  const name = own ?? groupOf(current().groups, component)?.name;
+  if (name !== undefined) act(current(), name, button);
+};
+
+const seek = (sample) => {
+  player.seek(sample);
+  timeline.follow();
+};
+
+const seekBy = (seconds) => () => seek(player.position + seconds * player.version.sample_rate);
+
+const lastLoops = new Map(); // {start, end} by folder of the version
+
+/** End the loop; or loop as last time, or what is shown. */
+function toggleLoop() {
+  const { loop, version: { folder } } = player;
+  if (loop) {
+    lastLoops.set(folder, loop);
+    player.setLoop();
+  } else {
+    const { from, to } = timeline.view;
+    const { start, end } = lastLoops.get(folder) ?? { start: from, end: to };
+    player.setLoop(start, end);
+  }
 }
 
-function commandsOf(desk) {
-  const { player, rows, timeline, grouping, versions, current } = desk;
+const commands = {
+  keys: () => find("#keys").showPopover(),
+  "next-version": () => {
+    const { versions } = recordingOf(store.shown);
+    const i = versions.findIndex(({ folder }) => folder === store.shown);
+    show(versions[(i + 1) % versions.length].folder);
+  },
 
-  const numbersOf = (row) => {
+  play: () => player.toggle(),
+  original: () => current().hearOriginal(),
+  back: seekBy(-5),
+  on: seekBy(5),
+  "back-little": seekBy(-0.5),
+  "on-little": seekBy(0.5),
+  start: () => seek(0),
+  end: () => seek(player.version.length),
+  loop: toggleLoop,
+  "loop-from": () => {
+    const { loop, position, version } = player;
+    player.setLoop(position, loop && loop.end > position ? loop.end : version.length);
+  },
+  "loop-to": () => {
+    const { loop, position } = player;
+    player.setLoop(loop && loop.start < position ? loop.start : 0, position);
+  },
+  "zoom-in": () => timeline.zoom(2),
+  "zoom-out": () => timeline.zoom(0.5),
+  "zoom-all": () => timeline.zoom(0),
+
+  "row-above": () => rows.moveFocus(-1),
+  "row-below": () => rows.moveFocus(1),
+  solo: components((mix, numbers) => mix.toggleSolo(numbers)),
+  mute: components((mix, numbers) => mix.toggleMute(numbers)),
+  softer: components((mix, numbers) => mix.addGain(numbers, -1)),
+  louder: components((mix, numbers) => mix.addGain(numbers, 1)),
+  left: components((mix, numbers) => mix.addPan(numbers, -0.1)),
+  right: components((mix, numbers) => mix.addPan(numbers, 0.1)),
+  reset: () => current().reset(),
+  undo: () => current().undo(),
+  redo: () => current().redo(),
+  clear: () => {
+    if (player.loop) toggleLoop();
+    else if (current().selected.size) current().clearSelection();
+    else current().soloOnly([]);
+  },
+
+  select: components((mix, numbers) => mix.toggleSelected(numbers)),
+  group: ({ component }) => {
     const { selected } = current();
-    const numbers = (row.component ?? row.group) === undefined ? selected : current().members(row);
-    return [...numbers].filter((number) => number <= current().levels.length);
-  };
-  const components = (act) => (row) => {
-    const numbers = numbersOf(row);
-    if (numbers.length) act(current(), numbers);
-  };
-  const group = (act) => ({ component, group: own }, button) => {
-    const name = own ?? groupOf(current().groups, component)?.name;
-    if (name !== undefined) act(current(), name, button);
-  };
-  const seekBy = (seconds) => () => {
-    desk.seek(player.position + seconds * player.version.sample_rate);
-  };
+    group(selected.size || !component ? [...selected] : [component]);
+  },
+  move: (row, button) => {
+    const { component } = row;
+    const numbers = component ? current().movedWith(component) : numbersOf(row);
+    const handle = find(`[data-component="${component}"] .handle`);
+    moveMenu(button ?? handle ?? find(".tools [data-action=move]"), numbers);
+  },
+  alike: (row, button) => alikeMenu(button ?? find("[data-action=alike]")),
+  name: ofGroup((mix, name) => rows.editName(name)),
+  fold: ofGroup((mix, name, button) => {
+    mix.toggleFold(name);
+    if (!button) rows.focus(rows.groups.get(name)); // the row with the focus may be gone
+  }),
+  ungroup: ofGroup((mix, name) => mix.ungroup(name)),
+};
 
-  return {
-    keys: () => find("#keys").showPopover(),
-    "next-version": () => versions.next(),
-
-    play: () => player.toggle(),
-    original: () => current().hearOriginal(),
-    back: seekBy(-5),
-    on: seekBy(5),
-    "back-little": seekBy(-0.5),
-    "on-little": seekBy(0.5),
-    start: () => desk.seek(0),
-    end: () => desk.seek(player.version.length),
-    loop: () => desk.toggleLoop(),
-    "loop-from": () => desk.loopFrom(),
-    "loop-to": () => desk.loopTo(),
-    "zoom-in": () => timeline.zoom(2),
-    "zoom-out": () => timeline.zoom(0.5),
-    "zoom-all": () => timeline.zoom(0),
-
-    "row-above": () => rows.moveFocus(-1),
-    "row-below": () => rows.moveFocus(1),
-    solo: components((mix, numbers) => mix.toggleSolo(numbers)),
-    mute: components((mix, numbers) => mix.toggleMute(numbers)),
-    softer: components((mix, numbers) => mix.addGain(numbers, -1)),
-    louder: components((mix, numbers) => mix.addGain(numbers, 1)),
-    left: components((mix, numbers) => mix.addPan(numbers, -0.1)),
-    right: components((mix, numbers) => mix.addPan(numbers, 0.1)),
-    reset: () => current().reset(),
-    undo: () => current().undo(),
-    redo: () => current().redo(),
-    clear: () => desk.clear(),
-
-    select: components((mix, numbers) => mix.toggleSelected(numbers)),
-    group: ({ component }) => {
-      const { selected } = current();
-      grouping.group(selected.size || !component ? [...selected] : [component]);
-    },
-    move: (row, button) => {
-      const { component } = row;
-      const numbers = component ? current().movedWith(component) : numbersOf(row);
-      const handle = find(`[data-component="${component}"] .handle`);
-      grouping.moveMenu(button ?? handle ?? find(".tools [data-action=move]"), numbers);
-    },
-    name: group((mix, name) => rows.editName(name)),
-    fold: group((mix, name, button) => {
-      mix.toggleFold(name);
-      if (!button) rows.focus(rows.groups.get(name)); // the row with the focus may be gone
-    }),
-    ungroup: group((mix, name) => mix.ungroup(name)),
-    alike: (row, button) => grouping.alikeMenu(button ?? find("[data-action=alike]")),
-  };
-}
+enableCommands(commands, KEYS, (element) => current() && rows.rowOf(element));
+listKeys(find("#keys dl"), KEYS);

@@ -4,9 +4,9 @@ import { groupOf, hue } from "./groups.js";
 import { hertz, panWords, percent } from "./words.js";
 
 /** The rows of a version: the original, groups with their components, components in no group. */
-export class Rows {
-  /** @param list the element, which holds the rows that are always there */
-  constructor(list) {
+class Rows {
+  constructor() {
+    const list = find(".rows"); // holds the rows that are always there
     Object.assign(this, { list, mix: null, overview: null, top: 1 });
     this.original = find(".original", list);
     this.target = find(".target", list);
@@ -65,7 +65,6 @@ export class Rows {
       row.ariaLabel = `Component ${number}, ${hertz(frequency)}, ${percent(share)}`;
       return row;
     });
-    this.update();
   }
 
   setOverview(overview) {
@@ -166,6 +165,8 @@ export class Rows {
     if (name !== undefined) find(".title", this.groups.get(name)).focus();
   }
 }
+
+export const rows = new Rows();
 
 /** A row of which the page holds a template; labels end with what the row stands for. */
 function fromTemplate(kind, name) {

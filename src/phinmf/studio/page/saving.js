@@ -13,7 +13,6 @@ export class Saving {
     this.dirty = false; // whether something changed since it was last sent
     this.sending = false;
     this.reason = ""; // why it is not saved
-    this.latest = null; // what the server said last
     this.timer = 0;
   }
 
@@ -50,14 +49,13 @@ export class Saving {
     }
     this.sending = false;
     if (this.dirty && !this.reason) this.wait(SOON);
-    if (this.latest) this.hear(this.latest);
+    this.hear();
     this.mix.changed();
   }
 
   /** Someone else saved meanwhile: theirs is shown. */
   giveWay({ revision, groups, levels }) {
-    // the answer is newer than what was heard last
-    Object.assign(this, { revision, dirty: false, reason: "", latest: null });
+    Object.assign(this, { revision, dirty: false, reason: "" });
     this.mix.adopt({ groups, levels });
     notice(
       "Another tab changed this version meanwhile; its groups are shown. Undo brings yours back.",
@@ -72,10 +70,10 @@ export class Saving {
   }
 
   /** What the server says about the version: another tab may have changed it. */
-  hear(version) {
-    this.latest = version;
-    if (this.dirty || this.sending || version.revision <= this.revision) return;
-    this.revision = version.revision;
-    this.mix.adopt({ groups: version.groups, levels: version.levels });
+  hear() {
+    const { revision, groups, levels } = this.mix.version;
+    if (this.dirty || this.sending || revision <= this.revision) return;
+    this.revision = revision;
+    this.mix.adopt({ groups, levels });
   }
 }

@@ -11,10 +11,10 @@ const MOST = 200; // steps that can be undone
 export class VersionMix extends Mix {
   /**
    * @param version of the server's state
-   * @param listening {original}: shared by all versions
    * @param changed function to call when anything changes
+   * @param listening {original}: shared by all versions
    */
-  constructor(version, listening, changed) {
+  constructor(version, changed, listening) {
     super({ groups: version.groups, levels: version.levels }, changed, listening);
     this.version = version;
     this.past = []; // values that undo brings back
@@ -64,12 +64,6 @@ export class VersionMix extends Mix {
   adopt(value) {
     this.record(value);
     this.changed();
-  }
-
-  /** The server described the version again. */
-  hear(version) {
-    this.version = version;
-    this.saving.hear(version);
   }
 
   // ---- levels --------------------------------------------------------------------------------
