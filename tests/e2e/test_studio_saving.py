@@ -85,7 +85,7 @@ def test_it_says_saved_only_when_it_is(few, server, unmixed):
 def test_a_killed_studio_loses_nothing_that_was_saved(own):
     page, process, folder = own
     # without its recording it cannot be unmixed again
-    assert page.js("document.querySelector('[popovertarget=again]').hidden")
+    assert page.js("document.querySelector('[popovertarget=again]').disabled")
     group_first(page, "kept")
     until_saved(page)
     assert saved_groups(folder) == {"kept": [1]}

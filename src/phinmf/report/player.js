@@ -1,4 +1,4 @@
-import { enableCommands, listKeys, showControls, showTransport } from "./core/controls.js";
+import { enableCommands, enableFaders, listKeys, showControls, showTransport } from "./core/controls.js";
 import { find, findAll, setPressed, setText } from "./core/dom.js";
 import { flat, Mix } from "./core/mix.js";
 import { clock } from "./core/words.js";
@@ -130,6 +130,7 @@ const KEYS = [
   ["1–9", "solo; with Shift mute", { digit: "solo", "Shift digit": "mute" }],
   ["O", "original, components", { o: "original" }],
   ["R", "repeat", { r: "repeat" }],
+  ["Z", "undo; with Shift redo", { z: "undo", "Shift z": "redo" }],
   ["0", "reset", { 0: "reset" }],
 ];
 
@@ -203,6 +204,8 @@ const commands = {
   mute: components((numbers) => mix.toggleMute(numbers)),
   original: () => mix.hearOriginal(),
   reset: () => mix.reset(),
+  undo: () => mix.undo(),
+  redo: () => mix.redo(),
   repeat: () => {
     repeat = !repeat;
     update();
@@ -212,9 +215,7 @@ enableCommands(commands, KEYS, (element) => ({ ...element.closest(".row")?.datas
 listKeys(find(".keys"), KEYS);
 
 slider.addEventListener("input", () => seek(Number(slider.value)));
-find(".rows").addEventListener("input", ({ target }) => {
-  mix.setGain(members(target.closest(".row").dataset), Number(target.value));
-});
+enableFaders(find(".rows"), () => mix, (fader) => members(fader.closest(".row").dataset));
 for (const timeline of findAll(".timeline")) {
   const seekThere = (event) => {
     const { left, width } = timeline.getBoundingClientRect();

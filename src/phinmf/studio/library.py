@@ -70,7 +70,6 @@ class Version:
             "id": self.id,
             "name": title_of(self.folder.absolute().name),
             "kind": self.kind,
-            "n_components": options.get("n_components", len(record.components)),
             "window": str(options.get("window", record.window)),
             "seed": options.get("seed"),
             "start": record.start / rate,

@@ -29,6 +29,32 @@ export function showControls(row, numbers, mix) {
   setText(find("output", row), words);
 }
 
+/**
+ * Let the faders of all rows act; a movement is one step to undo, a double click puts one back.
+ *
+ * @param list of the rows, which come and go
+ * @param mixOf function that returns the mix
+ * @param numbersOf function of a fader that returns the components that it is for
+ */
+export function enableFaders(list, mixOf, numbersOf) {
+  const on = (type, act) => list.addEventListener(type, ({ target }) => {
+    if (target.matches("[type=range]")) act(target);
+  });
+  const move = (fader) => {
+    const [numbers, value, { action }] = [numbersOf(fader), Number(fader.value), fader.dataset];
+    const gesture = `${action} ${numbers}`;
+    if (action === "pan") mixOf().setPan(numbers, value, gesture);
+    else mixOf().setGain(numbers, value, gesture);
+  };
+  on("input", move);
+  on("change", () => mixOf().endGesture());
+  on("dblclick", (fader) => {
+    fader.value = 0;
+    move(fader);
+    mixOf().endGesture();
+  });
+}
+
 // ---- buttons and keys --------------------------------------------------------------------------
 
 const MOVES_ITSELF = /^(Arrow|Home|End|Page)/; // keys that a fader or a list uses

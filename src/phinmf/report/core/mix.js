@@ -2,6 +2,7 @@
 
 export const QUIETEST = -60; // decibels: the lowest end of a fader is silence
 const LOUDEST = 12;
+const MOST = 200; // steps that can be undone
 
 export const flat = (count) =>
   Array.from({ length: count }, () => ({ gain_db: 0, pan: 0, muted: false }));
@@ -18,15 +19,21 @@ function factors({ gain_db: decibels, pan }) {
   return [gain * Math.SQRT2 * Math.cos(angle), gain * Math.SQRT2 * Math.sin(angle)];
 }
 
-/** The levels of all components, and which of them are heard; buttons, keys and faders call it. */
+/**
+ * The levels of all components, what they were before, and which components are heard: buttons,
+ * keys and faders call it.
+ */
 export class Mix {
   /**
-   * @param value {levels}: replaced as a whole at each change, so that it can be kept
+   * @param value {levels}: replaced as a whole at each change, so that it can be undone
    * @param changed function to call when anything changes
    * @param listening {original}: whether the original is heard instead of the components
    */
   constructor(value, changed, listening = { original: false }) {
     Object.assign(this, { value, changed, listening, solos: new Set() });
+    this.past = []; // values that undo brings back
+    this.future = []; // and redo
+    this.gesture = null; // changes with the same name are one step, until something else happens
   }
 
   get levels() { return this.value.levels; }
@@ -46,14 +53,40 @@ export class Mix {
     return [Number(this.original), Number(this.original), ...components.flat()];
   }
 
+  // ---- changes, one step at a time -----------------------------------------------------------
+
+  /** The value is another one. */
+  edited() { this.changed(); }
+
   /** Replace parts of the value. */
-  change(parts) {
-    this.value = { ...this.value, ...parts };
-    this.changed();
+  change(parts, gesture = null) {
+    this.record({ ...this.value, ...parts }, gesture);
+    this.edited();
   }
 
-  /** The value from which a movement began; nothing is kept of it here. */
-  before() { return this.value; }
+  record(value, gesture = null) {
+    if (gesture === null || gesture !== this.gesture) {
+      this.past = [...this.past, this.value].slice(-MOST);
+    }
+    Object.assign(this, { value, gesture, future: [] });
+  }
+
+  /** A movement is over: the next one is a step of its own. */
+  endGesture() { this.gesture = null; }
+
+  undo() { this.step(this.past, this.future); }
+
+  redo() { this.step(this.future, this.past); }
+
+  step(from, to) {
+    if (!from.length) return;
+    to.push(this.value);
+    this.value = from.pop();
+    this.gesture = null;
+    this.edited();
+  }
+
+  // ---- levels --------------------------------------------------------------------------------
 
   /** Change the levels of some components, by a function of a level and its index. */
   adjust(numbers, change, gesture) {
@@ -89,7 +122,8 @@ export class Mix {
 
   /** Move the fader of a component, or of a group, whose components keep their differences. */
   setGain(numbers, decibels, gesture = null) {
-    const { levels } = this.before(gesture); // so that a fader can be moved to an end and back
+    const moving = gesture !== null && gesture === this.gesture;
+    const { levels } = moving ? this.past.at(-1) : this.value; // to an end and back loses nothing
     const shift = decibels - groupGain(levels, numbers);
     const rounded = (i) => Math.round(2 * (levels[i].gain_db + shift)) / 2;
     const limited = (gain) => Math.min(LOUDEST, Math.max(QUIETEST, gain));

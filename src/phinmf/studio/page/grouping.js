@@ -105,15 +105,9 @@ function follow(handle, { pointerId, clientX, clientY }, numbers, dropped) {
     setTimeout(() => handle.removeEventListener("click", swallow, { capture: true }), 0);
     if (type === "pointerup" && target) dropped({ ...target.dataset });
   };
-  const stop = (event) => {
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
-    end(event);
-  };
   const { signal } = ended;
   handle.addEventListener("pointermove", move, { signal });
   for (const type of ["pointerup", "pointercancel"]) handle.addEventListener(type, end, { signal });
-  document.addEventListener("keydown", stop, { capture: true, signal });
 }
 
 function swallow(event) {

@@ -1,4 +1,4 @@
-import { showControls } from "./controls.js";
+import { enableFaders, showControls } from "./controls.js";
 import { arrange, elementsOf, find, findAll, setPressed, setText } from "./dom.js";
 import { groupOf, hue } from "./groups.js";
 import { hertz, panWords, percent } from "./words.js";
@@ -18,26 +18,15 @@ class Rows {
 
   /** Let the faders and the names of all rows act; some of them do not exist yet. */
   enableFields() {
-    const listen = (type, selector, act) => this.list.addEventListener(type, (event) => {
-      const field = event.target.closest(selector);
-      if (field) act(field, this.rowOf(field), event);
+    const numbersOf = (fader) => this.mix.members(this.rowOf(fader));
+    enableFaders(this.list, () => this.mix, numbersOf);
+    const onTitle = (type, act) => this.list.addEventListener(type, (event) => {
+      const title = event.target;
+      if (title.matches(".title")) act(title, this.rowOf(title).group, event);
     });
-    const move = (fader, row) => {
-      const { action } = fader.dataset;
-      const numbers = this.mix.members(row);
-      const set = action === "pan" ? this.mix.setPan : this.mix.setGain;
-      set.call(this.mix, numbers, Number(fader.value), `${action} ${JSON.stringify(row)}`);
-    };
-    listen("input", "[type=range]", move);
-    listen("change", "[type=range]", () => this.mix.endGesture());
-    listen("dblclick", "[type=range]", (fader, row) => {
-      fader.value = 0;
-      move(fader, row);
-      this.mix.endGesture();
-    });
-    listen("focusin", ".title", (title) => title.select());
-    listen("change", ".title", (title, { group }) => this.rename(group, title));
-    listen("keydown", ".title", (title, { group }, event) => {
+    onTitle("focusin", (title) => title.select());
+    onTitle("change", (title, group) => this.rename(group, title));
+    onTitle("keydown", (title, group, event) => {
       if (event.key !== "Enter" && event.key !== "Escape") return;
       event.stopPropagation();
       if (event.key === "Escape") title.value = group;

@@ -81,6 +81,7 @@ export function show(folder) {
 export function expect(id) {
   expected ??= id;
   before = current()?.value;
+  choose([...store.versions.values()], true);
 }
 
 /** Show something new by itself, if nobody is busy with what is shown; or offer it. */

@@ -2,12 +2,7 @@ import { grouped, groupsOf, moved, named, renamed, ungrouped } from "./groups.js
 import { groupGain, Mix } from "./mix.js";
 import { Saving } from "./saving.js";
 
-const MOST = 200; // steps that can be undone
-
-/**
- * The groups and levels of a version in this tab, what they were before, and what is selected:
- * everything that can be done with it. Buttons, keys and drags call these functions.
- */
+/** The groups and levels of a version in this tab, which are saved, and what is selected. */
 export class VersionMix extends Mix {
   /**
    * @param version of the server's state
@@ -17,9 +12,6 @@ export class VersionMix extends Mix {
   constructor(version, changed, listening) {
     super({ groups: version.groups, levels: version.levels }, changed, listening);
     this.version = version;
-    this.past = []; // values that undo brings back
-    this.future = []; // and redo
-    this.gesture = null; // changes with the same name are one step, until something else happens
     this.selected = new Set(); // numbers of components
     this.folded = new Set(); // names of groups
     this.saving = new Saving(this);
@@ -27,38 +19,7 @@ export class VersionMix extends Mix {
 
   get groups() { return this.value.groups; }
 
-  // ---- changes, one step at a time -----------------------------------------------------------
-
-  change(parts, gesture = null) {
-    this.record({ ...this.value, ...parts }, gesture);
-    this.saving.edit();
-  }
-
-  record(value, gesture = null) {
-    if (gesture === null || gesture !== this.gesture) {
-      this.past = [...this.past, this.value].slice(-MOST);
-    }
-    Object.assign(this, { value, gesture, future: [] });
-  }
-
-  before(gesture) {
-    return gesture !== null && gesture === this.gesture ? this.past.at(-1) : this.value;
-  }
-
-  /** A movement is over: the next one is a step of its own. */
-  endGesture() { this.gesture = null; }
-
-  undo() { this.step(this.past, this.future); }
-
-  redo() { this.step(this.future, this.past); }
-
-  step(from, to) {
-    if (!from.length) return;
-    to.push(this.value);
-    this.value = from.pop();
-    this.gesture = null;
-    this.saving.edit();
-  }
+  edited() { this.saving.edit(); }
 
   /** Someone else saved other groups or levels; undo brings back what this tab had. */
   adopt(value) {

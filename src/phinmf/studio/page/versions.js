@@ -7,9 +7,12 @@ import { clock, count, sentence } from "./words.js";
 /** The versions of a recording side by side, the form that asks for another one, and exports. */
 
 const NO_GROUPS = "There are no groups yet: put components together first";
+const AGAIN = "Unmix the whole recording in another way";
+const NO_RECORDING = "The recording itself is not open: start phinmf studio with its file, too";
 
 const tabs = new Map(); // elements by folder of the version
 const form = find("#again");
+const again = find("[popovertarget=again]");
 const exports = findAll("[data-export]");
 let writing = null; // the button whose files are being written
 
@@ -18,9 +21,8 @@ export function updateVersions() {
   const versions = recording.versions.map((version) => [version.folder, version]);
   arrange(find(".versions"), elementsOf(tabs, versions, createTab));
   for (const version of recording.versions) showTab(version);
-  find("[popovertarget=again]").hidden = !recording.again;
-  setText(find(".advice"), advice(recording));
-  find(".advice").hidden = !advice(recording);
+  again.disabled = !recording.again;
+  again.title = recording.again ? AGAIN : NO_RECORDING;
   find("[data-action=remove-version]").hidden = versions.length < 2;
 }
 
@@ -45,16 +47,6 @@ function showTab(version) {
   setText(find("b", tab), name);
   setText(find("small", tab), parts.filter(Boolean).join(" · "));
   tab.setAttribute("aria-selected", folder === store.shown);
-}
-
-/** What can be done about a recording that is not here, or that was not unmixed as a whole. */
-function advice({ again, versions, jobs }) {
-  if (!again) {
-    return "The recording itself is not open: start phinmf studio with its file too to unmix it"
-      + " again.";
-  }
-  const onlyPreview = versions.every(({ kind }) => kind === "preview") && !jobs.length;
-  return onlyPreview ? "Only a preview is here: “Again …” unmixes the whole recording." : "";
 }
 
 form.addEventListener("submit", async (event) => {
