@@ -213,12 +213,7 @@ def groups_of_the_report(page, folder):
     """Names and components of the groups that the static page shows."""
     page.open(folder / "report.html")
     assert page.resolved(f"{PLAYER}.ready") is True
-    return dict(
-        page.js(
-            "[...document.querySelectorAll('.group')].map(e =>"
-            " [e.querySelector('bdi').textContent, e.dataset.group.split(' ').map(Number)])"
-        )
-    )
+    return dict(page.js(f"{PLAYER}.mix.groups.map(({{name, components}}) => [name, components])"))
 
 
 def test_another_number_of_components_side_by_side(flow, browser, home):

@@ -1,21 +1,13 @@
 """The studio's page looked at: widths, colours, keyboard, names for screen readers."""
 
 import pytest
-from browser import CONTRAST, SCREENSHOTS
+from browser import CONTRAST, SCREENSHOTS, TOO_WIDE
 from studio_page import STUDIO, groups, until_saved
 
 pytestmark = pytest.mark.full
 
 ENTER, ESCAPE, TAB = "\ue007", "\ue00c", "\ue004"
 PHONE = 390
-#: elements that stick out of the window and cannot be scrolled to within an element of their own
-TOO_WIDE = """[...document.querySelectorAll("body *")].filter((e) => {
-  const scrolls = (p) => p && (/(auto|scroll|hidden|clip)/.test(getComputedStyle(p).overflowX)
-    || scrolls(p.parentElement));
-  const box = e.getBoundingClientRect();
-  return box.width && e.checkVisibility() && !scrolls(e.parentElement)
-    && (box.right > innerWidth + 1 || box.left < -1);
-}).map((e) => e.outerHTML.slice(0, 100))"""
 #: buttons and fields that a finger can hardly hit
 TOO_SMALL = """[...document.querySelectorAll("button, select, input:not([type=file])")]
   .filter((e) => e.checkVisibility()).filter((e) => {

@@ -26,8 +26,6 @@ from phinmf.unmixing.listing import FolderRecord
 from phinmf.unmixing.mix import Level
 from phinmf.unmixing.null_test import adds_up
 
-FRAME = 8192  #: samples in which the strongest frequency of a component is looked for
-AUDIBLE = 20.0  #: Hz; lower frequencies are not named
 MOST_GROUPS = 8  #: that the page makes by itself
 
 
@@ -101,7 +99,7 @@ def opened(id: str, folder: Path, recording: Excerpt | None) -> Version:
     numbers = range(2, 1 + min(MOST_GROUPS, len(sounds)))
     return Version(
         id, folder, record, original,
-        hertz=[strongest(sound, row) for sound, row in zip(sounds, peaks[1:], strict=True)],
+        hertz=[hertz_of(sound, row) for sound, row in zip(sounds, peaks[1:], strict=True)],
         alike=[[group.components for group in alike(record, n)] for n in numbers],
         overview=peaks,
         sample_rate=sounds[0].sample_rate,
@@ -109,13 +107,12 @@ def opened(id: str, folder: Path, recording: Excerpt | None) -> Version:
     )  # fmt: skip
 
 
-def strongest(sound: Sound, peaks: NDArray[np.uint8]) -> float | None:
-    """Return the frequency of most power where a component is loudest; None for silence."""
+def hertz_of(sound: Sound, peaks: NDArray[np.uint8]) -> float | None:
+    """Return the frequency of most power where a component is loudest."""
     loudest = int(peaks.argmax()) * overview.step_of(sound.length)
-    y = files.read(sound, max(0, min(loudest, sound.length - FRAME)), FRAME).mean(axis=1)
-    power = np.square(np.abs(np.fft.rfft(y * np.hanning(len(y)), FRAME)))
-    power[: 1 + int(AUDIBLE * FRAME / sound.sample_rate)] = 0.0
-    return round(float(power.argmax()) * sound.sample_rate / FRAME, 1) if power.any() else None
+    start = max(0, min(loudest, sound.length - overview.FRAME))
+    y = files.read(sound, start, overview.FRAME).mean(axis=1)
+    return overview.strongest(y, sound.sample_rate)
 
 
 @dataclass(eq=False)

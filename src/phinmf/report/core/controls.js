@@ -1,14 +1,23 @@
-import { find, make, setText } from "./dom.js";
+import { find, make, setPressed, setText } from "./dom.js";
 import { groupGain, QUIETEST } from "./mix.js";
 import { clock, decibels } from "./words.js";
 
 /** What the controls of both pages show, and which commands buttons and keys carry out. */
 
-/** Show whether it plays, and where. */
-export function showTransport(element, playing, seconds) {
+/** Show whether the version plays, and where. */
+export function showTransport(element, { version, playing, position, loop }) {
   element.classList.toggle("playing", playing);
   find(".play", element).setAttribute("aria-label", playing ? "Pause" : "Play");
-  setText(find(".now", element), clock(seconds));
+  setText(find(".now", element), clock(version.start + position / version.sample_rate));
+  setText(find(".end", element), `/ ${clock(version.start + version.seconds)}`);
+  setPressed(find("[data-action=loop]", element), loop);
+}
+
+/** Show what can be undone, and whether the original is heard. */
+export function showMix(element, mix) {
+  find("[data-action=undo]", element).disabled = !mix.past.length;
+  find("[data-action=redo]", element).disabled = !mix.future.length;
+  setPressed(find(".transport [data-action=original]", element), mix.original);
 }
 
 /** Show a component or a group: its buttons are pressed if they are for all of it. */

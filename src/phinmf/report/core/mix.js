@@ -2,10 +2,18 @@
 
 export const QUIETEST = -60; // decibels: the lowest end of a fader is silence
 const LOUDEST = 12;
+const SHORTEST = 0.05; // seconds of a loop
 const MOST = 200; // steps that can be undone
 
 export const flat = (count) =>
   Array.from({ length: count }, () => ({ gain_db: 0, pan: 0, muted: false }));
+
+/** The region between two samples, in any order; null if it is too short to be a loop. */
+export function regionOf({ length, sample_rate: rate }, from, to) {
+  const start = Math.max(0, Math.round(Math.min(from, to)));
+  const end = Math.min(length, Math.round(Math.max(from, to)));
+  return end - start >= SHORTEST * rate ? { start, end } : null;
+}
 
 /** The gain that a group shows: the mean of its components. */
 export const groupGain = (levels, numbers) =>
@@ -29,7 +37,7 @@ export class Mix {
    * @param changed function to call when anything changes
    * @param listening {original}: whether the original is heard instead of the components
    */
-  constructor(value, changed, listening = { original: false }) {
+  constructor(value, changed, listening) {
     Object.assign(this, { value, changed, listening, solos: new Set() });
     this.past = []; // values that undo brings back
     this.future = []; // and redo

@@ -1,4 +1,4 @@
-import "./commands.js";
+import "./editing.js";
 import { updateDesk } from "./desk.js";
 import { find, reveal, setText } from "./dom.js";
 import { isSending, updateLibrary } from "./library.js";

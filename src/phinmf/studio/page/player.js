@@ -1,8 +1,8 @@
 import { Ahead } from "./ahead.js";
+import { regionOf } from "./mix.js";
 import { mixOf } from "./store.js";
 
 const REST = 400; // milliseconds of pause after which the sound device is left alone
-const SHORTEST = 0.05; // seconds of a loop
 
 /** What a deck must know of a version. */
 export const deckOptions = ({ version, stretch }) => ({
@@ -179,12 +179,7 @@ class Player {
 
   /** Loop a region; without one, play on. */
   setLoop(from, to) {
-    this.loop = null;
-    if (from !== undefined) {
-      const start = Math.max(0, Math.round(Math.min(from, to)));
-      const end = Math.min(this.version.length, Math.round(Math.max(from, to)));
-      if (end - start >= SHORTEST * this.version.sample_rate) this.loop = { start, end };
-    }
+    this.loop = from === undefined ? null : regionOf(this.version, from, to);
     if (this.heard === this.ahead) this.post({ act: "loop", loop: this.loop });
     this.fetchAhead();
     this.changed();

@@ -1,3 +1,4 @@
+import { GroupedMix } from "./grouped_mix.js";
 import { notice } from "./popups.js";
 import { saveMix } from "./server.js";
 
@@ -5,7 +6,7 @@ const SOON = 300; // milliseconds after the last change
 const AGAIN = 2000; // milliseconds until what was not saved is tried again
 
 /** Saves groups and levels of a version, and says truly whether they are saved. */
-export class Saving {
+class Saving {
   /** @param mix VersionMix whose value is saved; it is told what someone else saved */
   constructor(mix) {
     this.mix = mix;
@@ -75,5 +76,21 @@ export class Saving {
     if (this.dirty || this.sending || revision <= this.revision) return;
     this.revision = revision;
     this.mix.adopt({ groups, levels });
+  }
+}
+
+/** The groups and levels of a version in this tab, which are saved at once. */
+export class VersionMix extends GroupedMix {
+  constructor(...of) {
+    super(...of);
+    this.saving = new Saving(this);
+  }
+
+  edited() { this.saving.edit(); }
+
+  /** Someone else saved other groups or levels; undo brings back what this tab had. */
+  adopt(value) {
+    this.record(value);
+    this.changed();
   }
 }

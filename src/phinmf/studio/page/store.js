@@ -1,5 +1,5 @@
 import { notice, dismiss } from "./popups.js";
-import { VersionMix } from "./version_mix.js";
+import { VersionMix } from "./saving.js";
 
 /**
  * What the page knows: recordings and versions as the server describes them, a mix of each version

@@ -1,16 +1,14 @@
-import { enableCommands, listKeys } from "./controls.js";
 import { find } from "./dom.js";
-import { alikeMenu, group, moveMenu } from "./grouping.js";
 import { groupOf } from "./groups.js";
 import { player } from "./player.js";
 import { rows } from "./rows.js";
-import { current, show, recordingOf, store } from "./store.js";
+import { current } from "./store.js";
 import { timeline } from "./timeline.js";
 
-/** All that can be done with the version that is shown: buttons and keys name a command. */
+/** What can be done on the desk of both pages: buttons and keys name a command. */
 
 /** Keys, what they do in words, and names of commands by key. */
-const KEYS = [
+export const DESK_KEYS = [
   ["Space", "play, pause", { " ": "play" }],
   ["← →", "back, on; with Shift in small steps", {
     ArrowLeft: "back", ArrowRight: "on", "Shift ArrowLeft": "back-little",
@@ -21,12 +19,7 @@ const KEYS = [
   ["↑ ↓", "to another row", { ArrowUp: "row-above", ArrowDown: "row-below" }],
   ["S M", "solo, mute the row", { s: "solo", m: "mute" }],
   [", .", "softer, louder", { ",": "softer", ".": "louder" }],
-  ["< >", "pan left, right", { "<": "left", ">": "right" }],
-  ["X", "select the row", { x: "select" }],
-  ["G", "group the selection, or the row", { g: "group" }],
-  ["N F U", "name, fold, ungroup the group", { n: "name", f: "fold", u: "ungroup" }],
-  ["V", "move to another group", { v: "move" }],
-  ["K", "group all that are alike", { k: "alike" }],
+  ["F", "fold the group", { f: "fold" }],
   ["O", "original, components", { o: "original" }],
   ["L", "loop on, off", { l: "loop" }],
   ["[ ]", "loop from here, to here", { "[": "loop-from", "]": "loop-to" }],
@@ -34,29 +27,27 @@ const KEYS = [
     "+": "zoom-in", "=": "zoom-in", "-": "zoom-out", a: "zoom-all",
   }],
   ["Z", "undo; with Shift redo", { z: "undo", "Shift z": "redo" }],
-  ["T", "the next version, at the same moment", { t: "next-version" }],
   ["0", "reset levels", { 0: "reset" }],
   ["Esc", "end the loop, clear selection and solo", { Escape: "clear" }],
-  ["?", "this list", { "?": "keys" }],
 ];
 
 // A command gets what a row stands for: {component}, {group}, or neither: then what is selected is
 // meant; and the button, if it was one.
 
-const numbersOf = (row) => {
+export const numbersOf = (row) => {
   const numbers = (row.component ?? row.group) === undefined
     ? current().selected : current().members(row);
   return [...numbers].filter((number) => number <= current().levels.length);
 };
 
 /** A command for components; without any it does nothing. */
-const components = (act) => (row) => {
+export const components = (act) => (row) => {
   const numbers = numbersOf(row);
   if (numbers.length) act(current(), numbers);
 };
 
 /** A command for a group: that of the row, or of the component in it. */
-const ofGroup = (act) => ({ component, group: own }, button) => {
+export const ofGroup = (act) => ({ component, group: own }, button) => {
   const name = own ?? groupOf(current().groups, component)?.name;
   if (name !== undefined) act(current(), name, button);
 };
@@ -83,14 +74,7 @@ function toggleLoop() {
   }
 }
 
-const commands = {
-  keys: () => find("#keys").showPopover(),
-  "next-version": () => {
-    const { versions } = recordingOf(store.shown);
-    const i = versions.findIndex(({ folder }) => folder === store.shown);
-    show(versions[(i + 1) % versions.length].folder);
-  },
-
+export const deskCommands = {
   play: () => player.toggle(),
   original: () => current().hearOriginal(),
   back: seekBy(-5),
@@ -118,8 +102,6 @@ const commands = {
   mute: components((mix, numbers) => mix.toggleMute(numbers)),
   softer: components((mix, numbers) => mix.addGain(numbers, -1)),
   louder: components((mix, numbers) => mix.addGain(numbers, 1)),
-  left: components((mix, numbers) => mix.addPan(numbers, -0.1)),
-  right: components((mix, numbers) => mix.addPan(numbers, 0.1)),
   reset: () => current().reset(),
   undo: () => current().undo(),
   redo: () => current().redo(),
@@ -129,25 +111,8 @@ const commands = {
     else current().soloOnly([]);
   },
 
-  select: components((mix, numbers) => mix.toggleSelected(numbers)),
-  group: ({ component }) => {
-    const { selected } = current();
-    group(selected.size || !component ? [...selected] : [component]);
-  },
-  move: (row, button) => {
-    const { component } = row;
-    const numbers = component ? current().movedWith(component) : numbersOf(row);
-    const handle = find(`[data-component="${component}"] .handle`);
-    moveMenu(button ?? handle ?? find(".tools [data-action=move]"), numbers);
-  },
-  alike: (row, button) => alikeMenu(button ?? find("[data-action=alike]")),
-  name: ofGroup((mix, name) => rows.editName(name)),
   fold: ofGroup((mix, name, button) => {
     mix.toggleFold(name);
     if (!button) rows.focus(rows.groups.get(name)); // the row with the focus may be gone
   }),
-  ungroup: ofGroup((mix, name) => mix.ungroup(name)),
 };
-
-enableCommands(commands, KEYS, (element) => current() && rows.rowOf(element));
-listKeys(find("#keys dl"), KEYS);

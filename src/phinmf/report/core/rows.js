@@ -7,7 +7,7 @@ import { hertz, panWords, percent } from "./words.js";
 class Rows {
   constructor() {
     const list = find(".rows"); // holds the rows that are always there
-    Object.assign(this, { list, mix: null, overview: null, top: 1 });
+    Object.assign(this, { list, mix: null, overview: null, view: null, top: 1, shape: "" });
     this.original = find(".original", list);
     this.target = find(".target", list);
     this.rest = find(".heading", list);
@@ -44,7 +44,7 @@ class Rows {
 
   /** Show another version. */
   open(mix) {
-    Object.assign(this, { mix, overview: null });
+    Object.assign(this, { mix, overview: null, view: null });
     this.groups.clear();
     this.components = mix.version.components.map(({ number, hertz: frequency, share }) => {
       const row = fromTemplate("component", number);
@@ -56,9 +56,11 @@ class Rows {
     });
   }
 
+  /** @param overview {step, bins, peaks}: of all sources, 255 times the root of the amplitude */
   setOverview(overview) {
     this.overview = overview;
     this.top = overview.peaks.reduce((most, peak) => Math.max(most, peak), 1);
+    this.draw(this.view);
   }
 
   /** The rows as they stand, from top to bottom. */
@@ -77,6 +79,9 @@ class Rows {
     this.original.classList.toggle("silent", !mix.original);
     this.target.classList.toggle("ready", mix.selected.size > 0);
     if (!find(".row[tabindex='0']", this.list)) this.original.tabIndex = 0;
+    const shape = JSON.stringify([mix.groups, [...mix.folded]]);
+    if (shape !== this.shape) this.draw(this.view); // levels change no waveform
+    this.shape = shape;
   }
 
   order() {
@@ -113,10 +118,11 @@ class Rows {
     showControls(row, [number], this.mix);
   }
 
-  /** Draw the waveforms of all rows. */
+  /** Draw the part of the waveforms of all rows that a view shows. */
   draw(view) {
     const { overview, top } = this;
-    if (!overview?.bins) return;
+    this.view = view;
+    if (!view || !overview?.bins) return;
     const draw = (row, sources) => {
       drawWave(find("canvas", row), peaksOf(overview, sources), overview.step, view, top);
     };

@@ -1,31 +1,21 @@
 import { grouped, groupsOf, moved, named, renamed, ungrouped } from "./groups.js";
 import { groupGain, Mix } from "./mix.js";
-import { Saving } from "./saving.js";
 
-/** The groups and levels of a version in this tab, which are saved, and what is selected. */
-export class VersionMix extends Mix {
+/** The groups and levels of a version, and what is selected: buttons, keys and drags call it. */
+export class GroupedMix extends Mix {
   /**
-   * @param version of the server's state
+   * @param version {groups, levels} as they are at first
    * @param changed function to call when anything changes
-   * @param listening {original}: shared by all versions
+   * @param listening {original}: whether the original is heard instead of the components
    */
-  constructor(version, changed, listening) {
+  constructor(version, changed, listening = { original: false }) {
     super({ groups: version.groups, levels: version.levels }, changed, listening);
     this.version = version;
     this.selected = new Set(); // numbers of components
     this.folded = new Set(); // names of groups
-    this.saving = new Saving(this);
   }
 
   get groups() { return this.value.groups; }
-
-  edited() { this.saving.edit(); }
-
-  /** Someone else saved other groups or levels; undo brings back what this tab had. */
-  adopt(value) {
-    this.record(value);
-    this.changed();
-  }
 
   // ---- levels --------------------------------------------------------------------------------
 
