@@ -28,8 +28,8 @@ RATES = (8000, 48_000)  #: Hz, lowest and highest sampling rate of previews
 BITS = (16, 13)  #: of the samples of previews: noise at -98 dB or, if that is too large, -80 dB
 #: in the order in which they import each other; the studio serves those in core, too
 MODULES = (
-    "core/dom.js", "core/words.js", "core/mix.js", "core/groups.js", "core/grouped_mix.js",
-    "core/controls.js", "core/rows.js", "core/timeline.js", "core/commands.js", "player.js",
+    "core/dom.js", "core/words.js", "core/groups.js", "core/mix.js", "core/controls.js",
+    "core/rows.js", "core/timeline.js", "core/commands.js", "player.js",
 )  # fmt: skip
 
 

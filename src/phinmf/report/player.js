@@ -1,9 +1,8 @@
 import { DESK_KEYS, deskCommands } from "./core/commands.js";
 import { enableCommands, listKeys, showMix, showTransport } from "./core/controls.js";
 import { find, findAll, make, setText } from "./core/dom.js";
-import { GroupedMix } from "./core/grouped_mix.js";
 import { hue } from "./core/groups.js";
-import { flat, regionOf } from "./core/mix.js";
+import { flat, Mix, regionOf } from "./core/mix.js";
 import { rows } from "./core/rows.js";
 import { timeline } from "./core/timeline.js";
 
@@ -169,7 +168,7 @@ const version = {
   sample_rate: rate, length: Math.round(data.seconds * rate),
   components: data.components, groups: data.groups, levels: flat(n),
 };
-const mix = new GroupedMix(version, update);
+const mix = new Mix(version, update);
 const current = () => mix;
 
 /** Gain of the original, then of each component; nothing is panned here. */

@@ -1,4 +1,3 @@
-import { find } from "./dom.js";
 import { groupOf } from "./groups.js";
 import { player } from "./player.js";
 import { rows } from "./rows.js";

@@ -1,4 +1,6 @@
-/** What is heard of each component: levels, mutes and solos. Components are counted from 1. */
+import { grouped, groupsOf, moved, named, renamed, ungrouped } from "./groups.js";
+
+/** What is heard: levels, mutes and solos of components, counted from 1, and the region of a loop. */
 
 export const QUIETEST = -60; // decibels: the lowest end of a fader is silence
 const LOUDEST = 12;
@@ -28,21 +30,28 @@ function factors({ gain_db: decibels, pan }) {
 }
 
 /**
- * The levels of all components, what they were before, and which components are heard: buttons,
- * keys and faders call it.
+ * The levels and groups of a version, what they were before, what is heard and what is selected:
+ * buttons, keys and drags call it.
  */
 export class Mix {
   /**
-   * @param value {levels}: replaced as a whole at each change, so that it can be undone
+   * @param version {groups, levels} as they are at first
    * @param changed function to call when anything changes
    * @param listening {original}: whether the original is heard instead of the components
    */
-  constructor(value, changed, listening) {
-    Object.assign(this, { value, changed, listening, solos: new Set() });
+  constructor(version, changed, listening = { original: false }) {
+    Object.assign(this, { version, changed, listening });
+    // replaced as a whole at each change, so that it can be undone
+    this.value = { groups: version.groups, levels: version.levels };
     this.past = []; // values that undo brings back
     this.future = []; // and redo
     this.gesture = null; // changes with the same name are one step, until something else happens
+    this.solos = new Set(); // numbers of components
+    this.selected = new Set(); // numbers of components
+    this.folded = new Set(); // names of groups
   }
+
+  get groups() { return this.value.groups; }
 
   get levels() { return this.value.levels; }
 
@@ -138,10 +147,89 @@ export class Mix {
     this.adjust(numbers, (_, i) => ({ gain_db: limited(rounded(i)) }), gesture);
   }
 
+  addGain(numbers, decibels) {
+    this.setGain(numbers, groupGain(this.levels, numbers) + decibels, `gain keys ${numbers}`);
+  }
+
+  setPan(numbers, pan, gesture) {
+    const limited = Math.min(1, Math.max(-1, Math.round(100 * pan) / 100));
+    this.adjust(numbers, () => ({ pan: Math.abs(pan) < 0.04 ? 0 : limited }), gesture);
+  }
+
+  addPan(numbers, change) {
+    this.setPan(numbers, this.levels[numbers[0] - 1].pan + change, `pan keys ${numbers}`);
+  }
+
   /** All faders to 0 dB and the centre, nothing muted, nothing soloed. */
   reset() {
     this.solos.clear();
     this.listening.original = false;
     this.change({ levels: flat(this.levels.length) });
+  }
+
+  // ---- groups --------------------------------------------------------------------------------
+
+  /** The components that a row stands for: one, or those of a group. */
+  members({ component, group }) {
+    return group === undefined ? [component] : named(this.groups, group)?.components ?? [];
+  }
+
+  /** Select components; if all of them are selected already, none of them. */
+  toggleSelected(numbers) {
+    const all = numbers.every((number) => this.selected.has(number));
+    for (const number of numbers) {
+      if (all) this.selected.delete(number);
+      else this.selected.add(number);
+    }
+    this.changed();
+  }
+
+  clearSelection() {
+    this.selected.clear();
+    this.changed();
+  }
+
+  /** The components that move together: those that are selected, if this one is. */
+  movedWith(number) {
+    return this.selected.has(number) ? [...this.selected] : [number];
+  }
+
+  /** Put components into a new group; return its name. */
+  group(numbers) {
+    if (!numbers.length) return undefined;
+    const { groups, name } = grouped(this.groups, numbers);
+    this.selected.clear();
+    this.change({ groups });
+    return name;
+  }
+
+  /** Put all components into new groups. */
+  groupAll(sets) {
+    this.selected.clear();
+    this.change({ groups: groupsOf(sets) });
+  }
+
+  /** Move components to a group, or out of all groups (null). */
+  move(numbers, name) {
+    const groups = moved(this.groups, numbers, name);
+    this.selected.clear();
+    if (JSON.stringify(groups) === JSON.stringify(this.groups)) this.changed();
+    else this.change({ groups });
+  }
+
+  /** Rename a group; return the name that it has now. */
+  rename(name, typed) {
+    const { groups, name: to } = renamed(this.groups, name, typed);
+    if (to === name || !named(this.groups, name)) return name; // it was renamed already
+    if (this.folded.delete(name)) this.folded.add(to);
+    this.change({ groups });
+    return to;
+  }
+
+  ungroup(name) { this.change({ groups: ungrouped(this.groups, name) }); }
+
+  toggleFold(name) {
+    if (!this.folded.delete(name)) this.folded.add(name);
+    this.changed();
   }
 }

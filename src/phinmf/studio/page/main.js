@@ -1,6 +1,6 @@
 import "./editing.js";
 import { updateDesk } from "./desk.js";
-import { find, reveal, setText } from "./dom.js";
+import { find, setText } from "./dom.js";
 import { isSending, updateLibrary } from "./library.js";
 import { player } from "./player.js";
 import { rows } from "./rows.js";

@@ -1,4 +1,4 @@
-import { GroupedMix } from "./grouped_mix.js";
+import { Mix } from "./mix.js";
 import { notice } from "./popups.js";
 import { saveMix } from "./server.js";
 
@@ -80,7 +80,7 @@ class Saving {
 }
 
 /** The groups and levels of a version in this tab, which are saved at once. */
-export class VersionMix extends GroupedMix {
+export class VersionMix extends Mix {
   constructor(...of) {
     super(...of);
     this.saving = new Saving(this);
