@@ -39,10 +39,10 @@ class Picture:
     scheme: str = "light"
 
 
-REPORT = [Picture("report", 1200, 1160)]
+REPORT = [Picture("report", 1200, 770)]
 GROUPED = [
-    Picture("studio", 1280, 790),
-    Picture("studio_dark", 1280, 790, "dark"),
+    Picture("studio", 1280, 900),
+    Picture("studio_dark", 1280, 900, "dark"),
     Picture("studio_phone", 390, 844),
 ]
 MANY = [Picture("studio_32", 1280, 1670)]
@@ -147,7 +147,8 @@ def picture_studio(driver: webdriver.Chrome, folder: Path) -> None:
             time.sleep(2)
             driver.execute_script(
                 f"{STUDIO}.player.setLoop(48_000, 96_000); {STUDIO}.player.seek(62_000);"
-                f"{STUDIO}.mix.toggleSolo({json.dumps(groups[-1]['components'])})"
+                f"{STUDIO}.mix.toggleFold({json.dumps(groups[0]['name'])});"
+                f"{STUDIO}.mix.toggleSolo({json.dumps(groups[1]['components'])})"
                 if version is whole
                 else ""
             )

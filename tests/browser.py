@@ -13,14 +13,22 @@ import pytest
 PLAYER = "window.phinmfPlayer"
 #: a function of a position and a length in seconds: what would be heard, computed instead of played
 RENDER = """((from, seconds) => {
-  const { playback } = window.phinmfPlayer;
-  const { rate, buffers } = playback;
+  const { player } = window.phinmfPlayer;
+  const { buffers, version: { sample_rate: rate } } = player;
   const channels = buffers[0].numberOfChannels;
   const offline = new OfflineAudioContext(channels, Math.round(seconds * rate), rate);
-  playback.schedule(offline, playback.makeVolumes(offline), 0, from);
+  player.schedule(offline, player.makeVolumes(offline), 0, from * rate);
   return offline.startRendering();
 })"""
 SCREENSHOTS = Path(__file__).parents[1] / "out" / "screenshots"
+#: elements that stick out of the window and cannot be scrolled to within an element of their own
+TOO_WIDE = """[...document.querySelectorAll("body *")].filter((e) => {
+  const scrolls = (p) => p && (/(auto|scroll|hidden|clip)/.test(getComputedStyle(p).overflowX)
+    || scrolls(p.parentElement));
+  const box = e.getBoundingClientRect();
+  return box.width && e.checkVisibility() && !scrolls(e.parentElement)
+    && (box.right > innerWidth + 1 || box.left < -1);
+}).map((e) => e.outerHTML.slice(0, 100))"""
 #: the contrast of every text of a page, its colours painted one over the other as on the screen
 CONTRAST = """(() => {
   const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
@@ -180,16 +188,17 @@ class Browser:
 def gains(page):
     """Of the mixture and the parts, as they are wanted; while it plays, the nodes follow them."""
     wanted = page.js(f"{PLAYER}.gains")
-    if page.js(f"{PLAYER}.playback.playing"):
+    if page.js(f"{PLAYER}.player.playing"):
         close = f"Math.abs(gain.value - {PLAYER}.gains[i]) < 0.01"
-        page.until(f"{PLAYER}.playback.volumes.every(({{ gain }}, i) => {close})")
+        page.until(f"{PLAYER}.player.volumes.every(({{ gain }}, i) => {close})")
     return wanted
 
 
 def position(page):
-    return page.js(f"{PLAYER}.playback.position")
+    """Seconds from the beginning of the preview."""
+    return page.js(f"{PLAYER}.player.position / {PLAYER}.player.version.sample_rate")
 
 
 def start(page):
     page.click(".play")
-    page.until(f"{PLAYER}.playback.playing && {PLAYER}.playback.position > 0")
+    page.until(f"{PLAYER}.player.playing && {PLAYER}.player.position > 0")

@@ -21,11 +21,11 @@ RENDER = """(async (start, count) => {
   const names = ["ahead", "mixing", "player", "server"];
   const modules = await Promise.all(names.map((name) => import(new URL(`${name}.js`, location))));
   const { Ahead, Deck, Voice, deckOptions, sound } = Object.assign({}, ...modules);
-  const { version, loop, gains } = window.phinmfStudio.player;
+  const { player: { version, loop }, mix: { gains } } = window.phinmfStudio;
   const ahead = new Ahead(version);
   const deck = new Deck(deckOptions(ahead));
-  deck.gains.set(gains(version));
-  deck.targets.set(gains(version));
+  deck.gains.set(gains);
+  deck.targets.set(gains);
   const voice = Object.assign(new Voice(deck, start, loop), { envelope: 1 });
   const [left, right] = [new Float32Array(count), new Float32Array(count)];
   for (let at = 0; at < count; at += 128) {
@@ -145,8 +145,8 @@ def collected(process):
 def show(page, process, folder):
     """Open the page of a studio at a version, and wait until it is drawn."""
     page.visit(f"{process.address}#{quote(str(folder), safe='')}")
-    page.until(f"{STUDIO}?.state.shown === {json.dumps(str(folder))}", PATIENCE)
-    page.until(f"{STUDIO}.desk.rows.overview")
+    page.until(f"{STUDIO}?.store.shown === {json.dumps(str(folder))}", PATIENCE)
+    page.until(f"{STUDIO}.rows.overview")
 
 
 def show_untouched(page, process, folder):

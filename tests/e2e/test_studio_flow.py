@@ -60,7 +60,7 @@ def flow(home, recording, browser):
         browser.visit(process.address)
         browser.do(WATCH)
         drop(browser, recording)
-        browser.until(f"{STUDIO}.state.shown", 120)
+        browser.until(f"{STUDIO}.store.shown", 120)
         yield process, states
 
 
@@ -84,9 +84,9 @@ def test_the_file_that_a_browser_is_started_with_leads_to_the_page(browser, serv
     file = tmp_path / "studio.html"
     file.write_text(LINK.format(address=server.address))
     browser.open(file)
-    browser.until(f"{STUDIO}?.state.shown", PATIENCE)
+    browser.until(f"{STUDIO}?.store.shown", PATIENCE)
     browser.driver.refresh()
-    browser.until(f"{STUDIO}?.state.shown", PATIENCE)
+    browser.until(f"{STUDIO}?.store.shown", PATIENCE)
 
 
 def test_from_the_drop_to_what_is_taken_away(flow, browser, home, recording, downloads, tmp_path):
@@ -95,7 +95,7 @@ def test_from_the_drop_to_what_is_taken_away(flow, browser, home, recording, dow
 
     # the preview is heard while the whole recording is being unmixed
     preview = process.version(home / "long song" / "preview")
-    assert page.js(f"{STUDIO}.state.shown") == preview["folder"]
+    assert page.js(f"{STUDIO}.store.shown") == preview["folder"]
     assert preview["kind"] == "preview"
     assert preview["length"] == 30 * RATE
     exact = soundfile.read(recording, dtype="float32")[0].T
@@ -114,7 +114,7 @@ def test_from_the_drop_to_what_is_taken_away(flow, browser, home, recording, dow
     page.until("document.querySelector('[data-notice=ready]')")
     page.click("[data-notice=ready] [data-action=accept]")
     whole = home / "long song" / "whole"
-    page.until(f"{STUDIO}.state.shown === {json.dumps(str(whole))}")
+    page.until(f"{STUDIO}.store.shown === {json.dumps(str(whole))}")
     (one,) = state["recordings"]
     assert [version["kind"] for version in one["versions"]] == ["preview", "whole"]
     carried = groups(page)
@@ -213,12 +213,7 @@ def groups_of_the_report(page, folder):
     """Names and components of the groups that the static page shows."""
     page.open(folder / "report.html")
     assert page.resolved(f"{PLAYER}.ready") is True
-    return dict(
-        page.js(
-            "[...document.querySelectorAll('.group')].map(e =>"
-            " [e.querySelector('bdi').textContent, e.dataset.group.split(' ').map(Number)])"
-        )
-    )
+    return dict(page.js(f"{PLAYER}.mix.groups.map(({{name, components}}) => [name, components])"))
 
 
 def test_another_number_of_components_side_by_side(flow, browser, home):
@@ -226,10 +221,10 @@ def test_another_number_of_components_side_by_side(flow, browser, home):
     whole = home / "long song" / "whole"
     show(browser, process, whole)
     before = groups(browser)
-    browser.click("[data-action=again]")
+    browser.click("[popovertarget=again]")
     browser.do("document.querySelector('[name=n_components]').select()")
     browser.press("5")
-    browser.click(".again-form [type=submit]")
+    browser.click("#again [type=submit]")
     state = process.until_idle(n_versions=3)
     (one,) = state["recordings"]
     last = one["versions"][-1]
@@ -237,14 +232,14 @@ def test_another_number_of_components_side_by_side(flow, browser, home):
     browser.until(
         f"document.querySelectorAll('.versions [role=tab]').length === {len(one['versions'])}"
     )
-    browser.until(f"{STUDIO}.state.shown === {json.dumps(last['folder'])}")  # nobody was busy
+    browser.until(f"{STUDIO}.store.shown === {json.dumps(last['folder'])}")  # nobody was busy
     assert list(groups(browser)) == list(before)  # carried over by similarity
     words = browser.js(
         "[...document.querySelectorAll('.versions [role=tab]')].map(e => e.textContent)"
     )
     assert "5 components · 1 group" in words[-1]
     browser.press("t")
-    assert browser.js(f"{STUDIO}.state.shown") == one["versions"][0]["folder"]
+    assert browser.js(f"{STUDIO}.store.shown") == one["versions"][0]["folder"]
 
     # and removed again: what it wrote, and nothing else
     browser.press("tt")
@@ -262,5 +257,5 @@ def test_another_number_of_components_side_by_side(flow, browser, home):
         assert time.monotonic() < end
         time.sleep(0.02)
     assert all(Path(folder).exists() for folder in kept)
-    assert browser.js(f"{STUDIO}.state.shown") in kept
+    assert browser.js(f"{STUDIO}.store.shown") in kept
     assert browser.errors() == []

@@ -5,8 +5,6 @@ import pytest
 from studio_page import (
     STUDIO,
     groups,
-    script_on_every_page,
-    show_untouched,
     text,
     until_saved,
 )
@@ -14,21 +12,7 @@ from studio_page import (
 pytestmark = pytest.mark.full
 
 DOWN, ENTER, ESCAPE = "\ue015", "\ue007", "\ue00c"
-#: the server's suggestions are replaced by these
-SUGGEST = """{
-  const Source = EventSource;
-  window.EventSource = class extends Source {
-    set onmessage(hear) {
-      super.onmessage = ({ data }) => {
-        const state = JSON.parse(data);
-        for (const { versions } of state.recordings) {
-          for (const version of versions) version.suggestions = [[2, 3], [4, 6]];
-        }
-        hear({ data: JSON.stringify(state) });
-      };
-    }
-  };
-}"""
+MENU = "document.querySelector('#menu:popover-open')"
 
 
 def row(number):
@@ -120,7 +104,7 @@ def test_the_keyboard_alone_is_enough(few):
     few.press(ENTER)
     assert groups(few) == {"rhythm": [1, 2, 3]}
     few.press("v" + ESCAPE)
-    assert not few.js("document.querySelector('.menu')")
+    assert not few.js(MENU)
     few.press("n" + "all of it" + ENTER + "u")
     assert groups(few) == {}
     few.press("z")
@@ -129,9 +113,9 @@ def test_the_keyboard_alone_is_enough(few):
     few.press(ENTER)
     few.until("document.querySelector('[data-notice=export]')", 30)
     few.press("?")
-    assert few.js("document.querySelector('dialog.keys').open")
+    assert few.js("document.querySelector('#keys:popover-open')")
     few.press(ESCAPE)
-    assert not few.js("document.querySelector('dialog.keys').open")
+    assert not few.js("document.querySelector('#keys:popover-open')")
 
 
 def test_a_name_that_no_file_can_have_becomes_one_that_it_can(few, server, unmixed):
@@ -180,22 +164,25 @@ def test_undo_and_redo(few):
     assert few.js(redo) is True
 
 
-def test_suggestions_are_taken_or_refused_and_respect_what_is_apart(browser, server, unmixed):
-    with script_on_every_page(browser, SUGGEST):
-        page = show_untouched(browser, server, unmixed / "few" / "song")
-        for number in (2, 3):  # which the listener keeps apart
-            assert "Components 2 and 3" in text(page, ".suggestion p")
-            page.drag(handle(number), "[data-drop=new]")
-            page.press(ENTER)
-        assert "Components 4 and 6" in text(page, ".suggestion p")
-        page.press("zz")
-        assert groups(page) == {}
-        page.click(".suggestion [data-action=listen]")
-        assert heard(page) == [2, 3]
-        page.click(".suggestion [data-action=listen]")
-        page.click("[data-action=accept-suggestion]")
-        page.press("together" + ENTER)
-        assert groups(page) == {"together": [2, 3]}
-        page.click("[data-action=refuse-suggestion]")
-        assert page.js("document.querySelector('.suggestion').hidden")
-        assert groups(page) == {"together": [2, 3]}
+def test_what_is_alike_is_grouped_at_once_and_undone(few, server, unmixed):
+    few.drag(handle(2), row(5))
+    few.press("mine" + ENTER)
+    few.click("[data-action=alike]")
+    sizes = few.js("[...document.querySelectorAll('#menu button')].map(e => e.textContent)")
+    assert sizes == [f"{n} groups" for n in range(2, 7)]  # of six components
+    few.press(DOWN + ENTER)
+    assert len(groups(few)) == 3
+    assert sorted(number for numbers in groups(few).values() for number in numbers) == [
+        *range(1, 7)
+    ]
+    until_saved(few)
+    assert [one["name"] for one in server.version(unmixed / "few" / "song")["groups"]] == [
+        *groups(few)
+    ]
+    few.press("z")
+    assert groups(few) == {"mine": [2, 5]}
+    few.press("k" + ESCAPE)
+    assert groups(few) == {"mine": [2, 5]}
+    few.press("k")
+    few.click("#title")  # a click beside the menu closes it, and nothing else
+    assert not few.js(MENU)

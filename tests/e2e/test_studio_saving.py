@@ -49,7 +49,7 @@ def saved_groups(folder):
 
 def group_first(page, name):
     """Put the first component into a group of its own, with the keyboard."""
-    page.do(f"{STUDIO}.desk.rows.focus({STUDIO}.desk.rows.components[0])")
+    page.do(f"{STUDIO}.rows.focus({STUDIO}.rows.components[0])")
     page.press("g" + name + ENTER)
 
 
@@ -85,7 +85,7 @@ def test_it_says_saved_only_when_it_is(few, server, unmixed):
 def test_a_killed_studio_loses_nothing_that_was_saved(own):
     page, process, folder = own
     # without its recording it cannot be unmixed again
-    assert page.js("document.querySelector('[data-action=again]').hidden")
+    assert page.js("document.querySelector('[popovertarget=again]').disabled")
     group_first(page, "kept")
     until_saved(page)
     assert saved_groups(folder) == {"kept": [1]}
@@ -151,14 +151,14 @@ def test_reloading_shows_the_same_version_and_groups(few, server, unmixed):
     until_saved(few)
     heard = rendered(few, 0, 1000)
     few.driver.refresh()
-    few.until(f"{STUDIO}?.desk.rows.overview")
-    assert few.js(f"{STUDIO}.state.shown") == str(unmixed / "few" / "song")
+    few.until(f"{STUDIO}?.rows.overview")
+    assert few.js(f"{STUDIO}.store.shown") == str(unmixed / "few" / "song")
     assert groups(few) == {"stays": [1]}
     assert (rendered(few, 0, 1000) == heard).all()
     few.js("(location.hash = '#%', 0)")  # an address that names no version shows one
     few.driver.refresh()
-    few.until(f"{STUDIO}?.desk.rows.overview")
-    assert few.js(f"{STUDIO}.state.shown")
+    few.until(f"{STUDIO}?.rows.overview")
+    assert few.js(f"{STUDIO}.store.shown")
 
 
 def test_switching_versions_while_saving_saves_both(browser, server, unmixed):
@@ -166,8 +166,8 @@ def test_switching_versions_while_saving_saves_both(browser, server, unmixed):
     server.ungroup(many)
     page = show_untouched(browser, server, few)
     group_first(page, "a")
-    page.do(f"{STUDIO}.desk.versions.show({json.dumps(str(many))})")
-    page.until(f"{STUDIO}.state.shown === {json.dumps(str(many))}")
+    page.do(f"{STUDIO}.show({json.dumps(str(many))})")
+    page.until(f"{STUDIO}.store.shown === {json.dumps(str(many))}")
     group_first(page, "b")
     until_saved(page)
     assert saved_groups(few) == {"a": [1]}

@@ -181,7 +181,7 @@ def test_dragging_on_a_waveform_loops_it(few):
 
 
 def test_zoom_and_scroll(few):
-    view = f"{STUDIO}.desk.timeline.view"
+    view = f"{STUDIO}.timeline.view"
     few.click("[data-action=zoom-in]")
     few.press("+")
     assert few.js(f"{view}.span") == 8000
@@ -200,12 +200,12 @@ def test_another_version_is_heard_at_the_same_moment_while_it_plays(few, unmixed
     few.click(".play")
     few.until(f"{STUDIO}.playing && {STUDIO}.position > 4000")
     few.press("t")
-    assert few.js(f"{STUDIO}.state.shown") == str(unmixed / "many" / "song")
-    few.until(f"{STUDIO}.player.heard.version.key === {STUDIO}.state.shown")
+    assert few.js(f"{STUDIO}.store.shown") == str(unmixed / "many" / "song")
+    few.until(f"{STUDIO}.player.heard.version.folder === {STUDIO}.store.shown")
     assert few.js(f"{STUDIO}.playing")
     few.until(f"{STUDIO}.position > 9000")
     few.press("t")
-    few.until(f"{STUDIO}.player.heard.version.key === {STUDIO}.state.shown")
+    few.until(f"{STUDIO}.player.heard.version.folder === {STUDIO}.store.shown")
     assert few.js(f"{STUDIO}.playing && {STUDIO}.position") > 9000
     assert few.errors() == []
 
@@ -233,7 +233,7 @@ def test_another_recording_is_opened_while_the_player_starts(browser, tmp_path):
     one, other = unmixed_into(tmp_path / "one"), unmixed_into(tmp_path / "other")
     start_and_open = f"""(async () => {{
       const starting = {STUDIO}.player.play();
-      {STUDIO}.desk.versions.show({json.dumps(str(other))});
+      {STUDIO}.show({json.dumps(str(other))});
       await starting;
       return {STUDIO}.player.problem;
     }})()"""

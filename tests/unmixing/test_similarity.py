@@ -1,9 +1,9 @@
-"""How alike components are, the groups that follow from it, and what is suggested."""
+"""How alike components are, and the groups that follow from it."""
 
 import numpy as np
 import pytest
 
-from phinmf.unmixing.similarity import CERTAIN, divide, similarity, spectra_of, suggestions
+from phinmf.unmixing.similarity import divide, similarity, spectra_of
 
 RATE, F, N = 16_000, 321, 500  # frames of 640 samples, 10 s
 
@@ -75,7 +75,7 @@ def test_places_far_apart_separate_what_is_otherwise_the_same(rng):
     left, right = panned(1, 0.05), panned(0.05, 1)
     S = similarity(H, spectra, np.stack([left, right, left, right]), RATE)
     assert same(divide(S, 2), np.array([0, 1, 0, 1]))
-    assert S[0, 1] < CERTAIN < S[0, 2]
+    assert S[0, 1] < 0.75 < S[0, 2]
 
 
 def test_silent_components_are_like_no_other(sources):
@@ -138,16 +138,3 @@ def test_every_number_of_groups_is_reached(rng, K):
             for shares in (None, rng.uniform(size=K), np.zeros(K)):
                 labels = divide(S, n, shares)
                 assert sorted(set(labels)) == list(range(n))
-
-
-def test_suggestions_are_disjoint_and_the_most_certain_come_first():
-    S = np.full((7, 7), 0.2)
-    for members, value in (([0, 3], CERTAIN + 0.05), ([1, 4, 6], CERTAIN + 0.2)):
-        S[np.ix_(members, members)] = value
-    S[2, 5] = S[5, 2] = CERTAIN - 0.05
-    np.fill_diagonal(S, 1)
-    assert suggestions(S) == [[2, 5, 7], [1, 4]]
-    assert suggestions(S, n_max=1) == [[2, 5, 7]]
-    assert suggestions(S, n_max=0) == []
-    for K in (1, 2, 6):
-        assert suggestions(np.eye(K)) == []

@@ -18,8 +18,8 @@ from phinmf.arrays.threads import parallel_map
 from phinmf.report import sections
 from phinmf.report.contents import Report, shortened
 from phinmf.report.pictures import ticks
-from phinmf.report.sections import clean, clock
-from phinmf.unmixing.overview import SECONDS
+from phinmf.report.sections import address, clean, clock
+from phinmf.unmixing.overview import SECONDS, Overview, strongest
 
 LIMIT = 20_000_000  #: bytes of a page
 NOTEBOOK_LIMIT = 6_000_000  #: bytes of a fragment: a notebook holds several
@@ -28,7 +28,8 @@ RATES = (8000, 48_000)  #: Hz, lowest and highest sampling rate of previews
 BITS = (16, 13)  #: of the samples of previews: noise at -98 dB or, if that is too large, -80 dB
 #: in the order in which they import each other; the studio serves those in core, too
 MODULES = (
-    "core/dom.js", "core/words.js", "core/mix.js", "core/controls.js", "player.js",
+    "core/dom.js", "core/words.js", "core/groups.js", "core/mix.js", "core/controls.js",
+    "core/rows.js", "core/timeline.js", "core/commands.js", "player.js",
 )  # fmt: skip
 
 
@@ -59,12 +60,6 @@ def _page(report: Report, kind: str, limit: int) -> str:
     room = limit - DRAWN - ROW * (len(report.components) + len(report.groups))
     rate = min(max(report.sample_rate, RATES[0]), RATES[1])
     report, sounds, note = previews(report, rate, room)
-    sound = {
-        "rate": rate,
-        "seconds": report.seconds,
-        "start": report.start,
-        "sounds": [base64.b64encode(sound).decode() for sound in sounds],
-    }
     script = _script()
     ruler = sections.time_ruler(report)
     below = "" if kind == "fragment" else Template(_asset("below.html")).substitute(
@@ -79,21 +74,43 @@ def _page(report: Report, kind: str, limit: int) -> str:
     return Template(_asset("template.html")).substitute(
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         title=clean(report.title),
-        style=_asset("core/base.css") + _asset("style.css"),
+        style="".join(map(_asset, ("core/base.css", "core/desk.css", "style.css"))),
         kind=kind,
         lede=_lede(report),
-        start=clock(report.start, 1),
-        end=clock(report.start + report.seconds, 1),
-        seconds=f"{report.seconds:.6f}",
-        rows="\n".join(sections.rows(report)),
-        ruler=ruler,
+        desk=_asset("core/desk.html"),
         note=note,
         powers=sections.powers(report),
         below=below,
         version=clean(phinmf.__version__),
-        sound=json.dumps(sound),  # numbers and base64 only, which cannot end their element
+        data=_data(report, rate, sounds),
         script=script,
     )
+
+
+def _data(report: Report, rate: int, sounds: list[bytes]) -> str:
+    """Return what the player shows and plays, as JSON that cannot end its element."""
+    overview = Overview(len(report.components), len(report.mixture))
+    for row, samples in enumerate(report.sounds):
+        overview.add(row, 0, samples)
+    shown = {
+        "rate": rate,
+        "seconds": report.seconds,
+        "start": report.start,
+        "components": [
+            {
+                "number": k,
+                "hertz": strongest(part.samples.mean(axis=1), report.sample_rate),
+                "share": part.share,
+                "file": address(part.file),
+            }
+            for k, part in enumerate(report.components, 1)
+        ],
+        "groups": [vars(group) | {"file": address(group.file)} for group in report.groups],
+        "step": overview.step / report.sample_rate,
+        "peaks": base64.b64encode(overview.rounded().tobytes()).decode(),
+        "sounds": [base64.b64encode(sound).decode() for sound in sounds],
+    }
+    return json.dumps(shown).replace("<", "\\u003c")
 
 
 def _lede(report: Report) -> str:

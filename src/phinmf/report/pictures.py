@@ -1,6 +1,6 @@
 """Pictures without axes, which the page stretches and labels.
 
-Waveforms, spectra and activations are SVG in the colour that the page gives them; power over time
+Spectra and activations are SVG in the colour that the page gives them; power over time
 is PNG on white, which the page turns over if it is dark.
 """
 
@@ -75,29 +75,13 @@ def resampled(values: Array, places: Array, n: int) -> Array:
     return means[nearest]
 
 
-def waveform(samples: Array, peak: float) -> str:
-    """Draw the outline of a sound; `peak` reaches the edge, quiet sounds are drawn larger."""
-    columns = np.array_split(samples.reshape(len(samples), -1), min(POINTS, len(samples)))
-    extremes = np.array([[column.max(), column.min()] for column in columns]).T
-    drawn = np.sign(extremes) * np.sqrt(np.abs(extremes) / (peak or 1.0))
-    upper, lower = HEIGHT / 2 * (1 - drawn)
-    return shape(np.minimum(upper, 49.5), np.maximum(lower, 50.5))  # silence is a thin line
-
-
 def area(values: Array) -> str:
     """Draw nonnegative values as a filled outline; the largest reaches the top."""
     columns = np.array_split(values, min(POINTS, len(values)))
     heights = np.array([column.max() for column in columns])
-    drawn = np.sqrt(heights / (heights.max() or 1.0))
-    return shape(HEIGHT * (1 - 0.98 * drawn), np.full(len(drawn), float(HEIGHT)))
-
-
-def shape(upper: Array, lower: Array) -> str:
-    """Return the SVG of the area between two lines of points, each of one unit of width."""
-    right = np.arange(1, len(upper) + 1)
-    forth = [f"H{x}V{y:.1f}" for x, y in zip(right - 1, upper, strict=True)]
-    back = [f"H{x}V{y:.1f}" for x, y in zip(right[::-1], lower[::-1], strict=True)]
+    tops = HEIGHT * (1 - 0.98 * np.sqrt(heights / (heights.max() or 1.0)))
+    line = "".join(f"V{top:.1f}H{right}" for right, top in enumerate(tops, 1))
     return (
-        f'<svg class="shape" viewBox="0 0 {len(upper)} {HEIGHT}" preserveAspectRatio="none"'
-        f' aria-hidden="true"><path d="M0 {lower[0]:.1f}{"".join(forth + back)}Z"/></svg>'
+        f'<svg class="shape" viewBox="0 0 {len(tops)} {HEIGHT}" preserveAspectRatio="none"'
+        f' aria-hidden="true"><path d="M0 {HEIGHT}{line}V{HEIGHT}Z"/></svg>'
     )

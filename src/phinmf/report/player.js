@@ -1,38 +1,41 @@
-import { enableKeys, showControls, showTransport } from "./core/controls.js";
-import { find, findAll, onClick, setPressed, setText } from "./core/dom.js";
-import { flat, Mix } from "./core/mix.js";
-import { clock } from "./core/words.js";
+import { DESK_KEYS, deskCommands } from "./core/commands.js";
+import { enableCommands, listKeys, showMix, showTransport } from "./core/controls.js";
+import { find, findAll, make, setText } from "./core/dom.js";
+import { hue } from "./core/groups.js";
+import { flat, Mix, regionOf } from "./core/mix.js";
+import { rows } from "./core/rows.js";
+import { timeline } from "./core/timeline.js";
 
-/** The page of a folder: it plays the mixture and all components in sync. */
+/**
+ * The page of a folder: the desk of the studio, with a player of sounds that are in the page, and
+ * groups that cannot be changed.
+ */
 
 const LEAD = 0.03; // seconds: sounds are scheduled in the future, so that all start in time
 const FADE = 0.008; // seconds: gains change gradually, so that nothing clicks
 
 /** Plays sounds that are in memory: all sources start at the same time of one clock. */
-class Playback {
-  /**
-   * @param data seconds, rate and sounds (base64) of the page
-   * @param gains function that returns the gain of the mixture, then of each component
-   * @param changed function to call when it starts, stops or moves
-   * @param finished function to call when it has played to the end
-   */
-  constructor(data, gains, changed, finished) {
-    Object.assign(this, { gains, changed, finished, seconds: data.seconds });
-    this.rate = supported(data.rate);
-    this.buffers = []; // the mixture, then the components
+class Player {
+  /** @param version what is played; `gains` is a function that returns the gain of each source */
+  constructor(version, gains) {
+    Object.assign(this, { version, gains });
+    this.changed = () => {}; // called when it starts, stops or moves
+    this.buffers = []; // the original, then the components
     this.context = null; // made when play is first called: browsers require a gesture
     this.volumes = []; // gain nodes in the order of the buffers
     this.sources = [];
     this.playing = false;
+    this.loop = null; // {start, end} in samples
     this.startedAt = 0; // time of the context's clock
-    this.startedFrom = 0; // position in the preview; the current one while nothing plays
+    this.startedFrom = 0; // sample; the current one while nothing plays
+    this.frame = 0; // the next one to draw
   }
 
   /** Decode all sounds; `progress` is called with the number that is done. */
   async load(sounds, progress) {
-    const decoder = new OfflineAudioContext(1, 1, this.rate);
+    const decoder = new OfflineAudioContext(1, 1, this.version.sample_rate);
     for (const sound of sounds) {
-      this.buffers.push(await decoder.decodeAudioData(bytes(sound)));
+      this.buffers.push(await decoder.decodeAudioData(bytes(sound).buffer));
       progress(this.buffers.length);
     }
   }
@@ -45,32 +48,54 @@ class Playback {
     });
   }
 
+  /** Let all sources play from a sample on, at a time of the clock. */
   schedule(context, volumes, when, from) {
     return this.buffers.map((buffer, i) => {
       const source = new AudioBufferSourceNode(context, { buffer });
       source.connect(volumes[i]);
-      source.start(when, from, Math.max(0, this.seconds - from));
+      this.setLoopOf(source, from);
+      source.start(when, from / this.version.sample_rate);
       return source;
     });
   }
 
+  /** Beyond the end of the loop a sound goes on to its own end. */
+  setLoopOf(source, from) {
+    const { loop, version: { sample_rate: rate } } = this;
+    source.loop = Boolean(loop) && from < loop.end;
+    source.loopStart = (loop?.start ?? 0) / rate;
+    source.loopEnd = (loop?.end ?? 0) / rate;
+  }
+
   get position() {
-    const passed = this.playing ? Math.max(0, this.context.currentTime - this.startedAt) : 0;
-    return Math.min(this.seconds, this.startedFrom + passed);
+    const { playing, startedFrom: from, loop, version } = this;
+    if (!playing) return from;
+    const passed = Math.max(0, this.context.currentTime - this.startedAt) * version.sample_rate;
+    const position = Math.min(version.length, from + passed);
+    if (!loop || from >= loop.end || from + passed < loop.end) return position;
+    return loop.start + ((from + passed - loop.start) % (loop.end - loop.start));
   }
 
   async play() {
-    this.context ??= new AudioContext({ sampleRate: this.rate });
+    if (!(await ready)) return;
+    this.context ??= new AudioContext({ sampleRate: this.version.sample_rate });
     await this.context.resume();
     if (this.playing) return;
     if (!this.volumes.length) this.volumes = this.makeVolumes(this.context);
-    if (this.startedFrom >= this.seconds - 0.01) this.startedFrom = 0;
+    if (this.startedFrom >= this.version.length - 1) this.startedFrom = 0;
     this.startedAt = this.context.currentTime + LEAD;
     this.sources = this.schedule(this.context, this.volumes, this.startedAt, this.startedFrom);
     const [first] = this.sources;
     first.onended = () => first === this.sources[0] && this.end();
     this.playing = true;
+    this.follow();
+  }
+
+  /** Say where it is as long as it plays. */
+  follow() {
+    cancelAnimationFrame(this.frame);
     this.changed();
+    if (this.playing) this.frame = requestAnimationFrame(() => this.follow());
   }
 
   pause() {
@@ -80,23 +105,35 @@ class Playback {
     this.changed();
   }
 
-  async seek(seconds) {
+  toggle() {
+    return this.playing ? this.pause() : this.play();
+  }
+
+  seek(sample) {
     const again = this.playing;
     if (again) this.pause();
-    this.startedFrom = Math.min(this.seconds, Math.max(0, seconds));
+    this.startedFrom = Math.min(this.version.length - 1, Math.max(0, Math.round(sample)));
     this.changed();
-    if (again) await this.play();
+    if (again) this.play();
+  }
+
+  /** Loop a region; without one, play on. */
+  setLoop(from, to) {
+    this.startedFrom = this.position;
+    if (this.playing) this.startedAt = Math.max(this.startedAt, this.context.currentTime);
+    this.loop = from === undefined ? null : regionOf(this.version, from, to);
+    for (const source of this.sources) this.setLoopOf(source, this.startedFrom);
+    this.changed();
   }
 
   end() {
     this.pause();
     this.startedFrom = 0;
     this.changed();
-    this.finished();
   }
 
   /** Let the volumes follow the gains. */
-  update() {
+  updateGains() {
     const targets = this.gains();
     this.volumes.forEach((node, i) => {
       node.gain.setTargetAtTime(targets[i], this.context.currentTime, FADE);
@@ -118,117 +155,82 @@ function bytes(base64) {
   const text = atob(base64);
   const array = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) array[i] = text.charCodeAt(i);
-  return array.buffer;
+  return array;
 }
 
 // ---- what is shown -----------------------------------------------------------------------------
 
-const data = JSON.parse(find("#sound").textContent);
-const rows = findAll("[data-component], [data-group]").map((row) => ({
-  row, numbers: (row.dataset.component ?? row.dataset.group).split(" ").map(Number),
-}));
-const n = findAll("[data-component]").length;
-const mix = new Mix({ levels: flat(n) }, update);
-let repeat = false;
+const data = JSON.parse(find("#data").textContent);
+const rate = supported(data.rate);
+const n = data.components.length;
+const version = {
+  folder: "", recording: "", first_sample: 0, start: data.start, seconds: data.seconds,
+  sample_rate: rate, length: Math.round(data.seconds * rate),
+  components: data.components, groups: data.groups, levels: flat(n),
+};
+const mix = new Mix(version, update);
+const current = () => mix;
 
-/** Gain of the mixture, then of each component; nothing is panned here. */
+/** Gain of the original, then of each component; nothing is panned here. */
 const volumes = () => mix.gains.filter((_, i) => i % 2 === 0);
 
-const playback = new Playback(data, volumes, showPosition, () => repeat && play());
-const slider = find(".position");
-let frame = 0; // the next one to draw
+const player = new Player(version, volumes);
 
-function say(words) {
-  setText(find(".status"), words);
-  find(".status").hidden = !words;
-}
-
-function showPosition() {
-  const { position, playing } = playback;
-  document.body.style.setProperty("--at", position / data.seconds);
-  slider.value = position;
-  slider.setAttribute("aria-valuetext", clock(data.start + position));
-  showTransport(document.body, playing, data.start + position);
-}
-
-/** Move the cursor as long as it plays. */
-function follow() {
-  cancelAnimationFrame(frame);
-  if (!playback.playing) return;
-  showPosition();
-  frame = requestAnimationFrame(follow);
-}
-
-/** Set gains, buttons and rows to the state of the player. */
 function update() {
-  playback.update();
-  document.body.classList.toggle("mixture", mix.original);
-  for (const radio of findAll("[name=heard]")) {
-    radio.checked = (radio.value === "mixture") === mix.original;
+  player.updateGains();
+  rows.update();
+  showMix(document, mix);
+}
+
+player.changed = () => {
+  document.body.style.setProperty("--at", player.position / version.length);
+  showTransport(document.body, player);
+  timeline.showPosition();
+};
+
+const say = (words) => setText(find(".sound"), words);
+
+/** Link the file of a component or a group in its row, if there is one. */
+function addLink(row, words, file) {
+  const label = { title: "The whole file", "aria-label": `whole file: ${words}` };
+  const link = file ? make("a", { href: file, text: "file", class: "file", ...label })
+    : make("span", { class: "file" });
+  find(".side", row).append(link);
+}
+
+rows.open(mix);
+update();
+timeline.open(version);
+rows.components.forEach((row, i) => {
+  addLink(row, `component ${i + 1}`, data.components[i].file);
+  if (!data.groups.length) {
+    row.style.setProperty("--tone", `oklch(var(--tone-light) .115 ${hue(i)})`);
   }
-  setPressed(find(".repeat"), repeat);
-  for (const { row, numbers } of rows) showControls(row, numbers, mix);
+});
+for (const { name, colour, components, file } of data.groups) {
+  const row = rows.groups.get(name);
+  const own = [row, ...components.map((number) => rows.components[number - 1])];
+  addLink(row, name, file);
+  for (const each of own) each.classList.toggle("rest", colour === null);
 }
-
-// ---- controls ----------------------------------------------------------------------------------
-
-async function play() {
-  if (!(await ready)) return;
-  await playback.play();
-  follow();
-}
-
-const togglePlay = () => (playback.playing ? playback.pause() : play());
-const seek = (seconds) => playback.seek(seconds).then(follow);
-
-function toggleRepeat() {
-  repeat = !repeat;
-  update();
-}
-
-onClick(find(".play"), togglePlay);
-onClick(find(".repeat"), toggleRepeat);
-onClick(find(".reset"), () => mix.reset());
-slider.addEventListener("input", () => seek(Number(slider.value)));
-for (const radio of findAll("[name=heard]")) {
-  radio.addEventListener("change", () => mix.hearOriginal(radio.value === "mixture"));
-}
-for (const { row, numbers } of rows) {
-  onClick(find("[data-action=solo]", row), () => mix.toggleSolo(numbers));
-  onClick(find("[data-action=mute]", row), () => mix.toggleMute(numbers));
-  find("[data-action=gain]", row)?.addEventListener("input", ({ target }) => {
-    mix.setGain(numbers, Number(target.value));
-  });
-}
-for (const timeline of findAll(".timeline")) {
+const peaks = bytes(data.peaks);
+rows.setOverview({ step: data.step * rate, bins: peaks.length / (n + 1), peaks });
+for (const title of findAll(".title")) Object.assign(title, { readOnly: true, tabIndex: -1 });
+enableCommands(deskCommands, DESK_KEYS, (element) => rows.rowOf(element));
+listKeys(find(".keys"), DESK_KEYS);
+for (const picture of findAll(".timeline")) {
   const seekThere = (event) => {
-    const { left, width } = timeline.getBoundingClientRect();
-    seek(((event.clientX - left) / width) * data.seconds);
+    const { left, width } = picture.getBoundingClientRect();
+    player.seek(((event.clientX - left) / width) * version.length);
   };
-  timeline.addEventListener("click", seekThere);
-  timeline.addEventListener("pointermove", (event) => {
+  picture.addEventListener("click", seekThere);
+  picture.addEventListener("pointermove", (event) => {
     if (event.pointerType === "mouse" && event.buttons & 1) seekThere(event);
   });
 }
 
-const step = Math.min(5, data.seconds / 10);
-const byNumber = (act) => (number) => { if (number <= n) act([number]); };
-enableKeys({
-  " ": togglePlay,
-  ArrowLeft: () => seek(playback.position - step),
-  ArrowRight: () => seek(playback.position + step),
-  Home: () => seek(0),
-  digit: byNumber((numbers) => mix.toggleSolo(numbers)),
-  shiftDigit: byNumber((numbers) => mix.toggleMute(numbers)),
-  m: () => mix.hearOriginal(),
-  r: toggleRepeat,
-  0: () => mix.reset(),
-});
-
-// ---- begin -------------------------------------------------------------------------------------
-
 const loaded = (number) => say(`Loading the sound: ${number} of ${data.sounds.length} …`);
-const ready = playback.load(data.sounds, loaded).then(
+const ready = player.load(data.sounds, loaded).then(
   () => {
     data.sounds = null; // they are decoded
     say("");
@@ -239,8 +241,7 @@ const ready = playback.load(data.sounds, loaded).then(
     return false;
   },
 );
-update();
-showPosition();
+player.changed();
 if (document.body.classList.contains("fragment")) {
   try { // set the height to that of the content; where the notebook forbids it, the frame scrolls
     const element = window.frameElement;
@@ -250,4 +251,4 @@ if (document.body.classList.contains("fragment")) {
 }
 
 /** The player, for tests. */
-window.phinmfPlayer = Object.freeze({ ready, playback, get gains() { return volumes(); } });
+window.phinmfPlayer = Object.freeze({ ready, player, mix, get gains() { return volumes(); } });

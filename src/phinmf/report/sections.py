@@ -1,9 +1,9 @@
-"""The sections of the page: the rows of the player, the pictures, the figures, the facts."""
+"""The sections of the page below the player: the pictures, the figures, the facts."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
@@ -33,10 +33,9 @@ def shown(text: str) -> str:
     return f"<bdi>{clean(text)}</bdi>"
 
 
-def link(file: str, words: str, name: str) -> str:
-    """Return a link to a file beside the page; "./" keeps it from being another address."""
-    address = escape("./" + quote(os.fsencode(file)))
-    return f'<a href="{address}" aria-label="{words}: {clean(name)}">{words}</a>'
+def address(file: str | None) -> str | None:
+    """Return the address of a file beside the page; "./" keeps it from being another one."""
+    return None if file is None else "./" + quote(os.fsencode(file))
 
 
 def clock(seconds: float, digits: int = 0) -> str:
@@ -47,77 +46,13 @@ def clock(seconds: float, digits: int = 0) -> str:
     return f"{minutes}:{rest / unit:0{width}.{digits}f}"
 
 
-def percent(share: float) -> str:
-    """Return a share of the energy in percent."""
-    return "below 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
-
-
-def rows(report: Report) -> Iterator[str]:
-    """Yield a row of the player for the mixture, for each group, and for each component."""
-    hint = '<div class="controls"><span class="hint">the recording, to compare</span></div>'
-    yield _row(report, 'class="row whole"', _name("mixture"), hint, report.mixture)
-    if not report.groups:
-        for number in range(1, len(report.components) + 1):
-            yield _component(report, number)
-    for group in report.groups:
-        members = [report.components[number - 1] for number in group.components]
-        numbers = " ".join(map(str, group.components))
-        attributes = f'class="row group" data-group="{numbers}"{_hue(report, group.components[0])}'
-        n = f"{len(members)} component{'s' * (len(members) > 1)}"
-        about = f"{n}, {percent(sum(component.share for component in members))}"
-        name = _name(group.name, about, group.file)
-        samples = np.sum([component.samples for component in members], axis=0)
-        yield _row(report, attributes, name, _controls(f"group {group.name}"), samples)
-        for number in group.components:
-            yield _component(report, number)
-
-
-def _component(report: Report, number: int) -> str:
-    """Return the row of a component, with its gain."""
-    component = report.components[number - 1]
-    attributes = f'class="row" data-component="{number}"{_hue(report, number)}'
-    key = f'<kbd class="key" aria-hidden="true">{number}</kbd>' if number <= 9 else ""
-    about = f"{percent(component.share)} of the energy"
-    gain = (
-        f'<label class="gain"><span class="hidden">Gain of {clean(component.name)}</span>'
-        '<input type="range" data-action="gain" min="-40" max="12" step="1" value="0">'
-        "<output>0</output></label>"
-    )
-    name = _name(component.name, about, component.file, key)
-    return _row(report, attributes, name, _controls(component.name, gain), component.samples)
-
-
 def _hue(report: Report, number: int) -> str:
-    """Return the colour of a component, which is that of its group."""
-    colour: int | None = number - 1
-    for group in report.groups:
-        if number in group.components:
-            colour = group.colour
+    """Return the colour of a component: its own or, where there are groups, that of its group."""
+    colours = {number: group.colour for group in report.groups for number in group.components}
+    colour = colours.get(number) if report.groups else number - 1
     if colour is None:
-        return ' style="--tone:var(--ink)"'
+        return ""
     return f' style="--hue:{(250 + GOLDEN * colour) % 360:.0f}"'
-
-
-def _row(report: Report, attributes: str, name: str, controls: str, samples: Array) -> str:
-    """Return a row of the player."""
-    wave = pictures.waveform(samples, report.peak)
-    return f'<li {attributes}>{name}{controls}<div class="timeline">{wave}</div></li>'
-
-
-def _name(name: str, about: str = "", file: str | None = None, key: str = "") -> str:
-    """Return a name with the key that plays it alone, and what is known about it."""
-    more = f" · {link(file, 'whole file', name)}" if file is not None else ""
-    return f'<div class="name">{key}{shown(name)}<small><span>{about}</span>{more}</small></div>'
-
-
-def _controls(name: str, gain: str = "") -> str:
-    """Return the buttons of a component or a group."""
-    buttons = "".join(
-        f'<button type="button" class="{word.lower()}" data-action="{word.lower()}"'
-        f' aria-pressed="false" aria-label="{word} {clean(name)}">{word}</button>'
-        for word in ("Solo", "Mute")
-    )
-    return f'<div class="controls">{buttons}{gain}</div>'
 
 
 def powers(report: Report) -> str:
@@ -147,9 +82,9 @@ def _power(report: Report, title: str, caption: str, power: Array, hertz: Array)
     )
     return (
         f'<figure><figcaption><h3>{title}</h3>{caption}</figcaption><div class="plot">'
-        f'<div class="hertz" aria-hidden="true">{labels}</div>'
+        f'<div class="pitches" aria-hidden="true">{labels}</div>'
         f'<div class="timeline">{pictures.image(png, "png", words)}</div>'
-        f'<div class="ruler" aria-hidden="true">{time_ruler(report)}</div></div></figure>'
+        f'<div class="labels" aria-hidden="true">{time_ruler(report)}</div></div></figure>'
     )
 
 

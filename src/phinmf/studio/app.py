@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from phinmf.errors import explained, is_for_user, sentence
@@ -86,6 +86,8 @@ class Studio:
             raise NotFound("there is no such page")
         if name == "index.html":
             self.visit.set()
+            text, desk = (self.page[part].read_text("utf-8") for part in (name, "desk.html"))
+            return HTMLResponse(text.replace("<!-- desk -->", desk))
         return FileResponse(self.page[name], media_type=TYPES[self.page[name].suffix])
 
     async def events(self, request: Request) -> Response:

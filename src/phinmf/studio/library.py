@@ -21,13 +21,12 @@ from phinmf.studio.home import PREVIEW, WHOLE, title_of
 from phinmf.studio.requests import NotFound
 from phinmf.unmixing import listing, overview
 from phinmf.unmixing.folder import component_sounds
+from phinmf.unmixing.groups import alike
 from phinmf.unmixing.listing import FolderRecord
 from phinmf.unmixing.mix import Level
 from phinmf.unmixing.null_test import adds_up
-from phinmf.unmixing.similarity import suggestions
 
-FRAME = 8192  #: samples in which the strongest frequency of a component is looked for
-AUDIBLE = 20.0  #: Hz; lower frequencies are not named
+MOST_GROUPS = 8  #: that the page makes by itself
 
 
 @dataclass(eq=False)
@@ -39,7 +38,7 @@ class Version:
     record: FolderRecord  #: another one as soon as groups or levels are saved
     original: Excerpt | None  #: the recording, if its file is here and the same as then
     hertz: list[float | None]  #: where each component is strongest
-    suggestions: list[list[int]]
+    alike: list[list[list[int]]]  #: numbers of the components in 2, 3, … groups of similar ones
     overview: NDArray[np.uint8]  #: (K + 1, stretches): peaks of the recording and the components
     sample_rate: int
     channels: int
@@ -69,7 +68,6 @@ class Version:
             "id": self.id,
             "name": title_of(self.folder.absolute().name),
             "kind": self.kind,
-            "n_components": options.get("n_components", len(record.components)),
             "window": str(options.get("window", record.window)),
             "seed": options.get("seed"),
             "start": record.start / rate,
@@ -84,7 +82,7 @@ class Version:
                 {"number": k + 1, "share": component.share, "hertz": self.hertz[k]}
                 for k, component in enumerate(record.components)
             ],
-            "suggestions": self.suggestions,
+            "alike": self.alike,
         }
 
 
@@ -98,23 +96,23 @@ def opened(id: str, folder: Path, recording: Excerpt | None) -> Version:
     if recording is not None and record.source and recording.sound.is_like(record.source):
         original = replace(recording, first=record.start, length=record.length)
     peaks = overview.load(folder, len(sounds), record.length)
+    numbers = range(2, 1 + min(MOST_GROUPS, len(sounds)))
     return Version(
         id, folder, record, original,
-        hertz=[strongest(sound, row) for sound, row in zip(sounds, peaks[1:], strict=True)],
-        suggestions=suggestions(np.array(record.similarity)),
+        hertz=[hertz_of(sound, row) for sound, row in zip(sounds, peaks[1:], strict=True)],
+        alike=[[group.components for group in alike(record, n)] for n in numbers],
         overview=peaks,
         sample_rate=sounds[0].sample_rate,
         channels=sounds[0].channels,
     )  # fmt: skip
 
 
-def strongest(sound: Sound, peaks: NDArray[np.uint8]) -> float | None:
-    """Return the frequency of most power where a component is loudest; None for silence."""
+def hertz_of(sound: Sound, peaks: NDArray[np.uint8]) -> float | None:
+    """Return the frequency of most power where a component is loudest."""
     loudest = int(peaks.argmax()) * overview.step_of(sound.length)
-    y = files.read(sound, max(0, min(loudest, sound.length - FRAME)), FRAME).mean(axis=1)
-    power = np.square(np.abs(np.fft.rfft(y * np.hanning(len(y)), FRAME)))
-    power[: 1 + int(AUDIBLE * FRAME / sound.sample_rate)] = 0.0
-    return round(float(power.argmax()) * sound.sample_rate / FRAME, 1) if power.any() else None
+    start = max(0, min(loudest, sound.length - overview.FRAME))
+    y = files.read(sound, start, overview.FRAME).mean(axis=1)
+    return overview.strongest(y, sound.sample_rate)
 
 
 @dataclass(eq=False)
@@ -137,7 +135,9 @@ class Recording:
             "title": (sound.tags.get("title") if sound else None) or Path(self.name).stem,
             "about": str(sound or "a recording that was in memory"),
             "again": self.file is not None,
-            "versions": [version.state() for version in self.versions.values()],
+            "versions": [
+                version.state() | {"recording": self.id} for version in self.versions.values()
+            ],
         }
 
 

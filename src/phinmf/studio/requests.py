@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import typed_json
+from phinmf.unmixing.export import Kind
 from phinmf.unmixing.mix import Group, Level
 
 T = TypeVar("T")
@@ -51,7 +52,7 @@ class VersionRequest:
 class ExportRequest:
     """What to take away; `levels` are those of the page, which may not be saved yet."""
 
-    kind: str
+    kind: Kind
     levels: list[Level] | None = None
 
 

@@ -31,6 +31,7 @@ from phinmf.studio.transfers import Export, Exports
 from phinmf.unmix_file import unmix_file
 from phinmf.unmixing import listing, placing
 from phinmf.unmixing.carry import carried
+from phinmf.unmixing.export import Kind
 from phinmf.unmixing.groups import MixChanged, save_mix
 from phinmf.unmixing.learn import fitting
 from phinmf.unmixing.mix import Level, Mix
@@ -146,7 +147,7 @@ class Session:
             with self.listening.closed():
                 placing.remove(version.folder)
 
-    def export(self, id: str, kind: str, levels: list[Level] | None) -> Export:
+    def export(self, id: str, kind: Kind, levels: list[Level] | None) -> Export:
         """Write files to be taken away."""
         version, recording = self.library.version(id), self.library.recording_of(id)
         return self.exports.make(version, recording.name, kind, levels)

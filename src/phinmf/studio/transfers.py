@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import get_args
 
 from starlette.concurrency import run_in_threadpool
 
@@ -101,13 +100,9 @@ class Exports:
         self._lock = threading.Lock()
 
     def make(
-        self, version: Version, recording: str, what: str, levels: list[Level] | None
+        self, version: Version, recording: str, kind: Kind, levels: list[Level] | None
     ) -> Export:
         """Write groups, components or a mix; several files are put into one, not compressed."""
-        kinds: tuple[Kind, ...] = get_args(Kind)
-        kind = next((kind for kind in kinds if kind == what), None)
-        if kind is None:
-            raise Refusal(f"kind is {what!r}, but one of {', '.join(kinds)} is needed")
         mix = version.record.mix
         if levels is not None:
             mix = replace(mix, levels=levels)

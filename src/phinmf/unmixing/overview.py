@@ -18,6 +18,8 @@ from phinmf.unmixing import listing
 FINEST = 256  #: samples of the shortest stretch
 MOST = 65_536  #: stretches; a longer recording has longer ones
 SECONDS = 30.0  #: longest preview, so that its sound has room in a page
+FRAME = 8192  #: samples in which the strongest frequency of a component is looked for
+AUDIBLE = 20.0  #: Hz; lower frequencies are not named
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,15 @@ def step_of(length: int) -> int:
     return step
 
 
+def strongest(y: Array, sample_rate: int) -> float | None:
+    """Return the frequency of most power where a sound (n,) is loudest; None for silence."""
+    start = max(0, min(int(np.abs(y).argmax()), len(y) - FRAME))
+    y = y[start : start + FRAME]
+    power = np.square(np.abs(np.fft.rfft(y * np.hanning(len(y)), FRAME)))
+    power[: 1 + int(AUDIBLE * FRAME / sample_rate)] = 0.0
+    return round(float(power.argmax()) * sample_rate / FRAME, 1) if power.any() else None
+
+
 class Overview:
     """Collects peaks from blocks: of each component, and of their sum."""
 
@@ -60,9 +71,12 @@ class Overview:
         self.peaks[row, bins] = np.maximum(self.peaks[row, bins], maxima)
 
     def save(self, path: Path, order: Indices) -> None:
-        """Write the peaks of the components in an order: one byte each, 255 times the root."""
-        peaks = self.peaks[[0, *(order + 1)]].clip(0, 1)
-        np.save(path, np.rint(255 * np.sqrt(peaks)).astype(np.uint8))
+        """Write the peaks of the sum, then of the components in an order."""
+        np.save(path, self.rounded()[[0, *(order + 1)]])
+
+    def rounded(self) -> NDArray[np.uint8]:
+        """Return the peaks (K + 1, stretches) in one byte each: 255 times the root."""
+        return np.rint(255 * np.sqrt(self.peaks.clip(0, 1))).astype(np.uint8)
 
 
 def load(folder: Path, K: int, length: int) -> NDArray[np.uint8]:

@@ -12,7 +12,7 @@ which all components are the same, as the place in a recording of one channel, c
 from __future__ import annotations
 
 import numpy as np
-from scipy.cluster.hierarchy import cut_tree, fcluster, linkage
+from scipy.cluster.hierarchy import cut_tree, linkage
 from scipy.ndimage import convolve1d
 from scipy.spatial.distance import squareform
 
@@ -29,7 +29,6 @@ LEAST_MEAN = 0.02  #: mean difference in a recording; smaller ones are chance
 
 WEIGHT = 0.75  #: exponent of a component's share of the energy
 LEAST_SHARE = 1e-9  #: so that a silent component has a weight
-CERTAIN = 0.75  #: similarity of components that probably belong together
 GAIN = 1e-9  #: improvement for which a component moves
 
 
@@ -162,22 +161,6 @@ def best_move(S: Array, w: Array, labels: Indices, n: int) -> tuple[int, int] | 
     gain[rows, labels] = gain[alone] = -np.inf
     k, group = np.unravel_index(gain.argmax(), gain.shape)
     return (int(k), int(group)) if gain[k, group] > GAIN * value.sum() else None
-
-
-def suggestions(S: Array, n_max: int = 5) -> list[list[int]]:
-    """Return sets of components, counted from 1, that probably belong together.
-
-    The most certain of at most n_max sets comes first, and no component is in two. Each two
-    components of a set have a similarity of at least `CERTAIN`.
-    """
-    S = symmetric(S)
-    if len(S) < 2:
-        return []
-    labels = fcluster(linkage(distances(S), "complete"), 1 - CERTAIN, "distance")
-    sets = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    sets = [members for members in sets if len(members) > 1]
-    sets.sort(key=lambda members: -S[np.ix_(members, members)].min())
-    return [[int(k) + 1 for k in members] for members in sets[:n_max]]
 
 
 def distances(S: Array) -> Array:

@@ -6,7 +6,7 @@ import math
 import types
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
@@ -32,6 +32,8 @@ def _parse(kind: Any, value: Any) -> Any:
                 return _parse(alternative, value)
             except (TypeError, KeyError):
                 continue
+    if origin is Literal and value in arguments:
+        return value
     if origin is list and isinstance(value, list):
         return [_parse(arguments[0], item) for item in value]
     if origin is dict and isinstance(value, dict):

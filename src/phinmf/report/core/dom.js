@@ -22,18 +22,9 @@ export function make(tag, { text, on = {}, ...attributes } = {}, ...children) {
   return element;
 }
 
-/** A button; after a click with the mouse the space bar plays again. */
 export function button(text, action, act, attributes = {}) {
-  const made = make("button", { type: "button", text, "data-action": action, ...attributes });
-  onClick(made, act);
-  return made;
-}
-
-export function onClick(element, act) {
-  element.addEventListener("click", (event) => {
-    act(event);
-    if (event.detail) element.blur();
-  });
+  const on = { click: act };
+  return make("button", { type: "button", text, "data-action": action, on, ...attributes });
 }
 
 /** Set the text only if it is another one, so that screen readers are not disturbed. */

@@ -1,4 +1,4 @@
-/** Numbers and lists in words. */
+/** Numbers in words. */
 
 /** 3:07.5; with `digits` 0 no tenths. */
 export function clock(seconds, digits = 1) {
@@ -16,12 +16,6 @@ export const sentence = (words) =>
 /** A sentence as the end of another one. */
 export const clause = (words) =>
   `${words[0].toLowerCase()}${words.slice(1).replace(/\.$/, "")}`;
-
-/** "2, 6 and 7" */
-export function list(items) {
-  if (items.length < 2) return items.join("");
-  return `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
-}
 
 export const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 

@@ -1,88 +1,57 @@
-import { find, findAll, make, setPressed, setText } from "./dom.js";
+import { findAll, make } from "./dom.js";
 import { groupOf, hue } from "./groups.js";
 import { openMenu } from "./popups.js";
-import { count, list } from "./words.js";
+import { rows } from "./rows.js";
+import { current } from "./store.js";
+import { count } from "./words.js";
+
+/** How components are put together: dragged, moved by menus, or all at once. */
 
 const STARTS = 5; // pixels after which a press is a drag
 const EDGE = 40; // pixels from the edge of the window where it scrolls
 const TARGETS = "[data-group], [data-drop], [data-component]";
 
-/** How components are put together: dragged, moved by menus, suggested. */
-export class Grouping {
-  /**
-   * @param rows of the version that is shown
-   * @param current function that returns its mix
-   */
-  constructor(rows, current) {
-    Object.assign(this, { rows, current, suggested: [], refused: new Set() });
-    rows.list.addEventListener("pointerdown", (event) => {
-      const handle = event.target.closest(".handle");
-      if (!handle || event.button !== 0) return;
-      const numbers = current().movedWith(Number(handle.closest(".row").dataset.component));
-      follow(handle, event, numbers, (target) => this.drop(numbers, target));
-    });
-  }
+/** Make a group, whose name is written next. */
+export const group = (numbers) => rows.editName(current().group(numbers));
 
-  /** Make a group, whose name is written next. */
-  group(numbers) { this.rows.editName(this.current().group(numbers)); }
+export function moveMenu(anchor, numbers) {
+  if (!numbers.length) return;
+  const { groups } = current();
+  const move = (name) => current().move(numbers, name);
+  const [number] = numbers;
+  const what = numbers.length > 1 ? count(numbers.length, "component") : `component ${number}`;
+  const item = ({ name, colour }) => ({ text: name, hue: hue(colour), act: () => move(name) });
+  openMenu(anchor, `Move ${what}`, [
+    ...groups.map(item),
+    { text: "New group", act: () => group(numbers) },
+    ...(groups.length ? [{ text: "No group", act: () => move(null) }] : []),
+  ]);
+}
 
-  /** Put components where they were dropped: on a component in no group, both become one. */
-  drop(numbers, { group, drop, component }) {
-    const mix = this.current();
-    const name = group ?? groupOf(mix.groups, Number(component))?.name;
-    if (name !== undefined) mix.move(numbers, name);
-    else if (drop === "rest") mix.move(numbers, null);
-    else this.group(component ? [...numbers, Number(component)] : numbers);
-  }
+/** Put all components into as many groups of similar ones as are chosen. */
+export function alikeMenu(anchor) {
+  const mix = current();
+  openMenu(anchor, "Group what is alike", mix.version.alike.map((sets) => (
+    { text: `${sets.length} groups`, act: () => mix.groupAll(sets) })));
+}
 
-  moveMenu(anchor, numbers) {
-    if (!numbers.length) return;
-    const { groups } = this.current();
-    const move = (name) => this.current().move(numbers, name);
-    const [number] = numbers;
-    const what = numbers.length > 1 ? count(numbers.length, "component") : `component ${number}`;
-    const item = ({ name, colour }) => ({ text: name, hue: hue(colour), act: () => move(name) });
-    openMenu(anchor, `Move ${what}`, [
-      ...groups.map(item),
-      { text: "New group", act: () => this.group(numbers) },
-      ...(groups.length ? [{ text: "No group", act: () => move(null) }] : []),
-    ]);
-  }
+// ---- dragging ----------------------------------------------------------------------------------
 
-  // ---- components that come and go together: one suggestion at a time ------------------------
+rows.list.addEventListener("pointerdown", (event) => {
+  const handle = event.target.closest(".handle");
+  if (!handle || event.button !== 0) return;
+  const numbers = current().movedWith(rows.rowOf(handle).component);
+  follow(handle, event, numbers, (target) => drop(numbers, target));
+});
 
-  update() {
-    const mix = this.current();
-    const open = mix.version.suggestions.filter((numbers) => this.isOpen(mix, numbers));
-    const element = find(".suggestion");
-    element.hidden = !open.length;
-    this.suggested = open[0] ?? [];
-    setText(find("p", element), `Components ${list(this.suggested)} come and go together.`);
-    setText(find("small", element), open.length > 1 ? `and ${open.length - 1} more` : "");
-    setPressed(find("[data-action=listen]"), this.listening);
-  }
-
-  /** Whether it was neither refused nor decided by groups: all in one, or in several. */
-  isOpen({ groups, version }, numbers) {
-    const names = numbers.map((number) => groupOf(groups, number)?.name);
-    const decided = names.every(Boolean) || new Set(names.filter(Boolean)).size > 1;
-    return !decided && !this.refused.has(`${version.key} ${numbers}`);
-  }
-
-  get listening() {
-    const { solos } = this.current();
-    return solos.size === this.suggested.length && this.suggested.every((n) => solos.has(n));
-  }
-
-  /** Hear the suggested components alone, or all again. */
-  listen() { this.current().soloOnly(this.listening ? [] : this.suggested); }
-
-  refuse() {
-    const mix = this.current();
-    if (this.listening) mix.solos.clear();
-    this.refused.add(`${mix.version.key} ${this.suggested}`);
-    mix.changed();
-  }
+/** Put components where they were dropped: on a component in no group, both become one. */
+function drop(numbers, target) {
+  const mix = current();
+  const component = Number(target.component);
+  const name = target.group ?? groupOf(mix.groups, component)?.name;
+  if (name !== undefined) mix.move(numbers, name);
+  else if (target.drop === "rest") mix.move(numbers, null);
+  else group(component ? [...numbers, component] : numbers);
 }
 
 /**
@@ -136,15 +105,9 @@ function follow(handle, { pointerId, clientX, clientY }, numbers, dropped) {
     setTimeout(() => handle.removeEventListener("click", swallow, { capture: true }), 0);
     if (type === "pointerup" && target) dropped({ ...target.dataset });
   };
-  const stop = (event) => {
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
-    end(event);
-  };
   const { signal } = ended;
   handle.addEventListener("pointermove", move, { signal });
   for (const type of ["pointerup", "pointercancel"]) handle.addEventListener(type, end, { signal });
-  document.addEventListener("keydown", stop, { capture: true, signal });
 }
 
 function swallow(event) {

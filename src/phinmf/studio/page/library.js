@@ -1,10 +1,51 @@
-import { arrange, button, elementsOf, find, make, onClick, setText } from "./dom.js";
+import { arrange, button, elementsOf, find, make, setText } from "./dom.js";
 import { notice } from "./popups.js";
 import { dismissJob, upload } from "./server.js";
+import { expect, show, store } from "./store.js";
 
 /** The list at the side: recordings, the work on them, and files that are being sent. */
 
-const byId = (items) => items.map((item) => [item.id, item]);
+const items = new Map(); // elements by id of the recording
+const works = new Map(); // elements by id of the job
+
+const byId = (list) => list.map((item) => [item.id, item]);
+
+export function updateLibrary() {
+  const { recordings } = store;
+  arrange(find(".recordings"), elementsOf(items, byId(recordings), createRecording));
+  elementsOf(works, byId(recordings.flatMap(({ jobs }) => jobs)), createJob);
+  for (const recording of recordings) showRecording(recording);
+}
+
+function createRecording({ id }) {
+  const open = button("", "show-recording", () => {
+    const { versions } = store.recordings.find((recording) => recording.id === id);
+    show(versions.at(-1).folder);
+  });
+  open.append(make("bdi"));
+  return make(
+    "li", { class: "recording", "data-recording": id },
+    make("p", { class: "file" }, open), make("p", { class: "about" }),
+    make("ul", { class: "jobs" }),
+  );
+}
+
+function createJob({ id, name }) {
+  const failed = (error) => notice(error.message, { name: `job ${id}` });
+  const stop = () => dismissJob(id).catch(failed);
+  return workItem({ class: "job", "data-job": id }, name, stop);
+}
+
+function showRecording({ id, name, title, about, versions, jobs }) {
+  const item = items.get(id);
+  setText(find("bdi", item), title);
+  find(".file", item).title = name;
+  setText(find(".about", item), about);
+  find("[data-action=show-recording]", item).disabled = !versions.length;
+  item.classList.toggle("shown", versions.some(({ folder }) => folder === store.shown));
+  arrange(find(".jobs", item), jobs.map((job) => works.get(job.id)));
+  for (const job of jobs) showWork(works.get(job.id), job.name, job);
+}
 
 /** Something that goes on: its name, how much of it is done, and a button that ends it. */
 function workItem(attributes, name, stop) {
@@ -31,108 +72,64 @@ function showWork(item, name, { doing, share, state }) {
   stop.disabled = state === "cancelling";
 }
 
-export class Recordings {
-  /** @param open function of a recording's id */
-  constructor(open) {
-    this.open = open;
-    this.items = new Map(); // elements by id of the recording
-    this.jobs = new Map(); // elements by id of the job
-  }
+// ---- files on their way to the server: dropped anywhere, or chosen --------------------------------
 
-  /** @param shown key of the version that is shown */
-  update(recordings, shown) {
-    const items = elementsOf(this.items, byId(recordings), (recording) => this.create(recording));
-    arrange(find(".recordings"), items);
-    const jobs = recordings.flatMap((recording) => recording.jobs);
-    elementsOf(this.jobs, byId(jobs), (job) => this.createJob(job));
-    for (const recording of recordings) this.show(recording, shown);
-  }
+let unsent = 0; // files
+let last = Promise.resolve(); // one file is sent after the other
 
-  create({ id }) {
-    const open = button("", "show-recording", () => this.open(id));
-    open.append(make("bdi"));
-    return make(
-      "li", { class: "recording", "data-recording": id },
-      make("p", { class: "file" }, open), make("p", { class: "about" }),
-      make("ul", { class: "jobs" }),
-    );
-  }
+export const isSending = () => unsent > 0;
 
-  createJob({ id, name }) {
-    const failed = (error) => notice(error.message, { name: `job ${id}` });
-    const stop = () => dismissJob(id).catch(failed);
-    return workItem({ class: "job", "data-job": id }, name, stop);
-  }
-
-  show({ id, name, title, about, versions, jobs }, shown) {
-    const item = this.items.get(id);
-    setText(find("bdi", item), title);
-    find(".file", item).title = name;
-    setText(find(".about", item), about);
-    find("[data-action=show-recording]", item).disabled = !versions.length;
-    item.classList.toggle("shown", versions.some(({ key }) => key === shown));
-    arrange(find(".jobs", item), jobs.map((job) => this.jobs.get(job.id)));
-    for (const job of jobs) showWork(this.jobs.get(job.id), job.name, job);
-  }
+function add(file) {
+  const abort = new AbortController();
+  const item = workItem({ class: "upload" }, file.name, () => {
+    abort.abort();
+    item.remove();
+  });
+  showWork(item, file.name, { doing: "Waiting to be sent", state: "waiting" });
+  find(".uploads").append(item);
+  unsent += 1;
+  last = last.then(() => send(file, item, abort.signal));
 }
 
-/** Files on their way to the server: dropped anywhere, or chosen. One is sent after the other. */
-export class Uploads {
-  /** @param added function to call with the id of a recording that arrived */
-  constructor(added) {
-    this.added = added;
-    this.waiting = 0; // files that are not sent yet
-    this.last = Promise.resolve();
-    const input = find("input[type=file]");
-    onClick(find("[data-action=choose]"), () => input.click());
-    input.addEventListener("change", () => {
-      for (const file of input.files) this.add(file);
-      input.value = "";
-    });
-    this.acceptDrops();
+async function send(file, item, signal) {
+  try {
+    signal.throwIfAborted();
+    showWork(item, file.name, { doing: "Sending", state: "running" });
+    const { id } = await upload(file, signal);
+    item.remove();
+    expect(id);
+  } catch (error) {
+    const doing = error.status ? error.message : "It is a folder, or the studio has stopped.";
+    showWork(item, file.name, { doing, state: "failed" });
   }
-
-  acceptDrops() {
-    const over = (receiving) => document.body.classList.toggle("receiving", receiving);
-    const onFiles = (type, act) => document.addEventListener(type, (event) => {
-      if (!event.dataTransfer?.types.includes("Files")) return;
-      event.preventDefault();
-      act(event.dataTransfer);
-    });
-    onFiles("dragover", (data) => {
-      data.dropEffect = "copy";
-      over(true);
-    });
-    onFiles("drop", ({ files }) => {
-      over(false);
-      for (const file of files) this.add(file);
-    });
-    document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) over(false); });
-  }
-
-  add(file) {
-    const abort = new AbortController();
-    const item = workItem({ class: "upload" }, file.name, () => {
-      abort.abort();
-      item.remove();
-    });
-    showWork(item, file.name, { doing: "Waiting to be sent", state: "waiting" });
-    find(".uploads").append(item);
-    this.waiting += 1;
-    this.last = this.last.then(() => this.send(file, item, abort.signal));
-  }
-
-  async send(file, item, signal) {
-    try {
-      signal.throwIfAborted();
-      showWork(item, file.name, { doing: "Sending", state: "running" });
-      const { id } = await upload(file, signal);
-      item.remove();
-      this.added(id);
-    } catch (error) {
-      const doing = error.status ? error.message : "It is a folder, or the studio has stopped.";
-      showWork(item, file.name, { doing, state: "failed" });
-    }
-    this.waiting -= 1;
-  }
+  unsent -= 1;
 }
+
+const input = find("input[type=file]");
+find("[data-action=choose]").addEventListener("click", () => input.click());
+input.addEventListener("change", () => {
+  for (const file of input.files) add(file);
+  input.value = "";
+});
+
+const showDrop = (receiving) => document.body.classList.toggle("receiving", receiving);
+
+function onFiles(type, act) {
+  document.addEventListener(type, (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    act(event.dataTransfer);
+  });
+}
+
+onFiles("dragover", (data) => {
+  data.dropEffect = "copy";
+  showDrop(true);
+});
+onFiles("drop", ({ files }) => {
+  showDrop(false);
+  for (const file of files) add(file);
+});
+document.addEventListener("dragleave", ({ relatedTarget }) => {
+  if (!relatedTarget) showDrop(false);
+});

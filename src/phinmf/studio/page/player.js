@@ -1,7 +1,8 @@
 import { Ahead } from "./ahead.js";
+import { regionOf } from "./mix.js";
+import { mixOf } from "./store.js";
 
 const REST = 400; // milliseconds of pause after which the sound device is left alone
-const SHORTEST = 0.05; // seconds of a loop
 
 /** What a deck must know of a version. */
 export const deckOptions = ({ version, stretch }) => ({
@@ -15,13 +16,9 @@ export const deckOptions = ({ version, stretch }) => ({
  * Another version of the same recording goes on at the same moment. It is shown at once; until
  * enough of its sound is here, the one before it is still heard.
  */
-export class Player {
-  /**
-   * @param gains function of a version that returns the factors of its sources
-   * @param changed function to call when it starts, stops, waits or moves
-   */
-  constructor(gains, changed) {
-    Object.assign(this, { gains, changed });
+class Player {
+  constructor() {
+    this.changed = () => {}; // called when it starts, stops, waits or moves
     this.version = null; // that is shown
     this.position = 0; // samples of the version
     this.loop = null; // {start, end} in samples
@@ -40,7 +37,7 @@ export class Player {
 
   open(version) {
     const before = this.version;
-    if (before?.key === version.key) return;
+    if (before?.folder === version.folder) return;
     const together = before?.recording === version.recording
       && before.sample_rate === version.sample_rate;
     if (!together) this.leave();
@@ -55,11 +52,12 @@ export class Player {
     this.changed();
   }
 
-  /** The server described a version again; after a restart it may have another id. */
-  refresh(version) {
-    if (this.version?.key === version.key) this.version = version;
+  /** The server described the versions again; after a restart they may have other ids. */
+  refresh(versions) {
+    if (!this.version) return;
+    this.version = versions.get(this.version.folder) ?? this.version;
     for (const ahead of [this.ahead, this.heard]) {
-      if (ahead?.version.key === version.key) ahead.version = version;
+      if (ahead) ahead.version = versions.get(ahead.version.folder) ?? ahead.version;
     }
   }
 
@@ -110,7 +108,7 @@ export class Player {
 
   updateGains() {
     if (this.heard !== this.ahead || !this.heard) return;
-    this.post({ act: "gains", gains: this.gains(this.version) });
+    this.post({ act: "gains", gains: mixOf(this.version.folder).gains });
   }
 
   /** A report of the mixer. */
@@ -181,17 +179,14 @@ export class Player {
 
   /** Loop a region; without one, play on. */
   setLoop(from, to) {
-    this.loop = null;
-    if (from !== undefined) {
-      const start = Math.max(0, Math.round(Math.min(from, to)));
-      const end = Math.min(this.version.length, Math.round(Math.max(from, to)));
-      if (end - start >= SHORTEST * this.version.sample_rate) this.loop = { start, end };
-    }
+    this.loop = from === undefined ? null : regionOf(this.version, from, to);
     if (this.heard === this.ahead) this.post({ act: "loop", loop: this.loop });
     this.fetchAhead();
     this.changed();
   }
 }
+
+export const player = new Player();
 
 /** The position in a version for one that may lie outside of it: then its beginning. */
 const landing = (version, position) =>

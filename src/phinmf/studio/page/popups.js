@@ -26,55 +26,45 @@ export function dismiss(name) {
   }
 }
 
-let closeMenu = () => {}; // the one that is open
-
 /**
- * Open a small menu beside an element.
+ * Open a small menu beside an element, which gets the focus back.
  *
- * @param anchor what was clicked; it gets the focus back
+ * @param anchor what was clicked
  * @param label what the menu is for
  * @param items {text, act, hue}: what to show, what to do, a colour
  */
 export function openMenu(anchor, label, items) {
-  closeMenu();
-  const menu = make("div", { class: "menu", role: "menu", "aria-label": label });
-  const outside = (event) => { if (!menu.contains(event.target)) closeMenu(); };
-  closeMenu = () => {
-    menu.remove();
-    document.removeEventListener("pointerdown", outside, true);
-    closeMenu = () => {};
-  };
-  const leave = () => {
-    closeMenu();
-    anchor.focus({ preventScroll: true });
-  };
-  for (const { text, act, hue } of items) {
-    const dot = make("span", { class: "dot" });
-    if (hue !== undefined) dot.style.setProperty("--hue", hue);
-    dot.hidden = hue === undefined;
-    const choose = () => { leave(); act(); };
-    const attributes = { type: "button", role: "menuitem", tabindex: -1, on: { click: choose } };
-    menu.append(make("button", attributes, dot, make("span", { text })));
-  }
-  menu.addEventListener("keydown", (event) => {
-    const all = findAll("button", menu);
-    const i = all.indexOf(document.activeElement);
-    const to = { ArrowDown: i + 1, ArrowUp: i - 1, Home: 0, End: all.length - 1 }[event.key];
-    if (to !== undefined) all[(to + all.length) % all.length].focus();
-    if (event.key === "Escape" || event.key === "Tab") leave();
-    event.stopPropagation(); // the keys of the player are not meant
-    if (event.key !== "Enter" && event.key !== " ") event.preventDefault();
-  });
-  document.body.append(menu);
-  place(menu, anchor.getBoundingClientRect());
-  document.addEventListener("pointerdown", outside, true);
-  find("button", menu).focus({ preventScroll: true });
+  const menu = find("#menu");
+  menu.ariaLabel = label;
+  menu.replaceChildren(...items.map((item) => menuItem(menu, item)));
+  anchor.focus({ preventScroll: true });
+  menu.showPopover();
+  const { left, top, bottom } = anchor.getBoundingClientRect();
+  const { width, height } = menu.getBoundingClientRect();
+  const below = bottom + 4 + height <= window.innerHeight;
+  menu.style.left = `${Math.max(8, Math.min(left, window.innerWidth - width - 8))}px`;
+  menu.style.top = `${Math.max(8, below ? bottom + 4 : top - 4 - height)}px`;
+  menu.firstElementChild.focus({ preventScroll: true });
 }
 
-/** Below the anchor, or above where there is no room. */
-function place(menu, { left, top, bottom }) {
-  const { width, height } = menu.getBoundingClientRect();
-  const down = bottom + 4 + height <= window.innerHeight;
-  menu.style.left = `${Math.max(8, Math.min(left, window.innerWidth - width - 8))}px`;
-  menu.style.top = `${Math.max(8, down ? bottom + 4 : top - 4 - height)}px`;
+function menuItem(menu, { text, act, hue }) {
+  const dot = make("span", { class: "dot" });
+  dot.style.setProperty("--hue", hue);
+  dot.hidden = hue === undefined;
+  const choose = () => {
+    menu.hidePopover();
+    act();
+  };
+  const attributes = { type: "button", role: "menuitem", tabindex: -1, on: { click: choose } };
+  return make("button", attributes, dot, make("span", { text }));
 }
+
+find("#menu").addEventListener("keydown", (event) => {
+  const menu = event.currentTarget;
+  const all = [...menu.children];
+  const i = all.indexOf(document.activeElement);
+  const to = { ArrowDown: i + 1, ArrowUp: i - 1, Home: 0, End: all.length - 1 }[event.key];
+  if (to !== undefined) all[(to + all.length) % all.length].focus();
+  if (event.key === "Tab") menu.hidePopover();
+  if (to !== undefined || event.key === "Tab") event.preventDefault();
+});

@@ -1,20 +1,19 @@
+import { Mix } from "./mix.js";
+import { notice } from "./popups.js";
+import { saveMix } from "./server.js";
+
 const SOON = 300; // milliseconds after the last change
 const AGAIN = 2000; // milliseconds until what was not saved is tried again
 
 /** Saves groups and levels of a version, and says truly whether they are saved. */
-export class Saving {
-  /**
-   * @param save function of {revision, groups, levels} that returns a promise of {revision}
-   * @param mix function that returns {groups, levels} as they are now
-   * @param adopt function to call with {groups, levels} that someone else saved
-   * @param changed function to call when the status is another one
-   */
-  constructor(revision, { save, mix, adopt, changed }) {
-    Object.assign(this, { revision, save, mix, adopt, changed });
+class Saving {
+  /** @param mix VersionMix whose value is saved; it is told what someone else saved */
+  constructor(mix) {
+    this.mix = mix;
+    this.revision = mix.version.revision; // of what the server has
     this.dirty = false; // whether something changed since it was last sent
     this.sending = false;
     this.reason = ""; // why it is not saved
-    this.latest = null; // what the server said last
     this.timer = 0;
   }
 
@@ -28,7 +27,7 @@ export class Saving {
   edit() {
     this.dirty = true;
     this.wait(SOON);
-    this.changed();
+    this.mix.changed();
   }
 
   wait(milliseconds) {
@@ -42,23 +41,27 @@ export class Saving {
     if (!this.dirty || this.sending) return;
     Object.assign(this, { dirty: false, sending: true });
     try {
-      const answer = await this.save({ revision: this.revision, ...this.mix() });
-      Object.assign(this, { revision: answer.revision, reason: "" });
+      const { version, value } = this.mix;
+      const { revision } = await saveMix(version.id, { revision: this.revision, ...value });
+      Object.assign(this, { revision, reason: "" });
     } catch (error) {
       if (error.status === 409 && error.answer?.groups) this.giveWay(error.answer);
       else this.fail(error);
     }
     this.sending = false;
     if (this.dirty && !this.reason) this.wait(SOON);
-    if (this.latest) this.hear(this.latest);
-    this.changed();
+    this.hear();
+    this.mix.changed();
   }
 
   /** Someone else saved meanwhile: theirs is shown. */
   giveWay({ revision, groups, levels }) {
-    // the answer is newer than what was heard last
-    Object.assign(this, { revision, dirty: false, reason: "", latest: null });
-    this.adopt({ groups, levels }, true);
+    Object.assign(this, { revision, dirty: false, reason: "" });
+    this.mix.adopt({ groups, levels });
+    notice(
+      "Another tab changed this version meanwhile; its groups are shown. Undo brings yours back.",
+      { name: "overruled", kind: "info" },
+    );
   }
 
   fail(error) {
@@ -68,10 +71,26 @@ export class Saving {
   }
 
   /** What the server says about the version: another tab may have changed it. */
-  hear(version) {
-    this.latest = version;
-    if (this.dirty || this.sending || version.revision <= this.revision) return;
-    this.revision = version.revision;
-    this.adopt({ groups: version.groups, levels: version.levels }, false);
+  hear() {
+    const { revision, groups, levels } = this.mix.version;
+    if (this.dirty || this.sending || revision <= this.revision) return;
+    this.revision = revision;
+    this.mix.adopt({ groups, levels });
+  }
+}
+
+/** The groups and levels of a version in this tab, which are saved at once. */
+export class VersionMix extends Mix {
+  constructor(...of) {
+    super(...of);
+    this.saving = new Saving(this);
+  }
+
+  edited() { this.saving.edit(); }
+
+  /** Someone else saved other groups or levels; undo brings back what this tab had. */
+  adopt(value) {
+    this.record(value);
+    this.changed();
   }
 }

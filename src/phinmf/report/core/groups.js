@@ -36,6 +36,10 @@ export function grouped(groups, numbers) {
   return { groups: [...left, group], name: group.name };
 }
 
+/** A group for each set of components. */
+export const groupsOf = (sets) => sets.map((components, i) => (
+  { name: `Group ${i + 1}`, colour: i % COLOURS, components }));
+
 export const ungrouped = (groups, name) => groups.filter((group) => group.name !== name);
 
 /** Give a group the name that comes nearest to what was typed: a file can be called like this. */

@@ -1,4 +1,6 @@
 import { arrange, find, findAll, make } from "./dom.js";
+import { player } from "./player.js";
+import { rows } from "./rows.js";
 import { clock } from "./words.js";
 
 const CLOSEST = 0.25; // seconds that are shown at least
@@ -8,7 +10,7 @@ const DRAG = 4; // pixels after which a press is a drag
 const LOOK_AROUND = 2000; // milliseconds in which the playhead is not followed
 
 /** The part of a version that is shown: zoom and scroll, in samples. */
-export class View {
+class View {
   constructor(length, rate) {
     Object.assign(this, { length, rate, from: 0, span: length });
   }
@@ -68,14 +70,10 @@ export class View {
 }
 
 /** Ruler, playhead, loop and scroll bar: where things are in time, and the pointer on them. */
-export class Timeline {
-  /**
-   * @param element has the ruler, the scroll bar and the lanes in it
-   * @param player whose position and loop are shown and set
-   * @param redraw function to call when another part is shown
-   */
-  constructor(element, player, redraw) {
-    Object.assign(this, { element, player, redraw, view: null, version: null, followAfter: 0 });
+class Timeline {
+  constructor() {
+    const element = find(".tracks"); // has the ruler, the scroll bar and the lanes in it
+    Object.assign(this, { view: null, version: null, followAfter: 0 });
     this.ruler = find(".ruler", element);
     this.bar = find(".scrollbar", element);
     this.heads = findAll(".head", element); // on the ruler and over the lanes
@@ -90,10 +88,18 @@ export class Timeline {
     element.addEventListener("wheel", (event) => this.turn(event), { passive: false });
     this.bar.addEventListener("input", () => this.scroll(Number(this.bar.value)));
     new ResizeObserver(() => this.update()).observe(this.ruler);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", () => this.update());
   }
 
-  open(view, version) {
-    Object.assign(this, { view, version });
+  /** Show a version: all of it, or the same part as before of another one of the recording. */
+  open(version) {
+    const { view, version: before } = this;
+    this.version = version;
+    this.view = new View(version.length, version.sample_rate);
+    if (before?.recording === version.recording) {
+      this.view.showAs(view, before.first_sample - version.first_sample);
+    }
     this.update();
   }
 
@@ -117,13 +123,13 @@ export class Timeline {
     bar.value = view.from;
     bar.style.setProperty("--thumb", `${(this.width * view.span) / view.length}px`);
     this.showPosition();
-    this.redraw();
+    rows.draw(view);
   }
 
   /** Move the playhead and the loop; follow the playhead while it plays. */
   showPosition() {
-    const { view, player } = this;
-    if (!view || player.version?.key !== this.version.key) return; // another one will be shown
+    const { view } = this;
+    if (player.version?.folder !== this.version?.folder) return; // another one will be shown
     const following = player.playing && !this.press && performance.now() > this.followAfter;
     if (following && view.keepShown(player.position)) {
       this.update();
@@ -139,9 +145,14 @@ export class Timeline {
     }
   }
 
-  zoom(factor, sample = this.player.position) {
+  zoom(factor, sample = player.position) {
     this.view.zoom(factor, sample);
     this.update();
+  }
+
+  /** Show the playhead, and turn the page if need be. */
+  follow() {
+    if (this.view.keepShown(player.position)) this.update();
   }
 
   scroll(from) {
@@ -168,11 +179,12 @@ export class Timeline {
     const { press } = this;
     if (pointerId !== press?.id) return;
     press.looping ||= Math.abs(clientX - press.x) > DRAG;
-    if (press.looping) this.player.setLoop(this.sampleAt(press.x), this.sampleAt(clientX));
+    if (press.looping) player.setLoop(this.sampleAt(press.x), this.sampleAt(clientX));
   }
 
   end({ type, pointerId, clientX }) {
-    const { press, player, player: { loop, position } } = this;
+    const { press } = this;
+    const { loop, position } = player;
     if (pointerId !== press?.id) return;
     this.press = null;
     if (type === "pointercancel") return;
@@ -196,3 +208,5 @@ export class Timeline {
     else this.scroll(this.view.from + (sideways * this.view.span) / this.width);
   }
 }
+
+export const timeline = new Timeline();

@@ -1,13 +1,13 @@
-import { showControls } from "./controls.js";
+import { enableFaders, showControls } from "./controls.js";
 import { arrange, elementsOf, find, findAll, setPressed, setText } from "./dom.js";
 import { groupOf, hue } from "./groups.js";
 import { hertz, panWords, percent } from "./words.js";
 
 /** The rows of a version: the original, groups with their components, components in no group. */
-export class Rows {
-  /** @param list the element, which holds the rows that are always there */
-  constructor(list) {
-    Object.assign(this, { list, mix: null, overview: null, top: 1 });
+class Rows {
+  constructor() {
+    const list = find(".rows"); // holds the rows that are always there
+    Object.assign(this, { list, mix: null, overview: null, view: null, top: 1, shape: "" });
     this.original = find(".original", list);
     this.target = find(".target", list);
     this.rest = find(".heading", list);
@@ -18,26 +18,15 @@ export class Rows {
 
   /** Let the faders and the names of all rows act; some of them do not exist yet. */
   enableFields() {
-    const listen = (type, selector, act) => this.list.addEventListener(type, (event) => {
-      const field = event.target.closest(selector);
-      if (field) act(field, this.rowOf(field), event);
+    const numbersOf = (fader) => this.mix.members(this.rowOf(fader));
+    enableFaders(this.list, () => this.mix, numbersOf);
+    const onTitle = (type, act) => this.list.addEventListener(type, (event) => {
+      const title = event.target;
+      if (title.matches(".title")) act(title, this.rowOf(title).group, event);
     });
-    const move = (fader, row) => {
-      const { action } = fader.dataset;
-      const numbers = this.mix.members(row);
-      const set = action === "pan" ? this.mix.setPan : this.mix.setGain;
-      set.call(this.mix, numbers, Number(fader.value), `${action} ${JSON.stringify(row)}`);
-    };
-    listen("input", "[type=range]", move);
-    listen("change", "[type=range]", () => this.mix.endGesture());
-    listen("dblclick", "[type=range]", (fader, row) => {
-      fader.value = 0;
-      move(fader, row);
-      this.mix.endGesture();
-    });
-    listen("focusin", ".title", (title) => title.select());
-    listen("change", ".title", (title, { group }) => this.rename(group, title));
-    listen("keydown", ".title", (title, { group }, event) => {
+    onTitle("focusin", (title) => title.select());
+    onTitle("change", (title, group) => this.rename(group, title));
+    onTitle("keydown", (title, group, event) => {
       if (event.key !== "Enter" && event.key !== "Escape") return;
       event.stopPropagation();
       if (event.key === "Escape") title.value = group;
@@ -55,7 +44,7 @@ export class Rows {
 
   /** Show another version. */
   open(mix) {
-    Object.assign(this, { mix, overview: null });
+    Object.assign(this, { mix, overview: null, view: null });
     this.groups.clear();
     this.components = mix.version.components.map(({ number, hertz: frequency, share }) => {
       const row = fromTemplate("component", number);
@@ -65,12 +54,13 @@ export class Rows {
       row.ariaLabel = `Component ${number}, ${hertz(frequency)}, ${percent(share)}`;
       return row;
     });
-    this.update();
   }
 
+  /** @param overview {step, bins, peaks}: of all sources, 255 times the root of the amplitude */
   setOverview(overview) {
     this.overview = overview;
     this.top = overview.peaks.reduce((most, peak) => Math.max(most, peak), 1);
+    this.draw(this.view);
   }
 
   /** The rows as they stand, from top to bottom. */
@@ -89,6 +79,9 @@ export class Rows {
     this.original.classList.toggle("silent", !mix.original);
     this.target.classList.toggle("ready", mix.selected.size > 0);
     if (!find(".row[tabindex='0']", this.list)) this.original.tabIndex = 0;
+    const shape = JSON.stringify([mix.groups, [...mix.folded]]);
+    if (shape !== this.shape) this.draw(this.view); // levels change no waveform
+    this.shape = shape;
   }
 
   order() {
@@ -125,10 +118,11 @@ export class Rows {
     showControls(row, [number], this.mix);
   }
 
-  /** Draw the waveforms of all rows. */
+  /** Draw the part of the waveforms of all rows that a view shows. */
   draw(view) {
     const { overview, top } = this;
-    if (!overview?.bins) return;
+    this.view = view;
+    if (!view || !overview?.bins) return;
     const draw = (row, sources) => {
       drawWave(find("canvas", row), peaksOf(overview, sources), overview.step, view, top);
     };
@@ -144,9 +138,6 @@ export class Rows {
     const { component, group } = element?.closest(".row")?.dataset ?? {};
     return component ? { component: Number(component) } : { group };
   }
-
-  /** What the row with the focus stands for. */
-  get focused() { return this.rowOf(document.activeElement); }
 
   /** Move the focus to the row above or below. */
   moveFocus(step) {
@@ -169,6 +160,8 @@ export class Rows {
     if (name !== undefined) find(".title", this.groups.get(name)).focus();
   }
 }
+
+export const rows = new Rows();
 
 /** A row of which the page holds a template; labels end with what the row stands for. */
 function fromTemplate(kind, name) {
