@@ -52,8 +52,9 @@ def test_a_good_first_trial_costs_one_evaluation():
     assert len(counted) == 1
 
 
-def test_no_descent_no_step():
-    trial, start, counted = along(lambda x: x, lambda x: 1.0)
+@pytest.mark.parametrize("slope", [0.0, 1e-9, 0.5, 1.0, math.nan])
+def test_no_descent_no_step(slope):
+    trial, start, counted = along(lambda x: slope * x, lambda x: slope)
     assert strong_wolfe(trial, start) is None
     assert backtracking(trial, start, 1.0) is None
     assert not counted
