@@ -49,7 +49,16 @@ def test_strong_wolfe_conditions_hold(name, eta):
 def test_a_good_first_trial_costs_one_evaluation():
     trial, start, counted = along(lambda x: (x - 1) ** 2, lambda x: 2 * (x - 1))
     assert strong_wolfe(trial, start).eta == 1
-    assert len(counted) == 1
+    assert strong_wolfe(trial, start, 0.2).eta == 0.2  # its slope has fallen by a fifth
+    assert len(counted) == 2
+
+
+@pytest.mark.parametrize("eta", [1.5, 1.7, 2.5])  # beyond the minimum, and too far
+def test_the_minimum_of_a_cubic_takes_two_trials(eta):
+    trial, start, counted = along(lambda x: x**3 - 3 * x, lambda x: 3 * x**2 - 3)
+    point = strong_wolfe(trial, start, eta, c2=0.1)
+    assert point.slope == pytest.approx(0, abs=1e-9)
+    assert counted == [eta, pytest.approx(1, rel=1e-9)]
 
 
 @pytest.mark.parametrize("slope", [0.0, 1e-9, 0.5, 1.0, math.nan])
