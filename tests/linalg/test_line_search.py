@@ -26,6 +26,7 @@ def along(f, df):
 
 CURVES = {
     "parabola": (lambda x: (x - 3) ** 2, lambda x: 2 * (x - 3)),
+    "flat": (lambda x: (x - 3) ** 2 * 1e-6, lambda x: 2e-6 * (x - 3)),
     "far": (lambda x: (x - 300) ** 2, lambda x: 2 * (x - 300)),
     "near": (lambda x: (x - 1e-5) ** 2 * 1e10, lambda x: 2e10 * (x - 1e-5)),
     "log wall": (
