@@ -29,6 +29,13 @@ def test_round_trip(n, half, channels):
     assert np.isclose((Y**2).sum(), (y**2).sum(), rtol=1e-12)
 
 
+@given(halves=st.integers(1, 9), half=st.integers(1, 20))
+def test_frames_of_reversed_sound_are_reversed(halves, half):
+    y = np.random.default_rng(half).standard_normal(halves * half)
+    Y = to_frames(y, 2 * half)
+    assert np.allclose(to_frames(y[::-1], 2 * half), Y[::-1, ::-1], rtol=0, atol=1e-12)
+
+
 def test_frames_are_contiguous_and_keep_the_dtype(rng):
     assert to_frames(np.ones(1_191_735), 440).shape == (440, 5418)  # the paper's recording
     Y = to_frames(rng.standard_normal(100).astype(np.float32), 8)
