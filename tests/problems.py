@@ -112,6 +112,7 @@ class Problem:
         divergence="itakura-saito",
         engine="array",
         dtype=np.float64,
+        weighted=False,
     ):
         self.rng = np.random.default_rng(seed)
         self.M, self.N, self.K, self.C, self.eps = M, N, K, C, eps
@@ -122,7 +123,8 @@ class Problem:
         self.W /= self.W.sum(axis=0)
         self.H = (M * self.rng.random((K, N)) / K).astype(dtype)
         self.on_tensors = engine.endswith(ON_TENSORS)
-        self.engine = engine_kind(engine)(self.give(self.Y), self.divergence)
+        weights = self.rng.integers(0, 4, N).astype(float) if weighted else None
+        self.engine = engine_kind(engine)(self.give(self.Y), self.divergence, weights=weights)
         self.engine.rotate(self.give(self.Phi))
         self.engine.set_activations(self.give(self.H))
 

@@ -191,6 +191,18 @@ def test_forged_arrays_are_refused_or_used_without_an_error(kind, path):
         assert outcome(kind, path) is None or name in OPTIONAL, name
 
 
+@pytest.mark.parametrize("name", ["result", "model", "learner", "recording"])
+def test_the_model_has_a_row_for_each_atom_or_each_pair(kinds, tmp_path, name):
+    kind, path = kinds[name], tmp_path / "a"
+    kind.save(path)
+    arrays = storage.read(path, kind.name).arrays
+    fewer = {n: arrays[n][:-1] for n in ("W",) if n in arrays}
+    fewer |= {n: arrays[n][:, :-1] for n in ("components_",) if n in arrays}
+    forged(path, kind.name, arrays=fewer)
+    with pytest.raises(ValueError, match=r"rows, but \d+ atoms need as many, or half"):
+        kind.load(path)
+
+
 def test_forged_headers_are_refused_or_used_without_an_error(kind, path):
     good = path.read_bytes()
     for name in storage.read(path, kind.name).header:

@@ -38,6 +38,7 @@ def close(a, b, tolerance):
     eps=st.sampled_from([1e-8, 1e-3, 1e-1]),
     divergence=st.sampled_from(COMPILED),
     dtype=st.sampled_from([np.float32, np.float64]),
+    weighted=st.booleans(),
 )
 def test_compiled_is_array(dtype, **how):
     tolerance = 1e-10 if dtype == np.float64 else 1e-4
@@ -50,15 +51,29 @@ def test_compiled_is_array(dtype, **how):
     assert close(a.bound(), b.bound(), tolerance)
     assert close(a.curvature(), b.curvature(), tolerance)
     assert b.loss() == pytest.approx(a.loss(), rel=tolerance, abs=tolerance * slow.Y[0].size)
-    one, other = (p.engine.nmf_pass(p.W, Penalty(0.3), p.eps, 1.0) for p in (slow, fast))
+    W = slow.W * np.arange(1, how["K"] + 1, dtype=dtype)  # columns of any sum
+    one, other = (p.engine.nmf_pass(W, Penalty(0.3), p.eps, 1.0) for p in (slow, fast))
     assert close(slow.engine.activations(), fast.engine.activations(), tolerance)
     for x, y in zip(one, other, strict=True):
         assert close(x, y, tolerance)
 
 
-def test_logarithms_are_taken_one_by_one_if_a_product_overflows():
+@pytest.mark.parametrize("divergence", COMPILED)
+@pytest.mark.parametrize("K", [3, 4])
+@pytest.mark.parametrize("tol", [0, 1e-3])
+def test_frames_converge_alike(divergence, K, tol):
+    problems = [p for p, _ in both(np.float64, seed=1, M=6, N=40, K=K, C=2, divergence=divergence)]
+    for p in problems:
+        p.engine.converge_activations(p.W, Penalty(0.3), p.eps, tol, 20)
+    readable, fast = (p.engine.activations() for p in problems)
+    assert not np.allclose(readable, problems[0].H)
+    assert close(readable, fast, 1e-10)
+
+
+@pytest.mark.parametrize("divergence", ["itakura-saito", "gaussian"])
+def test_logarithms_are_taken_one_by_one_if_a_product_overflows(divergence):
     """A model 200 orders of magnitude off: eight ratios multiply to more than a double holds."""
-    (slow, a), (fast, b) = both(np.float64, seed=0, eps=0.0, N=40)
+    (slow, a), (fast, b) = both(np.float64, seed=0, eps=0.0, N=40, divergence=divergence)
     for problem in (slow, fast):
         problem.engine.set_activations(problem.H * 1e-200)
     expected = slow.objective.evaluate().loss

@@ -6,7 +6,31 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phinmf.engines.compiled.summation import Node, add_up, nodes_within, stretches_of, total
+from phinmf.engines.compiled.summation import (
+    ENOUGH_BLOCKS,
+    MAX_FRAMES,
+    MIN_FRAMES,
+    Node,
+    add_up,
+    blocks_of,
+    nodes_within,
+    stretches_of,
+    total,
+)
+
+
+@given(n=st.integers(1, 2 * ENOUGH_BLOCKS * MAX_FRAMES))
+def test_blocks_fit_the_cache_and_keep_threads_busy(n):
+    blocks = blocks_of(n)
+    assert (blocks[0].start, blocks[-1].stop) == (0, n)
+    assert all(a.stop == b.start for a, b in itertools.pairwise(blocks))
+    lengths = [block.stop - block.start for block in blocks]
+    assert max(lengths) - min(lengths) <= 1
+    assert max(lengths) <= MAX_FRAMES
+    assert len(blocks) == 1 or min(lengths) >= MIN_FRAMES
+    assert len(blocks) >= ENOUGH_BLOCKS or min(lengths) < 2 * MIN_FRAMES
+    if len(blocks) > ENOUGH_BLOCKS:
+        assert len(blocks) == -(-n // MAX_FRAMES)  # no more than the cache asks for
 
 
 def leaves(n, rng):

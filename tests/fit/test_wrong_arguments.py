@@ -126,6 +126,7 @@ def test_arguments_of_tl_nmf(how, message, give):
         (lambda: JointDiagonalisation(n_stretches=0), "n_stretches is 0"),
         (lambda: JointDiagonalisation(floor=0.0), "floor is 0"),
         (lambda: Beta(3.5), "beta is 3.5"),
+        (lambda: Beta(-1.5), "beta is -1.5"),
         (lambda: Beta("one"), "beta is 'one'"),
         (lambda: TLNMF(n_iter=3), "n_iter is not an argument of phinmf: use max_iter"),
         (lambda: learn_transform(Y, Y**2, n_atoms=9), "n_atoms is 9, but frames of 8 samples"),

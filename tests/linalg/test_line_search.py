@@ -26,6 +26,7 @@ def along(f, df):
 
 CURVES = {
     "parabola": (lambda x: (x - 3) ** 2, lambda x: 2 * (x - 3)),
+    "flat": (lambda x: (x - 3) ** 2 * 1e-6, lambda x: 2e-6 * (x - 3)),
     "far": (lambda x: (x - 300) ** 2, lambda x: 2 * (x - 300)),
     "near": (lambda x: (x - 1e-5) ** 2 * 1e10, lambda x: 2e10 * (x - 1e-5)),
     "log wall": (
@@ -49,11 +50,21 @@ def test_strong_wolfe_conditions_hold(name, eta):
 def test_a_good_first_trial_costs_one_evaluation():
     trial, start, counted = along(lambda x: (x - 1) ** 2, lambda x: 2 * (x - 1))
     assert strong_wolfe(trial, start).eta == 1
-    assert len(counted) == 1
+    assert strong_wolfe(trial, start, 0.2).eta == 0.2  # its slope has fallen by a fifth
+    assert len(counted) == 2
 
 
-def test_no_descent_no_step():
-    trial, start, counted = along(lambda x: x, lambda x: 1.0)
+@pytest.mark.parametrize("eta", [1.5, 1.7, 2.5])  # beyond the minimum, and too far
+def test_the_minimum_of_a_cubic_takes_two_trials(eta):
+    trial, start, counted = along(lambda x: x**3 - 3 * x, lambda x: 3 * x**2 - 3)
+    point = strong_wolfe(trial, start, eta, c2=0.1)
+    assert point.slope == pytest.approx(0, abs=1e-9)
+    assert counted == [eta, pytest.approx(1, rel=1e-9)]
+
+
+@pytest.mark.parametrize("slope", [0.0, 1e-9, 0.5, 1.0, math.nan])
+def test_no_descent_no_step(slope):
+    trial, start, counted = along(lambda x: slope * x, lambda x: slope)
     assert strong_wolfe(trial, start) is None
     assert backtracking(trial, start, 1.0) is None
     assert not counted
