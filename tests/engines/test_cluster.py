@@ -158,9 +158,10 @@ def test_an_error_says_that_no_workers_are_left():
         cluster(0, processes=False, protocol="tcp") as client,
         dask.config.set({"phinmf.timeout": "2s"}),
         worker_process(client.scheduler.address) as process,
-        pytest.raises(ConnectionError, match=none_left),
     ):
-        tl_nmf(lazily(frames()), callback=attack, **HOW)
+        client.wait_for_workers(1, timeout=60)
+        with pytest.raises(ConnectionError, match=none_left):
+            tl_nmf(lazily(frames()), callback=attack, **HOW)
     assert time.monotonic() - killed[0] < 15
 
 
