@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +20,12 @@ from phinmf.inits import InitName
 from phinmf.linalg.manifold import dct
 from phinmf.result import Callback, History
 from phinmf.solvers import Solver, SolverName
+from phinmf.unmixing.groups import with_rest
 from phinmf.unmixing.learn import learn
 from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.options import Output, Request, UnmixOptions
 from phinmf.unmixing.progress import Lines, no_progress
+from phinmf.unmixing.references import Sounds, check_references, references_of
 from phinmf.unmixing.separate import ArraySink, separate
 from phinmf.warn import say
 
@@ -48,6 +50,8 @@ def unmix(
     learn_on: int | None = UnmixOptions.learn_on,
     n_threads: int | None = UnmixOptions.n_threads,
     device: Device = UnmixOptions.device,
+    like: Sounds | None = None,
+    near: Sounds | None = None,
     model: UnmixModel | str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
     verbose: bool = False,
@@ -94,6 +98,12 @@ def unmix(
         Number of threads; by default all processors.
     device : str or torch.device, optional
         Where to compute the fits: "cuda" for a GPU.
+    like : dict of str to (array, int), optional
+        Reference sounds by name, each with its sampling rate: the voice alone, say. The components
+        of each are learned from it and stay as they are, beside free ones for the rest; all share
+        `n_components` equally. ``groups`` of the result has what is like each of them.
+    near : dict of str to (array, int), optional
+        The same, but these components follow the recording.
     model : UnmixModel or path, optional
         The ``model`` of an earlier unmixing, or a file that holds one: nothing is learned, its
         components are found in this recording.
@@ -144,7 +154,9 @@ def unmix(
         )
     source = ArraySource(columns(signal), rate)
     progress = Lines("unmix", say) if verbose else no_progress
-    learned = learn(source, options, callback, progress) if saved is None else saved
+    references = references_of(like, near, rate)
+    check_references(references, solver, saved)
+    learned = learn(source, options, callback, progress, references) if saved is None else saved
     sink = ArraySink(learned.K, source, signal.dtype)
     H = separate(source, learned, sink, n_threads=n_threads, progress=progress)
     components = sink.components.reshape(learned.K, *signal.shape)
@@ -153,7 +165,7 @@ def unmix(
         components=components[order],
         mixture=signal,
         sample_rate=rate,
-        model=replace(learned, W=learned.W[:, order]),
+        model=learned.sorted(order),
         H=H[order],
     )
 
@@ -196,6 +208,15 @@ class Unmixing:
     def history(self) -> History:
         """How it was learned, one row for each outer iteration."""
         return self.model.history
+
+    @property
+    def groups(self) -> dict[str, Array]:
+        """What is like each reference sound, and the "rest"; together they are the recording."""
+        groups = with_rest([*self.model.groups], self.model.K) if self.model.groups else []
+        return {
+            group.name: self.components[np.array(group.components) - 1].sum(axis=0)
+            for group in groups
+        }
 
     @property
     def exact(self) -> bool:

@@ -16,6 +16,7 @@ from phinmf.unmixing.model import model_for
 from phinmf.unmixing.options import Request
 from phinmf.unmixing.placing import check_free, new_folder
 from phinmf.unmixing.progress import PAGE, Progress, no_progress
+from phinmf.unmixing.references import check_number, check_references, groups_of
 
 
 def unmix_file(
@@ -31,12 +32,12 @@ def unmix_file(
     with new_folder(output.folder, output.overwrite, request.inputs) as new:
         start = time.perf_counter()
         if request.model is None:
-            model = learn(recording, request.options, callback, progress)
+            model = learn(recording, request.options, callback, progress, request.references)
         else:
             model = model_for(request.model, recording.sample_rate)
         record = write_folder(new, request, model, time.perf_counter() - start, progress)
-        if request.groups is not None:
-            record = regroup(new, request.groups)
+        if groups := request.groups or record.mix.groups:
+            record = regroup(new, groups)
         if request.page:
             progress(PAGE, 0.0)
             record = write_report(read_folder(new))
@@ -49,8 +50,10 @@ def check_request(request: Request) -> int:
     Raise, before any work is done, if the request cannot be fulfilled.
     """
     recording, output, options = request.recording, request.output, request.options
+    check_references(request.references, options.solver, request.model)
     if request.model is None:
         K = fitting(options, recording).likely_components
+        check_number(request.references, K)
     else:
         K = model_for(request.model, recording.sample_rate).K
     sample_format = format_of(output, recording)
@@ -61,5 +64,7 @@ def check_request(request: Request) -> int:
                 " first, then group the components in the folder that is written"
             )
         group_files(request.groups, K, sample_format)
+    elif request.references:
+        group_files(groups_of(request.references, K), K, sample_format)
     check_free(output.folder, output.overwrite, request.inputs)
     return K

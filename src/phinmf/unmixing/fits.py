@@ -9,6 +9,7 @@ hit as loud ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,15 +61,19 @@ class Fits:
         rng: np.random.Generator,
         callback: Callback | None,
         progress: Progress,
+        Phi: Array | None = None,
     ) -> Fits:
-        """Scale frames (C, M, N) to unit power, and choose the atoms that are learned."""
+        """Scale frames (C, M, N) to unit power, and choose the atoms that are learned.
+
+        The transform starts at Φ, by default at what the options name.
+        """
         o = options
         how = Options(sparsity=o.sparsity, floor=o.floor, pairs=o.pairs, init=o.init)
         Y = checks.frames(place.take(place.frames))
         data = data_of(Y, how, may_merge=False)  # later fits start from the H of all frames
         seed = int(rng.integers(2**63))
         drawn = np.random.default_rng(seed)
-        start = how.init.start(data, drawn, np.float64)
+        start = how.init.start(data, drawn, np.float64) if Phi is None else Phi
         Phi, few = strongest(arrays.like(start, data.Y), data.Y, options)
         K = options.likely_components
         return cls(options, data, few, Phi, seed, K, place, callback, progress)
@@ -79,13 +84,23 @@ class Fits:
         how = Options(solver=None, init="dct", n_threads=n_threads, max_time=max_time)
         return replace(self, n_components=count_components(self.data, how))
 
-    def nmf(self, before: Result | None = None, max_time: float | None = None) -> Result:
-        """Factor the power in the start of the transform, or continue an earlier fit in its own."""
+    def nmf(
+        self,
+        before: Result | None = None,
+        max_time: float | None = None,
+        *,
+        W: Array | None = None,
+        fixed: Sequence[int] = (),
+    ) -> Result:
+        """Factor the power in the start of the transform, or continue an earlier fit in its own.
+
+        W (P, n) are the first columns of W at the start; the columns `fixed` stay.
+        """
         problem = self.problem(
-            before, None, solver=None, method=Method(anneal=before is None),
+            before, None, W, fixed, solver=None, method=Method(anneal=before is None),
             max_iter=NMF_ITERATIONS, tol=NMF_TOL, max_time=max_time,
         )  # fmt: skip
-        return self.solved(problem, 0 if before is None else 2)
+        return self.solved(problem, 0 if before is None or self.options.solver is None else 2)
 
     def transform(self, before: Result, max_time: float | None = None) -> Result:
         """Learn the transform from an earlier fit; it is orthogonal in double precision."""
@@ -102,16 +117,24 @@ class Fits:
         """Return W with a common row for the atoms that hold next to nothing."""
         return W if self.few is None else self.few.pooled(W, OWN_ROWS)
 
-    def problem(self, before: Result | None, few: FewAtoms | None, **how: Any) -> Problem:
-        """A fit of these atoms from the transform and the factors of another one, if any."""
+    def problem(
+        self,
+        before: Result | None,
+        few: FewAtoms | None,
+        W: Array | None = None,
+        fixed: Sequence[int] = (),
+        **how: Any,
+    ) -> Problem:
+        """A fit of these atoms from the transform and the factors of another one, or from W."""
         o, data, K = self.options, self.data, self.n_components
-        Phi, W, H = (self.Phi, None, None) if before is None else (before.Phi, before.W, before.H)
+        Phi, W, H = (self.Phi, W, None) if before is None else (before.Phi, before.W, before.H)
+        fixed_W = {"W": [*fixed]} if fixed else None
         options = Options(
             init=Continuation(Phi), sparsity=o.sparsity, floor=o.floor, pairs=o.pairs,
             n_threads=o.n_threads, **how,
         )  # fmt: skip
         P = data.M // options.atoms_per_power
-        return prepared(data, options, initial_factors(W, H, None, K, data, P), few)
+        return prepared(data, options, initial_factors(W, H, fixed_W, K, data, P), few)
 
     def solved(self, problem: Problem, number: int) -> Result:
         """Run one of the fits, counted from 0; not converging is no surprise here."""

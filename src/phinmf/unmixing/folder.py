@@ -17,6 +17,7 @@ from phinmf.audio.writing import Stems, check_holds, sample_format_for
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import listing
 from phinmf.unmixing.listing import ComponentRecord, FolderRecord
+from phinmf.unmixing.mix import Mix
 from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.null_test import Measured, measure
 from phinmf.unmixing.options import Output, Request
@@ -69,7 +70,7 @@ def write_folder(
     names = [f"component_{k:0{digits}d}{sample_format.suffix}" for k in range(1, model.K + 1)]
     for name, k in zip(names, order, strict=True):
         os.rename(stems.paths[k], folder / name)
-    model = replace(model, W=model.W[:, order])
+    model = model.sorted(order)
     model.save(folder / listing.MODEL)
     overview.save(folder / listing.OVERVIEW, order)
     seconds = {"streaming": written - start, "checking": time.perf_counter() - written}
@@ -95,6 +96,7 @@ def write_folder(
         gain_db=request.output.gain,
         exact=measured.exact and not request.output.gain and lossless,
         null_test=measured.null_test,
+        mix=Mix([*model.groups]),
         similarity=alike.round(4).tolist(),
         window=model.M,
         stop_reason=model.stop_reason,

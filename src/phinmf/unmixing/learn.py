@@ -7,6 +7,7 @@ limit on the seconds is exceeded by a step at most; where no time is left, the t
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,11 +20,13 @@ from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.problem import check_length
-from phinmf.result import Callback
+from phinmf.result import Callback, Result
 from phinmf.unmixing.fits import Fits
+from phinmf.unmixing.mix import Group
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.options import USUAL, UnmixOptions, window_length
 from phinmf.unmixing.progress import LEARNING, Progress, no_progress
+from phinmf.unmixing.references import Reference, check_number, columns_of, groups_of
 
 STRETCH = 64  #: consecutive frames that are read at a time
 ENOUGH_FRAMES = 1024  #: at least, before frames are left out
@@ -53,8 +56,12 @@ def learn(
     options: UnmixOptions,
     callback: Callback | None = None,
     progress: Progress = no_progress,
+    references: Sequence[Reference] = (),
 ) -> UnmixModel:
-    """Learn a model of a recording; the callback, if there is one, stops it by returning True."""
+    """Learn a model of a recording; the callback, if there is one, stops it by returning True.
+
+    The first components are those of references, each of which is a group of the model.
+    """
     progress(LEARNING, 0.0)
     limit = TimeLimit(options.max_time)
     options = fitting(options, source)
@@ -67,7 +74,12 @@ def learn(
         fits = Fits.of(place, options, rng, callback, progress)
         if options.n_components == AUTO:
             fits = fits.counted(limit.left())
-        last = fits.nmf(max_time=limit.left(FIRST if learns else 1.0))
+        check_number(references, fits.n_components)
+        groups = groups_of(references, fits.n_components)
+        if references:
+            last = like_references(references, groups, fits, limit)
+        else:
+            last = fits.nmf(max_time=limit.left(FIRST if learns else 1.0))
         learned = replace(last, Phi=fits.Phi)
         if learns and limit.left() != 0:
             learned = fits.transform(last, limit.left(1 - LAST))
@@ -84,7 +96,39 @@ def learn(
         stop_reason=learned.status.value,
         n_atoms=learned.n_atoms,
         energy=learned.energy,
+        groups=tuple(groups),
     )
+
+
+def like_references(
+    references: Sequence[Reference], groups: Sequence[Group], fits: Fits, limit: TimeLimit
+) -> Result:
+    """Fit the recording with the components of references, which the groups number.
+
+    All of them stay at first, because a high floor would forget them; then some may adapt.
+    """
+    columns = [
+        dictionary(reference.source, fits, len(group.components), limit.left(FIRST))
+        for reference, group in zip(references, groups, strict=True)
+    ]
+    W, fixed = np.concatenate(columns, axis=1), columns_of(groups)
+    result = fits.nmf(max_time=limit.left(), W=W, fixed=fixed)
+    if not any(reference.adapts for reference in references):
+        return result
+    both = zip(references, groups, strict=True)
+    fixed = columns_of([group for reference, group in both if not reference.adapts])
+    return fits.nmf(result, limit.left(), fixed=fixed)
+
+
+def dictionary(source: Source, fits: Fits, K: int, max_time: float | None) -> Array:
+    """Return K columns of W (P, K) that are learned from a sound alone, in the same transform."""
+    M, rng = fits.data.M, np.random.default_rng(fits.seed)
+    options = replace(fits.options, n_components=K)
+    n = options.learn_on or enough_frames(M, source.channels, options.n_atoms)
+    Y = sampled_frames(source, M, max(n, 2 * K + STRETCH), rng)
+    place, Phi = ComputeDevice("frames", Y, options.device), arrays.to_numpy(fits.Phi)
+    alone = Fits.of(place, options, rng, fits.callback, fits.progress, Phi)
+    return arrays.to_numpy(alone.nmf(max_time=max_time).W)
 
 
 def enough_frames(M: int, channels: int, n_atoms: int | float | None) -> int:

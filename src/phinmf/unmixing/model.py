@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
 from phinmf import storage
-from phinmf._types import Array
+from phinmf._types import Array, Indices
 from phinmf.algorithm.options import Options
 from phinmf.entries import Entry, check_rows, checked, packed
 from phinmf.errors import InvalidType, InvalidValue
 from phinmf.fit.encode import Learned, encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History
+from phinmf.unmixing import typed_json
+from phinmf.unmixing.mix import Group, check_groups
 
 KIND = "model of unmix"  #: of its file
 TABLE = {
@@ -59,6 +61,8 @@ class UnmixModel:
         Number of atoms that were learned: the first rows of Φ.
     energy : float
         Share of the energy of the frames that these hold.
+    groups : tuple of Group
+        The components of each reference sound, counted from 1; empty without references.
     """
 
     Phi: Array
@@ -71,6 +75,7 @@ class UnmixModel:
     stop_reason: str
     n_atoms: int
     energy: float
+    groups: tuple[Group, ...] = ()
 
     @property
     def M(self) -> int:
@@ -81,6 +86,14 @@ class UnmixModel:
     def K(self) -> int:
         """Number of components."""
         return self.W.shape[1]
+
+    def sorted(self, order: Indices) -> UnmixModel:
+        """Return the same model with its components in another order: their numbers from 0."""
+        numbers = {int(k) + 1: i for i, k in enumerate(order, 1)}
+        groups = tuple(
+            Group(group.name, sorted(numbers[k] for k in group.components)) for group in self.groups
+        )
+        return replace(self, W=self.W[:, order], groups=groups)
 
     def activations(self, Y: Array, n_threads: int | None = None) -> Array:
         """Find the activations of frames.
@@ -112,7 +125,8 @@ class UnmixModel:
         """
         values = {name: getattr(self, name) for name in TABLE}
         factors = {name: values[name].astype(np.float64) for name in ("Phi", "W")}
-        header = {"history": self.history.to_json()}
+        groups = [asdict(group) for group in self.groups]
+        header = {"history": self.history.to_json(), "groups": groups}
         storage.write(path, KIND, header, packed(values | factors, TABLE))
 
     @classmethod
@@ -131,8 +145,13 @@ class UnmixModel:
         """
         header, parts = storage.read(path, KIND)
         with storage.usable(path, KIND):
-            model = cls(**checked(parts, TABLE), history=History.from_json(header["history"]))
+            model = cls(
+                **checked(parts, TABLE),
+                history=History.from_json(header["history"]),
+                groups=tuple(typed_json.parse(Group, group) for group in header["groups"]),
+            )
             check_rows(model.W, model.Phi)
+            check_groups([*model.groups], model.K)
             if model.M % 2:
                 raise InvalidValue(
                     f"it has windows of {model.M} samples, but an even number is needed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from phinmf.inits import INITS, InitName
 from phinmf.solvers import Solver, SolverName
 from phinmf.unmixing.mix import Grouping
 from phinmf.unmixing.model import UnmixModel
+from phinmf.unmixing.references import Reference
 
 MAX_GAIN = 60.0  #: dB
 MAX_WINDOW = 65_535  #: samples
@@ -104,6 +106,7 @@ class Request:
     options: UnmixOptions
     model: Path | UnmixModel | None = None  #: is used instead of learning one
     groups: Grouping | None = None  #: groups of components that are written as well
+    references: Sequence[Reference] = ()  #: sounds whose like is looked for: a group each
     page: bool = True  #: whether a page is written
     others: tuple[Path, ...] = ()  #: other recordings: a folder that holds one is not replaced
 

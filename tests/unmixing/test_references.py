@@ -1,0 +1,94 @@
+"""Reference sounds: named groups of what is like them, which add up with the rest."""
+
+import numpy as np
+import pytest
+import soundfile
+
+import phinmf
+from phinmf.unmixing.model import UnmixModel
+
+RATE = 8000
+QUICK = {"n_components": 6, "window": 256, "seed": 0, "max_time": 10}
+
+
+def tone(hertz, seconds, rate=RATE, period=0.5):
+    """A tone that comes and goes."""
+    t = np.arange(round(seconds * rate)) / rate
+    return np.sin(2 * np.pi * hertz * t) * (0.5 + 0.5 * np.sin(2 * np.pi * t / period))
+
+
+LOW, HIGH = tone(440, 2), tone(1900, 2, period=0.31)
+
+
+def snr(estimate, truth):
+    return 10 * np.log10(np.square(truth).sum() / np.square(estimate - truth).sum())
+
+
+@pytest.fixture(scope="module")
+def unmixing():
+    return phinmf.unmix(LOW + HIGH, RATE, like={"low": (tone(440, 1), RATE)}, **QUICK)
+
+
+def test_what_is_like_a_reference_has_its_name_and_the_rest_adds_up(unmixing):
+    assert list(unmixing.groups) == ["low", "rest"]
+    assert snr(unmixing.groups["low"], LOW) > 15
+    assert np.allclose(sum(unmixing.groups.values()), LOW + HIGH, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "same"), [("like", True), ("near", False)])
+def test_components_of_a_reference_stay_and_those_near_one_follow_the_recording(name, same):
+    patterns = []
+    for y in (LOW + HIGH, LOW + 0.5 * HIGH):
+        u = phinmf.unmix(y, RATE, **{name: {"sound": (tone(450, 1), RATE)}}, **QUICK)
+        (group,) = u.model.groups
+        W = u.W[:, np.array(group.components) - 1]
+        patterns.append((W / W.sum(axis=0)).sum(axis=1))
+    assert np.allclose(*patterns, rtol=1e-4, atol=1e-8) == same
+
+
+def test_a_reference_at_another_rate_and_with_more_channels():
+    twice = tone(440, 1, 2 * RATE)
+    reference = {"low": (np.stack([twice, twice], axis=1).astype(np.float32), 2 * RATE)}
+    u = phinmf.unmix(LOW + HIGH, RATE, like=reference, **QUICK)
+    assert snr(u.groups["low"], LOW) > 15
+
+
+def test_a_saved_model_finds_the_same_groups_again(unmixing, tmp_path):
+    unmixing.model.save(tmp_path / "model.npz")
+    model = UnmixModel.load(tmp_path / "model.npz")
+    assert model.groups == unmixing.model.groups
+    y = tone(440, 1.5, period=0.7) + tone(1900, 1.5)
+    again = phinmf.unmix(y, RATE, model=model)
+    assert snr(again.groups["low"], tone(440, 1.5, period=0.7)) > 15
+
+
+def test_groups_are_files_that_add_up(unmixing, tmp_path):
+    folder = unmixing.save(tmp_path / "song", subtype="PCM_16")
+    low, rest, *parts = (
+        soundfile.read(path, dtype="int16")[0].astype(int)
+        for path in (folder / "low.wav", folder / "rest.wav", *folder.glob("component_*.wav"))
+    )
+    assert snr(low / 2**15, LOW) > 15
+    assert np.array_equal(low + rest, sum(parts))
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"like": {"a": tone(440, 1)}}, "sampling rate"),
+        ({"like": {"a/b": (LOW, RATE)}}, "name"),
+        ({"like": {"rest": (LOW, RATE)}}, "rest"),
+        ({"like": {"a": (LOW, RATE)}, "near": {"A": (LOW, RATE)}}, "two references"),
+        ({"like": {"a": (LOW, RATE)}, "n_components": 1}, "n_components is 1"),
+        ({"like": {"a": (LOW, RATE)}, "solver": "lbfgs"}, "solver"),
+        ({"like": {"a": (np.zeros(RATE), RATE)}}, "silent"),
+    ],
+)
+def test_what_cannot_be_a_reference_is_refused(how, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        phinmf.unmix(LOW + HIGH, RATE, **QUICK | how)
+
+
+def test_a_model_has_its_components_already(unmixing):
+    with pytest.raises(ValueError, match="model"):
+        phinmf.unmix(LOW, RATE, model=unmixing.model, like={"a": (LOW, RATE)})
