@@ -67,6 +67,7 @@ def test_every_lossless_format_adds_up(tmp_path, format, subtype, channels):
         assert rest < 1e-6
         assert measured.null_test.db < -126
     assert np.allclose(measured.energies, np.square(read).sum(axis=(1, 2)))
+    assert np.allclose(measured.peaks, np.abs(read).max(axis=(1, 2)))
 
 
 def test_formats_that_are_chosen_and_refused(tmp_path):

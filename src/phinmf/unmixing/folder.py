@@ -12,6 +12,7 @@ import numpy as np
 import soundfile
 
 import phinmf
+from phinmf._types import Indices
 from phinmf.audio import SampleFormat, Sound, Source, files
 from phinmf.audio.writing import Stems, check_holds, sample_format_for
 from phinmf.errors import InvalidValue
@@ -76,7 +77,6 @@ def write_folder(
     seconds = {"streaming": written - start, "checking": time.perf_counter() - written}
     if request.model is None:
         seconds = {"learning": learning} | seconds
-    total = float(measured.energies.sum()) or 1.0
     in_memory = isinstance(request.model, UnmixModel)
     lossless = sound is None or sound.sample_format.lossless
     alike = similarity(H[order], spectra_of(model), measured.channels[order], source.sample_rate)
@@ -87,10 +87,7 @@ def write_folder(
         length=source.length,
         options=None if in_memory else request.options.plain(),
         model=request.model.name if isinstance(request.model, Path) else None,
-        components=[
-            ComponentRecord(name, energy / total)
-            for name, energy in zip(names, measured.energies[order].tolist(), strict=True)
-        ],
+        components=component_records(names, measured, order),
         format=sample_format.format,
         subtype=sample_format.subtype,
         gain_db=request.output.gain,
@@ -99,6 +96,8 @@ def write_folder(
         mix=Mix([*model.groups]),
         similarity=alike.round(4).tolist(),
         window=model.M,
+        objective=model.history[-1].target_objective if len(model.history) else None,
+        n_iter=len(model.history),
         stop_reason=model.stop_reason,
         n_atoms=model.n_atoms,
         energy=model.energy,
@@ -123,6 +122,28 @@ def stems_of(folder: Path, request: Request, K: int) -> Stems:
         gain=10 ** (output.gain / 20),
         where=output.folder,
     )
+
+
+def component_records(
+    names: list[str], measured: Measured, order: Indices
+) -> list[ComponentRecord]:
+    """Return what result.json says about the components, the strongest first."""
+    total = float(measured.energies.sum()) or 1.0
+    energies, peaks = measured.energies[order].tolist(), measured.peaks[order].tolist()
+    return [
+        ComponentRecord(
+            file=name,
+            share=energy / total,
+            rms_db=decibels(energy / max(measured.samples, 1), 10),
+            peak_db=decibels(peak, 20),
+        )
+        for name, energy, peak in zip(names, energies, peaks, strict=True)
+    ]
+
+
+def decibels(value: float, factor: int) -> float | None:
+    """Return the level of a power (factor 10) or an amplitude (20); None for silence."""
+    return round(factor * float(np.log10(value)), 2) if value > 0 else None
 
 
 def clipped(stems: Stems, measured: Measured) -> int | None:

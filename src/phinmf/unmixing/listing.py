@@ -35,10 +35,12 @@ class NullTest:
 
 @dataclass(frozen=True)
 class ComponentRecord:
-    """One component: its file, and its share of the energy."""
+    """One component: its file, its share of the energy, and its levels (None: silence)."""
 
     file: str
     share: float
+    rms_db: float | None
+    peak_db: float | None
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class FolderRecord:
     null_test: NullTest  #: of the components and the recording as decoded, at the gain
     similarity: list[list[float]]  #: (K, K): how alike components are, see similarity.py
     window: int  #: samples of a frame
+    objective: float | None
+    n_iter: int
     stop_reason: str
     n_atoms: int  #: number of atoms that were learned
     energy: float  #: share of the energy that these hold

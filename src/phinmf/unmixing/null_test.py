@@ -25,9 +25,10 @@ from phinmf.unmixing.overview import Overview
 
 @dataclass
 class Measured:
-    """Energies of files, and how their sum compares with the recording at the gain asked for."""
+    """Levels of files, and how their sum compares with the recording at the gain asked for."""
 
     channels: Array  #: (K, channels, channels): inner products of the channels of each file
+    peaks: Array
     samples: int = 0  #: of each file, all channels
     energy: float = 0.0  #: of the recording
     residual: float = 0.0  #: energy of the sum minus the recording
@@ -68,7 +69,7 @@ def measure(
     what is read.
     """
     bits, K, C = stems.sample_format.bits, len(stems.paths), stems.channels
-    result = Measured(np.zeros((K, C, C)), rounded=bits is not None)
+    result = Measured(np.zeros((K, C, C)), np.zeros(K), rounded=bits is not None)
     full = 2.0 ** ((bits or 1) - 1)
     checksums, done = [0] * K, 0
     with ExitStack() as stack:
@@ -88,6 +89,7 @@ def measure(
                 checksums[k] = zlib.crc32(written.data, checksums[k])
                 heard = written / 2.0**31 if bits else written.astype(np.float64)
                 result.channels[k] += heard.T @ heard
+                result.peaks[k] = max(result.peaks[k], heard.max(), -heard.min())
                 if overview is not None:
                     overview.add(k + 1, start, heard)
                 return heard
