@@ -96,13 +96,23 @@ X = numpy.random.default_rng(0).standard_normal((40, 8))
 phinmf.tl_nmf(X.T, 2, max_iter=2, tol=0)
 phinmf.TLNMF(2, max_iter=2, tol=0).fit(X).transform(X)
 """
+HELP = """
+import contextlib, io
+from phinmf.cli import main
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    main(["unmix", "--help"])
+"""
 SLOW = ["torch", "dask", "distributed", "matplotlib", "soundfile", "phinmf.report"]
 
 
 @pytest.mark.parametrize(
     ("code", "slow"),
-    [("import phinmf; dir(phinmf)", [*SLOW, "numba", "scipy.signal"]), (FIT, SLOW)],
-    ids=["import", "fit"],
+    [
+        ("import phinmf; dir(phinmf)", [*SLOW, "numba", "scipy.signal"]),
+        (FIT, SLOW),
+        (HELP, [*SLOW, "numba"]),
+    ],
+    ids=["import", "fit", "help"],
 )
 def test_nothing_slow_is_loaded_before_it_is_needed(code, slow):
     code = f"import sys\n{code}\nprint([m for m in {slow} if m in sys.modules])"

@@ -183,7 +183,7 @@ def choice(name: str, value: Any, choices: Iterable[Choice]) -> Choice:
     return options[options.index(value)]
 
 
-def generator(random_state: RandomState) -> np.random.Generator:
+def generator(random_state: RandomState, name: str = "random_state") -> np.random.Generator:
     """Return a Generator from None, an int, a RandomState or a Generator."""
     try:
         if isinstance(random_state, np.random.RandomState):
@@ -191,7 +191,7 @@ def generator(random_state: RandomState) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise InvalidType(
-            f"random_state is {random_state!r}, but None, a whole number ≥ 0, a RandomState or a"
+            f"{name} is {random_state!r}, but None, a whole number ≥ 0, a RandomState or a"
             " Generator is needed"
         ) from None
 

@@ -154,18 +154,6 @@ def test_a_terminal_shows_a_bar_that_is_gone_at_the_end(here, capsys, monkeypatc
     assert "%" not in printed.rpartition("\x1b[2K")[2]
 
 
-def test_help_imports_nothing_slow():
-    code = (
-        "import sys, contextlib, io\n"
-        "from phinmf.cli import main\n"
-        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
-        "    main(['unmix', '--help'])\n"
-        "print([m for m in ('numba', 'matplotlib', 'soundfile', 'torch') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.parametrize("times", [1, 2])
 def test_control_c(here, times):
     """Once: what has been learned is written. Twice: nothing is."""

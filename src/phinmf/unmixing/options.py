@@ -14,7 +14,7 @@ from phinmf._types import Components, Device, RandomState
 from phinmf.algorithm.options import Options
 from phinmf.arrays.precision import torch_device
 from phinmf.audio import Source
-from phinmf.errors import InvalidType, InvalidValue
+from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import checked_components
 from phinmf.inits import INITS, InitName
 from phinmf.solvers import Solver, SolverName
@@ -59,7 +59,8 @@ class UnmixOptions:
             max_time=self.max_time, n_threads=self.n_threads,
         )  # fmt: skip
         Options(n_atoms=self.n_atoms)  # which is not used without a solver
-        check_seed(self.seed)
+        if not isinstance(self.seed, np.random.RandomState):  # which would be drawn from
+            checks.generator(self.seed, "seed")
         if self.device not in (None, "cpu"):
             torch_device(self.device)
         if self.learn_on is not None:
@@ -90,11 +91,7 @@ class Output:
 
     def __post_init__(self) -> None:
         """Refuse a gain that cannot be meant."""
-        if not abs(self.gain) <= MAX_GAIN:
-            raise InvalidValue(
-                f"gain is {self.gain}, but a number from -{MAX_GAIN:g} to {MAX_GAIN:g} of decibels"
-                " is needed"
-            )
+        checks.number("gain", self.gain, -MAX_GAIN, most=MAX_GAIN)
 
 
 @dataclass(frozen=True)
@@ -138,16 +135,3 @@ def window_length(window: str | float, sample_rate: int) -> int:
             f" {MAX_WINDOW} are needed: give a length such as 40ms, or a number of samples"
         )
     return max(2, 2 * round(samples / 2))
-
-
-def check_seed(seed: RandomState) -> None:
-    """Raise TypeError for what no random generator can start from; a generator stays as it is."""
-    if isinstance(seed, np.random.RandomState):
-        return  # making a generator from it would draw numbers
-    try:
-        np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise InvalidType(
-            f"seed is {seed!r}, but None, a whole number ≥ 0, a RandomState or a Generator is"
-            " needed"
-        ) from None
