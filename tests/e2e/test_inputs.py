@@ -40,7 +40,9 @@ AGAINST_THE_RECORDING = {
     "--format nonsense": "--format is nonsense", "--format xyz": "--format is ",
     "--format SDS": "SDS", "--format RAW": "RAW", "--format HTK": "HTK",
     "--format flac --subtype float": "--subtype is FLOAT",
-    "--model nothing.npz": "nothing.npz",
+    "--model nothing.npz": "nothing.npz", "--like voice=nothing.wav": "nothing.wav",
+    "--like a/b=song.wav": "a/b", "--like rest=song.wav": "rest", "--like a=@0s-99s": "99 s",
+    "--like a=song.wav -k 1": "-k is 1", "--like a=song.wav --learn": "--solver is",
 }  # fmt: skip
 
 
@@ -67,7 +69,9 @@ IN_THEMSELVES = {
     "unmix song.wav --groups 0": "--groups", "unmix song.wav --group drums": "--group",
     "unmix song.wav --group a=1 --groups 2": "--group and --groups do not go together",
     "unmix song.wav --window soon": "--window", "unmix song.wav --solver guess": "--solver",
-    "unmix song.wav --preview --start 1": "--preview",
+    "unmix song.wav --preview --start 1": "--preview", "unmix song.wav --like voice": "--like is",
+    "unmix song.wav --like =solo.wav": "--like is", "unmix song.wav --like voice=@": "--like is",
+    "unmix song.wav --like voice=@3s-1s": "--like is",
     "unmix song.wav --device nonsense": "--device is ",
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import soundfile
 from kept import QUICK, check_whole, record_of
-from sound_files import integers, tones, write
+from sound_files import RATE, integers, tones, write
 
 import phinmf
 from phinmf.cli import main
@@ -51,6 +51,25 @@ def test_the_page_can_be_written_again(here, capsys):
     assert capsys.readouterr().out.strip() == "out/song/report.html"
     check_whole(here / "out/song", here / "song.wav")
     assert main(["report", "."]) == 1
+
+
+def test_what_is_like_a_reference_is_a_file_of_its_name(here, capsys):
+    """From another file, at another rate, and from a stretch of the recording itself."""
+    song = tones(channels=2)
+    write(here / "song.wav", song, subtype="PCM_16")
+    write(here / "solo.flac", np.repeat(song[:2000], 2, axis=0), rate=2 * RATE)
+    how = ["-k", "6", "--window", "64", "--max-time", "2", "--no-report"]
+    sounds = ["--like", "voice=@0.25s-0.5s", "--near", "low=solo.flac:0s-0.2s"]
+    assert main(["unmix", "song.wav", *how, *sounds]) == 0
+    said = capsys.readouterr().err
+    record = record_of(here / "out/song")
+    assert [group["name"] for group in record["mix"]["groups"]] == ["voice", "low"]
+    files = [here / "out/song" / f"{name}.wav" for name in ("voice", "low", "rest")]
+    assert np.array_equal(sum(map(integers, files)), integers(here / "song.wav"))
+    assert "voice.wav" in said
+    assert main(["unmix", "song.wav", "-o", "x", "--like", "voice=@0s-99s"]) == 1
+    assert "99 s" in capsys.readouterr().err
+    assert not (here / "x").exists()
 
 
 def test_components_are_counted(here, capsys):

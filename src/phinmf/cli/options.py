@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from phinmf.errors import InvalidValue
 from phinmf.inits import INITS
@@ -89,6 +89,28 @@ def ranges(members: list[int]) -> str:
     return ",".join(words)
 
 
+class ReferenceText(NamedTuple):
+    """A reference sound as it is typed: its name, and where it is."""
+
+    name: str
+    file: Path | None  #: None: the recording itself
+    span: tuple[float, float] | None  #: seconds in the file; None: all of it
+
+
+def reference(text: str) -> ReferenceText:
+    """Read "voice=solo.wav", "drums=loop.wav:3s-5s" or "bass=@12s-20s", of the recording itself."""
+    name, _, sound = text.partition("=")
+    match = re.fullmatch(r"(?:@|(.+):)(\d+\.?\d*)s?-(\d+\.?\d*)s?", sound)
+    file, span = (match[1], (float(match[2]), float(match[3]))) if match else (sound, None)
+    wrong = match is None and (not sound or sound.startswith("@"))
+    if wrong or not name.strip() or (span is not None and span[0] >= span[1]):
+        raise InvalidValue(
+            f"like is {text!r}, but a name and a sound are needed, such as voice=solo.wav,"
+            " drums=loop.wav:3s-5s, or bass=@12s-20s for a stretch of the recording itself"
+        )
+    return ReferenceText(name.strip(), None if file is None else Path(file), span)
+
+
 UNMIX_EPILOG = """\
 Each recording gets a folder of its own: component_01.wav and so on, the strongest first, in the
 format of the recording; result.json; model.npz, to be used on other recordings; report.html, a page
@@ -101,6 +123,7 @@ examples:
   phinmf unmix song.wav --preview                            thirty seconds, to try options
   phinmf unmix album/ -o out/ --seed 1                       every recording in a folder
   phinmf unmix live.wav --model out/song/model.npz -o out/   what was learned from another one
+  phinmf unmix song.wav --like "voice=@12s-20s"              what sounds like that stretch
   phinmf unmix out/song --group "drums=1,4-6 bass=2"         join components; nothing is learned
 """
 
@@ -159,6 +182,11 @@ UNMIX: Arguments = {
         ("--max-time", "maximum seconds of learning", {"type": value, "metavar": "S"}),
         ("--model", "use a model.npz, learn nothing",
          {"type": path, "metavar": "NPZ", "default": None}),
+        ("--like", 'find what sounds like this: "voice=solo.wav", "drums=loop.wav:3s-5s", or'
+         ' "bass=@12s-20s" of the recording itself; may be repeated',
+         {"action": "append", "default": [], "metavar": "NAME=SOUND"}),
+        ("--near", "the same for a sound that is only similar, such as another drum kit",
+         {"action": "append", "default": [], "metavar": "NAME=SOUND"}),
         ("--threads", "number of processors to use (all)",
          {"dest": "n_threads", "type": value, "metavar": "N"}),
         ("--device", "learn on a GPU", {"metavar": "cuda"}),

@@ -12,7 +12,7 @@ from pathlib import Path
 from phinmf import checks
 from phinmf.audio import files
 from phinmf.audio.files import Excerpt
-from phinmf.cli.options import as_text, parsed, ranges, spelled
+from phinmf.cli.options import ReferenceText, as_text, parsed, ranges, reference, spelled
 from phinmf.cli.progress import progress_of
 from phinmf.cli.terminal import Failures, note
 from phinmf.errors import InvalidValue, UserError, sentence
@@ -24,6 +24,7 @@ from phinmf.unmixing.groups import regroup
 from phinmf.unmixing.listing import FolderRecord
 from phinmf.unmixing.mix import Group, Grouping
 from phinmf.unmixing.options import Output, Request, UnmixOptions
+from phinmf.unmixing.references import Reference, resampled
 
 PREVIEW = 30.0  #: seconds
 MAX_SPARSITY = 1e9  #: within the range of single precision
@@ -33,11 +34,12 @@ def unmix(typed: argparse.Namespace) -> int:
     """Unmix every file; options are checked against all of them before the first one begins."""
     try:
         groups, options, output = checked(typed)
+        sounds = [(reference(text), text in typed.near) for text in (*typed.like, *typed.near)]
     except UserError as error:
         typed.refuse(spelled(str(error)))
     failures = Failures(typed.debug)
     folders, recordings = sorted_inputs(typed.files, groups is not None, failures)
-    requests = checked_requests(recordings, typed, groups, options, output, failures)
+    requests = checked_requests(recordings, typed, groups, options, output, sounds, failures)
     say = (lambda text: None) if typed.quiet else note
     results: list[tuple[Path, FolderRecord]] = []
     if groups is not None:
@@ -106,6 +108,7 @@ def checked_requests(
     groups: Grouping | None,
     options: UnmixOptions,
     output: Output,
+    sounds: list[tuple[ReferenceText, bool]],
     failures: Failures,
 ) -> dict[Path, Request]:
     """Open recordings and check that the options fit them; report those that they do not fit."""
@@ -113,11 +116,13 @@ def checked_requests(
     writers: dict[Path, Path] = {}  #: recordings by the folder that is written
     for path in dict.fromkeys(recordings):
         with failures.reported(path):
-            recording = stretch_of(files.excerpt(path, typed.salvage), typed)
-            folder = folder_for(typed.output, path)
+            whole = files.excerpt(path, typed.salvage)
+            recording, folder = stretch_of(whole, typed), folder_for(typed.output, path)
+            references = [referenced(whole, text, adapts) for text, adapts in sounds]
             request = Request(
                 recording, replace(output, folder=folder), options, typed.model, groups,
-                page=not typed.no_report, others=tuple(map(Path, typed.files)),
+                references, page=not typed.no_report,
+                others=(*map(Path, typed.files), *(text.file for text, _ in sounds if text.file)),
             )  # fmt: skip
             K = check_request(request)
             if typed.model is not None and getattr(typed, "n_components", K) != K:
@@ -133,6 +138,20 @@ def checked_requests(
                 )
             requests[path] = request
     return requests
+
+
+def referenced(recording: Excerpt, text: ReferenceText, adapts: bool) -> Reference:
+    """Open a reference sound, which may be a stretch of the whole recording."""
+    sound = recording if text.file is None else files.excerpt(text.file)
+    if text.span is not None:
+        first, last = text.span
+        if last > sound.sound.seconds:
+            raise InvalidValue(
+                f"{text.name} ends at {last:g} s, but {sound.sound.path} is"
+                f" {sound.sound.seconds:.4g} s long"
+            )
+        sound = sound.stretch(first, last - first)
+    return Reference(text.name, resampled(sound, recording.sample_rate), adapts)
 
 
 def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:
