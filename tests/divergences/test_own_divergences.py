@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from problems import LogCosh, LogShare, notes
+from problems import BETAS, TESTED, LogCosh, LogShare, divergence_named, notes
 
 from phinmf import Method, divergences, learn_transform, tl_nmf
 from phinmf.divergences import (
@@ -37,6 +37,16 @@ def test_known_values():
     assert ItakuraSaito().value(2.0, 2.4, 0.5) > 0
     likelihood = DIVERGENCES["gaussian"].value(2.0, 0.7, 0.5)
     assert ItakuraSaito().value(2.0, 0.7, 0.5) == pytest.approx(likelihood - np.log(2.5) - 1)
+
+
+@pytest.mark.parametrize("name", [*TESTED, *BETAS])
+def test_differences_grow_with_the_power_by_the_degree(name):
+    d, v = divergence_named(name), np.array([0.0, 0.3, 2.0])
+
+    def gain(s):
+        return d.value(s * v, 0.7 * s + 0 * v, 0.1 * s) - d.value(s * v, 3 * s + 0 * v, 0.1 * s)
+
+    assert gain(8.0) == pytest.approx(8**d.degree * gain(1.0), rel=1e-9)
 
 
 @pytest.mark.parametrize("d", [*DIVERGENCES.values(), *(Beta(b) for b in (-1, 0, 0.5, 2.5))])
