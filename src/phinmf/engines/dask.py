@@ -2,21 +2,21 @@
 
 * A task is a pure function of its arguments, and each of these is a future of another task or part
   of the task. So the scheduler computes again what is lost with a worker, with the same bits.
-* A call is one message with a task for each shard. All that it depends on is part of it or already
-  on the worker that has the frames: no worker waits for another one.
+* A call is one message with a task for each shard. All that it depends on, unless it is large, is
+  part of it or already on the worker that has the frames: no worker waits for another one.
 * The activations H of a shard are a future, and factors that the next task multiplies them by; an
   update makes a new one from it.
 * X of a shard is the product of Y with the matrices Φ, T₁, T₂, … of the `chain`, one after the
-  other as in memory. A worker remembers the last X, the last trial point TX and the last NMF pass;
-  what it has forgotten it computes again.
+  other as in memory. A worker remembers the last X and the last trial point TX; what it has
+  forgotten it computes again.
 * Sums come back as nodes of the tree of `compiled/summation.py`, and are added in its order.
 """
 
 from __future__ import annotations
 
 import copy
+import operator
 import threading
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
@@ -211,8 +211,10 @@ class DaskEngine(Engine):
 
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
         rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
-        numbers = uuid.uuid4().hex, self.cluster.send(W), rates, eps, gamma
-        nodes, H = (self.call(FramesOnWorker.nmf_pass, self.H, *numbers, i) for i in (1, 0))
+        arguments = self.cluster.send(W), rates, eps, gamma
+        pairs = self.call(FramesOnWorker.of_X, Shard.nmf_pass, self.H, *arguments)
+        nodes, H = (self.cluster.map(operator.itemgetter(i), pairs) for i in (1, 0))
+        del pairs  # now, and not before the next call: see `total`
         self.H = [[future] for future in H]
         numerator, denominator, activation = self.total(nodes)
         return DictionarySums(numerator.T, denominator.T, activation)
@@ -275,7 +277,6 @@ class FramesOnWorker(FramesInMemory):
         """Hold frames (C, n, M)."""
         super().__init__(shard, shard.placed(Y))
         self._matrices: list[Array] = []  #: whose product with Y is X
-        self._pass: tuple[str, Any] = ("", None)  #: name and results of the last NMF pass
         self._lock = threading.Lock()  # after Ctrl-C a task may run beside those of the next call
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -316,14 +317,6 @@ class FramesOnWorker(FramesInMemory):
         nodes = self.of_model(rows, Wt, eps, Shard.evaluate, T, self.trial_memory())
         self.trial = T
         return nodes
-
-    def nmf_pass(
-        self, H: Array, name: str, W: Array, rates: Array, eps: float, gamma: float, i: int
-    ) -> Any:
-        """Return H (i = 0) or the sums (1) of the pass of this name, which is computed once."""
-        if self._pass[0] != name:
-            self._pass = name, self.of_X(Shard.nmf_pass, H, W, rates, eps, gamma)
-        return self._pass[1][i]
 
     def activation_sums(self, H: Array) -> Nodes:
         """(K,): H1."""
