@@ -300,6 +300,20 @@ def test_files_add_up(tmp_path, capsys, how, kind):
     assert [path.stem for path in exported] == [f"0{k} {name}" for k, name in enumerate(names, 1)]
 
 
+def test_all_but_a_group_and_that_group_are_the_recording(tmp_path):
+    folder, recording = made(tmp_path)
+    save_mix(folder, Mix(GROUPS))
+    for names, target in ((["rest"], "first"), (["drums"], "second")):
+        how = [word for name in names for word in ("--without", name)]
+        assert main(["export", str(folder), "-o", str(tmp_path / target), *how]) == 0
+    first, second = tmp_path / "first/01 without rest.wav", tmp_path / "second/01 without drums.wav"
+    assert np.array_equal(integers(first) + integers(second), integers(recording))
+    for names in (["nothing"], ["drums", "rest"]):
+        with pytest.raises(ValueError, match="without"):
+            export(folder, tmp_path / "third", without=names)
+    assert not (tmp_path / "third").exists()
+
+
 def test_an_export_is_complete_or_nothing_and_overwrites_nothing(tmp_path):
     folder, _ = made(tmp_path)
     (tmp_path / "folder").mkdir()

@@ -68,10 +68,10 @@ def report(typed: argparse.Namespace) -> int:
 
 def export(typed: argparse.Namespace) -> int:
     """Write the folder and say what is in it."""
-    if typed.components and typed.mix:
-        typed.refuse("--components and --mix do not go together: leave one of them out")
+    if (typed.components, typed.mix, bool(typed.without)).count(True) > 1:
+        typed.refuse("--components, --mix and --without do not go together: choose one of them")
     kind: Kind = "components" if typed.components else "mix" if typed.mix else "groups"
-    exported = export_folder(typed.folder, typed.output, kind)
+    exported = export_folder(typed.folder, typed.output, kind, without=typed.without)
     for file in exported.files:
         print(shown(file))
     print(f"{shown(typed.output)}: {shown(exported.message)}")

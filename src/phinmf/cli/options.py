@@ -149,6 +149,7 @@ workstation can import as it is. Groups and components add up to the recording.
 examples:
   phinmf export phinmf-studio/song/whole -o song-groups
   phinmf export out/song -o song-mix --mix
+  phinmf export out/song -o practice --without drums
 """
 
 #: Arguments by title: flags or a name, help, and what else argparse needs. What is not typed has
@@ -236,6 +237,8 @@ EXPORT: Arguments = {
          {"type": path, "required": True, "metavar": "NEW"}),
         ("--components", "one file for each component instead of each group", FLAG),
         ("--mix", "one file with every component at its level", FLAG),
+        ("--without", "one file with all but this group; may be repeated",
+         {"action": "append", "default": [], "metavar": "GROUP"}),
     ],
 }  # fmt: skip
 DEMO: Arguments = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,7 +18,7 @@ from phinmf.unmixing import listing
 from phinmf.unmixing.folder import component_sounds
 from phinmf.unmixing.groups import with_rest
 from phinmf.unmixing.listing import FolderRecord, NullTest
-from phinmf.unmixing.mix import Group, Level, Mix, check_groups, factors
+from phinmf.unmixing.mix import Group, Level, Mix, check_groups, factors, folded
 from phinmf.unmixing.null_test import adds_up, sentence
 from phinmf.unmixing.placing import new_folder
 from phinmf.unmixing.sums import derived_format, membership, mixed, side_by_side, write_sums
@@ -40,6 +40,7 @@ def export(
     kind: Kind = "groups",
     *,
     mix: Mix | None = None,
+    without: Sequence[str] = (),
     check: Callable[[], object] = lambda: None,
 ) -> Exported:
     """Write groups, components or a mix of an unmixed folder into a new one, or nothing.
@@ -47,7 +48,8 @@ def export(
     Groups: a file for each, and one for the rest. Mix: one file with everything at its level.
     Files are numbered, equally long and in the format of the components; groups and components add
     up to them bit for bit. Groups and levels are those that are saved in the folder, unless `mix`
-    says others. `check` is called before each block of samples; what it raises ends the export.
+    says others. With names of groups in `without`, one file holds all but these. `check` is called
+    before each block of samples; what it raises ends the export.
     """
     if os.path.lexists(target):
         raise FileExistsError(f"{target} exists already: choose another folder")
@@ -63,12 +65,16 @@ def export(
             names, gains = [f"mix{ending}"], turned * gains
         else:
             parts = parts_of(K, chosen, kind)
+            if without:
+                parts = [all_but(without, parts)]
             digits = max(2, len(str(len(parts))))  # so that a folder shows them in this order
             names = [f"{i:0{digits}d} {part.name}{ending}" for i, part in enumerate(parts, 1)]
             gains = membership(parts, K, channels)
         paths = [new / name for name in names]
         test = write_sums(sounds, gains, paths, sample_format, target, check)
-    if kind != "mix":
+    if without:
+        message = "1 file with all the rest"
+    elif kind != "mix":
         message = summary(record, test, sample_format, len(names))
     elif turned == 1:
         message = "1 file with every component at its level"
@@ -86,6 +92,20 @@ def parts_of(K: int, mix: Mix, kind: Kind) -> list[Group]:
     if not mix.has_groups:
         raise InvalidValue("there are no groups yet: put components together first")
     return with_rest(mix.groups, K)
+
+
+def all_but(names: Sequence[str], groups: list[Group]) -> Group:
+    """Return one group of the components of all groups but those of these names."""
+    existing = {folded(group.name): group.name for group in groups}
+    for name in names:
+        if folded(name) not in existing:
+            listed = ", ".join(existing.values())
+            raise InvalidValue(f"without names {name!r}, but the groups are {listed}")
+    out = {folded(name) for name in names}
+    rest = [k for group in groups if folded(group.name) not in out for k in group.components]
+    if not rest:
+        raise InvalidValue("without names all groups, so that nothing is left")
+    return Group(f"without {', '.join(names)}", rest)
 
 
 def summary(record: FolderRecord, test: NullTest, sample_format: SampleFormat, n: int) -> str:
