@@ -1,4 +1,4 @@
-"""Short pieces with exact stems: chorales, piano notes, drums, the example, tracker modules."""
+"""Short pieces with exact stems: chorales, piano notes, drums, the example, modules, songs."""
 
 from __future__ import annotations
 
@@ -173,12 +173,32 @@ def played(module: Path, excerpt: Excerpt) -> tuple[np.ndarray, dict[str, np.nda
     return sound(module, end, MODULE_RATE)[first:], stems
 
 
+SONG_SECONDS = 20.0
+
+
+def songs() -> Iterator[Piece]:
+    """Rock songs of a band in stereo: the guitar, and all else; from the middle of each."""
+    package = debian("fretsonfire-songs-sectoid")
+    for folder in sorted(path.parent for path in package.rglob("guitar.ogg")):
+        files = {"guitar": folder / "guitar.ogg", "rest": folder / "song.ogg"}
+        sounds = {name: soundfile.read(path, always_2d=True) for name, path in files.items()}
+        rates = {rate for _, rate in sounds.values()}
+        if len(rates) != 1:
+            raise Missing(f"{folder.name} has stems of different sampling rates")
+        (rate,) = rates
+        first = min(len(y) for y, _ in sounds.values()) // 2
+        stretch = slice(first, first + round(SONG_SECONDS * rate))
+        stems = {name: y[stretch] for name, (y, _) in sounds.items()}
+        yield Piece("song", folder.name, stems, rate)
+
+
 MAKERS: dict[str, Callable[[], Iterator[Piece]]] = {
     "chorale": chorales,
     "piano": pianos,
     "drums": drums,
     "example": built_in,
     "arrangement": arrangements,
+    "song": songs,
 }
 
 
