@@ -20,8 +20,8 @@ from phinmf.inits import InitName
 from phinmf.linalg.manifold import dct
 from phinmf.result import Callback, History
 from phinmf.solvers import Solver, SolverName
-from phinmf.unmixing.groups import with_rest
 from phinmf.unmixing.learn import learn
+from phinmf.unmixing.mix import with_rest
 from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.options import Output, Request, UnmixOptions
 from phinmf.unmixing.progress import Lines, no_progress

@@ -12,8 +12,8 @@ from phinmf.report.contents import Component, ComponentGroup, Report
 from phinmf.report.page import html
 from phinmf.unmixing import listing
 from phinmf.unmixing.folder import UnmixedFolder, read_folder
-from phinmf.unmixing.groups import with_rest
 from phinmf.unmixing.listing import FolderRecord
+from phinmf.unmixing.mix import with_rest
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.null_test import adds_up
 from phinmf.unmixing.overview import preview_of

@@ -16,9 +16,8 @@ from phinmf.audio import FLOATS, SampleFormat, Sound
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import listing
 from phinmf.unmixing.folder import component_sounds
-from phinmf.unmixing.groups import with_rest
 from phinmf.unmixing.listing import FolderRecord, NullTest
-from phinmf.unmixing.mix import Group, Level, Mix, check_groups, factors, folded
+from phinmf.unmixing.mix import Group, Level, Mix, check_groups, factors, folded, with_rest
 from phinmf.unmixing.null_test import adds_up, sentence
 from phinmf.unmixing.placing import new_folder
 from phinmf.unmixing.sums import derived_format, membership, mixed, side_by_side, write_sums

@@ -14,7 +14,15 @@ from phinmf.errors import InvalidValue
 from phinmf.unmixing import listing
 from phinmf.unmixing.folder import component_sounds
 from phinmf.unmixing.listing import FolderRecord, GroupRecord
-from phinmf.unmixing.mix import REST, Group, Grouping, Mix, check_groups, check_mix, folded
+from phinmf.unmixing.mix import (
+    Group,
+    Grouping,
+    Mix,
+    check_groups,
+    check_mix,
+    folded,
+    with_rest,
+)
 from phinmf.unmixing.placing import exchange
 from phinmf.unmixing.similarity import divide
 from phinmf.unmixing.sums import derived_format, membership, write_sums
@@ -100,13 +108,6 @@ def alike(record: FolderRecord, n: int) -> list[Group]:
     labels = divide(np.array(record.similarity), n, np.array(shares))
     members = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
     return [Group(AUTOMATIC.format(i), k.tolist()) for i, k in enumerate(members, 1)]
-
-
-def with_rest(groups: list[Group], K: int) -> list[Group]:
-    """Return the groups that are not empty, and as "rest" the components that are in none."""
-    named = {number for group in groups for number in group.components}
-    rest = [number for number in range(1, K + 1) if number not in named]
-    return [group for group in groups if group.components] + [Group(REST, rest)] * bool(rest)
 
 
 def replaced_files(folder: Path, before: list[str], targets: list[str]) -> list[str]:

@@ -97,6 +97,13 @@ def factors(levels: list[Level], channels: int) -> Array:
     return np.hstack([sides, gains])
 
 
+def with_rest(groups: list[Group], K: int) -> list[Group]:
+    """Return the groups that are not empty, and as "rest" the components that are in none."""
+    named = {number for group in groups for number in group.components}
+    rest = [number for number in range(1, K + 1) if number not in named]
+    return [group for group in groups if group.components] + [Group(REST, rest)] * bool(rest)
+
+
 def check_mix(mix: Mix, K: int) -> None:
     """Raise ValueError if K components cannot be mixed like this."""
     check_groups(mix.groups, K)

@@ -16,7 +16,7 @@ from phinmf.fit.encode import Learned, encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History
 from phinmf.unmixing import typed_json
-from phinmf.unmixing.mix import Group, check_groups
+from phinmf.unmixing.mix import Group, Mix, check_groups
 
 KIND = "model of unmix"  #: of its file
 TABLE = {
@@ -148,7 +148,7 @@ class UnmixModel:
             model = cls(
                 **checked(parts, TABLE),
                 history=History.from_json(header["history"]),
-                groups=tuple(typed_json.parse(Group, group) for group in header["groups"]),
+                groups=tuple(typed_json.parse(Mix, header).groups),
             )
             check_rows(model.W, model.Phi)
             check_groups([*model.groups], model.K)
