@@ -17,7 +17,6 @@ from tensor_problems import needs_torch
 
 import phinmf
 from phinmf import TLNMF, Checkpoint, Method, tl_nmf
-from phinmf.arrays.cluster import PIECE
 from phinmf.engines.dask import DaskEngine
 from phinmf.linalg.manifold import random_orthogonal
 
@@ -92,10 +91,8 @@ def test_any_number_of_workers_gives_the_same_bits(n_workers, threads_per_worker
         same(tl_nmf(lazily(frames()), **HOW), expected())
 
 
-@pytest.mark.parametrize("piece", [PIECE, 1000])
-def test_every_method_returns_what_the_compiled_engine_returns(client, monkeypatch, piece):
-    """The same calls, also some that the algorithm never makes; arrays are small, or in pieces."""
-    monkeypatch.setattr("phinmf.arrays.cluster.PIECE", piece)
+def test_every_method_returns_what_the_compiled_engine_returns(client):
+    """The same calls, also some that the algorithm never makes."""
     p = Problem(3, M=12, N=3000, engine="compiled")
     T, S = random_orthogonal(12, p.rng), np.asfortranarray(random_orthogonal(12, p.rng))
     answers = []

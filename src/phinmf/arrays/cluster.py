@@ -40,31 +40,19 @@ class Cluster:
         self, function: Callable[..., Any], *args: Any, address: str | None = None
     ) -> Future:
         """Return the future of a task, on the worker of this address if it is not lost."""
-        where = {} if address is None else {"workers": [address], "allow_other_workers": True}
-        return self._open().submit(function, *args, pure=False, **where)
-
-    def map(self, function: Callable[..., Any], *columns: list[Any]) -> list[Future]:
-        """Return the futures of tasks, whose arguments are the items of columns, in one message."""
-        futures: list[Future] = self._open().map(function, *columns, pure=False)
-        return futures
-
-    def _open(self) -> Any:
-        """Return the client, if it is not closed."""
         if self.client.status == "closed":
             raise self._without_scheduler(CancelledError())
-        return self.client
+        where = {} if address is None else {"workers": [address], "allow_other_workers": True}
+        return self.client.submit(function, *args, pure=False, **where)
 
-    def send(self, array: Array) -> Array | Future:
-        """Return an array as an argument of tasks: a copy, or a future if it is large.
-
-        It keeps its order in memory, C or Fortran. A copy is part of every task, so that no worker
-        waits for a task of another one.
-        """
+    def send(self, array: Array) -> Future:
+        """Return a future of an array, which keeps its order in memory: C or Fortran."""
         order: Literal["C", "F"] = "F" if array.flags.fnc else "C"
-        if array.nbytes <= PIECE:
-            return array.copy(order)  # the caller may go on with his
-        flat, n = array.flatten(order), PIECE // array.itemsize
-        pieces = [self.submit(np.array, flat[i : i + n]) for i in range(0, flat.size, n)]
+        flat = array.flatten(order)  # a copy: the caller may go on with his
+        n = max(1, PIECE // array.itemsize)
+        pieces: list[Any] = [flat[i : i + n] for i in range(0, max(flat.size, 1), n)]
+        if len(pieces) > 1:
+            pieces = [self.submit(np.array, piece) for piece in pieces]
         return self.submit(joined, pieces, array.shape, order)
 
     def threads(self) -> list[str]:

@@ -2,14 +2,12 @@
 
 * A task is a pure function of its arguments, and each of these is a future of another task or part
   of the task. So the scheduler computes again what is lost with a worker, with the same bits.
-* A call is one message with a task for each shard. All that it depends on, unless it is large, is
-  part of it or already on the worker that has the frames: no worker waits for another one.
-* The activations H of a shard are a future, and factors that the next task multiplies them by; an
-  update makes a new one from it.
+* The activations H of a shard are a future; an update makes a new one from it.
 * X of a shard is the product of Y with the matrices Φ, T₁, T₂, … of the `chain`, one after the
   other as in memory. A worker remembers the last X and the last trial point TX; what it has
   forgotten it computes again.
 * Sums come back as nodes of the tree of `compiled/summation.py`, and are added in its order.
+* A list among the arguments of `DaskEngine.each` has an item for each shard.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ import operator
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import reduce
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -48,7 +45,7 @@ from phinmf.engines.tensor_shard import TensorShard
 from phinmf.errors import InvalidValue
 from phinmf.linalg.algebra import Algebra
 
-Rows: TypeAlias = list[Any]  #: (n, …) of a shard, and factors (…) to multiply each row by
+Chain: TypeAlias = dict[str, Array]  #: Φ, T₁, T₂, … by the keys of their futures
 
 
 class DaskEngine(Engine):
@@ -79,10 +76,9 @@ class DaskEngine(Engine):
         self.algebra = Algebra(self.workers)
         threads = self.cluster.threads()
         self.shards = shards_of(self.weights, divergence, Workers(1), len(threads))
-        self.frames = []
-        for shard, address in zip(self.shards, threads, strict=False):
-            arguments = self._pieces(Y[:, :, shard.frames]), shard, versions(), device
-            self.frames.append(self.cluster.submit(frames_from, *arguments, address=address))
+        self.addresses = threads[: len(self.shards)]  #: of the workers that get the frames first
+        pieces = [self._pieces(Y[:, :, shard.frames]) for shard in self.shards]
+        self.frames = self.each(frames_from, pieces, self.shards, versions(), device)
         self._clear()
 
     def _pieces(self, Y: AnyArray) -> list[Future]:
@@ -93,17 +89,15 @@ class DaskEngine(Engine):
         """
         if lazy.is_lazy(Y):
             return list(self.cluster.client.compute(chunks(Y)))
-        return [self.cluster.submit(np.asarray, self.cluster.send(Y))]
+        return [self.cluster.send(Y)]
 
     def _clear(self) -> None:
         """Begin without a transform, activations and a model."""
-        #: Φ, T₁, T₂, … of X on the worker of each shard; empty: X = Y
-        self.chain: list[list[Future]] = [[] for _ in self.shards]
-        self.H: list[Rows] = []  #: (n, K) of each shard
+        self.chain: dict[str, Future] = {}  #: Φ, T₁, T₂, … of X by keys; empty: X = Y
+        self.H: list[Future] = []  #: (n, K) of each shard
         self.n_components = 0
-        #: the last model of `objective_of`, and its rows of each shard
-        self.V_hat: tuple[Array | None, list[Rows]] = (None, [])
-        self.nodes: list[Future] = []  #: the last sums
+        #: the last model of `objective_of`, and that of each shard
+        self.V_hat: tuple[Array | None, list[Future]] = (None, [])
 
     def __enter__(self) -> DaskEngine:
         self.workers.__enter__()
@@ -124,7 +118,7 @@ class DaskEngine(Engine):
             edges = np.searchsorted(numbers, [s.frames.stop for s in self.shards[:-1]])
             of_shards = zip(np.split(numbers, edges), self.shards, strict=True)
             places = [part - shard.frames.start for part, shard in of_shards]
-            samples = self.cluster.results(self.call(FramesOnWorker.sample, places, dtype))
+            samples = self.cluster.results(self.each(sample, self.frames, places, dtype))
             Y = np.concatenate(samples, axis=1).transpose(0, 2, 1)
             followed = links_among(frames, self.links)
             return CompiledEngine(Y, self.divergence, None, weights, followed, self.workers, atoms)
@@ -132,58 +126,55 @@ class DaskEngine(Engine):
         engine._clear()
         engine.dtype, engine.shape = np.dtype(dtype), (C, M if atoms is None else len(atoms), N)
         rows = None if atoms is None else self.cluster.send(atoms)
-        engine.frames = self.call(FramesOnWorker.converted, dtype, rows)
+        engine.frames = self.each(converted, self.frames, dtype, rows)
         return engine
 
     # tasks
 
     def each(self, task: Callable[..., Any], *arguments: Any) -> list[Future]:
-        """Return the future of a task for each shard, which gets its item of every list.
-
-        It runs where the frames of the shard are: they are larger than all else.
-        """
-        n = len(self.shards)
-        columns = [a if isinstance(a, list) else [a] * n for a in arguments]
-        return self.cluster.map(task, self.frames, *columns)
+        """Return the future of a task for each shard, which gets its item of every list."""
+        return [
+            self.cluster.submit(
+                task, *(a[i] if isinstance(a, list) else a for a in arguments), address=address
+            )
+            for i, address in enumerate(self.addresses)
+        ]
 
     def call(self, method: Callable[..., Any], *arguments: Any) -> list[Future]:
-        """Return the future of what a method of each shard's frames returns."""
-        return self.each(call, self.chain, method, *arguments)
+        """Return the future of what a method of each shard returns for its X and arguments."""
+        return self.each(call, self.frames, self.chain, method, *arguments)
 
-    def total(self, nodes: list[Future]) -> list[Any]:
-        """Add up the nodes of all shards, in their order.
-
-        Futures are released after the next call: a release is a message to the scheduler, and the
-        message after it waits for 10 ms.
-        """
-        self.nodes = nodes
+    def sums(self, nodes: list[Future]) -> list[Any]:
+        """Add up the nodes of all shards, in the order of their blocks."""
         n = sum(len(shard.blocks) for shard in self.shards)
         return list(map(own, total(n, chain.from_iterable(self.cluster.results(nodes)))))
+
+    def named(self, T: Array) -> dict[str, Future]:
+        """Send a matrix and return its future by its key; a task gets a `Chain`."""
+        future = self.cluster.send(T)
+        return {future.key: future}
 
     # the transform
 
     def rest(self) -> None:
-        self.chain = [[] for _ in self.shards]  # workers free X when they convert or sample Y
+        self.chain = {}  # workers free X when they convert or sample the frames
 
     def rotate(self, Phi: Array) -> None:
-        self.chain = [[future] for future in self.each(copied, self.cluster.send(Phi))]
+        self.chain = self.named(Phi)
         if self.H:  # what a lost worker would have to repeat begins here
             self.set_activations(self.activations())
 
     # values for each frame
 
     def powers(self) -> Array:
-        return np.concatenate(self.cluster.results(self.call(FramesOnWorker.powers)))
+        return np.concatenate(self.cluster.results(self.each(powers, self.frames)))
 
     def energies(self) -> Array:
-        (energies,) = self.total(self.call(FramesOnWorker.of_X, Shard.energies))
-        return np.asarray(energies / self.shape[0])
+        return np.asarray(self.sums(self.call(Shard.energies))[0] / self.shape[0])
 
-    def gather(self, H: list[Rows]) -> Array:
-        """Return activations (K, N) from those of each shard."""
-        arrays = self.cluster.results([rows[0] for rows in H])
-        scaled = [own([array, *rows[1:]]) for array, rows in zip(arrays, H, strict=True)]
-        return np.concatenate(scaled).T
+    def gather(self, futures: list[Future]) -> Array:
+        """Return activations (K, N) from futures (n, K) of each shard."""
+        return np.concatenate(self.cluster.results(futures)).T
 
     def activations(self) -> Array:
         return self.gather(self.H)
@@ -198,73 +189,66 @@ class DaskEngine(Engine):
         else:
             self.H = self._rows(as_array(H))
 
-    def _rows(self, A: Array) -> list[Rows]:
-        """Send the columns of an array (…, N) to the shards that they belong to, as rows."""
-        parts = [A[:, shard.frames].T.astype(self.dtype) for shard in self.shards]
-        return [[future] for future in self.each(copied, list(map(self.cluster.send, parts)))]
+    def _rows(self, A: Array) -> list[Future]:
+        """Return futures (n, …) of the columns of an array (…, N) that belong to each shard."""
+        return [self.cluster.send(A[:, s.frames].T.astype(self.dtype)) for s in self.shards]
 
     def scale_activations(self, s: Array) -> None:
-        self.H = [[*rows, s.copy()] for rows in self.H]
+        self.H = self.each(np.multiply, self.H, s)
 
     def activation_sums(self) -> Array:
-        return np.asarray(self.total(self.call(FramesOnWorker.activation_sums, self.H))[0])
+        return np.asarray(self.sums(self.each(activation_sums, self.frames, self.H))[0])
 
     def nmf_pass(self, W: Array, penalty: Penalty, eps: float, gamma: float) -> DictionarySums:
         rates = np.full(W.shape[1], penalty.sparsity if gamma else 0.0)
-        arguments = self.cluster.send(W), rates, eps, gamma
-        pairs = self.call(FramesOnWorker.of_X, Shard.nmf_pass, self.H, *arguments)
-        nodes, H = (self.cluster.map(operator.itemgetter(i), pairs) for i in (1, 0))
-        del pairs  # now, and not before the next call: see `total`
-        self.H = [[future] for future in H]
-        numerator, denominator, activation = self.total(nodes)
+        pairs = self.call(Shard.nmf_pass, self.H, self.cluster.send(W), rates, eps, gamma)
+        H, nodes = (self.each(operator.itemgetter(i), pairs) for i in (0, 1))
+        numerator, denominator, activation = self.sums(nodes)
+        if gamma:
+            self.H = H
         return DictionarySums(numerator.T, denominator.T, activation)
 
     def converge_activations(
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
-        arguments = self.H, self.cluster.send(W), penalty.sparsity, eps, tol, max_updates
-        futures = self.call(FramesOnWorker.of_X, Shard.converged_activations, *arguments)
-        self.H = [[future] for future in futures]
+        numbers = penalty.sparsity, eps, tol, max_updates
+        self.H = self.call(Shard.converged_activations, self.H, self.cluster.send(W), *numbers)
 
     def objective(self, W: Array, eps: float) -> Objective:
-        return DaskObjective(self, self.H, self.cluster.send(contiguous(W.T)), eps)
+        Wt = self.cluster.send(contiguous(W.T))
+        return DaskObjective(self, self.each(PowerModel, self.H, Wt), eps)
 
     def objective_of(self, V_hat: Array, eps: float) -> Objective:
         if self.V_hat[0] is not V_hat:
-            self.V_hat = V_hat, self._rows(V_hat)
-        return DaskObjective(self, self.V_hat[1], None, eps)
+            self.V_hat = V_hat, self.each(PowerModel, self._rows(V_hat))
+        return DaskObjective(self, self.V_hat[1], eps)
 
 
 class DaskObjective(ShardsObjective):
-    """The model of the power is H or V̂ of each shard, and Wᵀ or nothing."""
+    """Every shard has a model of its power, which is a future."""
 
-    def __init__(
-        self, engine: DaskEngine, rows: list[Rows], Wt: Array | Future | None, eps: float
-    ) -> None:
-        self.engine, self.algebra, self.n_channels = engine, engine.algebra, engine.shape[0]
-        self.model = rows, Wt, eps
-        #: the last T that was evaluated, and the futures of its copies
-        self._trial: tuple[Array | None, list[Future]] = (None, [])
+    def __init__(self, engine: DaskEngine, models: list[Future], eps: float) -> None:
+        self.engine, self.models, self.eps = engine, models, eps
+        self.algebra, self.n_channels = engine.algebra, engine.shape[0]
+        #: the last T that was evaluated, and its future by its key
+        self._trial: tuple[Array | None, dict[str, Future]] = (None, {})
 
     def sums(self, method: Callable[..., Nodes], *arguments: object) -> list[Any]:
-        nodes = self.engine.call(FramesOnWorker.of_model, *self.model, method, *arguments)
-        return self.engine.total(nodes)
+        return self.engine.sums(self.engine.call(method, self.models, self.eps, *arguments))
 
     def evaluate(self, T: Array | None = None) -> Evaluation:
         self.evaluations += 1
         if T is None:
             return self.evaluation(self.sums(Shard.evaluate))
-        engine, T_sent = self.engine, self.engine.cluster.send(T)
-        nodes = engine.call(FramesOnWorker.evaluate, *self.model, T_sent)
-        self._trial = T, engine.each(copied, T_sent)  # which travel while workers compute
-        return self.evaluation(engine.total(nodes))
+        engine = self.engine
+        self._trial = T, engine.named(T)
+        arguments = engine.frames, engine.chain, self._trial[1], self.models, self.eps
+        return self.evaluation(engine.sums(engine.each(evaluate, *arguments)))
 
     def move(self, T: Array) -> None:
         self._bound = None
-        engine, (trial, copies) = self.engine, self._trial
-        if trial is not T:
-            copies = engine.each(copied, engine.cluster.send(T))
-        engine.chain = [[*Ts, T] for Ts, T in zip(engine.chain, copies, strict=True)]
+        trial, future = self._trial
+        self.engine.chain = self.engine.chain | (future if trial is T else self.engine.named(T))
 
 
 # what workers compute
@@ -276,7 +260,8 @@ class FramesOnWorker(FramesInMemory):
     def __init__(self, shard: Shard, Y: Array) -> None:
         """Hold frames (C, n, M)."""
         super().__init__(shard, shard.placed(Y))
-        self._matrices: list[Array] = []  #: whose product with Y is X
+        self._names: list[str] = []  #: keys of the matrices whose product with Y is X
+        self.trial_name = ""  #: the key of `trial`
         self._lock = threading.Lock()  # after Ctrl-C a task may run beside those of the next call
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -287,64 +272,28 @@ class FramesOnWorker(FramesInMemory):
         return 3 * self.Y.nbytes  # Y, X and TX: Dask leaves large results where they are
 
     @contextmanager
-    def transformed(self, matrices: list[Array]) -> Iterator[None]:
-        """Make X = … T₂T₁ΦY, from what is remembered, until the context ends."""
+    def transformed(self, matrices: Chain) -> Iterator[None]:
+        """Make X that of a chain, from what is remembered, until the context ends."""
         with self._lock, self.shard.computing():
-            before, self._matrices = self._matrices, []  # nothing, if this is interrupted
-            if not before or list(map(id, before)) != list(map(id, matrices[: len(before)])):
-                self.rotate(own(matrices[0])) if matrices else self.rest()
-                before = matrices[:1]
-            for T in matrices[len(before) :]:
-                trial = self.trial
-                self.move(own(T) if trial is None or not np.array_equal(trial, T) else trial)
-            self._matrices = matrices
+            names, before = list(matrices), self._names
+            self._names = []  # nothing is remembered if this is interrupted
+            if not before or names[: len(before)] != before:
+                self.rotate(own(matrices[names[0]])) if names else self.rest()
+                before = names[:1]
+            for name in names[len(before) :]:
+                T = self.trial if name == self.trial_name else None
+                self.move(own(matrices[name]) if T is None else T)
+            self._names = names
             yield
-
-    # what is computed in this context
-
-    def of_X(self, method: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a method of the shard returns for X and arguments."""
-        return getattr(self.shard, method.__name__)(self.X, *arguments)
-
-    def of_model(
-        self, rows: Array, Wt: Array | None, eps: float, method: Callable[..., Nodes], *rest: Any
-    ) -> Nodes:
-        """Return what a method of the shard returns for X, the model of its power and the rest."""
-        return self.of_X(method, PowerModel(rows, Wt), eps, *rest)
-
-    def evaluate(self, rows: Array, Wt: Array | None, eps: float, T: Array) -> Nodes:
-        """Loss and C times the gradient at TX, which is remembered."""
-        nodes = self.of_model(rows, Wt, eps, Shard.evaluate, T, self.trial_memory())
-        self.trial = T
-        return nodes
-
-    def activation_sums(self, H: Array) -> Nodes:
-        """(K,): H1."""
-        return self.shard.activation_sums(H)
-
-    def powers(self) -> Array:
-        """(n,): mean power of each frame."""
-        return self.shard.powers(self.Y)
-
-    def sample(self, numbers: Indices, dtype: DTypeLike) -> Array:
-        """(C, n, M): frames by their numbers in the shard."""
-        return to_numpy(self.Y[:, indices(numbers, self.Y)]).astype(dtype)
-
-    def converted(self, dtype: DTypeLike, atoms: Array | None) -> FramesOnWorker:
-        """Return the frames in another precision, or their products with atoms (P, M)."""
-        Y = cast(self.Y, dtype)
-        if atoms is not None:
-            Y = self.shard.rotated(Y, np.asfortranarray(atoms, dtype))
-        return FramesOnWorker(self.shard, Y)
 
 
 def own(value: Any) -> Any:
-    """Copy arrays that came over the network, and multiply rows by their factors.
+    """Copy arrays that came over the network: they are read-only and not aligned.
 
-    Such arrays are read-only and not aligned: BLAS and Numba might sum them in another order.
+    BLAS and Numba might sum such an array in another order.
     """
-    if isinstance(value, list):
-        return reduce(np.multiply, map(own, value))
+    if isinstance(value, PowerModel):
+        return PowerModel(own(value.frames), own(value.Wt))
     return value.copy(order="K") if isinstance(value, np.ndarray) else value
 
 
@@ -364,14 +313,47 @@ def frames_from(
     return FramesOnWorker(shard, Y)
 
 
-def copied(frames: FramesOnWorker, array: Array) -> Array:
-    """Return an array, on the worker that has the frames."""
-    return array
+def converted(frames: FramesOnWorker, dtype: DTypeLike, atoms: Array | None) -> FramesOnWorker:
+    """Return the frames in another precision, or their products with atoms (P, M)."""
+    with frames.transformed({}):  # frees X
+        Y = cast(frames.Y, dtype)
+        if atoms is not None:
+            Y = frames.shard.rotated(Y, np.asfortranarray(atoms, dtype))
+    return FramesOnWorker(frames.shard, Y)
+
+
+def sample(frames: FramesOnWorker, numbers: Indices, dtype: DTypeLike) -> Array:
+    """(C, n, M): frames by their numbers in the shard."""
+    with frames.transformed({}):  # frees X
+        return to_numpy(frames.Y[:, indices(numbers, frames.Y)]).astype(dtype)
+
+
+def powers(frames: FramesOnWorker) -> Array:
+    """(n,): mean power of each frame."""
+    return frames.shard.powers(frames.Y)
+
+
+def activation_sums(frames: FramesOnWorker, H: Array) -> Nodes:
+    """(K,): H1."""
+    with frames.shard.computing():
+        return frames.shard.activation_sums(own(H))
 
 
 def call(
-    frames: FramesOnWorker, matrices: list[Array], method: Callable[..., Any], *arguments: Any
+    frames: FramesOnWorker, matrices: Chain, method: Callable[..., Any], *arguments: Any
 ) -> Any:
-    """Return what a method of the frames returns for X = …T₂T₁ΦY and arguments."""
+    """Return what a method of the shard returns for X and arguments."""
     with frames.transformed(matrices):
-        return method(frames, *map(own, arguments))
+        return getattr(frames.shard, method.__name__)(frames.X, *map(own, arguments))
+
+
+def evaluate(
+    frames: FramesOnWorker, matrices: Chain, trial: Chain, model: PowerModel, eps: float
+) -> Nodes:
+    """Loss and C times the gradient at TX, which is remembered; `trial` is T by its key."""
+    ((name, T),) = trial.items()
+    with frames.transformed(matrices):
+        T, TX = own(T), frames.trial_memory()
+        nodes = frames.shard.evaluate(frames.X, own(model), eps, T, TX)
+        frames.trial, frames.trial_name = T, name
+        return nodes
