@@ -102,3 +102,8 @@ def test_fixed_things_stay(solver, anneal):
     assert np.array_equal(everything.W, trained.W)
     still = tl_nmf(Y, 3, init=trained.Phi, fixed="Phi", **how)
     assert np.allclose(still.Phi, trained.Phi, atol=1e-12)
+
+
+def test_activations_that_would_vanish_beside_huge_columns_are_refused():
+    with pytest.raises(ValueError, match="the factors leave the range"):
+        tl_nmf(1e-110 * notes(), 2, W=np.full((32, 1), 1e290), fixed={"W": [0]}, **HOW)

@@ -51,15 +51,19 @@ class InitialFactors:
         These are the frames that have a weight.
         """
         unit = float(self.dtype.type(data.scale) ** 2)
+        vanishes = False  # whether activations of a fixed column are too small for their type
         with np.errstate(over="ignore"):
             W, H = arrays.copied(W), arrays.take_frames(H * unit, data.columns)
             if (columns := self.fixed.columns) is not None:
                 W[:, columns] = arrays.cast(self.W[:, columns], self.dtype)
                 if self.fixed.H is None:
                     _, s = normalise(self.W)
-                    H[columns] /= arrays.cast(s[columns, None], self.dtype)
+                    scaled = H[columns] / arrays.cast(s[columns, None], self.dtype)
+                    had, has = ((A > 0).any(axis=1) for A in (H[columns], scaled))
+                    vanishes = bool((had & ~has).any())
+                    H[columns] = scaled
         xp = arrays.namespace(H)
-        if not (xp.isfinite(H).all() and xp.isfinite(W).all()):
+        if vanishes or not (xp.isfinite(H).all() and xp.isfinite(W).all()):
             raise InvalidValue(
                 f"the factors leave the range of {self.dtype}: give W and H whose product is"
                 " nearer to the power of Y, and fixed columns of W whose sums are nearer to 1"
