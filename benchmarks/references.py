@@ -31,11 +31,11 @@ def blind(stems: Stems, rate: int) -> dict[str, float]:
     return mean_scores(grouped(components, oracle_grouping(components, true), len(true)), true)
 
 
-def referenced(stems: Stems, references: Stems, rate: int, how: str) -> dict[str, float]:
-    """Scores of what is found like, or near, a reference of every stem; nobody groups."""
+def referenced(stems: Stems, references: Stems, rate: int) -> dict[str, float]:
+    """Scores of what is found like a reference of every stem; nobody groups."""
     true = np.stack(list(stems.values()))
     sounds = {name: (y, rate) for name, y in references.items()}
-    u = phinmf.unmix(true.sum(axis=0), rate, K, seed=0, **{how: sounds})
+    u = phinmf.unmix(true.sum(axis=0), rate, K, seed=0, like=sounds)
     return mean_scores([u.groups[name] for name in stems], true)
 
 
@@ -53,11 +53,10 @@ def rows_of(piece: Piece, another: Piece | None) -> Iterator[dict[str, Any]]:
     before = {name: y[:half] for name, y in piece.stems.items()}
     stems = {name: y[half:] for name, y in piece.stems.items()}
     ways = {"oracle groups, no reference": blind(stems, piece.rate)}
-    for how in ("like", "near"):
-        ways[f"every source, {how}"] = referenced(stems, before, piece.rate, how)
-        if another is not None:
-            ways[f"another recording, {how}"] = referenced(stems, another.stems, piece.rate, how)
-    ways["first source and the rest, like"] = one_referenced(stems, before, piece.rate)
+    ways["every source"] = referenced(stems, before, piece.rate)
+    ways["first source and the rest"] = one_referenced(stems, before, piece.rate)
+    if another is not None:
+        ways["another kit"] = referenced(stems, another.stems, piece.rate)
     for way, scores in ways.items():
         yield {"kind": piece.kind, "piece": piece.name, "way": way, **scores}
 

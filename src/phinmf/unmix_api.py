@@ -51,7 +51,6 @@ def unmix(
     n_threads: int | None = UnmixOptions.n_threads,
     device: Device = UnmixOptions.device,
     like: Sounds | None = None,
-    near: Sounds | None = None,
     model: UnmixModel | str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
     verbose: bool = False,
@@ -102,8 +101,6 @@ def unmix(
         Reference sounds by name, each with its sampling rate: the voice alone, say. The components
         of each are learned from it and stay as they are, beside free ones for the rest; all share
         `n_components` equally. ``groups`` of the result has what is like each of them.
-    near : dict of str to (array, int), optional
-        The same, but these components follow the recording.
     model : UnmixModel or path, optional
         The ``model`` of an earlier unmixing, or a file that holds one: nothing is learned, its
         components are found in this recording.
@@ -154,7 +151,7 @@ def unmix(
         )
     source = ArraySource(columns(signal), rate)
     progress = Lines("unmix", say) if verbose else no_progress
-    references = references_of(like, near, rate)
+    references = references_of(like, rate)
     check_references(references, solver, saved)
     learned = learn(source, options, callback, progress, references) if saved is None else saved
     sink = ArraySink(learned.K, source, signal.dtype)

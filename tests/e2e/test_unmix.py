@@ -59,7 +59,7 @@ def test_what_is_like_a_reference_is_a_file_of_its_name(here, capsys):
     write(here / "song.wav", song, subtype="PCM_16")
     write(here / "solo.flac", np.repeat(song[:2000], 2, axis=0), rate=2 * RATE)
     how = ["-k", "6", "--window", "64", "--max-time", "2", "--no-report"]
-    sounds = ["--like", "voice=@0.25s-0.5s", "--near", "low=solo.flac:0s-0.2s"]
+    sounds = ["--like", "voice=@0.25s-0.5s", "--like", "low=solo.flac:0s-0.2s"]
     assert main(["unmix", "song.wav", *how, *sounds]) == 0
     said = capsys.readouterr().err
     record = record_of(here / "out/song")

@@ -35,15 +35,14 @@ def test_what_is_like_a_reference_has_its_name_and_the_rest_adds_up(unmixing):
     assert np.allclose(sum(unmixing.groups.values()), LOW + HIGH, atol=1e-9)
 
 
-@pytest.mark.parametrize(("name", "same"), [("like", True), ("near", False)])
-def test_components_of_a_reference_stay_and_those_near_one_follow_the_recording(name, same):
+def test_components_of_a_reference_stay_as_they_are_whatever_the_recording():
     patterns = []
     for y in (LOW + HIGH, LOW + 0.5 * HIGH):
-        u = phinmf.unmix(y, RATE, **{name: {"sound": (tone(450, 1), RATE)}}, **QUICK)
+        u = phinmf.unmix(y, RATE, like={"sound": (tone(450, 1), RATE)}, **QUICK)
         (group,) = u.model.groups
         W = u.W[:, np.array(group.components) - 1]
         patterns.append((W / W.sum(axis=0)).sum(axis=1))
-    assert np.allclose(*patterns, rtol=1e-4, atol=1e-8) == same
+    assert np.allclose(*patterns, rtol=1e-4, atol=1e-8)
 
 
 def test_a_reference_at_another_rate_and_with_more_channels():
@@ -78,7 +77,7 @@ def test_groups_are_files_that_add_up(unmixing, tmp_path):
         ({"like": {"a": tone(440, 1)}}, "sampling rate"),
         ({"like": {"a/b": (LOW, RATE)}}, "name"),
         ({"like": {"rest": (LOW, RATE)}}, "rest"),
-        ({"like": {"a": (LOW, RATE)}, "near": {"A": (LOW, RATE)}}, "two references"),
+        ({"like": {"a": (LOW, RATE), "A": (LOW, RATE)}}, "two references"),
         ({"like": {"a": (LOW, RATE)}, "n_components": 1}, "n_components is 1"),
         ({"like": {"a": (LOW, RATE)}, "solver": "lbfgs"}, "solver"),
         ({"like": {"a": (np.zeros(RATE), RATE)}}, "silent"),

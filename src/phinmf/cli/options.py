@@ -186,8 +186,6 @@ UNMIX: Arguments = {
         ("--like", 'find what sounds like this: "voice=solo.wav", "drums=loop.wav:3s-5s", or'
          ' "bass=@12s-20s" of the recording itself; may be repeated',
          {"action": "append", "default": [], "metavar": "NAME=SOUND"}),
-        ("--near", "the same for a sound that is only similar, such as another drum kit",
-         {"action": "append", "default": [], "metavar": "NAME=SOUND"}),
         ("--threads", "number of processors to use (all)",
          {"dest": "n_threads", "type": value, "metavar": "N"}),
         ("--device", "learn on a GPU", {"metavar": "cuda"}),

@@ -34,7 +34,7 @@ def unmix(typed: argparse.Namespace) -> int:
     """Unmix every file; options are checked against all of them before the first one begins."""
     try:
         groups, options, output = checked(typed)
-        sounds = [(reference(text), text in typed.near) for text in (*typed.like, *typed.near)]
+        sounds = [reference(text) for text in typed.like]
     except UserError as error:
         typed.refuse(spelled(str(error)))
     failures = Failures(typed.debug)
@@ -108,7 +108,7 @@ def checked_requests(
     groups: Grouping | None,
     options: UnmixOptions,
     output: Output,
-    sounds: list[tuple[ReferenceText, bool]],
+    sounds: list[ReferenceText],
     failures: Failures,
 ) -> dict[Path, Request]:
     """Open recordings and check that the options fit them; report those that they do not fit."""
@@ -118,11 +118,11 @@ def checked_requests(
         with failures.reported(path):
             whole = files.excerpt(path, typed.salvage)
             recording, folder = stretch_of(whole, typed), folder_for(typed.output, path)
-            references = [referenced(whole, text, adapts) for text, adapts in sounds]
+            references = [referenced(whole, text) for text in sounds]
             request = Request(
                 recording, replace(output, folder=folder), options, typed.model, groups,
                 references, page=not typed.no_report,
-                others=(*map(Path, typed.files), *(text.file for text, _ in sounds if text.file)),
+                others=(*map(Path, typed.files), *(text.file for text in sounds if text.file)),
             )  # fmt: skip
             K = check_request(request)
             if typed.model is not None and getattr(typed, "n_components", K) != K:
@@ -140,7 +140,7 @@ def checked_requests(
     return requests
 
 
-def referenced(recording: Excerpt, text: ReferenceText, adapts: bool) -> Reference:
+def referenced(recording: Excerpt, text: ReferenceText) -> Reference:
     """Open a reference sound, which may be a stretch of the whole recording."""
     sound = recording if text.file is None else files.excerpt(text.file)
     if text.span is not None:
@@ -151,7 +151,7 @@ def referenced(recording: Excerpt, text: ReferenceText, adapts: bool) -> Referen
                 f" {sound.sound.seconds:.4g} s long"
             )
         sound = sound.stretch(first, last - first)
-    return Reference(text.name, resampled(sound, recording.sample_rate), adapts)
+    return Reference(text.name, resampled(sound, recording.sample_rate))
 
 
 def stretch_of(recording: Excerpt, typed: argparse.Namespace) -> Excerpt:

@@ -9,7 +9,6 @@ hit as loud ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,19 +87,17 @@ class Fits:
         self,
         before: Result | None = None,
         max_time: float | None = None,
-        *,
         W: Array | None = None,
-        fixed: Sequence[int] = (),
     ) -> Result:
         """Factor the power in the start of the transform, or continue an earlier fit in its own.
 
-        W (P, n) are the first columns of W at the start; the columns `fixed` stay.
+        W (P, n) are the first columns of W, which stay as they are.
         """
         problem = self.problem(
-            before, None, W, fixed, solver=None, method=Method(anneal=before is None),
+            before, None, W, solver=None, method=Method(anneal=before is None),
             max_iter=NMF_ITERATIONS, tol=NMF_TOL, max_time=max_time,
         )  # fmt: skip
-        return self.solved(problem, 0 if before is None or self.options.solver is None else 2)
+        return self.solved(problem, 0 if before is None else 2)
 
     def transform(self, before: Result, max_time: float | None = None) -> Result:
         """Learn the transform from an earlier fit; it is orthogonal in double precision."""
@@ -122,19 +119,18 @@ class Fits:
         before: Result | None,
         few: FewAtoms | None,
         W: Array | None = None,
-        fixed: Sequence[int] = (),
         **how: Any,
     ) -> Problem:
-        """A fit of these atoms from the transform and the factors of another one, or from W."""
+        """A fit of these atoms from the transform and the factors of another one, or with W."""
         o, data, K = self.options, self.data, self.n_components
+        fixed = None if W is None else "W"
         Phi, W, H = (self.Phi, W, None) if before is None else (before.Phi, before.W, before.H)
-        fixed_W = {"W": [*fixed]} if fixed else None
         options = Options(
             init=Continuation(Phi), sparsity=o.sparsity, floor=o.floor, pairs=o.pairs,
             n_threads=o.n_threads, **how,
         )  # fmt: skip
         P = data.M // options.atoms_per_power
-        return prepared(data, options, initial_factors(W, H, fixed_W, K, data, P), few)
+        return prepared(data, options, initial_factors(W, H, fixed, K, data, P), few)
 
     def solved(self, problem: Problem, number: int) -> Result:
         """Run one of the fits, counted from 0; not converging is no surprise here."""

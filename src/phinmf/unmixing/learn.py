@@ -20,13 +20,12 @@ from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.problem import check_length
-from phinmf.result import Callback, Result
+from phinmf.result import Callback
 from phinmf.unmixing.fits import Fits
-from phinmf.unmixing.mix import Group
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.options import USUAL, UnmixOptions, window_length
 from phinmf.unmixing.progress import LEARNING, Progress, no_progress
-from phinmf.unmixing.references import Reference, check_number, columns_of, groups_of
+from phinmf.unmixing.references import Reference, check_number, groups_of
 
 STRETCH = 64  #: consecutive frames that are read at a time
 ENOUGH_FRAMES = 1024  #: at least, before frames are left out
@@ -76,10 +75,12 @@ def learn(
             fits = fits.counted(limit.left())
         check_number(references, fits.n_components)
         groups = groups_of(references, fits.n_components)
-        if references:
-            last = like_references(references, groups, fits, limit)
-        else:
-            last = fits.nmf(max_time=limit.left(FIRST if learns else 1.0))
+        columns = [
+            dictionary(reference.source, fits, len(group.components), limit.left(FIRST))
+            for reference, group in zip(references, groups, strict=True)
+        ]
+        W = np.concatenate(columns, axis=1) if columns else None
+        last = fits.nmf(max_time=limit.left(FIRST if learns else 1.0), W=W)
         learned = replace(last, Phi=fits.Phi)
         if learns and limit.left() != 0:
             learned = fits.transform(last, limit.left(1 - LAST))
@@ -98,26 +99,6 @@ def learn(
         energy=learned.energy,
         groups=tuple(groups),
     )
-
-
-def like_references(
-    references: Sequence[Reference], groups: Sequence[Group], fits: Fits, limit: TimeLimit
-) -> Result:
-    """Fit the recording with the components of references, which the groups number.
-
-    All of them stay at first, because a high floor would forget them; then some may adapt.
-    """
-    columns = [
-        dictionary(reference.source, fits, len(group.components), limit.left(FIRST))
-        for reference, group in zip(references, groups, strict=True)
-    ]
-    W, fixed = np.concatenate(columns, axis=1), columns_of(groups)
-    result = fits.nmf(max_time=limit.left(), W=W, fixed=fixed)
-    if not any(reference.adapts for reference in references):
-        return result
-    both = zip(references, groups, strict=True)
-    fixed = columns_of([group for reference, group in both if not reference.adapts])
-    return fits.nmf(result, limit.left(), fixed=fixed)
 
 
 def dictionary(source: Source, fits: Fits, K: int, max_time: float | None) -> Array:

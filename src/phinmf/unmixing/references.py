@@ -2,7 +2,7 @@
 
 The components of each reference come from NMF of that sound alone, in the transform of the
 recording. In the fit to the recording they stay as they are, beside free components for the rest.
-Those of a sound that is only similar may follow the recording at the end.
+(If they may follow the recording, they lose what they are like: docs/measurements/separation.md.)
 """
 
 from __future__ import annotations
@@ -29,26 +29,21 @@ class Reference:
 
     name: str  #: of the group of its components
     source: Source
-    adapts: bool = False  #: whether its components follow the recording at the end
 
 
-def references_of(like: Sounds | None, near: Sounds | None, sample_rate: int) -> list[Reference]:
-    """Return references from sounds (n,) or (n, channels) and their sampling rates, by name.
-
-    Components of `like` stay as they are, those of `near` adapt.
-    """
+def references_of(like: Sounds | None, sample_rate: int) -> list[Reference]:
+    """Return references from sounds (n,) or (n, channels) and their sampling rates, by name."""
     references: list[Reference] = []
-    for argument, sounds in (("like", like), ("near", near)):
-        for name, sound in (sounds or {}).items():
-            if not isinstance(sound, tuple) or len(sound) != 2:
-                raise InvalidType(
-                    f"{argument} has {type(sound).__name__} for {name!r}, but a sound and its"
-                    " sampling rate are needed: (y, sample_rate)"
-                )
-            rate = checks.count("sample_rate", sound[1], 1, 2**31 - 1)
-            y = whole_signal(sound[0])
-            source = ArraySource(y.reshape(len(y), -1).astype(np.float64), rate)
-            references.append(Reference(name, resampled(source, sample_rate), argument == "near"))
+    for name, sound in (like or {}).items():
+        if not isinstance(sound, tuple) or len(sound) != 2:
+            raise InvalidType(
+                f"like has {type(sound).__name__} for {name!r}, but a sound and its sampling rate"
+                " are needed: (y, sample_rate)"
+            )
+        rate = checks.count("sample_rate", sound[1], 1, 2**31 - 1)
+        y = whole_signal(sound[0])
+        source = ArraySource(y.reshape(len(y), -1).astype(np.float64), rate)
+        references.append(Reference(name, resampled(source, sample_rate)))
     return references
 
 
@@ -107,8 +102,3 @@ def groups_of(references: Sequence[Reference], K: int) -> list[Group]:
         Group(reference.name, list(range(i * each + 1, (i + 1) * each + 1)))
         for i, reference in enumerate(references)
     ]
-
-
-def columns_of(groups: Sequence[Group]) -> list[int]:
-    """Return the numbers of the components of groups, from 0: columns of W."""
-    return [number - 1 for group in groups for number in group.components]
