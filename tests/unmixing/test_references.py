@@ -74,6 +74,8 @@ def test_groups_are_files_that_add_up(unmixing, tmp_path):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
+        ({"like": "voice"}, "like is str, but sounds by name"),
+        ({"like": {1: (LOW, RATE)}}, "sounds by name"),
         ({"like": {"a": tone(440, 1)}}, "sampling rate"),
         ({"like": {"a/b": (LOW, RATE)}}, "name"),
         ({"like": {"rest": (LOW, RATE)}}, "rest"),

@@ -33,6 +33,12 @@ class Reference:
 
 def references_of(like: Sounds | None, sample_rate: int) -> list[Reference]:
     """Return references from sounds (n,) or (n, channels) and their sampling rates, by name."""
+    named = isinstance(like, Mapping | None) and all(isinstance(name, str) for name in like or ())
+    if not named:
+        raise InvalidType(
+            f"like is {type(like).__name__}, but sounds by name are needed, such as"
+            ' {"voice": (y, sample_rate)}'
+        )
     references: list[Reference] = []
     for name, sound in (like or {}).items():
         if not isinstance(sound, tuple) or len(sound) != 2:
