@@ -138,7 +138,7 @@ def picture_studio(driver: webdriver.Chrome, folder: Path) -> None:
         mix = {key: whole[key] for key in ("revision", "levels")}
         groups = true_groups(folder / whole["folder"])
         running.ask("PUT", f"versions/{whole['id']}/mix", {**mix, "groups": groups})
-        again = {"n_components": 32, "window": "93ms", "seed": 1, "carry_from": whole["id"]}
+        again = {"n_components": 32, "window": "93ms", "seed": 1}
         running.ask("POST", "recordings/r1/versions", again)
         parts = running.versions(2)[-1]
         for version, pictures in ((whole, GROUPED), (parts, MANY)):

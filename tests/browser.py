@@ -8,18 +8,37 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 PLAYER = "window.phinmfPlayer"
-#: a function of a position and a length in seconds: what would be heard, computed instead of played
-RENDER = """((from, seconds) => {
-  const { player } = window.phinmfPlayer;
-  const { buffers, version: { sample_rate: rate } } = player;
-  const channels = buffers[0].numberOfChannels;
-  const offline = new OfflineAudioContext(channels, Math.round(seconds * rate), rate);
-  player.schedule(offline, player.makeVolumes(offline), 0, from * rate);
-  return offline.startRendering();
+#: a function of a page, a sample and a number of samples: what would be heard, computed instead of
+#: played, on the left and on the right
+RENDER = """(async ({ player, mix, Run }, start, count) => {
+  const { loop, sounds } = player;
+  sounds.want(start, loop);
+  while (sounds.upcoming && !sounds.upcoming.every((from) => sounds.piece(from))) {
+    await new Promise((done) => setTimeout(done, 10));
+  }
+  const { sample_rate: rate } = sounds.version;
+  const offline = new OfflineAudioContext(2, count + rate, rate);
+  const run = new Run(offline, sounds, mix.gains, start);
+  run.extend(loop, 1 + count / rate);
+  run.fader.gain.cancelScheduledValues(0);
+  run.fader.gain.value = 1; // without fading in
+  const [{ at }] = run.pieces;
+  const heard = await offline.startRendering();
+  return [0, 1].map((side) => heard.getChannelData(side).slice(at, at + count));
 })"""
+#: a function of arrays of numbers: what they hold, as text
+BASE64 = """((arrays) => arrays.map((a) => {
+  const bytes = new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 8192) {
+    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  }
+  return btoa(text);
+}))"""
 SCREENSHOTS = Path(__file__).parents[1] / "out" / "screenshots"
 #: elements that stick out of the window and cannot be scrolled to within an element of their own
 TOO_WIDE = """[...document.querySelectorAll("body *")].filter((e) => {
@@ -187,11 +206,26 @@ class Browser:
 
 def gains(page):
     """Of the mixture and the parts, as they are wanted; while it plays, the nodes follow them."""
-    wanted = page.js(f"{PLAYER}.gains")
+    wanted = page.js(f"{PLAYER}.mix.gains")
     if page.js(f"{PLAYER}.player.playing"):
-        close = f"Math.abs(gain.value - {PLAYER}.gains[i]) < 0.01"
-        page.until(f"{PLAYER}.player.volumes.every(({{ gain }}, i) => {close})")
-    return wanted
+        close = f"Math.abs(gain.value - {PLAYER}.mix.gains[i]) < 0.01"
+        page.until(f"{PLAYER}.player.run.volumes.every(({{ gain }}, i) => {close})")
+    assert wanted[::2] == wanted[1::2]  # nothing is panned
+    return wanted[::2]
+
+
+def arrays(page, promise, *types):
+    """What a promise of typed arrays comes to."""
+    found = page.resolved(f"({promise}).then({BASE64})")
+    assert isinstance(found, list), found
+    return [
+        np.frombuffer(base64.b64decode(text), kind) for text, kind in zip(found, types, strict=True)
+    ]
+
+
+def rendered(page, name, start, count):
+    """Left and right of what a page would play from a sample on: (2, count)."""
+    return np.array(arrays(page, f"{RENDER}({name}, {start}, {count})", "<f4", "<f4"))
 
 
 def position(page):

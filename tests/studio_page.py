@@ -1,6 +1,5 @@
 """``phinmf studio`` for the tests: its process, and its page in a browser."""
 
-import base64
 import contextlib
 import json
 import os
@@ -12,40 +11,10 @@ import threading
 import time
 from urllib.parse import quote
 
-import numpy as np
+import browser
 from studios import PATIENCE, Client, idle
 
 STUDIO = "window.phinmfStudio"
-#: a function of a sample and a number of samples: what would be heard, computed instead of played
-RENDER = """(async (start, count) => {
-  const names = ["ahead", "mixing", "player", "server"];
-  const modules = await Promise.all(names.map((name) => import(new URL(`${name}.js`, location))));
-  const { Ahead, Deck, Voice, deckOptions, sound } = Object.assign({}, ...modules);
-  const { player: { version, loop }, mix: { gains } } = window.phinmfStudio;
-  const ahead = new Ahead(version);
-  const deck = new Deck(deckOptions(ahead));
-  deck.gains.set(gains);
-  deck.targets.set(gains);
-  const voice = Object.assign(new Voice(deck, start, loop), { envelope: 1 });
-  const [left, right] = [new Float32Array(count), new Float32Array(count)];
-  for (let at = 0; at < count; at += 128) {
-    for (const from of ahead.next(voice.position, loop).slice(0, 3)) {
-      if (deck.stretchAt(from)) continue;
-      const length = Math.min(deck.stretch, version.length - from);
-      deck.stretches.set(from, { start: from, ...await sound(version.id, from, length) });
-    }
-    voice.process(left.subarray(at, at + 128), right.subarray(at, at + 128));
-  }
-  return [left, right];
-})"""
-BASE64 = """((arrays) => arrays.map((a) => {
-  const bytes = new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 8192) {
-    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
-  }
-  return btoa(text);
-}))"""
 
 
 class StudioProcess(Client):
@@ -166,18 +135,9 @@ def drop(page, *files):
         page.driver.execute_cdp_cmd("Input.dispatchDragEvent", event)
 
 
-def arrays(page, promise, *types):
-    """What a promise of typed arrays comes to."""
-    found = page.resolved(f"({promise}).then({BASE64})")
-    assert isinstance(found, list), found
-    return [
-        np.frombuffer(base64.b64decode(text), kind) for text, kind in zip(found, types, strict=True)
-    ]
-
-
 def rendered(page, start, count):
     """Left and right of what would be heard from a sample on: (2, count)."""
-    return np.array(arrays(page, f"{RENDER}({start}, {count})", "<f4", "<f4"))
+    return browser.rendered(page, STUDIO, start, count)
 
 
 def groups(page):

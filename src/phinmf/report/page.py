@@ -29,7 +29,7 @@ BITS = (16, 13)  #: of the samples of previews: noise at -98 dB or, if that is t
 #: in the order in which they import each other; the studio serves those in core, too
 MODULES = (
     "core/dom.js", "core/words.js", "core/groups.js", "core/mix.js", "core/controls.js",
-    "core/rows.js", "core/timeline.js", "core/commands.js", "player.js",
+    "core/player.js", "core/rows.js", "core/timeline.js", "core/commands.js", "page.js",
 )  # fmt: skip
 
 

@@ -26,7 +26,6 @@ from phinmf.unmixing.separate import ArraySink, separate
 POLITE = 10  #: how much a long job gives way to playing and to the browser
 WAITS, STOPS = "Waiting for its turn", "Stopping"
 READS = "Reading the recording"
-FINISHES = "Putting them in their place"
 DOING = {
     LEARNING: "Learning which sounds it is made of",
     SEPARATING: "Writing the components",
@@ -73,7 +72,7 @@ class Job:
     def show(self, stage: str, share: float) -> None:
         """Set what is being done, or raise Cancelled."""
         self.check()
-        self.doing, self.share = DOING.get(stage, FINISHES), share
+        self.doing, self.share = DOING[stage], share
         self.changed()
 
 

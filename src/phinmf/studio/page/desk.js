@@ -4,12 +4,13 @@ import { player } from "./player.js";
 import { notice } from "./popups.js";
 import { rows } from "./rows.js";
 import { overview } from "./server.js";
+import { Stretches } from "./stretches.js";
 import { current, recordingOf, store } from "./store.js";
 import { timeline } from "./timeline.js";
 import { updateExports, updateVersions } from "./versions.js";
 import { sentence } from "./words.js";
 
-/** The version that is shown: its rows, timeline and transport. */
+/** The version that is shown: its rows, timeline, transport and sound. */
 
 const desk = find(".desk");
 let shown = null; // folder of the version
@@ -49,7 +50,7 @@ async function open(mix) {
   setText(find("#title bdi"), title);
   setText(find(".heading-line .about"), about);
   setText(find(".sum"), `${sentence(version.adds_up)} The files are in ${shown}.`);
-  player.open(version);
+  player.open(new Stretches(version, () => player.advance()));
   rows.open(mix);
   timeline.open(version);
   try {
@@ -63,6 +64,7 @@ async function open(mix) {
 player.changed = () => {
   if (!player.version) return;
   showTransport(desk, player);
-  setText(find(".sound"), player.problem || (player.waiting ? "Waiting for sound" : ""));
+  const problem = player.problem || player.sounds.problem;
+  setText(find(".sound"), problem || (player.waiting ? "Waiting for sound" : ""));
   timeline.showPosition();
 };

@@ -2,7 +2,7 @@ import "./editing.js";
 import { updateDesk } from "./desk.js";
 import { find, setText } from "./dom.js";
 import { isSending, updateLibrary } from "./library.js";
-import { player } from "./player.js";
+import { player, Run } from "./player.js";
 import { rows } from "./rows.js";
 import { follow } from "./server.js";
 import { changed, current, hear, onChange, savings, show, store } from "./store.js";
@@ -47,12 +47,13 @@ window.addEventListener("beforeunload", (event) => {
 
 follow((state) => {
   hear(state, player.playing);
-  player.refresh(store.versions);
+  const { sounds } = player; // after a restart of the server the version may have another id
+  if (sounds) sounds.version = store.versions.get(sounds.version.folder) ?? sounds.version;
 }, lost);
 
 /** The page, for tests. */
 window.phinmfStudio = Object.freeze({
-  store, player, rows, timeline, show,
+  store, player, Run, rows, timeline, show,
   get mix() { return current(); },
   get position() { return player.position; },
   get playing() { return player.playing; },

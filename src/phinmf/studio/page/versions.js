@@ -57,7 +57,7 @@ form.addEventListener("submit", async (event) => {
   try {
     await unmixAgain(recordingOf(store.shown).id, {
       n_components: number.value ? Number(number.value) : "auto",
-      window: length.value, seed: Number(seed.value), carry_from: current().version.id,
+      window: length.value, seed: Number(seed.value),
     });
     form.hidePopover();
     seed.value = Number(seed.value) + 1;
