@@ -85,7 +85,7 @@ class Studio:
         id = json.loads(self.ask("POST", f"recordings?name={name}", content))["id"]
         state = self.until(lambda state: versions_of(state, id))
         version = versions_of(state, id)[0]["id"]
-        self.ask("GET", f"versions/{version}/sound?start=0&count={2 * RATE}")
+        self.ask("GET", f"versions/{version}/sound/0/{2 * RATE}")
         return version
 
     def cancel_all(self) -> None:
@@ -99,7 +99,7 @@ class Studio:
         """Return the median seconds to get two seconds of all components, and processor time."""
         waits, before = [], self.processor()
         for i in range(REQUESTS):
-            query = f"versions/{version}/sound?start={i * 2 * RATE}&count={2 * RATE}"
+            query = f"versions/{version}/sound/{i * 2 * RATE}/{2 * RATE}"
             waits.append(timed(lambda query=query: self.ask("GET", query))[1])
         return median(waits), (self.processor() - before) / REQUESTS
 

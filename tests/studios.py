@@ -91,7 +91,7 @@ class Client:
         return self("POST", f"recordings/{recording}/versions", wanted)
 
     def sound(self, start, count, id="v1"):
-        return self("GET", f"versions/{id}/sound?start={start}&count={count}")
+        return self("GET", f"versions/{id}/sound/{start}/{count}")
 
     def upload(self, body, name="song.wav"):
         return self("POST", f"recordings?name={urllib.parse.quote(name)}", body)

@@ -107,7 +107,7 @@ def test_from_the_drop_to_what_is_taken_away(flow, browser, home, recording, dow
     assert text(page, ".now").startswith("0:07")  # the clock is that of the recording
     page.press(" ")
 
-    page.press(".")  # somebody is busy with the preview: the whole is offered
+    page.press("1", shift=True)  # somebody is busy with the preview: the whole is offered
     until_saved(page)
     state = process.until_idle(n_versions=2)
     page.until("document.querySelector('[data-notice=ready]')")

@@ -202,7 +202,7 @@ def test_sound_is_played_while_any_number_of_exports_is_written(studio, version,
         others = [pool.submit(studio, *wanted) for _ in range(n)]
         assert begun.wait(PATIENCE)
         time.sleep(0.5)  # until all have been asked for
-        heard = pool.submit(studio, "GET", "versions/v1/sound?start=0&count=10")
+        heard = pool.submit(studio, "GET", "versions/v1/sound/0/10")
         assert heard.result(10).status == 200
     assert {other.result().status for other in others} == {500}
 

@@ -46,7 +46,7 @@ def test_a_dropped_file_becomes_a_version(studio, home, wav, version):
 
 def test_sound_is_planar_and_adds_up(studio, home, version):
     got = studio.sound(100, 1000)
-    assert (got.status, got.headers["x-count"]) == (200, "1000")
+    assert got.status == 200
     heard = samples(got)
     written, _ = soundfile.read(home / "song/song.wav", dtype="float32")
     assert np.array_equal(heard[0], written[100:1100].T)
@@ -54,7 +54,7 @@ def test_sound_is_planar_and_adds_up(studio, home, version):
     assert np.array_equal(heard[1], first[100:1100].T)
     assert np.abs(heard[1:].sum(axis=0) - heard[0]).max() < 1e-6
     assert samples(studio.sound(5990, 1000)).shape == (4, 2, 10)
-    assert studio.sound(6000, 5).headers["x-count"] == "0"
+    assert studio.sound(6000, 5).body == b""
 
 
 def test_no_thread_is_left_behind(home, wav):
@@ -67,22 +67,18 @@ def test_no_thread_is_left_behind(home, wav):
 
 
 @pytest.mark.parametrize(
-    "query",
-    ["", "start=0", "start=-1&count=3", "start=a&count=3", "start=0&count=80001",
-     "start=6001&count=1", "start=1e3&count=1", "start=0&count=99999999999999999999",
-     "start=%D9%A3&count=1"],
-)  # fmt: skip
-def test_impossible_stretches_are_refused(studio, version, query):
-    got = studio("GET", f"versions/v1/sound?{query}")
-    assert got.status == 400
+    "stretch", ["", "0", "-1/3", "a/3", "0/80001", "6001/1", "1e3/1", f"0/{'9' * 20}", "%D9%A3/1"]
+)
+def test_impossible_stretches_are_refused(studio, version, stretch):
+    got = studio("GET", f"versions/v1/sound/{stretch}")
+    assert got.status in (400, 404)
     assert got.json["error"]
 
 
 def test_overview(studio, home, version):
     got = studio("GET", "versions/v1/overview")
-    bins, step = int(got.headers["x-bins"]), int(got.headers["x-step"])
-    assert bins == -(-6000 // step)
-    peaks = np.frombuffer(got.body, np.uint8).reshape(4, bins)
+    step = version["step"]
+    peaks = np.frombuffer(got.body, np.uint8).reshape(4, -(-6000 // step))
     written, _ = soundfile.read(home / "song/song.wav")
     assert peaks[0, 0] == round(255 * np.sqrt(np.abs(written[:step]).max()))
 
@@ -214,7 +210,7 @@ def test_a_folder_of_recordings_and_versions_is_opened(home, tmp_path):
 
 @pytest.mark.parametrize(
     ("method", "path", "body"),
-    [("GET", "versions/v9/sound?start=0&count=1", None), ("GET", "versions/v9/overview", None),
+    [("GET", "versions/v9/sound/0/1", None), ("GET", "versions/v9/overview", None),
      ("DELETE", "versions/v9", None), ("DELETE", "jobs/j9", None), ("GET", "exports/e9", None),
      ("GET", "nothing.js", None), ("PUT", "versions/v9/mix", {"groups": [], "levels": []}),
      ("POST", "versions/v9/exports", {"kind": "mix"}), ("POST", "recordings/r9/versions", {})],

@@ -12,16 +12,6 @@ import { timeline } from "./core/timeline.js";
  * groups that cannot be changed.
  */
 
-/** The rate itself, or 44.1 kHz: not every browser supports low rates. */
-function supported(rate) {
-  try {
-    new OfflineAudioContext(1, 1, rate);
-    return rate;
-  } catch {
-    return 44100;
-  }
-}
-
 function bytes(base64) {
   const text = atob(base64);
   const array = new Uint8Array(text.length);
@@ -32,7 +22,7 @@ function bytes(base64) {
 // ---- what is shown -----------------------------------------------------------------------------
 
 const data = JSON.parse(find("#data").textContent);
-const rate = supported(data.rate);
+const { rate } = data;
 const n = data.components.length;
 const version = {
   folder: "", recording: "", first_sample: 0, start: data.start, seconds: data.seconds,
@@ -99,19 +89,14 @@ for (const { name, colour, components, file } of data.groups) {
   addLink(row, name, file);
   for (const each of own) each.classList.toggle("rest", colour === null);
 }
-const peaks = bytes(data.peaks);
-rows.setOverview({ step: data.step * rate, bins: peaks.length / (n + 1), peaks });
+rows.setOverview(bytes(data.peaks), data.step * rate);
 for (const title of findAll(".title")) Object.assign(title, { readOnly: true, tabIndex: -1 });
 enableCommands(deskCommands, DESK_KEYS, (element) => rows.rowOf(element));
 listKeys(find(".keys"), DESK_KEYS);
 for (const picture of findAll(".timeline")) {
-  const seekThere = (event) => {
+  picture.addEventListener("click", ({ clientX }) => {
     const { left, width } = picture.getBoundingClientRect();
-    player.seek(((event.clientX - left) / width) * version.length);
-  };
-  picture.addEventListener("click", seekThere);
-  picture.addEventListener("pointermove", (event) => {
-    if (event.pointerType === "mouse" && event.buttons & 1) seekThere(event);
+    player.seek(((clientX - left) / width) * version.length);
   });
 }
 

@@ -36,7 +36,6 @@ from phinmf.studio.transfers import upload
 from phinmf.unmixing.groups import MixChanged
 from phinmf.unmixing.mix import Mix
 from phinmf.unmixing.options import UnmixOptions
-from phinmf.unmixing.overview import step_of
 
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 BYTES = "application/octet-stream"
@@ -69,7 +68,7 @@ class Studio:
             Route("/jobs/{id:str}", self.cancel, methods=["DELETE"]),
             Route(version, self.remove_version, methods=["DELETE"]),
             Route(f"{version}/mix", self.save, methods=["PUT"]),
-            Route(f"{version}/sound", self.sound),
+            Route(f"{version}/sound/{{start:int}}/{{count:int}}", self.sound),
             Route(f"{version}/overview", self.overview),
             Route(f"{version}/exports", self.export, methods=["POST"]),
             Route("/exports/{id:str}", self.download),
@@ -138,19 +137,15 @@ class Studio:
 
     def sound(self, request: Request) -> Response:
         """Send a stretch of sound."""
-        version = self.session.library.version(request.path_params["id"])
-        start, count = (whole(request, name) for name in ("start", "count"))
-        samples = self.session.listening.sound(version, start, count)
-        headers = {"X-Count": str(samples.shape[-1])}
-        content = samples.astype("<f4", copy=False).tobytes()
-        return Response(content, media_type=BYTES, headers=headers)
+        path = request.path_params
+        version = self.session.library.version(path["id"])
+        samples = self.session.listening.sound(version, path["start"], path["count"])
+        return Response(samples.astype("<f4", copy=False).tobytes(), media_type=BYTES)
 
     def overview(self, request: Request) -> Response:
         """Send the outline of a version."""
         version = self.session.library.version(request.path_params["id"])
-        step, bins = step_of(version.record.length), version.overview.shape[1]
-        headers = {"X-Step": str(step), "X-Bins": str(bins)}
-        return Response(version.overview.tobytes(), media_type=BYTES, headers=headers)
+        return Response(version.overview.tobytes(), media_type=BYTES)
 
     async def export(self, request: Request) -> Response:
         """Write files to be taken away."""
@@ -193,14 +188,6 @@ async def with_body(request: Request, kind: type[T], act: Callable[[T], U]) -> U
 def answer(content: object, status: int = 200) -> Response:
     """Return JSON in ASCII, which can hold names that are not text, too."""
     return Response(json.dumps(content), status, media_type="application/json")
-
-
-def whole(request: Request, name: str) -> int:
-    """Return a number from the address."""
-    text = request.query_params.get(name, "")
-    if not (text.isascii() and text.isdecimal() and len(text) <= 15):
-        raise Refusal(f"{name} is {text[:20]!r}, but a whole number is needed")
-    return int(text)
 
 
 def refused(request: Request, error: Exception) -> Response:

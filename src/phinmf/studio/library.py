@@ -73,6 +73,7 @@ class Version:
             "start": record.start / rate,
             "seconds": record.length / rate,
             "length": record.length,
+            "step": overview.step_of(record.length),  # of the outline
             "sample_rate": rate,
             "channels": self.channels,
             "first_sample": record.start,

@@ -58,19 +58,16 @@ const seek = (sample) => {
 
 const seekBy = (seconds) => () => seek(player.position + seconds * player.version.sample_rate);
 
-const lastLoops = new Map(); // {start, end} by folder of the version
+let lastLoop = null; // with the version that it belongs to
 
 /** End the loop; or loop as last time, or what is shown. */
 function toggleLoop() {
-  const { loop, version: { folder } } = player;
+  const { loop, version } = player;
   if (loop) {
-    lastLoops.set(folder, loop);
+    lastLoop = { ...loop, folder: version.folder };
     player.setLoop();
-  } else {
-    const { from, to } = timeline.view;
-    const { start, end } = lastLoops.get(folder) ?? { start: from, end: to };
-    player.setLoop(start, end);
-  }
+  } else if (lastLoop?.folder === version.folder) player.setLoop(lastLoop.start, lastLoop.end);
+  else player.setLoop(timeline.view.from, timeline.view.to);
 }
 
 export const deskCommands = {

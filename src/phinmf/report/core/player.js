@@ -10,9 +10,10 @@ import { current } from "./store.js";
  */
 
 const LEAD = 0.03; // seconds: sounds are scheduled in the future, so that all start in time
-const AHEAD = 2; // seconds that are scheduled, more than the clocks of a hidden page sleep
+const AHEAD = 2; // seconds that are scheduled: more than a hidden page sleeps
 const FADE = 0.006; // seconds in which sound begins or stops: nothing clicks
 const SMOOTHING = 0.008; // seconds after which a gain has moved 63 % of the way
+const TICK = 16; // milliseconds between looks at the clock while it plays; more on hidden pages
 const REST = 400; // milliseconds of pause after which the sound device is left alone
 
 /** What is heard between two jumps. Times are counted in samples of the context's clock. */
@@ -24,10 +25,9 @@ export class Run {
    *   left and right of each source
    * @param gains of these channels
    * @param position first sample of the version
-   * @param ended function to call at the end of a piece
    */
-  constructor(context, sounds, gains, position, ended = () => {}) {
-    Object.assign(this, { context, sounds, next: position, ended });
+  constructor(context, sounds, gains, position) {
+    Object.assign(this, { context, sounds, next: position });
     this.rate = sounds.version.sample_rate;
     this.pieces = []; // {at, from, to, nodes} in time and in samples of the version
     this.time = 0; // when the next piece begins
@@ -90,7 +90,6 @@ export class Run {
       if (end < start + count) node.stop((at + end - from) / rate);
       return node;
     });
-    nodes[0].onended = this.ended;
     this.pieces.push({ at, from, to: end, nodes });
     this.time += end - from;
   }
@@ -124,13 +123,9 @@ export class Run {
   /** Fade out, and play no more. */
   stop() {
     const { fader: { gain }, context: { currentTime: now } } = this;
-    this.ended = () => {};
     gain.cancelAndHoldAtTime?.(now);
     gain.setTargetAtTime(0, now, FADE / 3);
-    for (const { nodes } of this.pieces) {
-      nodes[0].onended = null;
-      for (const node of nodes) node.stop(now + 2 * FADE);
-    }
+    for (const { nodes } of this.pieces) for (const node of nodes) node.stop(now + 2 * FADE);
     setTimeout(() => this.fader.disconnect(), REST);
   }
 }
@@ -155,7 +150,7 @@ class Player {
     this.rested = 0; // the position while nothing plays
     this.loop = null; // {start, end}
     this.problem = ""; // why nothing can be heard
-    this.frame = 0; // the next one to draw
+    this.timer = 0; // of looks at the clock
   }
 
   get version() { return this.sounds?.version; }
@@ -186,10 +181,10 @@ class Player {
 
   /** Forget the context: the next recording may have another sample rate. */
   leave() {
-    this.run?.stop();
+    this.stop();
     this.sounds?.close();
     this.context?.close();
-    Object.assign(this, { sounds: null, context: null, run: null, rested: 0, loop: null });
+    Object.assign(this, { sounds: null, context: null, rested: 0, loop: null });
   }
 
   /** Schedule and fetch what is heard next; called as time passes and when sound has come. */
@@ -207,21 +202,14 @@ class Player {
     this.changed();
   }
 
-  /** Advance at each frame that is drawn, as long as it plays. */
-  follow() {
-    cancelAnimationFrame(this.frame);
-    this.advance();
-    if (this.playing) this.frame = requestAnimationFrame(() => this.follow());
-  }
-
   jump(position) {
     this.run?.stop();
-    const ended = () => this.advance(); // while the page is hidden no frames are drawn
-    this.run = new Run(this.context, this.sounds, current().gains, position, ended);
+    this.run = new Run(this.context, this.sounds, current().gains, position);
     this.run.extend(this.loop);
   }
 
   stop() {
+    clearInterval(this.timer);
     this.run?.stop();
     this.run = null;
   }
@@ -245,7 +233,8 @@ class Player {
     if (this.context !== context || this.playing) return;
     this.problem = "";
     this.jump(this.rested);
-    this.follow();
+    this.timer = setInterval(() => this.advance(), TICK);
+    this.advance();
   }
 
   pause() {

@@ -1,5 +1,5 @@
 import { enableFaders, showControls } from "./controls.js";
-import { arrange, elementsOf, find, findAll, setPressed, setText } from "./dom.js";
+import { arrange, elementsOf, find, findAll, setText } from "./dom.js";
 import { groupOf, hue } from "./groups.js";
 import { hertz, panWords, percent } from "./words.js";
 
@@ -56,10 +56,13 @@ class Rows {
     });
   }
 
-  /** @param overview {step, bins, peaks}: of all sources, 255 times the root of the amplitude */
-  setOverview(overview) {
-    this.overview = overview;
-    this.top = overview.peaks.reduce((most, peak) => Math.max(most, peak), 1);
+  /**
+   * @param peaks of the stretches of each source, 255 times the root of the amplitude
+   * @param step samples of a stretch
+   */
+  setOverview(peaks, step) {
+    this.overview = { peaks, step, bins: peaks.length / (1 + this.components.length) };
+    this.top = peaks.reduce((most, peak) => Math.max(most, peak), 1);
     this.draw(this.view);
   }
 
@@ -75,9 +78,7 @@ class Rows {
     arrange(this.list, this.order());
     for (const group of mix.groups) this.updateGroup(group);
     mix.version.components.forEach(({ number }) => this.updateComponent(number));
-    setPressed(find("[data-action=original]", this.original), mix.original);
     this.original.classList.toggle("silent", !mix.original);
-    this.target.classList.toggle("ready", mix.selected.size > 0);
     if (!find(".row[tabindex='0']", this.list)) this.original.tabIndex = 0;
     const shape = JSON.stringify([mix.groups, [...mix.folded]]);
     if (shape !== this.shape) this.draw(this.view); // levels change no waveform

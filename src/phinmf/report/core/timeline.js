@@ -34,14 +34,6 @@ class View {
     this.from = Math.min(this.length - this.span, Math.max(0, from));
   }
 
-  /** Show what the view of another version shows, if that is zoomed and all of it is here. */
-  showAs(other, shift) {
-    const from = other.from + shift;
-    if (!other.zoomed || from < 0 || from + other.span > this.length) return;
-    this.span = other.span;
-    this.show(from);
-  }
-
   /** Turn the page when the playhead leaves it; return whether it was turned. */
   keepShown(position) {
     if (position >= this.from && position < this.to) return false;
@@ -92,14 +84,13 @@ class Timeline {
     dark.addEventListener("change", () => this.update());
   }
 
-  /** Show a version: all of it, or the same part as before of another one of the recording. */
+  /** Show a version: all of it, or the same part as before of another one of the same sound. */
   open(version) {
-    const { view, version: before } = this;
+    const { recording, first_sample: first, length, sample_rate: rate } = version;
+    const { version: before } = this;
+    const same = before?.recording === recording && before.first_sample === first;
+    if (!same || before.length !== length) this.view = new View(length, rate);
     this.version = version;
-    this.view = new View(version.length, version.sample_rate);
-    if (before?.recording === version.recording) {
-      this.view.showAs(view, before.first_sample - version.first_sample);
-    }
     this.update();
   }
 

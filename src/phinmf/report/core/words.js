@@ -13,10 +13,6 @@ export function clock(seconds, digits = 1) {
 export const sentence = (words) =>
   (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
 
-/** A sentence as the end of another one. */
-export const clause = (words) =>
-  `${words[0].toLowerCase()}${words.slice(1).replace(/\.$/, "")}`;
-
 export const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
 /** A gain to the nearest half; `quietest` is the end of the fader. */

@@ -1,17 +1,21 @@
 import { showMix, showTransport } from "./controls.js";
-import { find, reveal, setText } from "./dom.js";
+import { arrange, button, elementsOf, find, findAll, make, reveal, setText } from "./dom.js";
 import { player } from "./player.js";
-import { notice } from "./popups.js";
+import { dismiss, notice } from "./popups.js";
 import { rows } from "./rows.js";
-import { overview } from "./server.js";
+import { overview, removeVersion, unmixAgain, writeExport } from "./server.js";
+import { current, groupsOf, recordingOf, show, store } from "./store.js";
 import { Stretches } from "./stretches.js";
-import { current, recordingOf, store } from "./store.js";
 import { timeline } from "./timeline.js";
-import { updateExports, updateVersions } from "./versions.js";
-import { sentence } from "./words.js";
+import { clock, count, sentence } from "./words.js";
 
-/** The version that is shown: its rows, timeline, transport and sound. */
+/** The version that is shown, those beside it and the form that asks for another, and exports. */
 
+const tabs = new Map(); // elements by folder of the version
+const form = find("#again");
+const again = find("[popovertarget=again]");
+const exports = findAll("[data-export]");
+let writing = null; // the button whose files are being written
 const desk = find(".desk");
 let shown = null; // folder of the version
 
@@ -37,7 +41,6 @@ export function updateDesk() {
   const chosen = mix.selected.size;
   setText(find(".chosen"), chosen ? `${chosen} selected` : "");
   find(".tools [data-action=group]").disabled = !chosen;
-  find(".tools [data-action=move]").disabled = !chosen;
   find("[data-action=alike]").disabled = !mix.version.alike.length;
   showMix(desk, mix);
 }
@@ -55,7 +58,7 @@ async function open(mix) {
   timeline.open(version);
   try {
     const peaks = await overview(version.id);
-    if (rows.mix === mix) rows.setOverview(peaks);
+    if (rows.mix === mix) rows.setOverview(peaks, version.step);
   } catch (error) {
     notice(`The waveforms cannot be shown: ${error.message}`, { name: "overview" });
   }
@@ -68,3 +71,98 @@ player.changed = () => {
   setText(find(".sound"), problem || (player.waiting ? "Waiting for sound" : ""));
   timeline.showPosition();
 };
+
+// ---- the versions of a recording ---------------------------------------------------------------
+
+function updateVersions() {
+  const recording = recordingOf(store.shown);
+  const versions = recording.versions.map((version) => [version.folder, version]);
+  arrange(find(".versions"), elementsOf(tabs, versions, createTab));
+  for (const version of recording.versions) showTab(version);
+  again.disabled = !recording.again;
+  find("[data-action=remove-version]").hidden = versions.length < 2;
+}
+
+function createTab({ folder }) {
+  const attributes = { role: "tab", "aria-controls": "tracks" };
+  const tab = button("", "version", () => show(folder), attributes);
+  tab.append(make("b"), make("small"));
+  return tab;
+}
+
+function showTab(version) {
+  const { folder, name, kind, start, seconds, components, window: length, seed } = version;
+  const tab = tabs.get(folder);
+  const groups = groupsOf(version).length;
+  const parts = [
+    kind === "whole" ? "" : `${clock(start, 0)} – ${clock(start + seconds, 0)}`,
+    count(components.length, "component"),
+    groups ? count(groups, "group") : "",
+    length.replace(/(\d)(\D)/, "$1 $2"),
+    seed === null ? "" : `seed ${seed}`,
+  ];
+  setText(find("b", tab), name);
+  setText(find("small", tab), parts.filter(Boolean).join(" · "));
+  tab.setAttribute("aria-selected", folder === store.shown);
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { n_components: number, window: length, seed } = form.elements;
+  const problem = find(".problem", form);
+  problem.hidden = true;
+  try {
+    await unmixAgain(recordingOf(store.shown).id, {
+      n_components: number.value ? Number(number.value) : "auto",
+      window: length.value, seed: Number(seed.value),
+    });
+    form.hidePopover();
+    seed.value = Number(seed.value) + 1;
+  } catch (error) {
+    problem.textContent = error.message;
+    problem.hidden = false;
+  }
+});
+
+find("[data-action=remove-version]").addEventListener("click", async () => {
+  const { name, folder, id } = current().version;
+  const files = `The files that the studio wrote to ${folder} are deleted.`;
+  if (!window.confirm(`Remove “${name}”? ${files}`)) return;
+  try {
+    await removeVersion(id);
+  } catch (error) {
+    notice(error.message, { name: "remove" });
+  }
+});
+
+// ---- what is taken away ------------------------------------------------------------------------
+
+function updateExports() {
+  for (const element of exports) {
+    const unused = element.dataset.export === "groups" && !current().groups.length;
+    element.disabled = Boolean(writing) || unused;
+    element.classList.toggle("busy", element === writing);
+  }
+}
+
+/** Let the server write files, and download them. */
+async function take(element) {
+  const mix = current();
+  writing = element;
+  updateExports();
+  dismiss("export");
+  try {
+    await mix.save(); // the groups that are written are those that are shown
+    const levels = mix.levels.map((level, i) => ({ ...level, muted: !mix.sounds(i + 1) }));
+    const kind = element.dataset.export;
+    const { address, name, message } = await writeExport(mix.version.id, kind, levels);
+    make("a", { href: address, download: name }).click();
+    notice(`${name}: ${sentence(message)}`, { name: "export", kind: "info" });
+  } catch (error) {
+    notice(error.message, { name: "export" });
+  }
+  writing = null;
+  if (current()) updateExports();
+}
+
+for (const element of exports) element.addEventListener("click", () => take(element));

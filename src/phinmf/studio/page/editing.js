@@ -1,11 +1,125 @@
 import { components, DESK_KEYS, deskCommands, numbersOf, ofGroup } from "./commands.js";
 import { enableCommands, listKeys } from "./controls.js";
-import { find } from "./dom.js";
-import { alikeMenu, group, moveMenu } from "./grouping.js";
+import { find, findAll, make } from "./dom.js";
+import { groupOf, hue } from "./groups.js";
+import { openMenu } from "./popups.js";
 import { rows } from "./rows.js";
 import { current, recordingOf, show, store } from "./store.js";
+import { count } from "./words.js";
 
-/** What only the studio can do: groups, places between left and right, versions. */
+/** What only the studio can do: groups, dragged or from a menu, places, versions. */
+
+const STARTS = 5; // pixels after which a press is a drag
+const EDGE = 40; // pixels from the edge of the window where it scrolls
+const TARGETS = "[data-group], [data-drop], [data-component]";
+
+// ---- groups --------------------------------------------------------------------------------------
+
+/** Make a group, whose name is written next. */
+const group = (numbers) => rows.editName(current().group(numbers));
+
+function moveMenu(anchor, numbers) {
+  if (!numbers.length) return;
+  const { groups } = current();
+  const move = (name) => current().move(numbers, name);
+  const [number] = numbers;
+  const what = numbers.length > 1 ? count(numbers.length, "component") : `component ${number}`;
+  const item = ({ name, colour }) => ({ text: name, hue: hue(colour), act: () => move(name) });
+  openMenu(anchor, `Move ${what}`, [
+    ...groups.map(item),
+    { text: "New group", act: () => group(numbers) },
+    ...(groups.length ? [{ text: "No group", act: () => move(null) }] : []),
+  ]);
+}
+
+/** Put all components into as many groups of similar ones as are chosen. */
+function alikeMenu(anchor) {
+  const mix = current();
+  openMenu(anchor, "Group what is alike", mix.version.alike.map((sets) => (
+    { text: `${sets.length} groups`, act: () => mix.groupAll(sets) })));
+}
+
+// ---- dragging ----------------------------------------------------------------------------------
+
+rows.list.addEventListener("pointerdown", (event) => {
+  const handle = event.target.closest(".handle");
+  if (!handle || event.button !== 0) return;
+  const numbers = current().movedWith(rows.rowOf(handle).component);
+  follow(handle, event, numbers, (target) => drop(numbers, target));
+});
+
+/** Put components where they were dropped: on a component in no group, both become one. */
+function drop(numbers, target) {
+  const mix = current();
+  const component = Number(target.component);
+  const name = target.group ?? groupOf(mix.groups, component)?.name;
+  if (name !== undefined) mix.move(numbers, name);
+  else if (target.drop === "rest") mix.move(numbers, null);
+  else group(component ? [...numbers, component] : numbers);
+}
+
+/**
+ * Follow a mouse, a pen or a finger that drags components.
+ *
+ * @param handle where it began
+ * @param numbers of the components
+ * @param dropped function of the dataset of the row on which they are dropped
+ */
+function follow(handle, { pointerId, clientX, clientY }, numbers, dropped) {
+  const text = numbers.length > 1 ? `${numbers.length} components` : `Component ${numbers[0]}`;
+  const ghost = make("div", { class: "ghost", text });
+  const ended = new AbortController();
+  let target = null;
+  let scrolling = 0;
+  handle.setPointerCapture(pointerId);
+
+  const point = (x, y) => {
+    const row = document.elementFromPoint(x, y)?.closest?.(".row");
+    const own = numbers.includes(Number(row?.dataset.component));
+    target?.classList.remove("over");
+    target = row?.matches(TARGETS) && !own ? row : null;
+    target?.classList.add("over");
+  };
+  const scroll = (x, y) => {
+    cancelAnimationFrame(scrolling);
+    const by = y < EDGE ? y - EDGE : Math.max(0, y - window.innerHeight + EDGE);
+    if (!by) return;
+    window.scrollBy(0, by / 6);
+    point(x, y);
+    scrolling = requestAnimationFrame(() => scroll(x, y));
+  };
+  const move = ({ clientX: x, clientY: y }) => {
+    if (!ghost.isConnected) {
+      if (Math.hypot(x - clientX, y - clientY) <= STARTS) return;
+      document.body.append(ghost);
+      document.body.classList.add("dragging");
+    }
+    ghost.style.transform = `translate(${x + 12}px, ${y + 8}px)`;
+    point(x, y);
+    scroll(x, y);
+  };
+  const end = ({ type }) => {
+    ended.abort();
+    cancelAnimationFrame(scrolling);
+    document.body.classList.remove("dragging");
+    for (const row of findAll(".row.over")) row.classList.remove("over");
+    if (!ghost.isConnected) return;
+    ghost.remove();
+    handle.addEventListener("click", swallow, { capture: true, once: true }); // it was no click
+    setTimeout(() => handle.removeEventListener("click", swallow, { capture: true }), 0);
+    if (type === "pointerup" && target) dropped({ ...target.dataset });
+  };
+  const { signal } = ended;
+  handle.addEventListener("pointermove", move, { signal });
+  for (const type of ["pointerup", "pointercancel"]) handle.addEventListener(type, end, { signal });
+}
+
+function swallow(event) {
+  event.stopImmediatePropagation();
+  event.preventDefault();
+}
+
+// ---- commands and their keys ---------------------------------------------------------------------
 
 const KEYS = [
   ...DESK_KEYS,
@@ -37,8 +151,8 @@ const commands = {
   move: (row, button) => {
     const { component } = row;
     const numbers = component ? current().movedWith(component) : numbersOf(row);
-    const handle = find(`[data-component="${component}"] .handle`);
-    moveMenu(button ?? handle ?? find(".tools [data-action=move]"), numbers);
+    const handle = find(`[data-component="${component ?? numbers[0]}"] .handle`);
+    moveMenu(button ?? handle ?? find(".tools [data-action=group]"), numbers);
   },
   alike: (row, button) => alikeMenu(button ?? find("[data-action=alike]")),
   name: ofGroup((mix, name) => rows.editName(name)),

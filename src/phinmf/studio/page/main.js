@@ -5,9 +5,8 @@ import { isSending, updateLibrary } from "./library.js";
 import { player, Run } from "./player.js";
 import { rows } from "./rows.js";
 import { follow } from "./server.js";
-import { changed, current, hear, onChange, savings, show, store } from "./store.js";
+import { changed, current, hear, onChange, show, store, unsaved } from "./store.js";
 import { timeline } from "./timeline.js";
-import { clause } from "./words.js";
 
 /** The whole page: it follows the server, and shows everything again when anything changes. */
 
@@ -15,18 +14,15 @@ onChange(() => {
   updateLibrary();
   updateDesk();
   document.body.classList.toggle("empty", !store.versions.size);
-  find(".home").hidden = !store.home;
-  setText(find(".home bdi"), store.home);
   showStatus();
 });
 
 function showStatus() {
-  const having = (status) => savings().find((saving) => saving.status === status);
-  const worst = having("not saved") ?? having("saving");
+  const mix = unsaved();
   const status = find(".status");
-  status.dataset.status = worst?.status ?? "saved";
-  let words = worst ? "saving …" : "saved";
-  if (worst?.reason) words = `not saved: ${clause(worst.reason)}`;
+  status.dataset.status = mix?.status ?? "saved";
+  let words = mix ? "saving …" : "saved";
+  if (mix?.reason) words = `not saved. ${mix.reason}`;
   setText(status, store.shown ? words : "");
   const banner = find(".banner");
   banner.hidden = !store.gone;
@@ -42,7 +38,7 @@ function lost() {
 }
 
 window.addEventListener("beforeunload", (event) => {
-  if (isSending() || savings().some(({ status }) => status !== "saved")) event.preventDefault();
+  if (isSending() || unsaved()) event.preventDefault();
 });
 
 follow((state) => {

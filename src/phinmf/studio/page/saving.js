@@ -4,13 +4,20 @@ import { saveMix } from "./server.js";
 
 const SOON = 300; // milliseconds after the last change
 const AGAIN = 2000; // milliseconds until what was not saved is tried again
+const OVERRULED =
+  "Another tab changed this version meanwhile; its groups are shown. Undo brings yours back.";
 
-/** Saves groups and levels of a version, and says truly whether they are saved. */
-class Saving {
-  /** @param mix VersionMix whose value is saved; it is told what someone else saved */
-  constructor(mix) {
-    this.mix = mix;
-    this.revision = mix.version.revision; // of what the server has
+/**
+ * The groups and levels of a version in this tab: saved soon after each change, and `status` says
+ * truly whether they are.
+ *
+ * Invariant: the server refuses a change of an old revision. Then what is saved is shown, as one
+ * more step, and undo brings back what this tab had.
+ */
+export class VersionMix extends Mix {
+  constructor(version, ...more) {
+    super(version, ...more);
+    this.revision = version.revision; // of what is saved
     this.dirty = false; // whether something changed since it was last sent
     this.sending = false;
     this.reason = ""; // why it is not saved
@@ -23,74 +30,50 @@ class Saving {
     return this.dirty || this.sending ? "saving" : "saved";
   }
 
-  /** Something changed: save it soon. */
-  edit() {
+  edited() {
     this.dirty = true;
-    this.wait(SOON);
-    this.mix.changed();
+    this.saveIn(SOON);
+    this.changed();
   }
 
-  wait(milliseconds) {
+  saveIn(milliseconds) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.send(), milliseconds);
+    this.timer = setTimeout(() => this.save(), milliseconds);
   }
 
   /** Save now, if there is something to save. */
-  async send() {
+  async save() {
     clearTimeout(this.timer);
     if (!this.dirty || this.sending) return;
     Object.assign(this, { dirty: false, sending: true });
     try {
-      const { version, value } = this.mix;
-      const { revision } = await saveMix(version.id, { revision: this.revision, ...value });
+      const mix = { revision: this.revision, ...this.value };
+      const { revision } = await saveMix(this.version.id, mix);
       Object.assign(this, { revision, reason: "" });
     } catch (error) {
-      if (error.status === 409 && error.answer?.groups) this.giveWay(error.answer);
-      else this.fail(error);
+      if (error.status === 409 && error.answer?.groups) {
+        Object.assign(this, { dirty: false, reason: "" });
+        this.adopt(error.answer);
+        notice(OVERRULED, { name: "overruled", kind: "info" });
+      } else {
+        Object.assign(this, { dirty: true, reason: error.message });
+        if (!error.status || error.status >= 500) this.saveIn(AGAIN);
+      }
     }
     this.sending = false;
-    if (this.dirty && !this.reason) this.wait(SOON);
-    this.hear();
-    this.mix.changed();
-  }
-
-  /** Someone else saved meanwhile: theirs is shown. */
-  giveWay({ revision, groups, levels }) {
-    Object.assign(this, { revision, dirty: false, reason: "" });
-    this.mix.adopt({ groups, levels });
-    notice(
-      "Another tab changed this version meanwhile; its groups are shown. Undo brings yours back.",
-      { name: "overruled", kind: "info" },
-    );
-  }
-
-  fail(error) {
-    this.dirty = true;
-    this.reason = error.message;
-    if (!error.status || error.status >= 500) this.wait(AGAIN);
-  }
-
-  /** What the server says about the version: another tab may have changed it. */
-  hear() {
-    const { revision, groups, levels } = this.mix.version;
-    if (this.dirty || this.sending || revision <= this.revision) return;
-    this.revision = revision;
-    this.mix.adopt({ groups, levels });
-  }
-}
-
-/** The groups and levels of a version in this tab, which are saved at once. */
-export class VersionMix extends Mix {
-  constructor(...of) {
-    super(...of);
-    this.saving = new Saving(this);
-  }
-
-  edited() { this.saving.edit(); }
-
-  /** Someone else saved other groups or levels; undo brings back what this tab had. */
-  adopt(value) {
-    this.record(value);
+    if (this.dirty && !this.reason) this.saveIn(SOON);
+    this.hear(this.version);
     this.changed();
+  }
+
+  /** The server described the version: another tab may have changed it. */
+  hear(version) {
+    this.version = version;
+    if (!this.dirty && !this.sending && version.revision > this.revision) this.adopt(version);
+  }
+
+  adopt({ revision, groups, levels }) {
+    this.revision = revision;
+    this.record({ groups, levels });
   }
 }

@@ -41,20 +41,16 @@ export const removeVersion = (version) => request(`versions/${version}`, { metho
 export const upload = (file, signal) =>
   send("POST", `recordings?name=${encodeURIComponent(file.name)}`, file, { signal });
 
-/** Samples of all sources: {count, samples}. */
+/** Samples: sources × channels × count. */
 export async function sound(version, start, count, signal) {
-  const address = `versions/${version}/sound?start=${start}&count=${count}`;
-  const response = await request(address, { signal });
-  const samples = new Float32Array(await response.arrayBuffer());
-  return { count: Number(response.headers.get("X-Count")), samples };
+  const response = await request(`versions/${version}/sound/${start}/${count}`, { signal });
+  return new Float32Array(await response.arrayBuffer());
 }
 
-/** Peaks of all sources: {step, bins, peaks}; a peak is 255 times the root of the amplitude. */
+/** Peaks of all sources: sources × stretches of `step` samples. */
 export async function overview(version) {
   const response = await request(`versions/${version}/overview`);
-  const peaks = new Uint8Array(await response.arrayBuffer());
-  const [step, bins] = ["X-Step", "X-Bins"].map((name) => Number(response.headers.get(name)));
-  return { step, bins, peaks };
+  return new Uint8Array(await response.arrayBuffer());
 }
 
 /** Follow the state of the server; connect again and again while it is gone. */

@@ -18,7 +18,6 @@ const listening = { original: false }; // shared by all versions
 const looked = new Set(); // folders of versions that were shown or offered
 let recordingShown = null; // its id
 let expected = null; // id of a recording that was dropped and cannot be heard yet
-let before = null; // value of the mix when it was shown: whether anybody is busy with it
 let render = () => {};
 
 /** Let a function be called whenever anything changes. */
@@ -36,8 +35,11 @@ export function mixOf(folder) {
 /** The mix of the version that is shown. */
 export const current = () => (store.shown ? mixOf(store.shown) : null);
 
-/** What is being saved or could not be saved, of all versions. */
-export const savings = () => [...mixes.values()].map(({ saving }) => saving);
+/** A version that is not saved, or else one that is being saved. */
+export const unsaved = () => {
+  const having = (status) => [...mixes.values()].find((mix) => mix.status === status);
+  return having("not saved") ?? having("saving");
+};
 
 export const recordingOf = (folder) =>
   store.recordings.find(({ versions }) => versions.some((version) => version.folder === folder));
@@ -51,11 +53,10 @@ export function hear({ recordings, home }, busy) {
   const byFolder = new Map(versions.map((version) => [version.folder, version]));
   Object.assign(store, { recordings, versions: byFolder, home, gone: false });
   for (const [folder, mix] of mixes) {
-    if (byFolder.has(folder)) mix.version = byFolder.get(folder);
+    if (byFolder.has(folder)) mix.hear(byFolder.get(folder));
     else mixes.delete(folder);
   }
   choose(versions, busy);
-  for (const { saving } of mixes.values()) saving.hear();
   changed();
 }
 
@@ -72,7 +73,6 @@ export function show(folder) {
   if (expected === id) expected = null;
   store.shown = folder;
   recordingShown = id;
-  before = current().value;
   history.replaceState(null, "", hashOf(folder));
   changed();
 }
@@ -80,7 +80,6 @@ export function show(folder) {
 /** A recording was dropped: show it as soon as it can be heard, of several the first. */
 export function expect(id) {
   expected ??= id;
-  before = current()?.value;
   choose([...store.versions.values()], true);
 }
 
@@ -98,7 +97,7 @@ function choose(versions, busy) {
     [recordingShown, expected].includes(recording) && !looked.has(folder)));
   if (!fresh) return;
   looked.add(fresh.folder);
-  if (!busy && current().value === before) {
+  if (!busy && !current().past.length) {
     show(fresh.folder);
     return;
   }

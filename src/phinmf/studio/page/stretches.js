@@ -64,8 +64,8 @@ export class Stretches {
     const abort = new AbortController();
     this.loading.set(start, abort);
     try {
-      const length = Math.min(this.length, this.version.length - start);
-      const { count, samples } = await sound(this.version.id, start, length, abort.signal);
+      const count = Math.min(this.length, this.version.length - start);
+      const samples = await sound(this.version.id, start, count, abort.signal);
       if (this.closed) return;
       this.pieces.set(start, { start, count, channels: this.channels(samples, count) });
       this.problem = "";
