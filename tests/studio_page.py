@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from urllib.parse import quote
 
@@ -90,27 +89,6 @@ def studio(home, *inputs):
             process.end(signal.SIGKILL)
 
 
-@contextlib.contextmanager
-def collected(process):
-    """Collect the states that the server sends while something is done."""
-    states = []
-
-    def follow():
-        with contextlib.suppress(OSError, ValueError):
-            for state in process.states():
-                states.append(state)
-                if ended.is_set():
-                    return
-
-    ended = threading.Event()
-    thread = threading.Thread(target=follow, daemon=True)
-    thread.start()
-    try:
-        yield states
-    finally:
-        ended.set()
-
-
 def show(page, process, folder):
     """Open the page of a studio at a version, and wait until it is drawn."""
     page.visit(f"{process.address}#{quote(str(folder), safe='')}")
@@ -154,13 +132,3 @@ def until_saved(page):
 def text(page, selector):
     """The text of an element."""
     return page.js(f"document.querySelector({json.dumps(selector)}).textContent")
-
-
-@contextlib.contextmanager
-def script_on_every_page(page, source):
-    """Run a script before those of every page that is opened."""
-    added = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
-    try:
-        yield
-    finally:
-        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)

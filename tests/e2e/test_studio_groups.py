@@ -2,12 +2,7 @@
 
 import numpy as np
 import pytest
-from studio_page import (
-    STUDIO,
-    groups,
-    text,
-    until_saved,
-)
+from studio_page import STUDIO, groups, text, until_saved
 
 pytestmark = pytest.mark.full
 
@@ -70,6 +65,10 @@ def test_a_group_is_made_by_clicks_and_heard_at_once(few):
     few.press("drums" + ENTER)
     few.click(f"{group('drums')} [data-action=solo]")
     assert heard(few) == [2, 4]
+    few.click(f"{row(4)} [data-action=solo]")
+    solo = f'document.querySelector("{group("drums")} [data-action=solo]").ariaPressed'
+    assert (heard(few), few.js(solo)) == ([2], "mixed")
+    few.click(f"{group('drums')} [data-action=solo]")
     few.click(f"{group('drums')} [data-action=mute]")
     assert heard(few) == []
     few.click(f"{group('drums')} [data-action=solo]")

@@ -9,6 +9,7 @@ from studios import PATIENCE, idle, running
 from phinmf.errors import log_path
 from phinmf.studio import session
 from phinmf.studio.home import LOCK
+from phinmf.studio.jobs import DOING, WAITS
 from phinmf.unmixing.progress import CHECKING, LEARNING, SEPARATING
 
 OTHERS = (LEARNING, SEPARATING, CHECKING)
@@ -106,6 +107,20 @@ def test_a_preview_waits_for_no_long_job_and_stays_beside_the_whole(
     for preview, whole in studio.versions(studio.until(idle)):
         assert (preview["kind"], whole["kind"], whole["groups"]) == ("preview", "whole", [])
     assert studio.versions()[0][0]["groups"] == groups
+
+
+def test_what_is_done_is_said_and_its_share_never_goes_back(studio, wav, previews):
+    studio.upload(wav)
+    shares = {}
+    for state in studio.states():
+        for job in state["recordings"][0]["jobs"]:
+            shares.setdefault((job["id"], job["doing"]), []).append(job["share"])
+        if idle(state):
+            break
+    assert {DOING[LEARNING], WAITS} <= {doing for _, doing in shares}
+    for values in shares.values():
+        assert values == sorted(values)
+        assert max(values) <= 1
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,7 @@ export const DESK_KEYS = [
   [", .", "softer, louder", { ",": "softer", ".": "louder" }],
   ["F", "fold the group", { f: "fold" }],
   ["O", "original, components", { o: "original" }],
-  ["L", "loop on, off", { l: "loop" }],
-  ["[ ]", "loop from here, to here", { "[": "loop-from", "]": "loop-to" }],
+  ["L", "loop what is shown, or as last time", { l: "loop" }],
   ["+ − A", "zoom in, out, show all", {
     "+": "zoom-in", "=": "zoom-in", "-": "zoom-out", a: "zoom-all",
   }],
@@ -80,14 +79,6 @@ export const deskCommands = {
   start: () => seek(0),
   end: () => seek(player.version.length),
   loop: toggleLoop,
-  "loop-from": () => {
-    const { loop, position, version } = player;
-    player.setLoop(position, loop && loop.end > position ? loop.end : version.length);
-  },
-  "loop-to": () => {
-    const { loop, position } = player;
-    player.setLoop(loop && loop.start < position ? loop.start : 0, position);
-  },
   "zoom-in": () => timeline.zoom(2),
   "zoom-out": () => timeline.zoom(0.5),
   "zoom-all": () => timeline.zoom(0),

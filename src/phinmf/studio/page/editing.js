@@ -10,7 +10,6 @@ import { count } from "./words.js";
 /** What only the studio can do: groups, dragged or from a menu, places, versions. */
 
 const STARTS = 5; // pixels after which a press is a drag
-const EDGE = 40; // pixels from the edge of the window where it scrolls
 const TARGETS = "[data-group], [data-drop], [data-component]";
 
 // ---- groups --------------------------------------------------------------------------------------
@@ -70,7 +69,6 @@ function follow(handle, { pointerId, clientX, clientY }, numbers, dropped) {
   const ghost = make("div", { class: "ghost", text });
   const ended = new AbortController();
   let target = null;
-  let scrolling = 0;
   handle.setPointerCapture(pointerId);
 
   const point = (x, y) => {
@@ -80,14 +78,6 @@ function follow(handle, { pointerId, clientX, clientY }, numbers, dropped) {
     target = row?.matches(TARGETS) && !own ? row : null;
     target?.classList.add("over");
   };
-  const scroll = (x, y) => {
-    cancelAnimationFrame(scrolling);
-    const by = y < EDGE ? y - EDGE : Math.max(0, y - window.innerHeight + EDGE);
-    if (!by) return;
-    window.scrollBy(0, by / 6);
-    point(x, y);
-    scrolling = requestAnimationFrame(() => scroll(x, y));
-  };
   const move = ({ clientX: x, clientY: y }) => {
     if (!ghost.isConnected) {
       if (Math.hypot(x - clientX, y - clientY) <= STARTS) return;
@@ -96,11 +86,9 @@ function follow(handle, { pointerId, clientX, clientY }, numbers, dropped) {
     }
     ghost.style.transform = `translate(${x + 12}px, ${y + 8}px)`;
     point(x, y);
-    scroll(x, y);
   };
   const end = ({ type }) => {
     ended.abort();
-    cancelAnimationFrame(scrolling);
     document.body.classList.remove("dragging");
     for (const row of findAll(".row.over")) row.classList.remove("over");
     if (!ghost.isConnected) return;

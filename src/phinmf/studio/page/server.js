@@ -37,7 +37,7 @@ export const writeExport = (version, kind, levels) =>
 export const dismissJob = (job) => request(`jobs/${job}`, { method: "DELETE" });
 export const removeVersion = (version) => request(`versions/${version}`, { method: "DELETE" });
 
-/** Send a file; returns the id of the recording. */
+/** Send a file. */
 export const upload = (file, signal) =>
   send("POST", `recordings?name=${encodeURIComponent(file.name)}`, file, { signal });
 

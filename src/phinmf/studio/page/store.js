@@ -17,7 +17,6 @@ const mixes = new Map(); // VersionMix by folder of the version
 const listening = { original: false }; // shared by all versions
 const looked = new Set(); // folders of versions that were shown or offered
 let recordingShown = null; // its id
-let expected = null; // id of a recording that was dropped and cannot be heard yet
 let render = () => {};
 
 /** Let a function be called whenever anything changes. */
@@ -68,40 +67,32 @@ const hashOf = (folder) => `#${encodeURIComponent(folder.toWellFormed())}`;
 export function show(folder) {
   if (!store.versions.has(folder)) return;
   dismiss("ready");
-  const { id, versions } = recordingOf(folder);
-  for (const version of versions) looked.add(version.folder);
-  if (expected === id) expected = null;
+  const { id } = recordingOf(folder);
   store.shown = folder;
   recordingShown = id;
   history.replaceState(null, "", hashOf(folder));
   changed();
 }
 
-/** A recording was dropped: show it as soon as it can be heard, of several the first. */
-export function expect(id) {
-  expected ??= id;
-  choose([...store.versions.values()], true);
-}
-
-/** Show something new by itself, if nobody is busy with what is shown; or offer it. */
+/** Offer what is new; another version of the same recording is shown if nobody is busy with it. */
 function choose(versions, busy) {
   if (!store.versions.has(store.shown)) {
     const shown = versions.find(({ folder }) => hashOf(folder) === location.hash)
       ?? versions.findLast(({ recording }) => recording === recordingShown)
       ?? versions.at(-1);
     store.shown = null;
+    for (const { folder } of versions) looked.add(folder);
     if (shown) show(shown.folder);
     return;
   }
-  const fresh = versions.findLast(({ folder, recording }) => (
-    [recordingShown, expected].includes(recording) && !looked.has(folder)));
+  const fresh = versions.findLast(({ folder }) => !looked.has(folder));
   if (!fresh) return;
-  looked.add(fresh.folder);
-  if (!busy && !current().past.length) {
+  for (const { folder } of versions) looked.add(folder);
+  const another = fresh.recording !== recordingShown;
+  if (!another && !busy && !current().past.length) {
     show(fresh.folder);
     return;
   }
-  const another = fresh.recording !== recordingShown;
   const name = another ? recordingOf(fresh.folder).title : fresh.name;
   const act = () => show(fresh.folder);
   notice(`${name} is ready.`, { name: "ready", kind: "info", label: "Show it", act });
