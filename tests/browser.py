@@ -16,7 +16,7 @@ PLAYER = "window.phinmfPlayer"
 #: played, on the left and on the right
 RENDER = """(async ({ player, mix, Run }, start, count) => {
   const { loop, sounds } = player;
-  sounds.want(start, loop);
+  player.seek(start);
   while (sounds.upcoming && !sounds.upcoming.every((from) => sounds.piece(from))) {
     await new Promise((done) => setTimeout(done, 10));
   }
