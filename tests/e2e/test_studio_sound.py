@@ -161,6 +161,9 @@ def test_dragging_on_a_waveform_loops_it(few):
     few.press("l")
     assert few.js(f"{STUDIO}.player.loop") is None
     few.until(f"{STUDIO}.position > {loop['end'] + 2000}")
+    few.do(f"{STUDIO}.player.setLoop(2000, 24_000)")  # while it plays
+    few.until(f"{STUDIO}.position < 10_000 && !{STUDIO}.waiting")
+    assert few.js(f"{STUDIO}.playing && {STUDIO}.position") >= 2000
 
 
 def test_zoom_and_scroll(few):
