@@ -11,7 +11,7 @@ from phinmf.studio import session
 from phinmf.studio.home import LOCK
 from phinmf.unmixing.progress import CHECKING, LEARNING, SEPARATING
 
-OTHERS = (LEARNING, SEPARATING, CHECKING, "carrying")
+OTHERS = (LEARNING, SEPARATING, CHECKING)
 MOMENTS = ["reading", *(pytest.param(moment, marks=pytest.mark.full) for moment in OTHERS)]
 #: What is in the home when nothing was unmixed.
 LEFT = {
@@ -24,7 +24,7 @@ LEFT = {
 def halted(monkeypatch):
     """Stop a job at a moment: the first event says that it is there, the second lets it go on."""
     reached, go = threading.Event(), threading.Event()
-    unmix, carry = session.unmix_file, session.Session._carry
+    unmix = session.unmix_file
 
     def at(moment):
         def pass_by(name):
@@ -41,12 +41,7 @@ def halted(monkeypatch):
 
             return unmix(request, progress=reported)
 
-        def carried(*arguments):
-            pass_by("carrying")
-            return carry(*arguments)
-
         monkeypatch.setattr(session, "unmix_file", unmix_file)
-        monkeypatch.setattr(session.Session, "_carry", carried)
         return reached, go
 
     yield at
@@ -87,9 +82,7 @@ def test_ended_at_any_moment(home, wav, halted, moment):
     assert set(everything(home)) == LEFT
 
 
-def test_a_preview_waits_for_no_long_job_and_its_groups_are_carried_over(
-    studio, wav, previews, monkeypatch
-):
+def test_a_preview_waits_for_no_long_job(studio, wav, previews, monkeypatch):
     unmix, begun, go = session.unmix_file, threading.Event(), threading.Event()
 
     def slowly(request, progress):
@@ -105,12 +98,9 @@ def test_a_preview_waits_for_no_long_job_and_its_groups_are_carried_over(
     state = studio.until(lambda state: [len(one) for one in studio.versions(state)] == [1, 1])
     (preview,), _ = studio.versions(state)
     assert (preview["kind"], preview["first_sample"], preview["length"]) == ("preview", 2000, 2000)
-    groups = [{"name": "all", "colour": 7, "components": [1, 2, 3]}]
-    assert studio.save(0, groups, id=preview["id"]).status == 200
     go.set()
     (_, whole), (_, other) = studio.versions(studio.until(idle))
-    assert (whole["kind"], whole["groups"], whole["revision"]) == ("whole", groups, 1)
-    assert (other["kind"], other["groups"]) == ("whole", [])
+    assert (whole["kind"], other["kind"]) == ("whole", "whole")
 
 
 @pytest.mark.parametrize(

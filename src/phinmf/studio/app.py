@@ -108,7 +108,7 @@ class Studio:
         def again(body: VersionRequest) -> str:
             components = checked_components(body.n_components)
             options = UnmixOptions(components, body.window, seed=body.seed)
-            return self.session.again(request.path_params["id"], options, body.carry_from)
+            return self.session.again(request.path_params["id"], options)
 
         return answer({"id": await with_body(request, VersionRequest, again)}, 201)
 

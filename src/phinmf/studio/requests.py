@@ -45,7 +45,6 @@ class VersionRequest:
     n_components: int | str
     window: str
     seed: int
-    carry_from: str | None = None
 
 
 @dataclass(frozen=True)

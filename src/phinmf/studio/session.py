@@ -24,13 +24,12 @@ from phinmf.studio.home import (
     write_note,
 )
 from phinmf.studio.jobs import FINISHES, Job, Queue
-from phinmf.studio.library import Library, Recording, Version
+from phinmf.studio.library import Library, Recording
 from phinmf.studio.listening import Listening
 from phinmf.studio.requests import NotFound, Refusal
 from phinmf.studio.transfers import Export, Exports
 from phinmf.unmix_file import unmix_file
 from phinmf.unmixing import listing, placing
-from phinmf.unmixing.carry import carried
 from phinmf.unmixing.export import Kind
 from phinmf.unmixing.groups import MixChanged, save_mix
 from phinmf.unmixing.learn import fitting
@@ -100,7 +99,7 @@ class Session:
         self._begin(recording)
         return recording.id
 
-    def again(self, id: str, options: UnmixOptions, carry_from: str | None) -> str:
+    def again(self, id: str, options: UnmixOptions) -> str:
         """Unmix the whole of a recording in another way; return the id of the job."""
         recording = self.library.recording(id)
         if recording.file is None:
@@ -109,9 +108,7 @@ class Session:
         if isinstance(options.n_components, int) and options.n_components > MOST_COMPONENTS:
             raise Refusal(f"at most {MOST_COMPONENTS} components can be listened to")
         fitting(options, recording.file)
-        if carry_from is not None and self.library.recording_of(carry_from) is not recording:
-            raise Refusal("groups are only carried over between versions of the same recording")
-        return self._add_job(recording, recording.file, options, "version", carry_from)
+        return self._add_job(recording, recording.file, options, "version")
 
     def cancel(self, id: str) -> None:
         """Cancel a job, or dismiss one that failed."""
@@ -193,7 +190,6 @@ class Session:
         stretch: Excerpt,
         options: UnmixOptions,
         kind: str,
-        carry_from: str | None = None,
         urgent: bool = False,
     ) -> str:
         """Let an unmixing wait for its turn."""
@@ -203,8 +199,6 @@ class Session:
             finished = workplace / job.folder
             unmix_file(Request(stretch, Output(finished), options, page=False), progress=job.show)
             job.show(FINISHES, 0.0)
-            self._carry(self._grouped(recording, job.folder, carry_from), finished)
-            job.check()
             self._place(recording, finished)
 
         with self.library.lock:
@@ -212,12 +206,6 @@ class Session:
             waiting = [job.folder for job in self.queue.of(recording)]
             job = Job(recording, next_version([*names, *waiting], kind), work, urgent)
             return self.queue.add(job)
-
-    def _carry(self, before: Version | None, finished: Path) -> None:
-        """Give a finished version the groups of another one."""
-        with suppress(OSError, ValueError):  # that was removed or damaged; the new one is not
-            if before is not None and (groups := carried(before.folder, finished)):
-                save_mix(finished, Mix(groups))
 
     def _place(self, recording: Recording, finished: Path) -> None:
         """Put a finished version where it belongs, and show it."""
@@ -231,10 +219,3 @@ class Session:
             if recording.folder is not None:
                 rename_new(finished, recording.folder / finished.name)
                 self.library.add_version(recording, recording.folder / finished.name)
-
-    def _grouped(self, recording: Recording, folder: str, carry_from: str | None) -> Version | None:
-        """Return the version whose groups are carried over: the one asked for, or the preview."""
-        if carry_from is not None:
-            return recording.versions.get(carry_from)  # it may be removed meanwhile
-        versions = recording.versions.values() if folder == WHOLE else ()
-        return next((version for version in versions if version.folder.name == PREVIEW), None)
