@@ -125,10 +125,6 @@ def test_what_is_added_while_it_learns_stays(song, out, monkeypatch):
 
 def test_save_keeps_what_it_did_not_write(here):
     u = phinmf.unmix(tones(2000), RATE, 2, window=64, solver=None, seed=0)
-    for gain in (1e5, -1e5, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="gain is"):
-            u.save("x", gain=gain)
-    assert list(here.iterdir()) == []
     u.save("x")
     u.save("x", overwrite=True, subtype="PCM_16")
     check_alone(here / "x")
