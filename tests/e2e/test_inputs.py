@@ -133,7 +133,7 @@ UNUSABLE = {
     "hollow": (lambda path: path.mkdir(), "hollow"), "/dev/null": (None, "/dev/null"),
     "a" * 5000: (None, "aaaa"), "pipe": (os.mkfifo, "pipe or a device"),
     "link.wav": (linked_pipe, "pipe or a device"), "zero.wav": (silence, "silent"),
-    "nan.wav": (lambda path: write(path, np.full(9000, np.nan), subtype="FLOAT"), "NaN"),
+    "nan.wav": (lambda path: write(path, np.full(9000, np.nan), subtype="FLOAT"), "near 0.0 s"),
     "none.wav": (lambda path: path.write_bytes(b""), "none.wav"),
     "film.m4a": (lambda path: path.write_bytes(bytes(100)), "ffmpeg"),
     "cut.flac": (cut, "cut.flac"),

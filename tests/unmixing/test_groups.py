@@ -260,7 +260,7 @@ def test_an_export_is_complete_or_nothing_and_overwrites_nothing(tmp_path):
 def test_a_mix_is_what_the_formula_says(tmp_path, capsys, channels, subtype, first_gain):
     """Floating-point files may exceed full scale; others are turned down as a whole."""
     folder, _ = made(tmp_path, channels=channels, subtype=subtype)
-    levels = [Level(first_gain, -0.5), Level(3.0, 1.0), Level(0.0, 0.2, muted=True)]
+    levels = [Level(first_gain, -0.5), Level(3.0, 1.0), Level(muted=True)]
     save_mix(folder, Mix([], levels))
     assert main(["export", str(folder), "-o", str(tmp_path / "new"), "--mix"]) == 0
     heard, _ = soundfile.read(tmp_path / "new/mix.wav", always_2d=True)
