@@ -77,8 +77,3 @@ def test_a_saved_model_finds_the_same_groups_again(unmixing, tmp_path):
 def test_what_cannot_be_a_reference_is_refused(how, message):
     with pytest.raises((ValueError, TypeError), match=message):
         phinmf.unmix(LOW + HIGH, RATE, **QUICK | how)
-
-
-def test_a_model_has_its_components_already(unmixing):
-    with pytest.raises(ValueError, match="model"):
-        phinmf.unmix(LOW, RATE, model=unmixing.model, like={"a": (LOW, RATE)})

@@ -106,6 +106,8 @@ def test_models_that_do_not_fit(unmixing, tmp_path):
         phinmf.unmix(tones(2000), RATE, model=tmp_path / "none.npz")
     with pytest.raises(ValueError, match="n_components is 4, but the model has 3 components"):
         phinmf.unmix(unmixing.mixture, RATE, 4, model=unmixing.model)
+    with pytest.raises(ValueError, match="a model has its components already"):
+        phinmf.unmix(tones(2000), RATE, model=unmixing.model, like={"a": (tones(2000), RATE)})
     for K in (None, 3, "auto"):
         assert len(phinmf.unmix(unmixing.mixture, RATE, K, model=unmixing.model).components) == 3
     odd = replace(unmixing.model, Phi=np.eye(3), W=np.full((3, 2), 1 / 3), n_atoms=3)
