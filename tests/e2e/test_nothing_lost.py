@@ -49,7 +49,10 @@ FOREIGN = {
     "a hidden file": lambda out: (out / ".notes").write_text("years of work"),
     "a folder": lambda out: (out / "takes").mkdir(),
     "a link": lambda out: (out / "link").symlink_to(out.parent),
-    "a changed file": lambda out: (out / "component_01.wav").write_bytes(b"edited"),
+    "a changed file with an old time": lambda out: (
+        (out / "component_01.wav").write_bytes(b"edited"),
+        os.utime(out / "component_01.wav", (0, 0)),
+    ),
     "a changed file of the same size": lambda out: (
         later := (out / "component_01.wav").stat().st_mtime + 1,
         (out / "component_01.wav").write_bytes((out / "component_02.wav").read_bytes()),

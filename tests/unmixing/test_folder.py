@@ -191,6 +191,10 @@ def test_the_overview_fits_its_components(tmp_path):
     out = tmp_path / "out"
     for length in (1, FINEST * MOST, FINEST * MOST + 1, 10**9):  # longer ones, longer stretches
         assert -(-length // overview.step_of(length)) <= MOST
+    one = overview.Overview(1, FINEST)
+    for start, peak in ((0, 0.9), (100, 0.5)):  # two blocks of one stretch
+        one.add(1, start, np.full((100, 1), peak))
+    assert one.peaks[1] == [0.9]
     peaks = overview.load(out, 3, record.length)
     loudest = max(component.peak_db for component in record.components)
     assert 20 * np.log10((peaks[1:].max() / 255) ** 2) == pytest.approx(loudest, abs=0.2)
