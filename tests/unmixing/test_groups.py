@@ -203,7 +203,7 @@ def made(tmp_path, channels=2, **how):
     return unmixed(tmp_path / "song"), path
 
 
-@pytest.mark.parametrize("how", [{"subtype": "PCM_24"}, {"subtype": "FLOAT"}, {"format": "FLAC"}])
+@pytest.mark.parametrize("how", [{"subtype": "PCM_32"}, {"subtype": "FLOAT"}, {"format": "FLAC"}])
 def test_files_add_up(tmp_path, capsys, how):
     folder, recording = made(tmp_path, **how)
     save_mix(folder, Mix(GROUPS, [Level(-3.0)] * 3))  # levels are those of a mix

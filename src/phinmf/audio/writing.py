@@ -73,13 +73,12 @@ def check_holds(sample_format: SampleFormat, channels: int, sample_rate: int) ->
 def quantised(components: Array, signal: Array, bits: int) -> NDArray[np.int32]:
     """Return integers for each component whose sum is the signal's, none of them out of range.
 
+    Single precision holds up to 24 bits; for 32 bits components are in double precision.
     The last component is what the others leave; where that is out of range, the others take the
     excess.
     """
     full = 2 ** (bits - 1)
     low, high = -full, full - 1
-    if bits > 24:  # more than single precision holds
-        components = components.astype(np.float64, copy=False)
     scaled = components * components.dtype.type(full)
     whole = np.clip(np.rint(scaled, out=scaled), low, high, out=scaled).astype(np.int32)
     far = 2.0**52  # beyond what any number of components can hold, and within what integers can
