@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -60,8 +59,8 @@ def save_mix(folder: Path, mix: Mix, workplace: Path | None = None) -> FolderRec
 def regroup(folder: Path, grouping: Grouping) -> FolderRecord:
     """Add up the components of a finished folder into groups; nothing is learned again.
 
-    The files of the grouping before, if they are as they were written, are replaced. The groups
-    are saved with the levels that a listener chose.
+    The files of the grouping before are replaced. The groups are saved with the levels that a
+    listener chose.
     """
     record = listing.read(folder)
     K = len(record.components)
@@ -71,7 +70,7 @@ def regroup(folder: Path, grouping: Grouping) -> FolderRecord:
     chosen = alike(record, grouping) if isinstance(grouping, int) else grouping
     groups = with_rest(chosen, K)
     before = [group.file for group in record.groups.values()]
-    with exchange(folder, record, replaced_files(folder, before, targets)) as new:
+    with exchange(folder, record, targets, before) as new:
         paths = [new / name for name in targets]
         gains = membership(groups, K, sounds[0].channels)
         test = write_sums(sounds, gains, paths, sample_format, folder)
@@ -108,15 +107,3 @@ def alike(record: FolderRecord, n: int) -> list[Group]:
     labels = divide(np.array(record.similarity), n, np.array(shares))
     members = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
     return [Group(AUTOMATIC.format(i), k.tolist()) for i, k in enumerate(members, 1)]
-
-
-def replaced_files(folder: Path, before: list[str], targets: list[str]) -> list[str]:
-    """Return the existing files of the grouping before; raise if a user's file is in the way."""
-    existing = [name for name in before if os.path.lexists(folder / name)]
-    for name in listing.foreign(folder, existing):
-        raise FileExistsError(f"{folder / name} was changed since it was written: move it away")
-    replaced = {folded(name) for name in existing}
-    for name in targets:
-        if os.path.lexists(folder / name) and folded(name) not in replaced:
-            raise FileExistsError(f"{folder / name} was not written by phinmf: move it away")
-    return existing

@@ -110,11 +110,7 @@ def smoothed(x: Array, width: int) -> Array:
 
 def cosines(X: Array) -> Array:
     """Return the cosine of each two rows; a row of zeros has 0 with all."""
-    return normalised(X @ X.T)
-
-
-def normalised(products: Array) -> Array:
-    """Return the cosines of vectors from their inner products."""
+    products = X @ X.T
     norms = np.sqrt(np.diag(products))
     norms = np.where(norms > 0, norms, 1)
     return products / norms / norms[:, None]
@@ -136,7 +132,9 @@ def divide(S: Array, n: int, shares: Array | None = None) -> Indices:
     weights = np.ones(K) if shares is None else np.maximum(shares, LEAST_SHARE) ** WEIGHT
     if K == 1:
         return np.zeros(1, dtype=np.intp)
-    labels = cut_tree(linkage(distances(S), "average"), n_clusters=[n])[:, 0].astype(np.intp)
+    labels = cut_tree(linkage(squareform(1 - S, checks=False), "average"), n_clusters=[n])[
+        :, 0
+    ].astype(np.intp)
     while (move := best_move(S, weights, labels, n)) is not None:
         k, group = move
         labels[k] = group
@@ -161,12 +159,6 @@ def best_move(S: Array, w: Array, labels: Indices, n: int) -> tuple[int, int] | 
     gain[rows, labels] = gain[alone] = -np.inf
     k, group = np.unravel_index(gain.argmax(), gain.shape)
     return (int(k), int(group)) if gain[k, group] > GAIN * value.sum() else None
-
-
-def distances(S: Array) -> Array:
-    """Return 1 - S of all pairs, in the order of scipy."""
-    pairs: Array = squareform(1 - S, checks=False)
-    return pairs
 
 
 def symmetric(S: Array) -> Array:
