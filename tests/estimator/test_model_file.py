@@ -33,6 +33,7 @@ def same(a, b):
         {"fixed": ["Phi"], "random_state": np.random.default_rng(0), "sparsity": np.array(3.0)},
         {"init": np.eye(X.shape[1])[::-1], "components": np.ones((1, X.shape[1])), "fixed": "W"},
         {"divergence": Beta(0.5), "n_atoms": 5},
+        {"pairs": True},
     ],
     ids=lambda how: ", ".join(how),
 )

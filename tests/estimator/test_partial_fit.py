@@ -209,6 +209,7 @@ def test_the_scale_is_that_of_all_frames_and_fades_by_the_forget_factor():
         {"forget_factor": 1.0, "block_size": 30},
         {"sparsity": 0.0, "method": Method(anneal=False)},
         {"n_components": "auto"},
+        {"pairs": True},
     ],
     ids=str,
 )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from problems import Problem, problems, seeds
 
 from phinmf.divergences import DIVERGENCES
-from phinmf.linalg.manifold import RETRACTIONS, givens, inner, orthogonality_error
+from phinmf.linalg.manifold import RETRACTIONS, inner, orthogonality_error
 from phinmf.solvers import LBFGS, SOLVERS, QuasiNewton
 from phinmf.solvers.base import METRICS
 from phinmf.solvers.lbfgs import Pair
@@ -90,18 +90,6 @@ def test_the_printed_direction_can_point_uphill():
         uphill += inner(G, QuasiNewton(metric="printed").direction(objective, G)) > 0
         assert inner(G, QuasiNewton().direction(objective, G)) <= 0
     assert uphill > 0
-
-
-@given(problem=problems(), seed=seeds)
-def test_pair_losses_are_losses(problem, seed):
-    objective = problem.objective
-    angles = np.random.default_rng(seed).uniform(-1.5, 1.5, (1, 3))
-    p, q = np.array([0]), np.array([1])
-    losses = objective.pair_losses(p, q, np.concatenate([np.zeros((1, 1)), angles], axis=1))[0]
-    here = objective.evaluate().loss
-    for theta, loss in zip(angles[0], losses[1:], strict=True):
-        moved = objective.evaluate(givens(problem.M, 0, 1, theta)).loss
-        assert loss - losses[0] == pytest.approx(moved - here, rel=1e-9, abs=1e-9 * abs(here))
 
 
 @given(problem=problems(), seed=seeds)
