@@ -74,17 +74,19 @@ def test_a_power_of_zero_is_no_nan(engine):
 
 @pytest.mark.parametrize("engine", ["array", "compiled"])
 @pytest.mark.parametrize("beta", [2, 1, 0.5, 0])
-def test_the_nmf_of_scikit_learn(beta, engine, rng):
+@pytest.mark.parametrize("pairs", [False, True])
+def test_the_nmf_of_scikit_learn(beta, engine, pairs, rng):
     """The same updates give the same model; the default ones end no worse."""
     V = rng.gamma(0.5, size=(24, 4)) @ rng.gamma(0.5, size=(4, 60)) + 1e-3
     V = V * rng.exponential(size=(24, 60)) + 1e-6
     W, H = rng.random((24, 4)) + 0.1, rng.random((4, 60)) + 0.1
+    Y = np.sqrt(np.repeat(V, 2, axis=0) * np.tile([[0.5], [1.5]], (24, 1)) if pairs else V)
 
     def ours(exponent):
         method = Method(anneal=False, n_iter_nmf=1, nmf_exponent=exponent)
-        how = {"init": np.eye(24), "solver": None, "sparsity": 0, "floor": 0, "tol": 0}
+        how = {"init": np.eye(len(Y)), "pairs": pairs, "solver": None, "sparsity": 0, "floor": 0}
         how |= {"W": W, "H": H, "divergence": Beta(beta), "method": method, "max_iter": 40}
-        r = tl_nmf(np.sqrt(V), 4, engine=engine, **how)
+        r = tl_nmf(Y, 4, engine=engine, tol=0, **how)
         assert r.n_iter == 40
         return r.W @ r.H
 

@@ -55,6 +55,7 @@ def check_resumed(path, frames, until, **how):
     [
         *({"solver": solver} for solver in ("lbfgs", "quasi-newton", "projected-gradient", None)),
         {"solver": "jacobi", "max_iter": 12},
+        {"pairs": True, "init": "dft"},
         {"sample_weight": np.arange(Y.shape[1]) % 3, "W": np.ones((32, 1)), "fixed": "W"},
     ],
     ids=str,
@@ -155,6 +156,7 @@ def checkpoint(tmp_path_factory):
         ({"H": np.ones((3, Y.shape[1]))}, "H is None, here it is array"),
         ({"divergence": "gaussian"}, "divergence is itakura-saito, here it is gaussian"),
         ({"n_atoms": 9}, "n_atoms is None, here it is 9"),
+        ({"pairs": True}, "pairs is False, here it is True"),
         ({"frames": notes(n=6000, seed=1)}, "frames is array .*, here it is array"),
     ],
 )

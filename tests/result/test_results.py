@@ -38,6 +38,7 @@ RESULTS = {
     "channels": lambda: fitted(np.stack([Y, Y[::-1]])),
     "fixed transform": lambda: fitted(solver=None, divergence="euclidean"),
     "few atoms": lambda: fitted(n_atoms=3),
+    "pairs": lambda: fitted(pairs=True),
     "smooth": lambda: fitted(smoothness=0.5, divergence=Beta(0.5)),
     "left out": lambda: fitted(sample_weight=np.arange(Y.shape[1]) >= 3),
     "no iterations": lambda: fitted(max_iter=0),
@@ -54,7 +55,16 @@ def assert_same(a, b):
         one, other = getattr(a, name), getattr(b, name)
         assert (one is None) == (other is None)
         assert one is None or (one.dtype == other.dtype and np.array_equal(one, other))
-    for name in ("objective", "divergence", "penalty", "floor", "scale", "n_atoms", "energy"):
+    for name in (
+        "objective",
+        "divergence",
+        "penalty",
+        "floor",
+        "scale",
+        "n_atoms",
+        "energy",
+        "pairs",
+    ):
         assert getattr(a, name) == getattr(b, name)
         assert type(getattr(a, name)) is type(getattr(b, name))
     assert a.status is b.status
