@@ -67,17 +67,13 @@ def test_a_share_of_the_energy_is_reached_with_as_few_atoms_as_possible(share, w
     assert r.energy == pytest.approx(energy[P - 1] if P < 24 else 1, rel=1e-9)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("init", INITS)
 @pytest.mark.parametrize("engine", ["compiled", "tensors"])
-def test_every_init_starts_inside_the_subspace(init, engine, dtype):
-    Y = sound(dtype=dtype)
+def test_every_init_starts_inside_the_subspace(init, engine):
+    Y = sound(dtype="float32")
     start = fitted(Y, engine, init=init, n_atoms=6, max_iter=0)
     check_few(start, Y, 6, {})
     assert start.objective == pytest.approx(start.history.start, rel=1e-6)
-    r = fitted(Y, engine, init=init, n_atoms=6)
-    check_few(r, Y, 6, {})
-    assert r.history.start == pytest.approx(start.objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("engine", ["compiled", "tensors"])
@@ -102,10 +98,9 @@ def test_frames_that_do_not_have_all_directions():
     Y[:, :10] = 0
     check_few(tl_nmf(Y, n_atoms=5, **HOW), Y, 5, {})
     flat = np.ones((1, 24, 60))
-    for P in (1, 4):
-        r = tl_nmf(flat, n_atoms=P, **HOW | {"n_components": 1})
-        check_fit(flat, r, {})
-        assert (r.n_atoms, r.energy) == (P, pytest.approx(1))
+    r = tl_nmf(flat, n_atoms=4, **HOW | {"n_components": 1})
+    check_fit(flat, r, {})
+    assert (r.n_atoms, r.energy) == (4, pytest.approx(1))
 
 
 # a start, and what is fixed

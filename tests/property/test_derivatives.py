@@ -108,6 +108,21 @@ def test_the_direction_of_lbfgs_points_downhill(problem, seed):
     assert g @ -memory.two_loop(g, memory.metric) <= 1e-12 * (g @ g)
 
 
+@pytest.mark.parametrize("M", [2, 5, 9])
+def test_the_memory_of_lbfgs_grows_with_the_atoms(M, rng):
+    solver = LBFGS()
+    memory = solver.empty(np.eye(3))
+    E, F = (a - a.T for a in rng.standard_normal((2, 3, 3)))
+    s, y = memory.vector(E), memory.vector(F)
+    memory.pairs.append(Pair(s, y, 1 / (s @ y)))
+    grown = solver.grown(memory, 3 + M, np.eye(3 + M))
+    assert (memory.M, grown.M) == (3, 3 + M)
+    ((s, y, rho),) = grown.pairs
+    for e, before in ((s, E), (y, F)):
+        assert np.array_equal(grown.matrix(e), np.pad(before, (0, M)))
+    assert rho == 1 / (s @ y)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", sorted(SOLVERS))
 @given(problem=problems())
