@@ -82,18 +82,3 @@ def test_an_engine(monkeypatch):
             contracts.test_engine_contract(engine, divergence, 3, 6, 17, True, True)
             contracts.test_fit("quasi-newton", divergence, engine, np.float64, False)
         contracts.test_solver_contract("lbfgs", 8, engine)
-
-
-@pytest.mark.parametrize(
-    ("argument", "registry"),
-    [
-        ("solver", SOLVERS),
-        ("init", INITS),
-        ("divergence", DIVERGENCES),
-        ("engine", ENGINES),
-    ],
-)
-def test_a_new_name_is_listed_where_a_wrong_one_is_refused(argument, registry, monkeypatch):
-    monkeypatch.setitem(registry, "toy", None)
-    with pytest.raises(ValueError, match=f"{argument} is 'other', which is not known.*'toy'"):
-        phinmf.tl_nmf(notes(), **HOW | {argument: "other"})
