@@ -149,7 +149,7 @@ def checkpoint(tmp_path_factory):
         ({"init": np.eye(32)}, "init is DCT.*, here it is ArrayInit.Phi=array"),
         ({"H": np.ones((3, Y.shape[1]))}, "H is None, here it is array"),
         ({"n_atoms": 9}, "n_atoms is None, here it is 9"),
-        ({"pairs": True}, "pairs is False, here it is True"),
+        ({"pairs": True, "init": "dct"}, "pairs is False, here it is True"),
         ({"frames": notes(n=6000, seed=1)}, "frames is array .*, here it is array"),
     ],
 )
