@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import ROOT, machine, write_csv
+from _common import ROOT, Piece, machine, write_csv
 from _modules import modules
-from _pieces import Piece, pieces
+from _pieces import pieces
 from _separators import even
 from _source_scores import LIMIT, oracle_grouping, oracle_mask, score
 from scipy.optimize import linear_sum_assignment
