@@ -90,9 +90,8 @@ def test_no_covariance_is_computed_for_a_run_that_does_not_begin_coarse(how, mon
 
 
 @GIVE
-@pytest.mark.parametrize("when", [1, 4, 9])
+@pytest.mark.parametrize(("when", "dtype"), [(1, "float64"), (4, "float32"), (9, "float64")])
 @pytest.mark.parametrize("n_atoms", [None, 9])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_an_interrupt_in_a_coarse_stage_returns_all_atoms(when, n_atoms, dtype, give):
     Y = sound(dtype=dtype)
 

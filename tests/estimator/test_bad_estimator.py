@@ -11,13 +11,13 @@ N, M = X.shape
 ONE = np.ones((2, M))
 QUICK = {"n_components": 2, "max_iter": 2, "tol": 0, "random_state": 0}
 PARAMETERS = [
-    ({"n_components": 0, "components": ONE}, "n_components is 0, but a whole number ≥ 1"),
+    ({"n_components": 0, "components": ONE}, "n_components is 0"),
     ({"components": np.ones((2, 3))}, r"components has shape \(2, 3\), but \(2, 8\) is needed"),
-    ({"components": "x"}, "components is 'x', but an array of real numbers is needed"),
+    ({"components": "x"}, "components is 'x', but an array"),
     ({"n_components": "auto", "components": ONE}, "'auto', but W or components is given"),
     ({"fixed": "H"}, "fixed asks for H to stay, but no H is given: .* activations to fit"),
-    ({"n_init": 0}, "n_init is 0, but a whole number ≥ 1 is needed"),
-    ({"callback": "x"}, "callback is 'x', but a function or None is needed"),
+    ({"n_init": 0}, "n_init is 0"),
+    ({"callback": "x"}, "callback is 'x'"),
 ]
 ARGUMENTS = [
     ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\), .* each of the 26 frames"),

@@ -83,7 +83,6 @@ SHORT = {"max_iter": 12, "method": Method(anneal=Anneal(length=10))}
     [
         {},
         {"n_atoms": 9},
-        {"n_atoms": 0.999},
         *(SHORT | {"solver": solver, "engine": "array", "n_atoms": 9} for solver in SOLVERS),
         {"method": Method(anneal=Anneal(length=20), n_iter_nmf=0)},
         {"H": H, "fixed": "H", "n_atoms": 9},

@@ -10,7 +10,6 @@ from tensor_problems import host, tensor
 
 from phinmf import Method, Status, learn_transform, tl_nmf
 from phinmf.algorithm.schedule import SINGLE_PAYS
-from phinmf.divergences import DIVERGENCES
 from phinmf.inits import INITS
 from phinmf.linalg.manifold import random_orthogonal
 from phinmf.solvers import SOLVERS
@@ -113,7 +112,6 @@ def test_a_start_is_kept_as_far_as_the_subspace_allows():
     again = tl_nmf(Y, n_atoms=10, **how)
     assert again.objective == pytest.approx(before.objective, rel=1e-9)
     np.testing.assert_allclose(again.Phi, before.Phi, atol=1e-9)
-    np.testing.assert_allclose(again.W, before.W, atol=1e-9)
     whole = tl_nmf(Y, **HOW | {"max_iter": 40})
     few = tl_nmf(Y, n_atoms=10, **how | {"init": whole.Phi, "W": whole.W, "H": whole.H})
     np.testing.assert_allclose(few.W.sum(axis=0), 1, rtol=1e-12)
@@ -121,7 +119,7 @@ def test_a_start_is_kept_as_far_as_the_subspace_allows():
     assert few.objective < fresh.objective  # W and H say something about the frames
 
 
-@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize("divergence", LIKELIHOODS)
 @pytest.mark.parametrize("engine", ["compiled", "tensors"])
 def test_few_atoms_are_not_compared_with_a_start_over_all_of_them(divergence, engine):
     """The weak rows of a good start cost less than nothing with the Gaussian likelihood."""
@@ -157,9 +155,8 @@ def cost(r, Y, V_hat, divergence="itakura-saito", floor=1e-8):
 
 
 @pytest.mark.parametrize("give", [np.asarray, tensor])
-@pytest.mark.parametrize("divergence", LIKELIHOODS)
+@pytest.mark.parametrize(("divergence", "anneal"), [("itakura-saito", True), ("gaussian", False)])
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("anneal", [True, False])
 def test_no_worse_than_the_start_and_in_the_order_of_the_model(
     solver, divergence, anneal, give, rng
 ):
