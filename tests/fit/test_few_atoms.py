@@ -30,8 +30,9 @@ def fitted(Y, engine, **how):
     return tl_nmf(Y, engine=engine, **HOW | how)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("divergence", LIKELIHOODS)
+@pytest.mark.parametrize(
+    ("divergence", "dtype"), [("itakura-saito", "float32"), ("gaussian", "float64")]
+)
 @pytest.mark.parametrize(("solver", "engine"), SERVED)
 def test_few_atoms_contract(solver, engine, divergence, dtype):
     Y = sound(dtype=dtype)
