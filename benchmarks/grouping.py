@@ -1,25 +1,23 @@
 """How well does `unmix --groups` group components? Pieces with exact stems, against the oracle.
 
 Of all pieces every second one is measured: on the others the constants of the rule were chosen.
-A piece is taken apart once; what is kept in a folder are the inner products of its components and
-sources, from which any grouping is scored.
+A piece is taken apart once; any grouping is scored from the inner products of its components and
+sources.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import ROOT, machine, write_csv
+from _common import Piece, machine, write_csv
 from _modules import modules
-from _pieces import Piece, pieces
+from _pieces import pieces
 from _separators import even
 from _source_scores import LIMIT, oracle_grouping, oracle_mask, score
 from scipy.optimize import linear_sum_assignment
@@ -93,18 +91,6 @@ def measured_pieces() -> Iterator[Piece]:
     yield from islice(everything, 1, None, 2)
 
 
-def case(folder: Path, piece: Piece, K: int) -> Case:
-    """Take a piece apart, or read what was kept."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / re.sub(r"[^\w.-]+", "_", f"{piece.kind} {piece.name} {K}.npz")
-    if path.exists():
-        with np.load(path) as arrays:
-            return Case(**arrays)
-    new = taken_apart(piece, K)
-    np.savez(path, **asdict(new))
-    return new
-
-
 def taken_apart(piece: Piece, K: int) -> Case:
     """Use `unmix` and its automatic groups as users do."""
     stems = np.stack(list(piece.stems.values()))
@@ -143,8 +129,6 @@ def by_kind(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keep", type=Path, default=ROOT / "data" / "grouping", metavar="FOLDER",
-                        help="where what was computed is kept for the next time")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="one piece; writes no results")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -152,7 +136,7 @@ def main() -> None:
     rows = []
     for piece in islice(measured_pieces(), QUICK if options.quick else None):
         for K in SIZES:
-            this = case(options.keep, piece, K)
+            this = taken_apart(piece, K)
             what = {"kind": piece.kind, "piece": piece.name, "K": K, "sources": this.J}
             for groups, scores in this.results().items():
                 decibels = zip(MEASURES, (f"{x:.3f}" for x in scores), strict=True)

@@ -77,13 +77,12 @@ def test_frames_converge_alike(divergence, K, tol):
 @pytest.mark.parametrize("divergence", ["itakura-saito", "gaussian"])
 def test_logarithms_are_taken_one_by_one_if_a_product_overflows(divergence):
     """A model 200 orders of magnitude off: eight ratios multiply to more than a double holds."""
-    (slow, a), (fast, b) = both(np.float64, seed=0, eps=0.0, N=40, divergence=divergence)
+    (slow, _), (fast, _) = both(np.float64, seed=0, eps=0.0, N=40, divergence=divergence)
     for problem in (slow, fast):
         problem.engine.set_activations(problem.H * 1e-200)
     expected = slow.objective.evaluate().loss
     assert np.isfinite(expected)
     assert fast.objective.evaluate().loss == pytest.approx(expected, rel=1e-12)
-    assert a.evaluations == b.evaluations == 0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
