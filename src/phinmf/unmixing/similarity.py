@@ -110,7 +110,11 @@ def smoothed(x: Array, width: int) -> Array:
 
 def cosines(X: Array) -> Array:
     """Return the cosine of each two rows; a row of zeros has 0 with all."""
-    products = X @ X.T
+    return normalised(X @ X.T)
+
+
+def normalised(products: Array) -> Array:
+    """Return the cosines of vectors from their inner products."""
     norms = np.sqrt(np.diag(products))
     norms = np.where(norms > 0, norms, 1)
     return products / norms / norms[:, None]
