@@ -5,7 +5,7 @@ Given Φ and W, frames do not depend on each other: blocks give the same as the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from phinmf.audio import Source, in_blocks_of
 from phinmf.audio.frames import window
 from phinmf.linalg.manifold import is_dft
 from phinmf.result.masks import component_rows
+from phinmf.unmixing.marks import Gains, Marks
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.progress import SEPARATING, Progress, no_progress, watched
 
@@ -52,15 +53,17 @@ def separate(
     n_threads: int | None = None,
     dtype: DTypeLike = np.float64,
     progress: Progress = no_progress,
+    marks: Marks | None = None,
 ) -> Array:
     """Send a recording through a model into a sink; return the activations (K, N).
 
-    `dtype` is the precision of the transform.
+    `dtype` is the precision of the transform. Marks are about groups of the model.
     """
+    gains = None if marks is None else Gains.of(marks, model, source)
     blocks = watched(source.blocks(), source.length, SEPARATING, progress)
     H: list[Array] = []
     for signal, components, activations in separated(
-        blocks, source.length, model, n_threads=n_threads, dtype=dtype
+        blocks, source.length, model, n_threads=n_threads, dtype=dtype, gains=gains
     ):
         sink.write(signal, components)
         H.append(activations)
@@ -75,6 +78,7 @@ def separated(
     n_threads: int | None = None,
     dtype: DTypeLike = np.float64,
     frames: int = FRAMES,
+    gains: Gains | None = None,
 ) -> Iterator[tuple[Array, Array, Array]]:
     """Yield samples (n, channels), their components (K, n, channels), and activations (K, N).
 
@@ -82,10 +86,13 @@ def separated(
     frames apart; the bits do not depend on the number of threads.
     """
     hop, K = model.M // 2, model.K
-    factors, fourier = (model.Phi.astype(dtype), model.W.astype(dtype)), is_dft(model.Phi)
+    Phi, fourier = model.Phi.astype(dtype), is_dft(model.Phi)
 
-    def work(halves: Array) -> tuple[Array, Array, Array]:
-        return halves, *apart(halves, model, *factors, fourier)
+    def work(item: tuple[int, Array]) -> tuple[Array, Array, Array]:
+        first, halves = item
+        n = len(halves) - 1
+        models = [(slice(n), model)] if gains is None else gains.models(model, first, n)
+        return halves, *apart(halves, models, Phi, fourier)
 
     zeros = hop  # before the signal
     carry: Array | float = 0.0  # what the frames before add to the first half
@@ -100,40 +107,49 @@ def separated(
         yield signal, components, H
 
 
-def half_frames(blocks: Iterable[Array], hop: int, frames: int) -> Iterator[Array]:
-    """Yield half frames (n + 1, M/2, channels) of the padded signal; ends overlap by one."""
+def half_frames(blocks: Iterable[Array], hop: int, frames: int) -> Iterator[tuple[int, Array]]:
+    """Yield the number of the first frame, and half frames (n + 1, M/2, channels) of the signal.
+
+    The signal is padded, and ends overlap by one.
+    """
     before: Array | None = None
+    first = 0
     for block in in_blocks_of(frames * hop, blocks):
         halves = np.pad(block, ((0, -len(block) % hop), (0, 0))).reshape(-1, hop, block.shape[1])
         halves = np.concatenate([np.zeros_like(halves[:1]) if before is None else before, halves])
         before = halves[-1:]
-        yield halves
+        yield first, halves
+        first += len(halves) - 1
     if before is not None:
-        yield np.concatenate([before, np.zeros_like(before)])
+        yield first, np.concatenate([before, np.zeros_like(before)])
 
 
 def apart(
-    halves: Array, model: UnmixModel, Phi: Array, W: Array, fourier: bool
+    halves: Array, models: Sequence[tuple[slice, UnmixModel]], Phi: Array, fourier: bool
 ) -> tuple[Array, Array]:
     """Take the frames apart that some half frames (n + 1, M/2, channels) make.
 
-    Return the components (K, n + 1, M/2, channels), whose first and last half lack what other
-    frames add, and the activations (K, n).
+    Each stretch of the frames has a model. Return the components (K, n + 1, M/2, channels), whose
+    first and last half lack what other frames add, and the activations (K, n).
     """
-    hop, dtype = model.M // 2, Phi.dtype
-    w = window(model.M)
+    M, dtype = len(Phi), Phi.dtype
+    hop, w = M // 2, window(M)
     frames = np.concatenate([halves[:-1], halves[1:]], axis=1)  # (n, M, channels)
     Y = np.ascontiguousarray((frames * w[:, None]).transpose(2, 0, 1), dtype)
-    parts = np.zeros((model.K, *halves.shape), dtype)
-    H = model.activations(Y.transpose(0, 2, 1), 1)
-    rows = component_rows(Y, Phi, W, H, model.floor, fourier)
-    for part, Yk in zip(parts[:-1], rows, strict=False):  # the last one is not computed
+    H = [model.activations(Y[:, run].transpose(0, 2, 1), 1) for run, model in models]
+    rows = [
+        component_rows(Y[:, run], Phi, model.W.astype(dtype), H_run, model.floor, fourier)
+        for (run, model), H_run in zip(models, H, strict=True)
+    ]
+    parts = np.zeros((len(H[0]), *halves.shape), dtype)
+    for part, stretches in zip(parts[:-1], zip(*rows, strict=True), strict=False):
+        Yk = stretches[0] if len(stretches) == 1 else np.concatenate(stretches, axis=1)
         Yk *= w.astype(dtype)
         part[:-1] = Yk[..., :hop].transpose(1, 2, 0)
         part[1:] += Yk[..., hop:].transpose(1, 2, 0)
-    # the last component is what the others leave of the windowed frames
+    # the last component, which was not computed, is what the others leave of the windowed frames
     parts[-1] = halves
     parts[-1, 0] *= w[:hop, None] ** 2
     parts[-1, -1] *= w[hop:, None] ** 2
     parts[-1] -= parts[:-1].sum(axis=0)
-    return parts, H
+    return parts, np.concatenate(H, axis=1)
