@@ -55,22 +55,32 @@ GROUPS = {"low": [1, 3], "high": [2]}  # as wrong as any; the rest is 4
 # ---- the formulas
 
 
-def dense(V, A, W, H, mu, eps, member):
-    """The objective and the updates of all components with gains (K, P, n), written out."""
-    G = A[member]  # (K, P, n)
+class Dense:
+    """The objective and what its derivatives are made of, with gains (K, P, n), written out."""
 
-    def model(W, H):
-        return np.einsum("kpn,pk,kn->pn", G, W, H) + eps
+    def __init__(self, block, member, mu, eps=1e-3):
+        self.V, self.G, self.mu, self.eps = block.V, block.A[member], mu, eps
 
-    def cost(W, H):
-        return ItakuraSaito().value(V, model(W, H), eps).sum() + mu * (model(W, H) - eps).sum()
+    def model(self, W, H):
+        return np.einsum("kpn,pk,kn->pn", self.G, W, H) + self.eps
 
-    def derivatives(W, H):
-        """P and Q of the derivative Q - P by v̂."""
-        v_hat = model(W, H)
-        return (V + eps) / v_hat**2, 1 / v_hat + mu
+    def cost(self, W, H):
+        divergence = ItakuraSaito().value(self.V, self.model(W, H), self.eps).sum()
+        return divergence + self.mu * W.sum(axis=0) @ H.sum(axis=1)
 
-    return G, model, cost, derivatives
+    def of_H(self, W, H):
+        """The negative and the positive part of the derivative by H."""
+        v_hat = self.model(W, H)
+        P, Q = (self.V + self.eps) / v_hat**2, 1 / v_hat
+        parts = (np.einsum("kpn,pn,pk->kn", self.G, E, W) for E in (P, Q))
+        return next(parts), next(parts) + self.mu * W.sum(axis=0)[:, None]
+
+    def of_W(self, W, H):
+        """The same by W."""
+        v_hat = self.model(W, H)
+        P, Q = (self.V + self.eps) / v_hat**2, 1 / v_hat
+        parts = (np.einsum("kpn,pn,kn->pk", self.G, E, H) for E in (P, Q))
+        return next(parts), next(parts) + self.mu * H.sum(axis=1)
 
 
 @pytest.fixture
@@ -85,38 +95,37 @@ def block():
     return Block(V, A, parts), member, W / W.sum(axis=0), H
 
 
+def slope(cost, F, i, step=1e-6):
+    """The derivative of a cost by one entry, as a difference."""
+    up, down = F.copy(), F.copy()
+    up[i] += step
+    down[i] -= step
+    return (cost(up) - cost(down)) / (2 * step)
+
+
 @pytest.mark.parametrize("mu", [0.0, 7.0])
 def test_updates_are_those_of_the_derivatives_and_never_raise_the_cost(block, mu):
     block, member, W, H = block
-    eps = 1e-3
-    G, _, cost, derivatives = dense(block.V, block.A, W, H, mu, eps, member)
-    step = 1e-6
-    for k, p, n in ((0, 2, 3), (1, 0, 7), (4, 6, 10)):  # the readable derivatives are right
-        P, Q = derivatives(W, H)
-        for F, i, exact in (
-            (H, (k, n), (G[k, :, n] * (Q - P)[:, n] * W[:, k]).sum()),
-            (W, (p, k), (G[k, p] * (Q - P)[p] * H[k]).sum()),
-        ):
-            up, down = F.copy(), F.copy()
-            up[i] += step
-            down[i] -= step
-            difference = cost(up, H) - cost(down, H) if F is W else cost(W, up) - cost(W, down)
-            assert difference / (2 * step) == pytest.approx(exact, rel=1e-4, abs=1e-4)
-    before = cost(W, H)
+    dense = Dense(block, member, mu)
+    for k, p, n in ((0, 2, 3), (1, 0, 7), (4, 6, 10)):
+        minus, plus = dense.of_H(W, H)
+        difference = slope(lambda H: dense.cost(W, H), H, (k, n))
+        assert difference == pytest.approx((plus - minus)[k, n], rel=1e-4, abs=1e-4)
+        minus, plus = dense.of_W(W, H)
+        difference = slope(lambda W: dense.cost(W, H), W, (p, k))
+        assert difference == pytest.approx((plus - minus)[p, k], rel=1e-4, abs=1e-4)
+    costs = [dense.cost(W, H)]
     for _ in range(10):
-        P, Q = derivatives(W, H)
-        expected = H * np.einsum("kpn,pn,pk->kn", G, P, W) / np.einsum("kpn,pn,pk->kn", G, Q, W)
-        H = block.updated(W, H, mu, eps)
+        minus, plus = dense.of_H(W, H)
+        expected = H * minus / plus
+        H = block.updated(W, H, mu, dense.eps)
         assert np.allclose(H, expected)
-        between = cost(W, H)
-        assert between <= before + 1e-9
-        P, Q = derivatives(W, H)
-        numerator, denominator = block.sums(W, H, mu, eps)
-        assert np.allclose(numerator, np.einsum("kpn,pn,kn->pk", G, P, H))
-        assert np.allclose(denominator, np.einsum("kpn,pn,kn->pk", G, Q, H))
-        W = W * numerator / denominator
-        before = cost(W, H)
-        assert before <= between + 1e-9
+        costs.append(dense.cost(W, H))
+        sums = block.sums(W, H, mu, dense.eps)
+        assert np.allclose(sums, dense.of_W(W, H))
+        W = W * sums[0] / sums[1]
+        costs.append(dense.cost(W, H))
+    assert (np.diff(costs) <= 1e-9).all()
 
 
 def test_without_gains_it_is_the_model_of_all_components(block):
@@ -191,7 +200,8 @@ TRUE = [
 def test_marks_improve_groups_and_components_add_up(unmixing):
     groups = {"low": [1, 2], "high": [3, 4]}
     before = unmixing.components[:2].sum(axis=0), unmixing.components[2:].sum(axis=0)
-    u = unmixing.refine(TRUE, groups)
+    low, high = {"group": "low", "low": 150, "high": 300}, {"group": "high", "low": 450}
+    u = unmixing.refine([*TRUE, low, high | {"high": 550}], groups)
     after = u.groups["low"], u.groups["high"]
     for x, y, truth in zip(before, after, (LOW, HIGH), strict=True):
         assert snr(y, truth) > snr(x, truth) + 3

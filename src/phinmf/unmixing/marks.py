@@ -2,11 +2,12 @@
 
 A mark is a box, which may reach over all times or all frequencies, or the stroke of a brush. Where
 it *belongs* to group g, all other groups are silent; where g is *silent*, the others are not. Marks
-become numbers A_g(p, n) in (0, 1] for each group, row of W and frame, 1 where nothing is said:
+become numbers A_g(p, n) in [0, 1] for each group, row of W and frame, 1 where nothing is said:
 
     v̂ = Σ_g A_g ∘ (W_g H_g) + ε                        components in no group are one group more
 
-A is never 0 (`SILENT`): listeners err, and a recording that contradicts a mark may overrule it.
+A is not 0 but small (`SILENT`): listeners err, and a recording that contradicts a mark may overrule
+it. Only without a penalty it is 0, because activations would make up for it at no cost.
 Times are seconds of the whole recording, also if a stretch of it is taken apart.
 """
 
@@ -279,14 +280,15 @@ class Gains:
     frequencies: Array  #: (P,): Hz of each row of W
     first: float  #: seconds of frame 0 in the recording
     step: float  #: seconds between frames
+    silent: float  #: A of a group that is silent
 
     @classmethod
     def of(cls, marks: Marks, model: UnmixModel, source: Source) -> Gains:
         """Return the gains of groups of a model, which has new groups already."""
         groups, rate = with_rest([*model.groups], model.K), source.sample_rate
         grouped_with_new(replace(marks, new=[]), model.groups, model.K, 0)
-        step = model.M / 2 / rate
-        return cls(marks.marks, groups, row_frequencies(model), source.first / rate, step)
+        step, silent = model.M / 2 / rate, SILENT if model.sparsity else 0.0
+        return cls(marks.marks, groups, row_frequencies(model), source.first / rate, step, silent)
 
     @property
     def parts(self) -> list[Indices]:
@@ -300,10 +302,10 @@ class Gains:
 
     def region(self, A: Array | None, group: Group) -> Mask:
         """Return where all groups but one are silent: (P, n)."""
-        g = self.groups.index(group)
         if A is None:
-            return np.zeros(0, bool)
-        return (A[g] == 1) & (np.delete(A, g, axis=0) == SILENT).all(axis=0)
+            return np.zeros((len(self.frequencies), 0), bool)
+        g = self.groups.index(group)
+        return (A[g] == 1) & (np.delete(A, g, axis=0) < 1).all(axis=0)
 
     def of_frames(self, first: int, n: int) -> Array | None:
         """Return A (groups, P, n) of n frames from a number on; None if all are 1."""
@@ -315,21 +317,10 @@ class Gains:
         for mark in self.marks:
             covered = mark.inside(times, self.frequencies, self.snap)
             if not mark.silent:
-                A[:, covered] = SILENT
-            A[number[folded(mark.group)], covered] = SILENT if mark.silent else 1
-        A /= A.max(axis=0)  # marks that silence all groups contradict each other
+                A[:, covered] = self.silent
+            A[number[folded(mark.group)], covered] = self.silent if mark.silent else 1
+        A[:, A.max(axis=0) < 1] = 1  # marks that silence all groups contradict each other
         return None if (A == 1).all() else A
-
-    def models(self, model: UnmixModel, first: int, n: int) -> list[tuple[slice, UnmixModel]]:
-        """Return the model of each run of frames: with A_g∘W_g, an ordinary one."""
-        A = self.of_frames(first, n)
-        if A is None:
-            return [(slice(n), model)]
-        member = np.empty(model.K, np.intp)
-        for g, part in enumerate(self.parts):
-            member[part] = g
-        gains = [(run, A[member, :, run.start].T) for run in runs(A)]
-        return [(run, replace(model, W=gain * model.W)) for run, gain in gains]
 
     def snap(self, t: float) -> float:
         """Return the time of the frame that is nearest."""

@@ -2,18 +2,23 @@
 
 With the gains A_g of marks, 1 where nothing is said (`marks.py`), the model of the power v is
 
-    v̂ = Σ_g A_g∘(W_g H_g) + ε ,        C = Σ d(v + ε | v̂) + μ Σ (v̂ - ε) .
+    v̂ = Σ_g A_g∘(W_g H_g) + ε ,        C = Σ d(v + ε | v̂) + μ Σ_k ‖w_k‖₁ ‖h_k‖₁ .
 
-The penalty is that of `tl_nmf`, μ Σ_k ‖w_k‖₁ ‖h_k‖₁, of what marks leave of the components. With
-P = (v + ε)/v̂² and Q = 1/v̂ + μ, the updates that never raise C are
+With P = (v + ε)/v̂² and Q = 1/v̂, the updates that never raise C are
 
-    H_g ← H_g ∘ [W_gᵀ(A_g∘P)] / [W_gᵀ(A_g∘Q)] ,    W_g ← W_g ∘ [(A_g∘P)H_gᵀ] / [(A_g∘Q)H_gᵀ] .
+    H_g ← H_g ∘ [W_gᵀ(A_g∘P)] / [W_gᵀ(A_g∘Q) + μ W_gᵀ1] ,
+    W_g ← W_g ∘ [(A_g∘P)H_gᵀ] / [(A_g∘Q)H_gᵀ + μ 1(H_g 1)ᵀ] .
+
+The penalty counts all of a component, also what a gain takes away, so that it costs 1/A times as
+much to sound where the group is silent: a small A does what 0 does, and forgives marks that are
+wrong.
 
 Frames are in blocks, whose sums are added in their order: the bits do not depend on the threads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,8 +35,9 @@ from phinmf.divergences.base import multiply
 from phinmf.engines.sums import power
 from phinmf.errors import InvalidValue
 from phinmf.linalg.manifold import is_dft
+from phinmf.result.masks import component_rows
 from phinmf.unmixing.learn import STRETCH
-from phinmf.unmixing.marks import Gains, Marks, grouped_with_new
+from phinmf.unmixing.marks import Gains, Marks, grouped_with_new, runs
 from phinmf.unmixing.mix import Group, Grouping
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.progress import LEARNING, Progress, no_progress
@@ -59,10 +65,9 @@ class Block:
             return W @ H
         return sum(A * (W[:, k] @ H[k]) for A, k in zip(self.A, self.parts, strict=True))
 
-    def split(self, W: Array, H: Array, mu: float, eps: float) -> tuple[Array, Array]:
+    def split(self, W: Array, H: Array, eps: float) -> tuple[Array, Array]:
         """Return P and Q (P, n)."""
-        P, Q = IS.nmf_split(self.V, self.model(W, H) + self.V.dtype.type(eps), eps)
-        return P, Q + self.V.dtype.type(mu)
+        return IS.nmf_split(self.V, self.model(W, H) + self.V.dtype.type(eps), eps)
 
     def onto(self, W: Array, E: Array) -> Array:
         """Return W_gᵀ(A_g∘E) of all groups: (K, n)."""
@@ -84,13 +89,15 @@ class Block:
 
     def updated(self, W: Array, H: Array, mu: float, eps: float) -> Array:
         """Return H after an update."""
-        P, Q = self.split(W, H, mu, eps)
-        return multiply(H, self.onto(W, P), self.onto(W, Q), 1)
+        P, Q = self.split(W, H, eps)
+        rates = self.V.dtype.type(mu) * W.sum(axis=0)
+        return multiply(H, self.onto(W, P), self.onto(W, Q) + rates[:, None], 1)
 
     def sums(self, W: Array, H: Array, mu: float, eps: float) -> tuple[Array, Array]:
         """Return numerator and denominator (P, K) of the update of W."""
-        P, Q = self.split(W, H, mu, eps)
-        return self.gathered(H, P), self.gathered(H, Q)
+        P, Q = self.split(W, H, eps)
+        rates = self.V.dtype.type(mu) * H.sum(axis=1)
+        return self.gathered(H, P), self.gathered(H, Q) + rates
 
 
 class MarkedFrames:
@@ -127,14 +134,15 @@ class MarkedFrames:
             return np.fft.irfft(X * mask, self.model.M, axis=1, norm="ortho")
         return self.Phi.T @ (X * mask.repeat(self.model.M // len(mask), axis=0))
 
-    def block(self, first: int, X: NDArray[Any]) -> Block:
-        """Return the block of coefficients of frames from a number on."""
+    def block(self, Y: Array, first: int, X: NDArray[Any] | None = None) -> Block:
+        """Return the block of frames (channels, M, n) from a number on, of coefficients X."""
+        X = self.coefficients(Y) if X is None else X
         if self.fourier:  # bins 0 and M/2 are a pair
             V = np.square(np.abs(X)).mean(axis=0)
             V = np.concatenate([(V[:1] + V[-1:]) / 2, V[1:-1]])
         else:
             V = power(X, len(self.W))
-        V /= np.float32(self.model.scale**2)
+        V = (V / self.model.scale**2).astype(np.float32)
         A = self.gains.of_frames(first, V.shape[1])
         return Block(V, A, self.parts)
 
@@ -143,6 +151,28 @@ class MarkedFrames:
         P, K = self.W.shape
         H = flat_activations(block.V.mean(axis=0), P, K, Penalty(self.mu))
         return H.astype(np.float32)
+
+    def activations(self, block: Block) -> Array:
+        """Return activations (K, n) for the columns of the model, in the units of its power."""
+        sums = self.model.W.sum(axis=0)
+        scales = np.where(sums > 0, self.model.scale**2 / np.where(sums > 0, sums, 1), 0)
+        return self.encoded(block, HEARD) * scales[:, None]
+
+    def component_rows(self, A: Array, Y: Array, Phi: Array, W: Array, H: Array) -> Iterator[Array]:
+        """Yield the frames (channels, n, M) of each component in turn: their sum is Y.
+
+        In a run of frames with the same gains, A_g∘W_g is an ordinary W.
+        """
+        member = np.empty(len(H), np.intp)
+        for g, part in enumerate(self.parts):
+            member[part] = g
+        stretches = []
+        for run in runs(A):
+            gained = A[member, :, run.start].T.astype(W.dtype) * W
+            floor, fourier = self.model.floor, self.fourier
+            stretches.append(component_rows(Y[:, run], Phi, gained, H[:, run], floor, fourier))
+        for rows in zip(*stretches, strict=True):
+            yield np.concatenate(rows, axis=1)
 
     def encoded(self, block: Block, n_updates: int) -> Array:
         """Return activations (K, n) after some updates of H alone."""
@@ -189,7 +219,7 @@ def refine(
 
         def read(first: int) -> Block:
             n = min(STRETCH, frame_count(source.length, model.M) - first)
-            return frames.block(first, frames.coefficients(frames.samples(first, n)))
+            return frames.block(frames.samples(first, n), first)
 
         blocks = list(workers.map(read, stretches))
         for group in new:
@@ -275,7 +305,7 @@ def hear(
         """Return frames (groups, channels, M, n)."""
         n = min(STRETCH // 4, last + 1 - first)
         X = frames.coefficients(Y := frames.samples(first, n))
-        block = frames.block(first, X)
+        block = frames.block(Y, first, X)
         H = frames.encoded(block, HEARD)
         v_hat = block.model(frames.W, H) + np.float32(frames.eps)
         out = np.empty((len(names), *Y.shape), np.float32)

@@ -5,7 +5,7 @@ Given Φ and W, frames do not depend on each other: blocks give the same as the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -17,9 +17,10 @@ from phinmf.audio import Source, in_blocks_of
 from phinmf.audio.frames import window
 from phinmf.linalg.manifold import is_dft
 from phinmf.result.masks import component_rows
-from phinmf.unmixing.marks import Gains, Marks
+from phinmf.unmixing.marks import Marks
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.progress import SEPARATING, Progress, no_progress, watched
+from phinmf.unmixing.refine import MarkedFrames
 
 FRAMES = 128  #: that a thread transforms at a time
 
@@ -59,11 +60,11 @@ def separate(
 
     `dtype` is the precision of the transform. Marks are about groups of the model.
     """
-    gains = None if marks is None else Gains.of(marks, model, source)
+    marked = None if marks is None else MarkedFrames(source, model, marks)
     blocks = watched(source.blocks(), source.length, SEPARATING, progress)
     H: list[Array] = []
     for signal, components, activations in separated(
-        blocks, source.length, model, n_threads=n_threads, dtype=dtype, gains=gains
+        blocks, source.length, model, n_threads=n_threads, dtype=dtype, marked=marked
     ):
         sink.write(signal, components)
         H.append(activations)
@@ -78,7 +79,7 @@ def separated(
     n_threads: int | None = None,
     dtype: DTypeLike = np.float64,
     frames: int = FRAMES,
-    gains: Gains | None = None,
+    marked: MarkedFrames | None = None,
 ) -> Iterator[tuple[Array, Array, Array]]:
     """Yield samples (n, channels), their components (K, n, channels), and activations (K, N).
 
@@ -86,13 +87,11 @@ def separated(
     frames apart; the bits do not depend on the number of threads.
     """
     hop, K = model.M // 2, model.K
-    Phi, fourier = model.Phi.astype(dtype), is_dft(model.Phi)
+    factors, fourier = (model.Phi.astype(dtype), model.W.astype(dtype)), is_dft(model.Phi)
 
     def work(item: tuple[int, Array]) -> tuple[Array, Array, Array]:
         first, halves = item
-        n = len(halves) - 1
-        models = [(slice(n), model)] if gains is None else gains.models(model, first, n)
-        return halves, *apart(halves, models, Phi, fourier)
+        return halves, *apart(halves, model, *factors, fourier, first, marked)
 
     zeros = hop  # before the signal
     carry: Array | float = 0.0  # what the frames before add to the first half
@@ -125,31 +124,39 @@ def half_frames(blocks: Iterable[Array], hop: int, frames: int) -> Iterator[tupl
 
 
 def apart(
-    halves: Array, models: Sequence[tuple[slice, UnmixModel]], Phi: Array, fourier: bool
+    halves: Array,
+    model: UnmixModel,
+    Phi: Array,
+    W: Array,
+    fourier: bool,
+    first: int = 0,
+    marked: MarkedFrames | None = None,
 ) -> tuple[Array, Array]:
     """Take the frames apart that some half frames (n + 1, M/2, channels) make.
 
-    Each stretch of the frames has a model. Return the components (K, n + 1, M/2, channels), whose
-    first and last half lack what other frames add, and the activations (K, n).
+    The first of them has the number `first`; `marked` knows which have marks.
+    Return the components (K, n + 1, M/2, channels), whose first and last half lack what other
+    frames add, and the activations (K, n).
     """
-    M, dtype = len(Phi), Phi.dtype
-    hop, w = M // 2, window(M)
+    hop, dtype = model.M // 2, Phi.dtype
+    w = window(model.M)
     frames = np.concatenate([halves[:-1], halves[1:]], axis=1)  # (n, M, channels)
     Y = np.ascontiguousarray((frames * w[:, None]).transpose(2, 0, 1), dtype)
-    H = [model.activations(Y[:, run].transpose(0, 2, 1), 1) for run, model in models]
-    rows = [
-        component_rows(Y[:, run], Phi, model.W.astype(dtype), H_run, model.floor, fourier)
-        for (run, model), H_run in zip(models, H, strict=True)
-    ]
-    parts = np.zeros((len(H[0]), *halves.shape), dtype)
-    for part, stretches in zip(parts[:-1], zip(*rows, strict=True), strict=False):
-        Yk = stretches[0] if len(stretches) == 1 else np.concatenate(stretches, axis=1)
+    parts = np.zeros((model.K, *halves.shape), dtype)
+    block = None if marked is None else marked.block(Y.transpose(0, 2, 1), first)
+    if marked is None or block is None or block.A is None:
+        H = model.activations(Y.transpose(0, 2, 1), 1)
+        rows = component_rows(Y, Phi, W, H, model.floor, fourier)
+    else:
+        H = marked.activations(block)
+        rows = marked.component_rows(block.A, Y, Phi, W, H)
+    for part, Yk in zip(parts[:-1], rows, strict=False):  # the last one is not computed
         Yk *= w.astype(dtype)
         part[:-1] = Yk[..., :hop].transpose(1, 2, 0)
         part[1:] += Yk[..., hop:].transpose(1, 2, 0)
-    # the last component, which was not computed, is what the others leave of the windowed frames
+    # the last component is what the others leave of the windowed frames
     parts[-1] = halves
     parts[-1, 0] *= w[:hop, None] ** 2
     parts[-1, -1] *= w[hop:, None] ** 2
     parts[-1] -= parts[:-1].sum(axis=0)
-    return parts, np.concatenate(H, axis=1)
+    return parts, H
