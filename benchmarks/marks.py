@@ -1,9 +1,9 @@
 """A listener who errs: marks where a result is most wrong, and what they improve.
 
 Pieces with exact stems are taken apart, and automatic groups get the names of the sources that
-suit them. A simulated listener looks for boxes in time and frequency that hold the largest error
-and mostly one source, and marks them as that source's. Some marks are wrong: they name another
-source, or are shifted in time.
+suit them. A simulated listener looks for boxes in time and frequency in which most is wrong that a
+mark can mend, and says whose they are: of the source that is strongest there. Some marks are wrong:
+they name another source, or are shifted in time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ NUMBERS = 5, 10, 20  # of marks
 WRONG = 0.0, 0.1, 0.2  # share of marks
 SECONDS, OCTAVES = (0.25, 0.5, 1.0), (0.5, 1.0, 2.0)  # sizes of boxes
 LOWEST = 60.0  # Hz
-ONE = 0.9  # share of the energy of a box from which on a listener hears one source
 SHIFT = 0.5, 2.0  # s, of a mark that is badly placed
 
 
@@ -94,7 +93,11 @@ def planes(y: np.ndarray, M: int) -> np.ndarray:
 
 
 def placed(result: Result, number: int) -> list[Box]:
-    """Boxes where the error is largest, of those that mostly one source is heard in."""
+    """Boxes where a mark can mend most, the worst first.
+
+    That is the error there, less what would be wrong with the mark: the energy of all sources but
+    the strongest, which would be missing in their groups and be in another one.
+    """
     M, rate = result.model.M, result.piece.rate
     X, X_hat = planes(result.stems, M), planes(result.before, M)
     powers = np.square(np.abs(X)).sum(axis=1)
@@ -102,10 +105,10 @@ def placed(result: Result, number: int) -> list[Box]:
     candidates = list(boxes_of(result.source.length / rate, rate / 2))
     edges = np.array([edges_of(box, M / 2 / rate, rate / M) for box in candidates])
     shares = np.stack([sums_in(power, edges) for power in powers], axis=1)
-    one = shares.max(axis=1) >= ONE * shares.sum(axis=1)
+    wrong_then = 2 * (shares.sum(axis=1) - shares.max(axis=1))
     names, boxes = list(result.piece.stems), []
     while len(boxes) < number:
-        best = int(np.where(one, sums_in(error, edges), -1.0).argmax())
+        best = int((sums_in(error, edges) - wrong_then).argmax())
         boxes.append(replace(candidates[best], group=names[int(shares[best].argmax())]))
         low, high, start, end = edges[best]
         error[low:high, start:end] = 0
