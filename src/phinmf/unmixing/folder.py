@@ -12,14 +12,14 @@ import numpy as np
 import soundfile
 
 import phinmf
-from phinmf._types import Indices
+from phinmf._types import Components, Indices
 from phinmf.audio import SampleFormat, Sound, Source, files
 from phinmf.audio.writing import Stems, check_holds, sample_format_for
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import listing
 from phinmf.unmixing.listing import ComponentRecord, FolderRecord
 from phinmf.unmixing.mix import Mix
-from phinmf.unmixing.model import UnmixModel
+from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.null_test import Measured, measure
 from phinmf.unmixing.options import Output, Request
 from phinmf.unmixing.overview import Overview
@@ -50,7 +50,10 @@ def write_folder(
     fine = sample_format.subtype in ("DOUBLE", "PCM_32")  # others hold at most 24 bits
     dtype = np.float64 if fine else np.float32
     with stems:
-        H = separate(source, model, stems, n_threads=n_threads, dtype=dtype, progress=progress)
+        H = separate(
+            source, model, stems, n_threads=n_threads, dtype=dtype, progress=progress,
+            marks=request.marks,
+        )  # fmt: skip
     written = time.perf_counter()
     overview = Overview(model.K, source.length)
     recording = watched(source.blocks(), source.length, CHECKING, progress)
@@ -94,7 +97,11 @@ def write_folder(
         versions={p.__name__: p.__version__ for p in (phinmf, np, soundfile)}
         | {"python": platform.python_version()},
     )
-    return listing.write(folder, record, add=[*names, listing.MODEL, listing.OVERVIEW])
+    added = [*names, listing.MODEL, listing.OVERVIEW]
+    if request.marks is not None:
+        request.marks.write(folder / listing.MARKS)
+        added.append(listing.MARKS)
+    return listing.write(folder, record, add=added)
 
 
 def stems_of(folder: Path, request: Request, K: int) -> Stems:
@@ -150,6 +157,20 @@ def format_of(output: Output, source: Source) -> SampleFormat:
     sample_format = sample_format_for(own, samples, output.format, output.subtype)
     check_holds(sample_format, source.channels, source.sample_rate)
     return sample_format
+
+
+def model_of(
+    source: UnmixModel | str | os.PathLike[str],
+    sample_rate: int,
+    n_components: Components | None = None,
+) -> UnmixModel:
+    """Return a model, the one in a file, or that of a folder with the groups that it has now."""
+    if isinstance(source, UnmixModel) or not os.path.isdir(source):
+        return model_for(source, sample_rate, n_components)
+    folder = Path(source)
+    groups = listing.read(folder).mix.groups
+    model = model_for(listing.inside(folder, listing.MODEL), sample_rate, n_components)
+    return replace(model, groups=tuple(group for group in groups if group.components))
 
 
 def component_sounds(folder: Path, record: FolderRecord) -> list[Sound]:
