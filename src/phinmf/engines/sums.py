@@ -139,8 +139,8 @@ def converged_activations(
     V, W, H = (cast(A, np.float64) for A in (V, W, H))
     result, active = copied(H), xp.arange(H.shape[1], device=H.device)
     before = relative_costs(divergence, V, W, H, rate, eps)
-    for _ in range(0, max_updates, CHECK_EVERY):
-        for _ in range(CHECK_EVERY):
+    for made in range(0, max_updates, CHECK_EVERY):
+        for _ in range(min(CHECK_EVERY, max_updates - made)):
             H = updated_activations(divergence, V, W, H, rate, eps, divergence.max_exponent)
         result[:, active] = H
         now = relative_costs(divergence, V, W, H, rate, eps)
