@@ -17,8 +17,7 @@ from phinmf.errors import InvalidValue
 from phinmf.fit import devices
 from phinmf.fit.advice import advise, refuse_transposed
 from phinmf.fit.checkpoint import Checkpoint, File
-from phinmf.fit.problem import problem_of, transform_problem
-from phinmf.fit.restarts import print_end, printed
+from phinmf.fit.problem import problem_of, transform_problem, warn_unless_converged
 from phinmf.inits import Init, InitName
 from phinmf.result import Callback, Result
 from phinmf.solvers import Solver, SolverName
@@ -193,11 +192,8 @@ def tl_nmf(
         frames, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight
     )
     advise(problem.data.frames, problem.options)
-    if verbose:
-        callback = printed("tl_nmf", callback)
-    result = problem.fit(random_state, callback, file)
-    if verbose:
-        print_end("tl_nmf", result)
+    result = problem.fit(random_state, callback, file, "tl_nmf" if verbose else None)
+    warn_unless_converged(result.status, options.tol)
     return result
 
 
@@ -264,11 +260,8 @@ def learn_transform(
     problem = transform_problem(checks.frames(Y), V_hat, options)
     advise(problem.data.frames, options)
     callback = checks.function("callback", callback)
-    if verbose:
-        callback = printed("learn_transform", callback)
-    result = problem.fit(random_state, callback)
-    if verbose:
-        print_end("learn_transform", result)
+    result = problem.fit(random_state, callback, name="learn_transform" if verbose else None)
+    warn_unless_converged(result.status, options.tol)
     return result
 
 

@@ -20,8 +20,8 @@ from phinmf.fit.automatic import AUTO, checked_components
 from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames
-from phinmf.fit.problem import Problem, problem_of
-from phinmf.fit.restarts import Guard, print_end, printed, run_restarts
+from phinmf.fit.problem import Problem, problem_of, warn_unless_converged
+from phinmf.fit.restarts import Guard, run_restarts
 from phinmf.inits import ArrayInit
 from phinmf.result import Callback, Result, State
 
@@ -92,7 +92,10 @@ def fit(
             context = e._init_callback_context(max_subtasks=n_init, sequential_subtasks=False)
         task = Task(e, X, context)
         results = restarts(e, problem, task, device)
+        tol = problem.options.tol
         del problem  # it holds a copy of the frames
+    for result in results:
+        warn_unless_converged(result.status, tol)
     best = min(results, key=lambda result: result.objective)
     learned = attributes(e, device, best)
     e.__dict__.update(learned)
@@ -179,12 +182,9 @@ def restarts(
             return bool(callback is not None and callback(device.for_callback(state))) or stop
 
         watched: Callback | None = watch if callback is not None or task.context else None
-        if e.verbose:
-            watched = printed(name, watched)
         own = None if checkpoint is None else checkpoint.of_restart(number, n)
-        result = problem.fit(random_states[number], guard(watched), own)
-        if e.verbose:
-            print_end(name, result)
+        spoken = name if e.verbose else None
+        result = problem.fit(random_states[number], guard(watched), own, spoken)
         subtask.end(lambda: attributes(e, device, result))
         return result
 

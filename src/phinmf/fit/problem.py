@@ -27,8 +27,8 @@ from phinmf.fit.checkpoint import Checkpoint, description, seed_of
 from phinmf.fit.data import Data, data_of, engine_of
 from phinmf.fit.encode import Learned, with_left_out_frames
 from phinmf.fit.initial_factors import InitialFactors, initial_factors
-from phinmf.result import Callback, Result, Status, Terms
-from phinmf.warn import warn, warns_of_early_stops
+from phinmf.result import Callback, Result, State, Status, Terms
+from phinmf.warn import say, warn
 
 COARSE_PAYS = SINGLE_PAYS  #: minimum number of samples for which a coarse beginning saves time
 
@@ -106,8 +106,9 @@ class Problem:
         random_state: RandomState,
         callback: Callback | None = None,
         checkpoint: Checkpoint | None = None,
+        name: str | None = None,
     ) -> Result:
-        """Run Algorithm 1 from one start.
+        """Run Algorithm 1 from one start; under a `name`, print each outer iteration and the end.
 
         Raises
         ------
@@ -136,8 +137,13 @@ class Problem:
             save = None
             if checkpoint is not None:
                 save = checkpoint.attach(run, description(options, data, self.initial, seed))
+            if name is not None:
+                callback = printed(name, callback)
             outcome = alternate(run, None if callback is None else self.watched(callback), save)
-        return self.result(outcome, initial)
+        result = self.result(outcome, initial)
+        if name is not None:
+            say(f"{name}: {result.status.value}; objective {result.objective:.6g}")
+        return result
 
     def watched(self, callback: Callback) -> Callback:
         """Return a callback that gets the scale of the data, and Φ in the order of V̂."""
@@ -155,7 +161,6 @@ class Problem:
         """Return the result in the units of the caller, and for all of his frames."""
         data, options, few = self.data, self.options, self.few_atoms
         iterate, divergence, penalty, history, status = outcome
-        warn_unless_converged(status, options.tol)
         W = H = None
         if self.V_hat is None:
             W, H = initial.in_units_of_caller(iterate.W, iterate.H, data)
@@ -182,11 +187,26 @@ class Problem:
         )
 
 
+def printed(name: str, callback: Callback | None) -> Callback:
+    """Return a callback that prints each outer iteration, too."""
+
+    def reported(state: State) -> bool:
+        """Print the best objective so far: that of an iteration rises while the floor falls."""
+        best, seconds = state.history.target_objective.min(), state.history[-1].seconds
+        say(f"{name}: iteration {state.iteration}, best objective {best:.6g}, {seconds:.1f} s")
+        return bool(callback is not None and callback(state))
+
+    return reported
+
+
 def warn_unless_converged(status: Status, tol: float) -> None:
-    """Warn if a run failed, or ended before it converged and nobody asked for that."""
+    """Warn if a run failed, or ended before it converged to `tol` and nobody asked for that.
+
+    Whoever runs a fit calls this in the thread of the caller; tol = 0 warns of failures only.
+    """
     by_request = (Status.CALLBACK, Status.INTERRUPTED)
     unfinished = tol > 0 and not status.converged and status not in by_request
-    if status.failed or (unfinished and warns_of_early_stops()):
+    if status.failed or unfinished:
         warn(f"not converged to tol={tol:g}; {status.value}", ConvergenceWarning)
 
 

@@ -1,4 +1,4 @@
-"""Several restarts of a fit, one after the other or in threads, and the lines that fits print.
+"""Several restarts of a fit, one after the other or in threads.
 
 After an interrupt, running restarts end at their next outer iteration, and no new one begins.
 """
@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from phinmf.result import Callback, Result, State, Status
-from phinmf.warn import pinned, say
 
 #: Returns a callback that also ends its restart if another one has failed or was interrupted.
 Guard: TypeAlias = Callable[[Callback | None], Callback | None]
@@ -49,8 +48,8 @@ def in_threads(restart: Restart, n: int, jobs: int) -> list[Result]:
 
         return interrupt
 
-    with pinned(), ThreadPoolExecutor(jobs) as pool:
-        restarts = [  # in copies of this context, which knows a cluster and the line of the caller
+    with ThreadPoolExecutor(jobs) as pool:
+        restarts = [  # in copies of this context, which knows a cluster
             pool.submit(contextvars.copy_context().run, restart, number, guard)
             for number in range(n)
         ]
@@ -59,20 +58,3 @@ def in_threads(restart: Restart, n: int, jobs: int) -> list[Result]:
         over.set()
         begun = [future for future in restarts if not future.cancel()]
         return [future.result() for future in begun]
-
-
-def printed(name: str, callback: Callback | None) -> Callback:
-    """Return a callback that prints each outer iteration, too."""
-
-    def reported(state: State) -> bool:
-        """Print the best objective so far: that of an iteration rises while the floor falls."""
-        best, seconds = state.history.target_objective.min(), state.history[-1].seconds
-        say(f"{name}: iteration {state.iteration}, best objective {best:.6g}, {seconds:.1f} s")
-        return bool(callback is not None and callback(state))
-
-    return reported
-
-
-def print_end(name: str, result: Result) -> None:
-    """Print why a fit stopped."""
-    say(f"{name}: {result.status.value}; objective {result.objective:.6g}")

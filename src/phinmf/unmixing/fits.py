@@ -22,13 +22,12 @@ from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.initial_factors import initial_factors
-from phinmf.fit.problem import FewAtoms, Problem, prepared
+from phinmf.fit.problem import FewAtoms, Problem, prepared, warn_unless_converged
 from phinmf.inits import Continuation
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import Callback, Result, State
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.progress import LEARNING, Progress, no_progress
-from phinmf.warn import early_stops
 
 NMF_ITERATIONS, NMF_TOL = 200, 5e-5  #: maximum, in a fixed transform
 ANNEAL = Anneal(start=1e-2, length=6)
@@ -142,8 +141,9 @@ class Fits:
             return callback is not None and bool(callback(state))
 
         watched = self.callback is not None or self.progress is not no_progress
-        with early_stops():
-            return problem.fit(self.seed, after_iteration if watched else None)
+        result = problem.fit(self.seed, after_iteration if watched else None)
+        warn_unless_converged(result.status, tol=0)
+        return result
 
 
 def strongest(Phi: Array, Y: AnyArray, options: UnmixOptions) -> tuple[Array, FewAtoms | None]:
