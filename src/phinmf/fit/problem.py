@@ -24,8 +24,9 @@ from phinmf.arrays.threads import single_threaded_blas
 from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import checked_components, counted
 from phinmf.fit.checkpoint import Checkpoint, description, seed_of
-from phinmf.fit.data import Data, data_of, engine_of
+from phinmf.fit.data import Data, data_of
 from phinmf.fit.encode import Learned, with_left_out_frames
+from phinmf.fit.engine import engine_of
 from phinmf.fit.initial_factors import InitialFactors, initial_factors
 from phinmf.result import Callback, Result, State, Status, Terms
 from phinmf.warn import say, warn
