@@ -205,7 +205,6 @@ def learn_transform(
     solver: SolverName | Solver = "lbfgs",
     init: InitName | Init | ArrayLike | None = Options.init,
     divergence: DivergenceName | Divergence = Options.divergence,
-    n_atoms: int | float | None = Options.n_atoms,
     pairs: bool = Options.pairs,
     floor: float = Options.floor,
     method: Method = Method(n_iter_transform=5),  # noqa: B008 - frozen
@@ -229,9 +228,6 @@ def learn_transform(
         The model of |ΦY|², in the units of Y²; the floor is added to it. (M/2, N) with pairs.
     solver, init, divergence
         As in `tl_nmf`; the solver cannot be None.
-    n_atoms : int or float, optional
-        As in `tl_nmf`. The strongest rows of V̂ are fitted by the atoms that are learned, the others
-        by the other eigenvectors, both by falling power.
     pairs, floor
         As in `tl_nmf`.
     method : Method
@@ -253,8 +249,8 @@ def learn_transform(
     if solver is None:
         raise InvalidValue("solver is None, which leaves Φ alone: name a solver to learn it")
     options = Options(
-        solver=solver, init=init, divergence=divergence, sparsity=0.0, n_atoms=n_atoms, pairs=pairs,
-        floor=floor, method=replace(method_of("method", method), n_iter_nmf=0), max_iter=max_iter,
+        solver=solver, init=init, divergence=divergence, sparsity=0.0, pairs=pairs, floor=floor,
+        method=replace(method_of("method", method), n_iter_nmf=0), max_iter=max_iter,
         max_time=max_time, tol=tol, engine=engine, device=device, n_threads=n_threads,
     )  # fmt: skip
     problem = transform_problem(checks.frames(Y), V_hat, options)

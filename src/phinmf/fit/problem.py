@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Components, Fixed, Indices, RandomState
+from phinmf._types import AnyArray, Array, Components, Fixed, RandomState
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
@@ -99,8 +99,7 @@ class Problem:
     few_atoms: FewAtoms | None  #: the atoms that are learned; None: all
     subspace: Subspace | None  #: theirs, or that in which learning all atoms begins, if it does
     schedule: Schedule
-    V_hat: Array | None = None  #: (P, N) at unit power, if Φ alone is learned
-    order: Indices | None = None  #: of the atoms, by falling power of V_hat
+    V_hat: Array | None = None  #: (P, N) at unit power, if Φ alone is learned, with all its atoms
 
     def fit(
         self,
@@ -123,7 +122,7 @@ class Problem:
             rng_sample = rng_W
         with engine_of(options, data.Y, data.weights, data.links) as engine:
             Phi, initial = self.start or start_of(
-                data, options, self.initial, self.few_atoms, rng_Phi, self.order
+                data, options, self.initial, self.few_atoms, rng_Phi
             )
             with np.errstate(all="ignore"):
                 start = Iterate(Phi, *initial.start(engine.powers(), options.penalty, rng_W))
@@ -147,16 +146,8 @@ class Problem:
         return result
 
     def watched(self, callback: Callback) -> Callback:
-        """Return a callback that gets the scale of the data, and Φ in the order of V̂."""
-        return lambda state: callback(
-            replace(state, Phi=self.ordered(state.Phi), scale=self.data.scale)
-        )
-
-    def ordered(self, Phi: Array) -> Array:
-        """Return Φ, its rows in the order of those of V̂ that the caller has passed."""
-        if self.order is None:
-            return Phi
-        return Phi[arrays.indices(np.argsort(self.order), Phi)]
+        """Return a callback that gets the scale of the data, too."""
+        return lambda state: callback(replace(state, scale=self.data.scale))
 
     def result(self, outcome: Outcome, initial: InitialFactors) -> Result:
         """Return the result in the units of the caller, and for all of his frames."""
@@ -171,7 +162,7 @@ class Problem:
                 learned = Learned(iterate.Phi, W, data.scale, options)
                 H = with_left_out_frames(H, data, learned)
         return Result(
-            Phi=self.ordered(iterate.Phi),
+            Phi=iterate.Phi,
             W=W,
             H=H,
             objective=divergence + penalty,
@@ -259,11 +250,7 @@ def rows_of_W(M: int, options: Options) -> int:
 
 
 def transform_problem(frames: AnyArray, V_hat: ArrayLike, options: Options) -> Problem:
-    """Return the fit of Φ alone, so that the power of ΦY fits V̂ (P, N), in the units of Y².
-
-    If few atoms are learned, these fit the rows of V̂ of most power, and the eigenvectors that stay
-    fit the others by falling power.
-    """
+    """Return the fit of Φ alone, so that the power of ΦY fits V̂ (P, N), in the units of Y²."""
     data = data_of(frames, options, may_merge=False)
     P, N, dtype = rows_of_W(data.M, options), data.Y.shape[2], arrays.dtype_of(data.Y)
     model = arrays.like(checks.factor("V_hat", V_hat, (P, N), np.float64), data.Y) / data.scale**2
@@ -286,20 +273,14 @@ def prepared(
         options = options.keeping_Phi()
     if options.floor == 0 and options.solver is not None:
         check_rank(data)
-    start, order, coarse = None, None, V_hat is None and begins_coarse(data, options, initial)
-    size = options.atoms_per_power
+    start, coarse = None, V_hat is None and begins_coarse(data, options, initial)
     with single_threaded_blas:
         few = few_atoms
         if few is None and options.n_atoms is not None:
-            few = FewAtoms.of(options.n_atoms, data, size)
-        if V_hat is not None and few is not None:
-            powers = arrays.to_numpy(V_hat).sum(axis=1, dtype=np.float64)
-            order = np.argsort(-powers, kind="stable")
-            V_hat = V_hat[arrays.indices(order, V_hat)]
-            order = (size * order[:, None] + np.arange(size)).ravel()
+            few = FewAtoms.of(options.n_atoms, data, options.atoms_per_power)
         if not options.init.draws:
             rng = np.random.default_rng(0)
-            start = start_of(data, options, initial, few if few_atoms is None else None, rng, order)
+            start = start_of(data, options, initial, few if few_atoms is None else None, rng)
         subspace = Subspace(*data.karhunen_loeve) if coarse and few is None else None
     if few is not None:
         subspace = few.subspace
@@ -308,7 +289,7 @@ def prepared(
             subspace = replace(subspace, W=W)
     n_atoms = None if few is None else few.number
     schedule = Schedule(options, data, subspace if coarse else None, n_atoms)
-    return Problem(data, options, initial, start, few, subspace, schedule, V_hat, order)
+    return Problem(data, options, initial, start, few, subspace, schedule, V_hat)
 
 
 def start_of(
@@ -317,17 +298,14 @@ def start_of(
     initial: InitialFactors,
     few: FewAtoms | None,
     rng: np.random.Generator,
-    order: Indices | None,
 ) -> Start:
-    """Return the start of Φ, its rows in this order, and the factors of the caller for its atoms.
+    """Return the start of Φ, and the factors of the caller for its atoms.
 
     If few atoms are learned, they replace the strongest ones of the start. Each new atom is a
     combination of those before, and the squares of its coefficients, which sum to 1, are the shares
     of their rows of W that it has.
     """
     Phi = arrays.like(options.init.start(data, rng, initial.dtype), data.Y)
-    if order is not None:
-        Phi = Phi[arrays.indices(order, Phi)]
     if few is None:
         return Phi, initial
     size, P = options.atoms_per_power, len(initial.W)
