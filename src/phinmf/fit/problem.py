@@ -19,7 +19,7 @@ from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Outcome, Run
 from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
-from phinmf.algorithm.subspace import Subspace
+from phinmf.algorithm.subspace import Subspace, check_length
 from phinmf.arrays.threads import single_threaded_blas
 from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import checked_components, counted
@@ -37,58 +37,6 @@ Start = tuple[Array, InitialFactors]  #: Φ, and the factors of the caller for i
 
 
 @dataclass(frozen=True)
-class FewAtoms:
-    """A number of atoms, less than all, and the subspace that they span."""
-
-    number: int
-    subspace: Subspace
-
-    @classmethod
-    def of(cls, n_atoms: int | float, data: Data, size: int = 1) -> FewAtoms | None:
-        """Return this number of atoms, or those of this share of the energy; None if all.
-
-        The number is rounded up to a multiple of `size`: whole pairs.
-        """
-        check_length(n_atoms, data.M)
-        subspace = Subspace(*data.karhunen_loeve)
-        P = n_atoms if isinstance(n_atoms, int) else subspace.holding(n_atoms)
-        P = -(-P // size) * size
-        return cls(P, subspace) if data.M > P else None
-
-    def nearest(self, Phi: Array, size: int) -> Array:
-        """Return the transform diag(Q, I) U with the strongest atoms of Φ, projected, as Q.
-
-        Groups of `size` atoms that follow each other stay together.
-        """
-        _, Q = self.subspace.strongest(Phi, self.number, size)
-        return arrays.cast(self.subspace.transform(Q), arrays.dtype_of(Phi))
-
-    def in_double(self, Phi: Array) -> Array:
-        """Return a transform diag(Q, I) U of lower precision, orthogonal in double precision."""
-        P, U = self.number, self.subspace.basis
-        return self.subspace.transform(arrays.cast(Phi[:P], np.float64) @ U[:P].mT)
-
-    def pooled(self, W: Array, share: float) -> Array:
-        """Return W with one mean row for all atoms beyond those that hold a share of the energy."""
-        size = len(self.subspace.powers) // len(W)  # 2 if a row belongs to a pair
-        n = -(-max(self.number, self.subspace.holding(share)) // size)
-        xp = arrays.namespace(W)
-        if n == len(W):
-            return W
-        mean = xp.mean(W[n:], axis=0, keepdims=True)
-        return xp.concat([W[:n], xp.broadcast_to(mean, W[n:].shape)])
-
-
-def check_length(n_atoms: int | float | None, M: int) -> None:
-    """Refuse more atoms than the M samples of a frame allow."""
-    if isinstance(n_atoms, int) and n_atoms > M:
-        raise InvalidValue(
-            f"n_atoms is {n_atoms}, but frames of {M} samples have {M} atoms: take at most as many,"
-            " or a share of the energy such as 0.999"
-        )
-
-
-@dataclass(frozen=True)
 class Problem:
     """Frames, and how Φ, W and H, or Φ alone, are learned from them: see `prepared`."""
 
@@ -96,8 +44,7 @@ class Problem:
     options: Options
     initial: InitialFactors
     start: Start | None  #: of all restarts; None: each draws its own
-    few_atoms: FewAtoms | None  #: the atoms that are learned; None: all
-    subspace: Subspace | None  #: theirs, or that in which learning all atoms begins, if it does
+    subspace: Subspace | None  #: in which few atoms are learned, or learning all atoms begins
     schedule: Schedule
     V_hat: Array | None = None  #: (P, N) at unit power, if Φ alone is learned, with all its atoms
 
@@ -122,7 +69,7 @@ class Problem:
             rng_sample = rng_W
         with engine_of(options, data.Y, data.weights, data.links) as engine:
             Phi, initial = self.start or start_of(
-                data, options, self.initial, self.few_atoms, rng_Phi
+                data, options, self.initial, self.subspace, rng_Phi
             )
             with np.errstate(all="ignore"):
                 start = Iterate(Phi, *initial.start(engine.powers(), options.penalty, rng_W))
@@ -151,7 +98,7 @@ class Problem:
 
     def result(self, outcome: Outcome, initial: InitialFactors) -> Result:
         """Return the result in the units of the caller, and for all of his frames."""
-        data, options, few = self.data, self.options, self.few_atoms
+        data, options, subspace = self.data, self.options, self.subspace
         iterate, divergence, penalty, history, status = outcome
         W = H = None
         if self.V_hat is None:
@@ -161,6 +108,7 @@ class Problem:
             elif not isinstance(data.used, slice):
                 learned = Learned(iterate.Phi, W, data.scale, options)
                 H = with_left_out_frames(H, data, learned)
+        n_atoms = None if subspace is None else subspace.n_atoms
         return Result(
             Phi=iterate.Phi,
             W=W,
@@ -172,8 +120,8 @@ class Problem:
             status=status,
             floor=options.floor * data.scale**2,
             scale=data.scale,
-            n_atoms=data.M if few is None else few.number,
-            energy=1.0 if few is None else few.subspace.share(few.number),
+            n_atoms=n_atoms or data.M,
+            energy=1.0 if subspace is None or n_atoms is None else subspace.share(n_atoms),
             terms=None if W is None else Terms(options.divergence, options.penalty),
             pairs=options.pairs,
         )
@@ -262,41 +210,43 @@ def prepared(
     data: Data,
     options: Options,
     initial: InitialFactors,
-    few_atoms: FewAtoms | None = None,
+    subspace: Subspace | None = None,
     V_hat: Array | None = None,
 ) -> Problem:
     """Compute what all restarts share: the start, the subspace that is learned in, the schedule.
 
-    `few_atoms` are learned instead of the leading eigenvectors; the start is in terms of these.
+    Few atoms are learned in this subspace instead of that of the leading eigenvectors; the start is
+    in it already.
     """
     if data.M == 1:  # a 1×1 transform has nothing to learn
         options = options.keeping_Phi()
     if options.floor == 0 and options.solver is not None:
         check_rank(data)
+    check_length(options.n_atoms, data.M)
     start, coarse = None, V_hat is None and begins_coarse(data, options, initial)
     with single_threaded_blas:
-        few = few_atoms
-        if few is None and options.n_atoms is not None:
-            few = FewAtoms.of(options.n_atoms, data, options.atoms_per_power)
+        leading = None
+        if subspace is None and (coarse or options.n_atoms is not None):
+            leading = Subspace(*data.karhunen_loeve)
+            if options.n_atoms is not None:
+                leading = leading.with_few(options.n_atoms, options.atoms_per_power)
         if not options.init.draws:
-            rng = np.random.default_rng(0)
-            start = start_of(data, options, initial, few if few_atoms is None else None, rng)
-        subspace = Subspace(*data.karhunen_loeve) if coarse and few is None else None
-    if few is not None:
-        subspace = few.subspace
-        if start is not None and 0 < start[1].W.shape[1] == initial.shape[2]:
-            W, _ = normalise(arrays.cast(start[1].W, initial.dtype))
-            subspace = replace(subspace, W=W)
-    n_atoms = None if few is None else few.number
+            start = start_of(data, options, initial, leading, np.random.default_rng(0))
+    subspace = subspace or leading
+    n_atoms = None if subspace is None else subspace.n_atoms
+    if subspace is not None and n_atoms is not None and start is not None:
+        W = start[1].W
+        if 0 < W.shape[1] == initial.shape[2]:
+            subspace = replace(subspace, W=normalise(arrays.cast(W, initial.dtype))[0])
     schedule = Schedule(options, data, subspace if coarse else None, n_atoms)
-    return Problem(data, options, initial, start, few, subspace, schedule, V_hat)
+    return Problem(data, options, initial, start, subspace, schedule, V_hat)
 
 
 def start_of(
     data: Data,
     options: Options,
     initial: InitialFactors,
-    few: FewAtoms | None,
+    subspace: Subspace | None,
     rng: np.random.Generator,
 ) -> Start:
     """Return the start of Φ, and the factors of the caller for its atoms.
@@ -306,10 +256,10 @@ def start_of(
     of their rows of W that it has.
     """
     Phi = arrays.like(options.init.start(data, rng, initial.dtype), data.Y)
-    if few is None:
+    if subspace is None or subspace.n_atoms is None:
         return Phi, initial
     size, P = options.atoms_per_power, len(initial.W)
-    nearest = few.nearest(Phi, size)
+    nearest = subspace.nearest(Phi, size)
     squares = (arrays.cast(nearest @ Phi.mT, np.float64) ** 2).reshape(P, size, P, size)
     xp = arrays.namespace(Phi)
     shares = xp.mean(xp.sum(squares, axis=3), axis=1)  # those of pairs are the mean of both atoms

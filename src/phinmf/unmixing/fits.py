@@ -22,7 +22,7 @@ from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.initial_factors import initial_factors
-from phinmf.fit.problem import FewAtoms, Problem, prepared, warn_unless_converged
+from phinmf.fit.problem import Problem, prepared, warn_unless_converged
 from phinmf.inits import Continuation
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import Callback, Result, State
@@ -43,7 +43,7 @@ class Fits:
 
     options: UnmixOptions
     data: Data
-    few: FewAtoms | None  #: the atoms that are learned; None: all
+    few: Subspace | None  #: of the atoms that are learned; None: all
     Phi: Array  #: where the transform starts, in double precision
     seed: int
     n_components: int
@@ -116,7 +116,7 @@ class Fits:
     def problem(
         self,
         before: Result | None,
-        few: FewAtoms | None,
+        few: Subspace | None,
         W: Array | None = None,
         **how: Any,
     ) -> Problem:
@@ -146,7 +146,7 @@ class Fits:
         return result
 
 
-def strongest(Phi: Array, Y: AnyArray, options: UnmixOptions) -> tuple[Array, FewAtoms | None]:
+def strongest(Phi: Array, Y: AnyArray, options: UnmixOptions) -> tuple[Array, Subspace | None]:
     """Return a transform with its strongest atoms first, and those that are learned (None: all).
 
     Pairs stay together. The strongest are rotated among each other; the others stay as they are.
@@ -161,7 +161,5 @@ def strongest(Phi: Array, Y: AnyArray, options: UnmixOptions) -> tuple[Array, Fe
     groups = np.argsort(-powers.reshape(-1, size).sum(axis=1), kind="stable")
     order = (size * groups[:, None] + np.arange(size)).ravel()
     subspace = Subspace(Phi[arrays.indices(order, Phi)], powers[order])
-    n = options.n_atoms
-    P = n if isinstance(n, int) else subspace.holding(n)
-    P = -(-P // size) * size
-    return subspace.basis, FewAtoms(P, subspace) if len(Phi) > P else None
+    few = subspace.with_few(options.n_atoms, size)
+    return few.basis, None if few.n_atoms is None else few
