@@ -271,9 +271,7 @@ def begins_coarse(data: Data, options: Options, initial: InitialFactors) -> bool
     anneal, has_factors = options.anneal, initial.H is not None or initial.W.shape[1] > 0
     if anneal is None or options.solver is None or options.init.all_atoms or has_factors:
         return False
-    if options.max_iter == 0 or anneal.start <= options.floor or anneal.coarse == 0:
-        return False
-    return math.prod(data.Y.shape) >= COARSE_PAYS
+    return options.max_iter > 0 and anneal.coarse > 0 and math.prod(data.Y.shape) >= COARSE_PAYS
 
 
 def check_rank(data: Data) -> None:
