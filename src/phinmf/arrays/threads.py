@@ -164,7 +164,8 @@ class Workers:
         finally:  # after an error or an interrupt, nothing new is started
             for _, future in waiting:
                 future.cancel()
-            wait(future for _, future in waiting)
+            for _, future in waiting:
+                wait([future])
 
 
 def first_result(work: Callable[[In], Out], waiting: deque[tuple[In, Future[Out]]]) -> Out:
