@@ -74,6 +74,21 @@ def test_frames_converge_alike(divergence, K, tol):
     assert close(readable, fast, 1e-10)
 
 
+@pytest.mark.parametrize("divergence", COMPILED)
+@pytest.mark.parametrize("max_updates", [0, 3, 7])
+def test_frames_that_converge_get_at_most_the_number_of_updates(divergence, max_updates):
+    """Also if it is no multiple of the updates between two looks at the cost."""
+    problems = [p for p, _ in both(np.float64, seed=1, M=6, N=40, divergence=divergence)]
+    for p in problems:
+        p.engine.converge_activations(p.W, Penalty(0.3), p.eps, 0, max_updates)
+    readable, fast = (p.engine.activations() for p in problems)
+    (once, _), _ = both(np.float64, seed=1, M=6, N=40, divergence=divergence)
+    for _ in range(max_updates):
+        once.engine.nmf_pass(once.W, Penalty(0.3), once.eps, 1.0)
+    assert close(once.engine.activations(), readable, 1e-10)
+    assert close(once.engine.activations(), fast, 1e-10)
+
+
 @pytest.mark.parametrize("divergence", ["itakura-saito", "gaussian"])
 def test_logarithms_are_taken_one_by_one_if_a_product_overflows(divergence):
     """A model 200 orders of magnitude off: eight ratios multiply to more than a double holds."""

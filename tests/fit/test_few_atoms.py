@@ -3,21 +3,19 @@
 import numpy as np
 import pytest
 from clusters import engines_here
-from few_atoms import LIKELIHOODS, check_few, covariance, eigenvectors, sound
-from fuzz.formulas import check_fit, divergence_of, power
+from few_atoms import LIKELIHOODS, check_few, eigenvectors, sound
+from fuzz.formulas import check_fit
 from problems import serves
 from tensor_problems import host, tensor
 
-from phinmf import Method, Status, learn_transform, tl_nmf
+from phinmf import Method, Status, tl_nmf
 from phinmf.algorithm.schedule import SINGLE_PAYS
 from phinmf.inits import INITS
-from phinmf.linalg.manifold import random_orthogonal
 from phinmf.solvers import SOLVERS
 
 pytestmark = pytest.mark.usefixtures("always_coarse")
 
 HOW = {"n_components": 2, "max_iter": 7, "tol": 0, "random_state": 0}
-ALONE = {"max_iter": 6, "tol": 0, "random_state": 0}
 #: engines by name, and tensors
 ENGINES = [*engines_here(), "tensors"]
 SERVED = [(s, e) for s in SOLVERS for e in ENGINES if e == "tensors" or serves(e, s)]
@@ -135,51 +133,3 @@ def test_few_atoms_are_not_compared_with_a_start_over_all_of_them(divergence, en
     check_few(r, Y, 6, {"divergence": divergence})
     if divergence == "gaussian":
         assert r.history.objective[0] > r.history.start
-
-
-# learn_transform: the strongest rows of V̂ are fitted by what is learned
-
-
-def model(Y, P, rng):
-    """Φ* = diag(Q, I) U with its rows in another order, and V̂ = |Φ*Y|²."""
-    Phi, _ = eigenvectors(Y)
-    Phi[:P] = random_orthogonal(P, rng) @ Phi[:P]
-    Phi = Phi[rng.permutation(len(Phi))]
-    return Phi, np.square(Phi @ Y).mean(axis=0) if Y.ndim == 3 else np.square(Phi @ Y)
-
-
-def cost(r, Y, V_hat, divergence="itakura-saito", floor=1e-8):
-    """L(Φ) at unit power."""
-    scale = np.sqrt(np.square(np.asarray(Y, np.float64)).mean())
-    V = power(Y, host(r.Phi), scale)
-    return divergence_of(V + floor, V_hat / scale**2 + floor, divergence).sum()
-
-
-@pytest.mark.parametrize("give", [np.asarray, tensor])
-@pytest.mark.parametrize(("divergence", "anneal"), [("itakura-saito", True), ("gaussian", False)])
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_no_worse_than_the_start_and_in_the_order_of_the_model(
-    solver, divergence, anneal, give, rng
-):
-    Y, P = sound()[0], 6
-    _, V_hat = model(Y, P, rng)
-    how = ALONE | {"solver": solver, "divergence": divergence, "n_atoms": P}
-    how["method"] = Method(anneal=anneal)
-    transforms = []
-    r = learn_transform(
-        give(Y), V_hat, callback=lambda state: transforms.append(state.Phi) and None, **how
-    )
-    assert len(transforms) == len(r.history)
-    assert r.objective <= r.history.start
-    assert r.objective == pytest.approx(cost(r, Y, V_hat, divergence), rel=1e-6)
-    assert (r.history.atoms == P).all()
-    Phi = host(r.Phi)
-    np.testing.assert_allclose(Phi @ Phi.T, np.eye(24), atol=1e-12)
-    np.testing.assert_allclose(host(transforms[-1]), Phi, atol=1e-9)  # in the same order
-    learned = np.zeros(24, bool)
-    learned[np.argsort(-V_hat.sum(axis=1))[:P]] = True
-    A = covariance(Y)
-    mixed = Phi @ A @ Phi.T
-    np.testing.assert_allclose(mixed[~learned][:, learned], 0, atol=1e-12 * np.trace(A))
-    assert r.n_atoms == P
-    assert r.energy == pytest.approx(np.trace(mixed[learned][:, learned]) / np.trace(A))

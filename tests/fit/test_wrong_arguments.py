@@ -126,7 +126,6 @@ def test_what_to_pass_instead_is_said(how, message, give):
         (lambda: QuasiNewton(retraction=None), "retraction is None, which is not known"),
         (lambda: Jacobi(n_refine=0), "n_refine is 0, but a whole number ≥ 1"),
         (lambda: TLNMF(n_iter=3), "n_iter is not an argument of phinmf: use max_iter"),
-        (lambda: learn_transform(Y, Y**2, n_atoms=9), "n_atoms is 9, but frames of 8 samples"),
         (lambda: learn_transform(Y, -np.ones_like(Y)), "V_hat has .* negative values"),
         (lambda: learn_transform(Y, np.ones_like(Y), solver=None), "solver is None.*name a solver"),
         (lambda: learn_transform(Y + 1, 0 * Y, floor=0), NOT_FINITE),
