@@ -147,12 +147,12 @@ def stopping(starts: int) -> list[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--starts", type=int, default=20)
+    parser.add_argument("--starts", type=int, default=10)
     starts = parser.parse_args().starts
     warnings.simplefilter("ignore", ConvergenceWarning)
     for name, rows in {
-        "gaussian": published(starts), "gaussian_floor": one_realisation(starts),
-        "gaussian_stopping": stopping(min(starts, 8)),
+        "gaussian": published(starts), "gaussian_floor": one_realisation(starts // 2),
+        "gaussian_stopping": stopping(starts),
     }.items():  # fmt: skip
         write_csv(name, rows)
         print(table(rows, {key: key for key in rows[0]}))
