@@ -113,8 +113,8 @@ def stopping(starts: int) -> list[Row]:
     ]
     cases += [
         ("tol 2e-4, 10 NMF steps", {"n_iter_nmf": 10}),
-        ("tol 2e-6, epsilon 1e-6", {"tol": 2e-6, "epsilon": 1e-6}),
-        ("tol 2e-6, epsilon 1e-10", {"tol": 2e-6, "epsilon": 1e-10}),
+        ("tol 2e-6, epsilon 2e-7", {"tol": 2e-6, "epsilon": 2e-7}),
+        ("tol 2e-6, epsilon 2e-11", {"tol": 2e-6, "epsilon": 2e-11}),
     ]
     for name, how in cases:
         results = [fit(Y, seed, **{"max_iter": 2000} | how) for seed in range(starts)]

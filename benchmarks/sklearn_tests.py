@@ -40,7 +40,7 @@ REASONS = {
     "test_nmf_custom_init_dtype_error": "given factors are converted to the dtype of the frames",
     "test_nmf_minibatchnmf_equivalence": "H is updated before W, so the iterates differ",
     "test_nmf_w_h_not_used_warning": "given factors are always used",
-    "test_parameter_checking": "squares of frames of any sign: nothing is negative",
+    "test_parameter_checking": "there is no solver 'cd': every β can be fitted",
     "test_nmf_negative_beta_loss": "the floor makes zeros of X possible",
 }
 
