@@ -129,6 +129,26 @@ def test_a_weak_outlier_does_not_become_a_group():
     assert sorted(np.bincount(divide(S, 2))) == [1, 15], "without energies"
 
 
+def test_no_single_component_would_be_better_in_another_group(rng):
+    """The sum over groups of √(w' S w), computed anew for each move."""
+    K, n = 12, 4
+    X = rng.uniform(size=(K, 3))
+    S = X @ X.T / np.linalg.norm(X, axis=1) / np.linalg.norm(X, axis=1)[:, None]
+    shares = rng.dirichlet(np.full(K, 0.5))
+
+    def total(labels):
+        w = np.sqrt(shares) * (labels == np.arange(n)[:, None])
+        return np.sqrt(np.einsum("gk,kl,gl->g", w, S, w)).sum()
+
+    labels = divide(S, n, shares)
+    for k in range(K):
+        for group in range(n):
+            moved = labels.copy()
+            moved[k] = group
+            if len(set(moved)) == n:
+                assert total(moved) <= total(labels) + 1e-8
+
+
 @pytest.mark.parametrize("K", [1, 2, 7, 24])
 def test_every_number_of_groups_is_reached(rng, K):
     """Also where all components are the same, or none is like another."""

@@ -27,7 +27,7 @@ CLOSE = 7  #: frames within which onsets are taken to be at the same time
 LEAST_COSINE = 1e-6  #: two components that have nothing in common
 LEAST_MEAN = 0.02  #: mean difference in a recording; smaller ones are chance
 
-WEIGHT = 0.75  #: exponent of a component's share of the energy
+WEIGHT = 0.5  #: exponent of a component's share of the energy
 LEAST_SHARE = 1e-9  #: so that a silent component has a weight
 GAIN = 1e-9  #: improvement for which a component moves
 
@@ -127,9 +127,10 @@ def divide(S: Array, n: int, shares: Array | None = None) -> Indices:
     of the energy that each component has, by default the same.
 
     The groups of average linkage are improved by moving single components, as long as that raises
-    the sum over groups of w' S w / Σw, where w are the weights of the components of a group. That
-    is k-means with weights in the space in which S are the inner products: strong components
-    decide, so that a weak one that is unlike all others does not become a group.
+    the sum over groups of √(w' S w), where w are the weights of the components of a group. That is
+    spherical k-means with weights in the space in which S are the inner products: strong components
+    decide, and groups of like energy are preferred, so that a weak component that is unlike all
+    others does not become a group.
     """
     S = symmetric(S)
     K = len(S)
@@ -149,15 +150,13 @@ def best_move(S: Array, w: Array, labels: Indices, n: int) -> tuple[int, int] | 
     member = np.zeros((len(S), n))
     member[rows, labels] = w
     near = S @ member  # similarity of each component to each group, weighted
-    mass = member.sum(axis=0)
     inside = np.einsum("kg,kg->g", member, near)
-    value = inside / mass
     own = w * w * np.diag(S)
+    left = np.maximum(inside[labels] - 2 * w * near[rows, labels] + own, 0)
+    joined = inside + 2 * w[:, None] * near + own[:, None]
+    value = np.sqrt(inside)
+    gain = (np.sqrt(left) - value[labels])[:, None] + np.sqrt(joined) - value
     alone = np.bincount(labels, minlength=n)[labels] == 1
-    without = inside[labels] - 2 * w * near[rows, labels] + own
-    left = without / np.where(alone, 1, mass[labels] - w)
-    joined = (inside + 2 * w[:, None] * near + own[:, None]) / (mass + w[:, None])
-    gain = (left - value[labels])[:, None] + joined - value
     gain[rows, labels] = gain[alone] = -np.inf
     k, group = np.unravel_index(gain.argmax(), gain.shape)
     return (int(k), int(group)) if gain[k, group] > GAIN * value.sum() else None
