@@ -29,6 +29,7 @@ LEAST_MEAN = 0.02  #: mean difference in a recording; smaller ones are chance
 
 WEIGHT = 0.5  #: exponent of a component's share of the energy
 LEAST_SHARE = 1e-9  #: so that a silent component has a weight
+BALANCE = 0.4  #: exponent of what is inside a group; the less, the more alike groups are in energy
 GAIN = 1e-9  #: improvement for which a component moves
 
 
@@ -127,10 +128,10 @@ def divide(S: Array, n: int, shares: Array | None = None) -> Indices:
     of the energy that each component has, by default the same.
 
     The groups of average linkage are improved by moving single components, as long as that raises
-    the sum over groups of √(w' S w), where w are the weights of the components of a group. That is
-    spherical k-means with weights in the space in which S are the inner products: strong components
-    decide, and groups of like energy are preferred, so that a weak component that is unlike all
-    others does not become a group.
+    the sum over groups of (w' S w)^0.4, where w are the weights of the components of a group. With
+    an exponent of 0.5 that would be spherical k-means in the space in which S are the inner
+    products. Strong components decide, and groups of like energy are preferred, so that a weak
+    component that is unlike all others does not become a group.
     """
     S = symmetric(S)
     K = len(S)
@@ -154,8 +155,8 @@ def best_move(S: Array, w: Array, labels: Indices, n: int) -> tuple[int, int] | 
     own = w * w * np.diag(S)
     left = np.maximum(inside[labels] - 2 * w * near[rows, labels] + own, 0)
     joined = inside + 2 * w[:, None] * near + own[:, None]
-    value = np.sqrt(inside)
-    gain = (np.sqrt(left) - value[labels])[:, None] + np.sqrt(joined) - value
+    value = inside**BALANCE
+    gain = (left**BALANCE - value[labels])[:, None] + joined**BALANCE - value
     alone = np.bincount(labels, minlength=n)[labels] == 1
     gain[rows, labels] = gain[alone] = -np.inf
     k, group = np.unravel_index(gain.argmax(), gain.shape)
