@@ -251,7 +251,7 @@ class Unmixing:
             what sounds from 12 to 15.5 s belongs to the voice. ``"low"`` and ``"high"`` in Hz limit
             it to a band; ``"silent": True`` says that the voice is silent there. A mark with
             ``"points"``, a list of seconds and Hz, and ``"seconds"`` and ``"octaves"``, the width
-            and the height of a brush, is a stroke.
+            and the height of a brush, is a stroke. They replace those of an earlier call.
         groups : dict of str to list of int, optional
             The numbers of the components of each group, counted from 1; by default those of the
             reference sounds. What is in none is called "rest".
