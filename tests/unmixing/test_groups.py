@@ -1,6 +1,7 @@
 """Groups and levels: typed, saved, added up to files, and taken away."""
 
 import os
+import shlex
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -232,6 +233,30 @@ def test_all_but_a_group_and_that_group_are_the_recording(tmp_path):
         with pytest.raises(ValueError, match="without"):
             export(folder, tmp_path / "third", without=names)
     assert not (tmp_path / "third").exists()
+
+
+def test_a_project_has_a_track_for_each_file(tmp_path):
+    folder, _ = made(tmp_path, format="FLAC")
+    levels = [Level(-3.0, 0.5), Level(-60.0, muted=True), Level(-9.0, 0.0)]
+    save_mix(folder, Mix([Group("drums", [3, 1], 2)], levels))
+    assert main(["export", str(folder), "-o", str(tmp_path / "new"), "--reaper"]) == 0
+    text = (tmp_path / "new/project.rpp").read_text("utf-8")
+    blocks = [line.split()[0] for line in text.splitlines() if line.strip()[0] in "<>"]
+    track = ["<TRACK", "<ITEM", "<SOURCE", ">", ">", ">"]
+    assert blocks == ["<REAPER_PROJECT", *track, *track, ">"]
+    fields = [shlex.split(line) for line in text.splitlines()]
+    values = {key: [words[1:] for words in fields if words[0] == key] for key, *_ in fields}
+    assert values["FILE"] == [["01 drums.flac"], ["02 rest.flac"]]
+    assert all((tmp_path / "new" / file).exists() for (file,) in values["FILE"])
+    assert values["LENGTH"] == [[repr(6000 / RATE)]] * 2
+    assert values["<SOURCE"] == [["FLAC"]] * 2
+    volume, pan = zip(*(map(float, words[:2]) for words in values["VOLPAN"]), strict=True)
+    np.testing.assert_allclose(volume, [10 ** (-6 / 20), 0], rtol=1e-5)
+    assert pan == (0.25, 0.0)
+    assert values["MUTESOLO"] == [["0", "0", "0"], ["1", "0", "0"]]
+    colours = [int(words[0]) for words in values["PEAKCOL"]]
+    assert colours[0] >> 24 == 1
+    assert colours[1] == 0
 
 
 def test_an_export_is_complete_or_nothing_and_overwrites_nothing(tmp_path):

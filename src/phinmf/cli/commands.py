@@ -64,8 +64,12 @@ def export(typed: argparse.Namespace) -> int:
     """Write the folder and say what is in it."""
     if typed.mix and typed.without:
         typed.refuse("--mix and --without do not go together: choose one of them")
+    if typed.mix and typed.reaper:
+        typed.refuse("--mix and --reaper do not go together: a project has groups, not their mix")
     kind: Kind = "mix" if typed.mix else "groups"
-    exported = export_folder(typed.folder, typed.output, kind, without=typed.without)
+    exported = export_folder(
+        typed.folder, typed.output, kind, without=typed.without, reaper=typed.reaper
+    )
     for file in exported.files:
         print(shown(file))
     print(f"{shown(typed.output)}: {shown(exported.message)}")

@@ -150,6 +150,7 @@ examples:
   phinmf export phinmf-studio/song/whole -o song-groups
   phinmf export out/song -o song-mix --mix
   phinmf export out/song -o practice --without drums
+  phinmf export out/song -o session --reaper
 """
 
 #: Arguments by title: flags or a name, help, and what else argparse needs. What is not typed has
@@ -234,6 +235,7 @@ EXPORT: Arguments = {
         ("--mix", "one file with every component at its level", FLAG),
         ("--without", "one file with all but this group; may be repeated",
          {"action": "append", "default": [], "metavar": "GROUP"}),
+        ("--reaper", "a project for REAPER as well: a track for each group, at its level", FLAG),
     ],
 }  # fmt: skip
 DEMO: Arguments = {

@@ -20,6 +20,7 @@ from phinmf.unmixing.listing import FolderRecord, NullTest
 from phinmf.unmixing.mix import Group, Level, Mix, check_groups, factors, folded, with_rest
 from phinmf.unmixing.null_test import adds_up, sentence
 from phinmf.unmixing.placing import new_folder
+from phinmf.unmixing.reaper import PROJECT, project
 from phinmf.unmixing.sums import derived_format, membership, mixed, side_by_side, write_sums
 
 Kind = Literal["groups", "components", "mix"]
@@ -40,6 +41,7 @@ def export(
     *,
     mix: Mix | None = None,
     without: Sequence[str] = (),
+    reaper: bool = False,
     check: Callable[[], object] = lambda: None,
 ) -> Exported:
     """Write groups, components or a mix of an unmixed folder into a new one, or nothing.
@@ -47,8 +49,9 @@ def export(
     Groups: a file for each, and one for the rest. Mix: one file with everything at its level.
     Files are numbered, equally long and in the format of the components; groups and components add
     up to them bit for bit. Groups and levels are those that are saved in the folder, unless `mix`
-    says others. With names of groups in `without`, one file holds all but these. `check` is called
-    before each block of samples; what it raises ends the export.
+    says others. With names of groups in `without`, one file holds all but these. `reaper` adds a
+    project with a track for each group. `check` is called before each block of samples; what it
+    raises ends the export.
     """
     if os.path.lexists(target):
         raise FileExistsError(f"{target} exists already: choose another folder")
@@ -71,6 +74,10 @@ def export(
             gains = membership(parts, K, channels)
         paths = [new / name for name in names]
         test = write_sums(sounds, gains, paths, sample_format, target, check)
+        if reaper and kind == "groups":
+            text = project(parts, names, chosen, sounds[0].sample_rate, record.length)
+            (new / PROJECT).write_text(text, "utf-8")
+    written = [*names, PROJECT] if reaper and kind == "groups" else names
     if without:
         message = "1 file with all the rest"
     elif kind != "mix":
@@ -80,7 +87,7 @@ def export(
     else:
         by = f"{-20 * math.log10(turned):.1f} dB"
         message = f"1 file, turned down by {by} as a whole so as not to clip"
-    return Exported([target / name for name in names], message)
+    return Exported([target / name for name in written], message)
 
 
 def parts_of(K: int, mix: Mix, kind: Kind) -> list[Group]:
