@@ -33,7 +33,6 @@ from phinmf.result.masks import component_frames
 
 M, K, EPSILON, ATOMS = 200, 2, 5e-7, 8
 ORDERS = (0, 1), (1, 0)  #: which component is which note
-FRAMES: dict[str, Any] = {"window": ("tukey", 0.1), "nperseg": M, "return_onesided": False}
 #: of TL-NMF, in a notebook of arXiv 2112.05664
 PUBLISHED = {
     "method": "published",
@@ -41,6 +40,7 @@ PUBLISHED = {
     "Hz": "440.10 466.35 466.11 439.74 932.32 932.39 879.94 879.99",
 }
 PATIENT = phinmf.Method(n_iter_nmf=10)
+DEFAULTS = {"method": phinmf.Method(), "floor": 1e-8}
 NOT_ANNEALED = phinmf.Method(anneal=False, n_iter_nmf=10)
 #: name: options; the best of several random starts is the one of the lowest objective
 METHODS: dict[str, dict[str, Any]] = {
@@ -51,6 +51,10 @@ METHODS: dict[str, dict[str, Any]] = {
     "learned from random starts, not annealed": {"init": "random", "method": NOT_ANNEALED},
     "pairs: DFT": {"solver": None, "pairs": True},
     "pairs: learned from the DFT": {"pairs": True},
+    "DCT, defaults": {"solver": None} | DEFAULTS,
+    "learned from the DCT, defaults": DEFAULTS,
+    "DCT, sine window": {"solver": None, "window": "cosine"},
+    "learned from the DCT, sine window": {"window": "cosine"},
 }
 
 
@@ -78,8 +82,10 @@ def frequency(atom: np.ndarray, rate: int) -> float:
 
 def measure(how: dict[str, Any], sources: np.ndarray, rate: int, starts: int) -> dict[str, Any]:
     """One method on one data set: the best of its starts."""
-    n = sources.shape[2]
-    Y = np.fft.ifft(stft(sources.sum(axis=1), rate, **FRAMES)[2], axis=1).real
+    how = {"window": ("tukey", 0.1)} | how
+    window = {"window": how.pop("window"), "nperseg": M}
+    X = stft(sources.sum(axis=1), rate, return_onesided=False, **window)[2]
+    Y = np.fft.ifft(X, axis=1).real
     results = [
         phinmf.tl_nmf(Y, K, random_state=seed,
                       **{"divergence": "gaussian", "sparsity": 0, "method": PATIENT,
@@ -88,9 +94,11 @@ def measure(how: dict[str, Any], sources: np.ndarray, rate: int, starts: int) ->
     ]  # fmt: skip
     r = min(results, key=lambda r: r.objective)
     parts = component_frames(Y, r.Phi, r.W, r.H, r.floor)
-    sounds = [istft(np.fft.fft(part, axis=1), rate, input_onesided=False,
-                    **{k: v for k, v in FRAMES.items() if k != "return_onesided"})[1].real[:, :n]
-              for part in parts]  # fmt: skip
+    sounds = [
+        istft(np.fft.fft(part, axis=1), rate, input_onesided=False, **window)[1].real
+        for part in parts
+    ]
+    sounds = [sound[:, : sources.shape[2]] for sound in sounds]
     scores = np.mean([
         max(([score(heard[k], truth, j)[:3] for j, k in enumerate(order)] for order in ORDERS),
             key=lambda both: both[0][0] + both[1][0])
