@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from phinmf import arrays, checks, storage
 from phinmf._types import Array, Components, Device, RandomState
-from phinmf.audio import ArraySource
+from phinmf.audio import ArraySource, Source
 from phinmf.audio.frames import to_frames, whole_signal
 from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
@@ -21,10 +22,11 @@ from phinmf.linalg.manifold import dct
 from phinmf.result import Callback, History
 from phinmf.solvers import Solver, SolverName
 from phinmf.unmixing.learn import learn
-from phinmf.unmixing.mix import with_rest
-from phinmf.unmixing.model import UnmixModel, model_for
+from phinmf.unmixing.marks import Marks, mark_from, read_marks
+from phinmf.unmixing.mix import Group, with_rest
+from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.options import Output, Request, UnmixOptions
-from phinmf.unmixing.progress import Lines, no_progress
+from phinmf.unmixing.progress import Lines, Progress, no_progress
 from phinmf.unmixing.references import Sounds, check_references, references_of
 from phinmf.unmixing.separate import ArraySink, separate
 from phinmf.warn import say
@@ -102,8 +104,8 @@ def unmix(
         of each are learned from it and stay as they are, beside free ones for the rest; all share
         `n_components` equally. ``groups`` of the result has what is like each of them.
     model : UnmixModel or path, optional
-        The ``model`` of an earlier unmixing, or a file that holds one: nothing is learned, its
-        components are found in this recording.
+        The ``model`` of an earlier unmixing, or a file or a folder that holds one: nothing is
+        learned, its components are found in this recording.
     callback : callable, optional
         Called with a `State` after each outer iteration; stops learning by returning True.
     verbose : bool
@@ -143,7 +145,7 @@ def unmix(
         n_threads=n_threads,
         device=device,
     )
-    saved = None if model is None else model_for(model, rate)
+    saved = None if model is None else saved_model(model, rate)
     if saved is not None and n_components not in (None, AUTO, saved.K):
         raise InvalidValue(
             f"n_components is {n_components}, but the model has {saved.K} components: leave"
@@ -154,16 +156,29 @@ def unmix(
     references = references_of(like, rate)
     check_references(references, solver, saved)
     learned = learn(source, options, callback, progress, references) if saved is None else saved
-    sink = ArraySink(learned.K, source, signal.dtype)
-    H = separate(source, learned, sink, n_threads=n_threads, progress=progress)
-    components = sink.components.reshape(learned.K, *signal.shape)
+    return separated(signal, source, learned, None, n_threads, progress)
+
+
+def separated(
+    signal: Array,
+    source: Source,
+    model: UnmixModel,
+    marks: Marks | None = None,
+    n_threads: int | None = None,
+    progress: Progress = no_progress,
+) -> Unmixing:
+    """Return the components of a signal, which is that of the source, the strongest first."""
+    sink = ArraySink(model.K, source, signal.dtype)
+    H = separate(source, model, sink, n_threads=n_threads, progress=progress, marks=marks)
+    components = sink.components.reshape(model.K, *signal.shape)
     order = np.argsort([-np.square(component).sum() for component in components], kind="stable")
     return Unmixing(
         components=components[order],
         mixture=signal,
-        sample_rate=rate,
-        model=learned.sorted(order),
+        sample_rate=source.sample_rate,
+        model=model.sorted(order),
         H=H[order],
+        marks=marks,
     )
 
 
@@ -183,6 +198,8 @@ class Unmixing:
         What was learned; it can be saved, and used on another recording.
     H : array of shape (K, N)
         Activations.
+    marks : Marks or None
+        Where groups sound or are silent, as `refine` was told.
     """
 
     components: Array
@@ -190,6 +207,7 @@ class Unmixing:
     sample_rate: int
     model: UnmixModel
     H: Array
+    marks: Marks | None = None
 
     @property
     def Phi(self) -> Array:
@@ -228,6 +246,50 @@ class Unmixing:
         rest = np.square(self.components.sum(axis=0) - self.mixture).sum()
         return level(float(rest), float(np.square(self.mixture).sum()))
 
+    def refine(
+        self,
+        marks: str | os.PathLike[str] | Sequence[dict[str, object]],
+        groups: Mapping[str, Sequence[int]] | None = None,
+        *,
+        new: Sequence[str] = (),
+        n_threads: int | None = None,
+    ) -> Unmixing:
+        """Improve groups of components with marks: where they sound, and where they are silent.
+
+        Parameters
+        ----------
+        marks : path or list of dict
+            A file marks.json, or marks such as ``{"group": "voice", "start": 12.0, "end": 15.5}``:
+            what sounds from 12 to 15.5 s belongs to the voice. ``"low"`` and ``"high"`` in Hz limit
+            it to a band; ``"silent": True`` says that the voice is silent there. A mark with
+            ``"points"``, a list of seconds and Hz, and ``"seconds"`` and ``"octaves"``, the width
+            and the height of a brush, is a stroke.
+        groups : dict of str to list of int, optional
+            The numbers of the components of each group, counted from 1; by default those of the
+            reference sounds. What is in none is called "rest".
+        new : list of str
+            Groups that do not exist yet: they get components of their own, learned from what is
+            marked as theirs.
+        n_threads : int, optional
+            Number of threads; by default all processors.
+
+        Returns
+        -------
+        Unmixing
+            Other components, with these groups.
+        """
+        from phinmf.unmixing.refine import refine
+
+        source = ArraySource(columns(self.mixture), self.sample_rate)
+        if isinstance(marks, str | os.PathLike):
+            chosen = read_marks(marks)
+        else:
+            listed = [mark_from(mark, number) for number, mark in enumerate(marks, 1)]
+            chosen = Marks(self.sample_rate, source.length, listed, [*new])
+        named = None if groups is None else [Group(name, [*k]) for name, k in groups.items()]
+        model = refine(source, self.model, chosen, named, n_threads=n_threads)
+        return separated(self.mixture, source, model, chosen, n_threads)
+
     def save(
         self,
         folder: str | os.PathLike[str],
@@ -262,7 +324,7 @@ class Unmixing:
 
         output = Output(storage.named(folder, "folder"), format, subtype, gain, overwrite)
         source = ArraySource(columns(self.mixture), self.sample_rate)
-        unmix_file(Request(source, output, UnmixOptions(), self.model))
+        unmix_file(Request(source, output, UnmixOptions(), self.model, marks=self.marks))
         return output.folder
 
     def plot_atoms(self, n: int = 6) -> Figure:
@@ -336,6 +398,13 @@ class Unmixing:
         K, n = self.components.shape[:2]
         how = "bit for bit" if self.exact else f"to {self.null_db:.0f} dB"
         return f"<Unmixing: {K} components of {n / self.sample_rate:.1f} s, which add up {how}>"
+
+
+def saved_model(model: UnmixModel | str | os.PathLike[str], sample_rate: int) -> UnmixModel:
+    """Return a model, or the one in a file or a folder."""
+    from phinmf.unmixing.folder import model_of  # which loads soundfile
+
+    return model_of(model, sample_rate)
 
 
 def columns(signal: Array) -> Array:

@@ -8,15 +8,16 @@ from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
 from phinmf.report.folder import write_report
 from phinmf.result import Callback
-from phinmf.unmixing.folder import format_of, read_folder, write_folder
+from phinmf.unmixing.folder import format_of, model_of, read_folder, write_folder
 from phinmf.unmixing.groups import group_files, regroup
 from phinmf.unmixing.learn import fitting, learn
 from phinmf.unmixing.listing import FolderRecord
-from phinmf.unmixing.model import model_for
+from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.options import Request
 from phinmf.unmixing.placing import check_free, new_folder
 from phinmf.unmixing.progress import PAGE, Progress, no_progress
 from phinmf.unmixing.references import check_number, check_references, groups_of
+from phinmf.unmixing.refine import NEW, check_marks, refine
 
 
 def unmix_file(
@@ -34,9 +35,16 @@ def unmix_file(
         if request.model is None:
             model = learn(recording, request.options, callback, progress, request.references)
         else:
-            model = model_for(request.model, recording.sample_rate)
+            model = model_of(request.model, recording.sample_rate)
+        groups = request.groups
+        if request.marks is not None and not isinstance(request.model, UnmixModel):
+            n_threads = request.options.n_threads
+            model = refine(
+                recording, model, request.marks, groups, n_threads=n_threads, progress=progress
+            )
+            groups = None  # those of the model
         record = write_folder(new, request, model, time.perf_counter() - start, progress)
-        if groups := request.groups or record.mix.groups:
+        if groups := groups or record.mix.groups:
             record = regroup(new, groups)
         if request.page:
             progress(PAGE, 0.0)
@@ -55,9 +63,15 @@ def check_request(request: Request) -> int:
         K = fitting(options, recording).likely_components
         check_number(request.references, K)
     else:
-        K = model_for(request.model, recording.sample_rate).K
+        model = model_of(request.model, recording.sample_rate)
+        K = model.K
     sample_format = format_of(output, recording)
-    if request.groups is not None:
+    if request.marks is not None:
+        if request.model is None:
+            raise InvalidValue("marks need the model that they improve: --model out/song")
+        groups = check_marks(recording, model, request.marks, request.groups)
+        group_files(groups, K + NEW * len(request.marks.new), sample_format)
+    elif request.groups is not None:
         if request.model is None and options.n_components == AUTO:
             raise InvalidValue(
                 "n_components is 'auto', so that the components to group are not known yet: unmix"

@@ -125,6 +125,7 @@ examples:
   phinmf unmix live.wav --model out/song/model.npz -o out/   what was learned from another one
   phinmf unmix song.wav --like "voice=@12s-20s"              what sounds like that stretch
   phinmf unmix out/song --group "drums=1,4-6 bass=2"         join components; nothing is learned
+  phinmf unmix song.wav --model out/song --marks marks.json -o out2   improve these groups
 """
 
 STUDIO_EPILOG = """\
@@ -181,8 +182,10 @@ UNMIX: Arguments = {
         ("--init", "the transform, or where learning it starts", {"choices": INITS}),
         ("--seed", "random seed (0)", {"type": value, "default": 0}),
         ("--max-time", "maximum seconds of learning", {"type": value, "metavar": "S"}),
-        ("--model", "use a model.npz, learn nothing",
+        ("--model", "use a model.npz, or a folder of results with its groups; learn nothing",
          {"type": path, "metavar": "NPZ", "default": None}),
+        ("--marks", "where groups of the model sound or are silent, as the studio saves it",
+         {"type": path, "metavar": "JSON", "default": None}),
         ("--like", 'find what sounds like this: "voice=solo.wav", "drums=loop.wav:3s-5s", or'
          ' "bass=@12s-20s" of the recording itself; may be repeated',
          {"action": "append", "default": [], "metavar": "NAME=SOUND"}),

@@ -22,6 +22,7 @@ from phinmf.unmixing import listing, null_test
 from phinmf.unmixing.folder import folder_for, read_folder
 from phinmf.unmixing.groups import regroup
 from phinmf.unmixing.listing import FolderRecord
+from phinmf.unmixing.marks import Marks, read_marks
 from phinmf.unmixing.mix import Group, Grouping
 from phinmf.unmixing.options import Output, Request, UnmixOptions
 from phinmf.unmixing.references import Reference, resampled
@@ -35,11 +36,12 @@ def unmix(typed: argparse.Namespace) -> int:
     try:
         groups, options, output = checked(typed)
         sounds = [reference(text) for text in typed.like]
+        marks = None if typed.marks is None else read_marks(typed.marks)
     except UserError as error:
         typed.refuse(spelled(str(error)))
     failures = Failures(typed.debug)
     folders, recordings = sorted_inputs(typed.files, groups is not None, failures)
-    requests = checked_requests(recordings, typed, groups, options, output, sounds, failures)
+    requests = checked_requests(recordings, typed, groups, options, output, sounds, marks, failures)
     say = (lambda text: None) if typed.quiet else note
     results: list[tuple[Path, FolderRecord]] = []
     if groups is not None:
@@ -109,6 +111,7 @@ def checked_requests(
     options: UnmixOptions,
     output: Output,
     sounds: list[ReferenceText],
+    marks: Marks | None,
     failures: Failures,
 ) -> dict[Path, Request]:
     """Open recordings and check that the options fit them; report those that they do not fit."""
@@ -121,8 +124,12 @@ def checked_requests(
             references = [referenced(whole, text) for text in sounds]
             request = Request(
                 recording, replace(output, folder=folder), options, typed.model, groups,
-                references, page=not typed.no_report,
-                others=(*map(Path, typed.files), *(text.file for text in sounds if text.file)),
+                references, marks, page=not typed.no_report,
+                others=(
+                    *map(Path, typed.files),
+                    *(text.file for text in sounds if text.file),
+                    *([] if typed.marks is None else [typed.marks]),
+                ),
             )  # fmt: skip
             K = check_request(request)
             if typed.model is not None and getattr(typed, "n_components", K) != K:

@@ -60,7 +60,10 @@ def write_folder(
     fine = sample_format.subtype in ("DOUBLE", "PCM_32")  # others hold at most 24 bits
     dtype = np.float64 if fine else np.float32
     with stems:
-        H = separate(source, model, stems, n_threads=n_threads, dtype=dtype, progress=progress)
+        H = separate(
+            source, model, stems, n_threads=n_threads, dtype=dtype, progress=progress,
+            marks=request.marks,
+        )  # fmt: skip
     written = time.perf_counter()
     overview = Overview(model.K, source.length)
     recording = watched(source.blocks(), source.length, CHECKING, progress)
@@ -106,7 +109,11 @@ def write_folder(
         versions={p.__name__: p.__version__ for p in (phinmf, np, soundfile)}
         | {"python": platform.python_version()},
     )
-    return listing.write(folder, record, add=[*names, listing.MODEL, listing.OVERVIEW])
+    added = [*names, listing.MODEL, listing.OVERVIEW]
+    if request.marks is not None:
+        request.marks.write(folder / listing.MARKS)
+        added.append(listing.MARKS)
+    return listing.write(folder, record, add=added)
 
 
 def stems_of(folder: Path, request: Request, K: int) -> Stems:
@@ -186,6 +193,16 @@ def read_folder(path: Path) -> UnmixedFolder:
     samples = [files.read(sound, start, n) for sound in sounds]
     model = model_for(listing.inside(path, listing.MODEL), rate)
     return UnmixedFolder(path, record, model, Preview(start, samples))
+
+
+def model_of(source: UnmixModel | str | os.PathLike[str], sample_rate: int) -> UnmixModel:
+    """Return a model, the one in a file, or that of a folder with the groups that it has now."""
+    if isinstance(source, UnmixModel) or not os.path.isdir(source):
+        return model_for(source, sample_rate)
+    folder = Path(source)
+    groups = listing.read(folder).mix.groups
+    model = model_for(listing.inside(folder, listing.MODEL), sample_rate)
+    return replace(model, groups=tuple(group for group in groups if group.components))
 
 
 def component_sounds(folder: Path, record: FolderRecord) -> list[Sound]:

@@ -14,6 +14,7 @@ from phinmf.errors import InvalidValue
 from phinmf.unmixing import listing
 from phinmf.unmixing.folder import component_sounds
 from phinmf.unmixing.listing import FolderRecord, GroupRecord
+from phinmf.unmixing.marks import Marks, read_marks
 from phinmf.unmixing.mix import (
     Group,
     Grouping,
@@ -55,6 +56,26 @@ def save_mix(folder: Path, mix: Mix, workplace: Path | None = None) -> FolderRec
             return listing.write(new, changed, add=[])
     except FileExistsError:
         raise MixChanged(folder, listing.read(folder).mix) from None
+
+
+def save_marks(folder: Path, marks: Marks, workplace: Path | None = None) -> FolderRecord:
+    """Store marks in a folder, in place of those that are there; return what result.json says now.
+
+    `workplace` is an existing folder on the same disk for temporary files, by default the one above
+    `folder`.
+    """
+    record = listing.read(folder)
+    before = replaced_files(folder, [listing.MARKS], [listing.MARKS])
+    with exchange(folder, record, before, workplace) as new:
+        marks.write(new / listing.MARKS)
+        return listing.write(new, record, add=[listing.MARKS])
+
+
+def marks_of(folder: Path) -> Marks | None:
+    """Return the marks of a folder, if there are any."""
+    if listing.MARKS not in listing.read(folder).files:
+        return None
+    return read_marks(listing.inside(folder, listing.MARKS))
 
 
 def regroup(folder: Path, grouping: Grouping) -> FolderRecord:

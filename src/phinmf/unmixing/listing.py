@@ -20,6 +20,7 @@ from phinmf.unmixing.mix import Mix, check_mix
 from phinmf.unmixing.options import Plain
 
 LISTING, MODEL, PAGE, OVERVIEW = "result.json", "model.npz", "report.html", "overview.npy"
+MARKS = "marks.json"
 MARK = {"program": "phinmf", "layout": 2}  #: distinguishes the file from others of the same name
 
 

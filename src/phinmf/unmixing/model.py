@@ -91,7 +91,8 @@ class UnmixModel:
         """Return the same model with its components in another order: their numbers from 0."""
         numbers = {int(k) + 1: i for i, k in enumerate(order, 1)}
         groups = tuple(
-            Group(group.name, sorted(numbers[k] for k in group.components)) for group in self.groups
+            replace(group, components=sorted(numbers[k] for k in group.components))
+            for group in self.groups
         )
         return replace(self, W=self.W[:, order], groups=groups)
 

@@ -18,6 +18,7 @@ from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import checked_components
 from phinmf.inits import INITS, InitName
 from phinmf.solvers import Solver, SolverName
+from phinmf.unmixing.marks import Marks
 from phinmf.unmixing.mix import Grouping
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.references import Reference
@@ -101,9 +102,12 @@ class Request:
     recording: Source
     output: Output
     options: UnmixOptions
-    model: Path | UnmixModel | None = None  #: is used instead of learning one
+    model: Path | UnmixModel | None = None  #: a file or a folder; is used instead of learning one
     groups: Grouping | None = None  #: groups of components that are written as well
     references: Sequence[Reference] = ()  #: sounds whose like is looked for: a group each
+    #: where groups of the model sound, or are silent: a model in a file is refined with them first,
+    #: one in memory was refined already
+    marks: Marks | None = None
     page: bool = True  #: whether a page is written
     others: tuple[Path, ...] = ()  #: other recordings: a folder that holds one is not replaced
 
