@@ -35,7 +35,7 @@ NUMBERS = 5, 10, 20  # of marks
 WRONG = 0.0, 0.1, 0.2  # share of marks
 SECONDS, OCTAVES = (0.25, 0.5, 1.0), (0.5, 1.0, 2.0)  # sizes of boxes
 LOWEST = 60.0  # Hz
-ONE = 0.75  # share of the energy of a box from which on a listener hears one source
+ONE = 0.9  # share of the energy of a box from which on a listener hears one source
 SHIFT = 0.5, 2.0  # s, of a mark that is badly placed
 
 

@@ -108,7 +108,7 @@ class MarkedFrames:
         self.gains = Gains.of(marks, model, source)
         self.parts = self.gains.parts
         self.fourier = is_dft(model.Phi) and 2 * len(model.W) == model.M
-        self.Phi = model.Phi.astype(np.float32)
+        self.Phi = model.Phi[:0] if self.fourier else model.Phi.astype(np.float32)
         self.W = (model.W / model.scale**2).astype(np.float32)
         self.W /= np.where(self.W.any(axis=0), self.W.sum(axis=0), 1)
         self.mu = model.sparsity
@@ -116,12 +116,12 @@ class MarkedFrames:
         self.eps = max(model.floor / model.scale**2, smallest)
 
     def samples(self, first: int, n: int) -> Array:
-        """Return frames (channels, M, n) from a number on, windowed, as `to_frames` has them."""
+        """Return windowed frames (channels, M, n) from a number on, at unit power."""
         hop = self.model.M // 2
         start, end = (first - 1) * hop, (first + n) * hop
         y = self.source.read(max(0, start), end - max(0, start))
         padded = np.pad(y, ((max(0, -start), end - max(0, start) - len(y)), (0, 0)))
-        return windowed(np.ascontiguousarray(padded.T, np.float32), self.model.M)
+        return windowed((padded.T / self.model.scale).astype(np.float32, "C"), self.model.M)
 
     def coefficients(self, Y: Array) -> NDArray[Any]:
         """Return ΦY, or the bins (channels, M/2 + 1, n) of the DFT."""
@@ -135,16 +135,15 @@ class MarkedFrames:
         return self.Phi.T @ (X * mask.repeat(self.model.M // len(mask), axis=0))
 
     def block(self, Y: Array, first: int, X: NDArray[Any] | None = None) -> Block:
-        """Return the block of frames (channels, M, n) from a number on, of coefficients X."""
+        """Return the block of frames (channels, M, n) at unit power, of coefficients X."""
         X = self.coefficients(Y) if X is None else X
         if self.fourier:  # bins 0 and M/2 are a pair
             V = np.square(np.abs(X)).mean(axis=0)
             V = np.concatenate([(V[:1] + V[-1:]) / 2, V[1:-1]])
         else:
             V = power(X, len(self.W))
-        V = (V / self.model.scale**2).astype(np.float32)
         A = self.gains.of_frames(first, V.shape[1])
-        return Block(V, A, self.parts)
+        return Block(V.astype(np.float32), A, self.parts)
 
     def flat(self, block: Block) -> Array:
         """Return activations (K, n) to start from."""
@@ -315,7 +314,7 @@ def hear(
             mask += np.float32(frames.eps * len(k) / model.K)
             out[g] = frames.masked(X, mask / v_hat)
         out[-1] = Y - out[:-1].sum(axis=0)
-        return out * w
+        return out * (w * np.float32(model.scale))
 
     with Workers(n_threads) as workers:
         firsts = list(range(first, last + 1, STRETCH // 4))

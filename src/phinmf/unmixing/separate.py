@@ -143,7 +143,7 @@ def apart(
     frames = np.concatenate([halves[:-1], halves[1:]], axis=1)  # (n, M, channels)
     Y = np.ascontiguousarray((frames * w[:, None]).transpose(2, 0, 1), dtype)
     parts = np.zeros((model.K, *halves.shape), dtype)
-    block = None if marked is None else marked.block(Y.transpose(0, 2, 1), first)
+    block = None if marked is None else marked.block(Y.transpose(0, 2, 1) / model.scale, first)
     if marked is None or block is None or block.A is None:
         H = model.activations(Y.transpose(0, 2, 1), 1)
         rows = component_rows(Y, Phi, W, H, model.floor, fourier)
