@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,11 +76,25 @@ class Pointing:
         if len(with_rest(marked, total)) < 2:
             raise Refusal("marks divide groups: make two of them, or mark a new one")
         with self._learning:
-            if self._model is None or self._model[0] is not version:
-                self._model = version, model_of(version.folder, version.sample_rate)
-            model = refine(source, self._model[1], marks, groups)
+            model = refine(source, self._loaded(version), marks, groups)
             self._draft = Draft(version, source, coloured(model), marks)
             return self._draft
+
+    def prepare(self, version: Version) -> None:
+        """Load the model of a version in the background: marks are likely to be learned soon."""
+
+        def load() -> None:
+            with self._learning, suppress(OSError, ValueError):  # learning says what is wrong
+                self._loaded(version)
+
+        if self._model is None or self._model[0] is not version:
+            threading.Thread(target=load, daemon=True).start()
+
+    def _loaded(self, version: Version) -> UnmixModel:
+        """Return the model of a version; the last one stays in memory."""
+        if self._model is None or self._model[0] is not version:
+            self._model = version, model_of(version.folder, version.sample_rate)
+        return self._model[1]
 
     def draft(self, version: Version) -> Draft:
         """Return what was learned from the marks of a version."""

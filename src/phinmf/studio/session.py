@@ -143,7 +143,10 @@ class Session:
                 raise
             finally:
                 self.library.changed()
-            version.record, version.marks = record, marks or version.marks
+            version.record = record
+            if marks is not None:
+                version.marks = marks
+                self.pointing.prepare(version)
             self._stale_pages.add(version.folder)
         return record.mix.revision
 

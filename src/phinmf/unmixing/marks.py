@@ -192,7 +192,7 @@ class Marks:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write marks.json, a line for each mark."""
-        head = HEADER | self.to_json()
+        head: dict[str, Any] = HEADER | self.to_json()
         lines = ",\n    ".join(map(json.dumps, head.pop("marks")))
         text = json.dumps(head, indent=2).removesuffix("\n}")
         Path(path).write_text(f'{text},\n  "marks": [\n    {lines}\n  ]\n}}\n', "ascii")

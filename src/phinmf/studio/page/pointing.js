@@ -17,7 +17,7 @@ import { count } from "./words.js";
 class Pointing {
   constructor() {
     const element = find(".pointing");
-    Object.assign(this, { element, mix: null, group: null, typed: [], says: "", tool: "time" });
+    Object.assign(this, { element, mix: null, chosen: null, typed: [], says: "", tool: "time" });
     this.spectrogram = new Spectrogram(element);
     this.chips = new Map(); // buttons by name of the group
     this.alone = new Map();
@@ -33,7 +33,7 @@ class Pointing {
 
   /** Show another version. */
   open(mix) {
-    Object.assign(this, { mix, typed: [], draft: null });
+    Object.assign(this, { mix, chosen: null, typed: [], draft: null });
     this.look("");
   }
 
@@ -52,13 +52,18 @@ class Pointing {
     return allGroups(groups, [...newNames(groups, marks), ...this.typed]);
   }
 
+  /** The name of the group that the next mark is about. */
+  get group() {
+    const { groups, chosen } = this;
+    return (named(groups, chosen) ?? groups[0]).name;
+  }
+
   colourOf(name) { return named(this.groups, name)?.colour ?? null; }
 
   /** Marks, groups, levels or what is chosen are others. */
   update() {
     const { mix, groups, element, draft } = this;
     if (!mix) return;
-    if (!named(groups, this.group)) this.group = groups[0].name;
     this.showChips(find(".chips", element), this.chips, groups.map(({ name }) => name), "about",
       (name) => this.group === name);
     this.showChips(find(".alone", element), this.alone, draft?.names ?? [], "alone",
@@ -129,8 +134,8 @@ class Pointing {
     const same = (group) => group.name.toLowerCase() === name.toLowerCase();
     field.value = "";
     if (!name) return;
-    this.group = this.groups.find(same)?.name ?? name;
-    if (this.group === name) this.typed = [...this.typed, name];
+    this.chosen = this.groups.find(same)?.name ?? name;
+    if (this.chosen === name) this.typed = [...this.typed, name];
     this.update();
   }
 
@@ -220,7 +225,7 @@ class Pointing {
     };
     const choose = (name) => (row, button) => this.change({ [name]: button.dataset.value });
     return {
-      about: choose("group"), says: choose("says"), tool: choose("tool"),
+      about: choose("chosen"), says: choose("says"), tool: choose("tool"),
       alone: toggle("alone"), before: toggle("before"),
       hear: () => this.hear(),
       "remove-mark": () => drawing.selected && this.remove(drawing.selected),

@@ -78,6 +78,7 @@ export class Spectrogram {
     if (picture) {
       const { start, count, columns, bitmap } = picture;
       const x = ((view.from - start) / count) * columns;
+      pen.imageSmoothingQuality = "high";
       pen.drawImage(bitmap, x, 0, (view.span / count) * columns, BANDS, 0, 0, width, height);
       pen.globalCompositeOperation = "source-in";
       pen.fillStyle = getComputedStyle(canvas).color;
